@@ -1123,6 +1123,15 @@ def moment_of(name: str) -> datetime | None:
         return None
 
 
+def time_of(at: str) -> datetime | None:
+    """The time that a record says of itself, taken as UTC where it names no zone; None where it is none."""
+    try:
+        moment = datetime.fromisoformat(at)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
 def training_dollars(model: Model) -> float | None:
     """Dollars for the machines over the time of the sample runs; None where prices are not known.
 

@@ -1,7 +1,7 @@
 """Lineage for OpenLineage, where its provider is installed; without it nothing of this costs anything.
 
-Two ways: what a task has made goes along with its events (`TellsLineage`), and the Spark applications that it
-starts are told which task is their parent (`with_lineage`).
+Two ways: what a task has made goes along with its events (`EmitsLineage`), and the Spark applications that it
+starts know which task is their parent (`with_lineage`).
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 _SECTION = "openlineage"
 
 
-class TellsLineage:
+class EmitsLineage:
     """Base of operators whose OpenLineage events carry what they have made.
 
-    Put it before the other bases, and call `tells_lineage` in ``execute``.
+    Put it before the other bases, and call `add_lineage` in ``execute``.
     """
 
-    _told_documents: tuple[Document, ...] = ()
-    _told_inputs: tuple[str, ...] = ()
-    _found_models: tuple[Model, ...] = ()
+    _lineage_documents: tuple[Document, ...] = ()
+    _lineage_inputs: tuple[str, ...] = ()
+    _lineage_found: tuple[Model, ...] = ()
 
-    def tells_lineage(
+    def add_lineage(
         self, *documents: Document, inputs: Iterable[str | None] = (), found: Iterable[Model] = ()
     ) -> None:
-        """Remember what the task's event is to tell; may be called several times.
+        """Remember what the event of the task is to carry; may be called several times.
 
         Args:
             documents: that the task has made: a `Model`, `DecisionRecord`, `Observation`, `ProductionRun` or
@@ -43,18 +43,18 @@ class TellsLineage:
             inputs: paths or addresses of what it has read.
             found: stored models that it goes on with.
         """
-        self._told_documents = (*self._told_documents, *documents)
-        self._told_inputs = (*self._told_inputs, *(path for path in inputs if path))
-        self._found_models = (*self._found_models, *found)
+        self._lineage_documents = (*self._lineage_documents, *documents)
+        self._lineage_inputs = (*self._lineage_inputs, *(path for path in inputs if path))
+        self._lineage_found = (*self._lineage_found, *found)
 
     def get_openlineage_facets_on_complete(self, task_instance: Any) -> OperatorLineage[Dataset, RunFacet]:
         """What OpenLineage's listener asks for after the task, also after one that has failed."""
         from airflow_provider_ernest.lineage_events import lineage_of
 
-        told = lineage_of(self._told_documents, inputs=self._told_inputs, found=self._found_models)
+        own = lineage_of(self._lineage_documents, inputs=self._lineage_inputs, found=self._lineage_found)
         inherited = getattr(super(), "get_openlineage_facets_on_complete", None)
         of_others = inherited(task_instance) if inherited else None
-        return told.merge(of_others) if of_others else told
+        return own.merge(of_others) if of_others else own
 
 
 def with_lineage(conf: Mapping[Any, Any] | None, *, context: Context, log: Any) -> dict[str, str]:
@@ -81,7 +81,7 @@ def with_lineage(conf: Mapping[Any, Any] | None, *, context: Context, log: Any) 
         injected = _injected(properties, context)
     # Of the provider, its client and their configuration. None is worth the run.
     except Exception as error:
-        log.warning("The application is not told of its parent: %s: %s", type(error).__name__, error)
+        log.warning("The application does not know its parent: %s: %s", type(error).__name__, error)
         return properties
     _mask_secrets({key: value for key, value in injected.items() if key not in properties})
     return injected

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from airflow_provider_ernest.clusters.emr.spec import (
@@ -54,7 +54,7 @@ class PlannedCluster:
         instance_type: of its machines.
         machines: that it has at least.
         has_price: the price of its machines is known, or will be asked for.
-        is_emr: it is a job flow of EMR, which reads and is told everything by S3.
+        is_emr: it is a job flow of EMR, which reads everything from S3.
         limits_production: production can have no more machines than it has.
     """
 
@@ -66,19 +66,30 @@ class PlannedCluster:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
-    """All that the user of a task group states, as far as it must fit together."""
+class SizingSettings:
+    """All that the user of a task group states, as far as it must fit together.
+
+    Attributes:
+        job: the application to size.
+        input: the production input and how to sample it.
+        bounds: what the sample runs may be.
+        goal: what the production run must keep to.
+        model: how the model is made of the observations.
+        clusters: that the sample runs are made on.
+        staging_uri: s3:// folder that a local application is uploaded to, for EMR.
+        run_timeout_seconds: how long a sample run may take once it has its machines.
+    """
 
     job: SparkJob
     input: SampledInput
     bounds: DesignBounds
     goal: SizingGoal
-    model: ModelSettings
+    model: ModelSettings = field(default_factory=ModelSettings)
     clusters: Sequence[PlannedCluster]
     staging_uri: str | None = None
     run_timeout_seconds: Any = None
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         """Refuse what does not fit together, as far as it is known already.
 
         Raises:
@@ -96,14 +107,8 @@ class Settings:
             self._check_emr()
 
     def _check_sample_runs(self) -> None:
-        most, available = self.bounds.max_machines, min(cluster.machines for cluster in self.clusters)
-        if not is_template(most) and count("max_machines", most) > available:
-            raise InvalidParameterError(
-                "max_machines",
-                most,
-                f"is more than the cluster will have ({available})",
-                remedy="Lower max_machines of the bounds, or start a larger cluster.",
-            )
+        if not is_template(self.bounds.max_machines):
+            require_available(self.bounds, min(cluster.machines for cluster in self.clusters))
         share, cost = self.bounds.budget_share, self.bounds.cost
         if share in NOTHING or is_template(cost) or cost in (MACHINE_SECONDS, DOLLARS):
             return
@@ -160,12 +165,27 @@ class Settings:
             require_remote("application", application, remedy=APPLICATION_REMEDY)
 
 
+def require_available(bounds: DesignBounds, machines: int) -> None:
+    """Refuse bounds of sample runs on more machines than their cluster will have.
+
+    Raises:
+        InvalidParameterError: they allow more.
+    """
+    if count("max_machines", bounds.max_machines) > machines:
+        raise InvalidParameterError(
+            "max_machines",
+            bounds.max_machines,
+            f"is more than the cluster will have ({machines})",
+            remedy="Lower max_machines of the bounds, or start a larger cluster.",
+        )
+
+
 def require_sample_named(arguments: Sequence[Any], sampling: str, *, reads_all: bool) -> None:
     """Refuse arguments by which each sample run would read the whole input.
 
     Args:
         arguments: of the application, with their templates: rendered, they tell no more.
-        sampling: how the sample is taken. Where it is staged, the application must be told its place; where
+        sampling: how the sample is taken. Where it is staged, the application must get its place; where
             it is left to the application, the share.
         reads_all: sample runs are to read all of the input.
 
@@ -184,7 +204,7 @@ def require_sample_named(arguments: Sequence[Any], sampling: str, *, reads_all: 
             "application_args",
             texts,
             f"names no {{{{ sample.{wanted[0]} }}}}: each sample run would read the whole input",
-            remedy=f'Write "{{{{ sample.{wanted[0]} }}}}" where the application is told '
+            remedy=f'Write "{{{{ sample.{wanted[0]} }}}}" where the application reads '
             f"{'its share' if sampling == ARGUMENT else 'its input'}, and another output than production's.",
         )
 

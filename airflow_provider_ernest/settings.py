@@ -102,6 +102,12 @@ FAIL_TRAINING, WARN = ON_INADEQUATE = ("fail", "warn")
 FAIL, FALLBACK, MOST_PROBABLE = REACTIONS = ("fail", "fallback", "most_probable")
 """What to do where no configuration can be chosen that keeps to the goal."""
 
+SHAPE_TOLERANCE = 0.25
+"""A partition may be larger or smaller by so much and still count as of the same size."""
+
+MOST_GROWTH = 4.0
+"""Beyond so many times the input that a model was trained for, its predictions are too far from its runs."""
+
 _FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)+")
 
 
@@ -456,10 +462,10 @@ class Reuse:
     shape_tolerance: Number = setting(
         not_negative,
         "by how much a partition of the input may have grown or shrunk; 0.25 is 25 %",
-        default=0.25,
+        default=SHAPE_TOLERANCE,
     )
     max_growth: Number = setting(
-        _at_least_once, "to how many times its size the input may have grown", default=4.0
+        _at_least_once, "to how many times its size the input may have grown", default=MOST_GROWTH
     )
     accept_unknown_application: bool = setting(
         truth, "take an application that the Airflow worker cannot read for unchanged", default=False

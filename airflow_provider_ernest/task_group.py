@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from airflow_provider_ernest.operators.find_model import FindModelOperator
 from airflow_provider_ernest.operators.fit_model import FitModelOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
-from airflow_provider_ernest.setting_checks import PlannedCluster, Settings
+from airflow_provider_ernest.setting_checks import PlannedCluster, SizingSettings
 from airflow_provider_ernest.settings import (
     FAIL,
     ConnectedCluster,
@@ -94,6 +94,15 @@ MACHINE_SETTINGS = (
     "bootstrap_actions",
 )
 """Of the specifications of all kinds of clusters: what may change how long a run takes on one machine."""
+
+SETTINGS = {
+    "job": SparkJob,
+    "input": SampledInput,
+    "bounds": DesignBounds,
+    "goal": SizingGoal,
+    "model": ModelSettings,
+}
+"""The kinds of what a user states."""
 
 REUSE = Reuse()
 
@@ -202,21 +211,22 @@ class ErnestTaskGroup(TaskGroup):
         clusters = _listed(cluster)
         require_type("reuse", reuse or REUSE, Reuse)
         flag("resize_for_production", resize_for_production)
-        training = Training(
+        stated = TaskGroupSettings(
             job=job,
             input=input,
             bounds=bounds,
             goal=goal,
             model=model or ModelSettings(),
+            clusters=[planned(each) for each in clusters],
             parallel_runs=parallel_runs,
             run_timeout_seconds=run_timeout_seconds,
             run_retries=run_retries,
             staging_uri=staging_uri,
             store=store,
-            reports_bottlenecks=report_bottlenecks,
+            report_bottlenecks=report_bottlenecks,
             found_by=str(self.child_id("find_model")),  # type: ignore[no-untyped-call]
         )
-        training.check(clusters)
+        stated.check()
         options = options_of_each(cluster_options, clusters)
         is_one = len(clusters) == 1
         with self:
@@ -224,7 +234,7 @@ class ErnestTaskGroup(TaskGroup):
                 branches = [
                     training_branch(
                         clusters[0],
-                        training,
+                        stated,
                         options=options[0],
                         spark_conn_id=spark_conn_id,
                         serves_production=True,
@@ -232,11 +242,9 @@ class ErnestTaskGroup(TaskGroup):
                 ]
             else:
                 refuse_for_several(clusters, resize=resize_for_production, spark_conn_id=spark_conn_id)
-                branches = training_branches(
-                    clusters, training, options=options, in_parallel=types_in_parallel
-                )
-            find = find_task(training, branches, reuse=reuse, on_stale=on_stale)
-            choose = choose_task(training, branches, begins_with=[find.task_id])
+                branches = training_branches(clusters, stated, options=options, in_parallel=types_in_parallel)
+            find = find_task(stated, branches, reuse=reuse, on_stale=on_stale)
+            choose = choose_task(stated, branches, begins_with=[find.task_id])
             find >> choose
             self.cluster: Any = None
             self.teardown: Any = [branch.terminate for branch in branches]
@@ -300,57 +308,30 @@ def _text_of(task_id: str, key: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Training:
-    """What the trainings on all types of machines have in common; see `ErnestTaskGroup` for the fields.
+class TaskGroupSettings(SizingSettings):
+    """What the tasks of a group are built of, whatever the types of machines; see `ErnestTaskGroup`.
 
     Attributes:
         found_by: id of the task that looks for stored models.
     """
 
-    job: SparkJob
-    input: SampledInput
-    bounds: DesignBounds
-    goal: SizingGoal
-    model: ModelSettings = field(default_factory=ModelSettings)
     parallel_runs: int = 1
-    run_timeout_seconds: float | None = None
     run_retries: int = 1
-    staging_uri: str | None = None
     store: str | None = None
-    reports_bottlenecks: bool = True
+    report_bottlenecks: bool = True
     found_by: str = "find_model"
 
-    def check(self, clusters: Sequence[ClusterSpec]) -> None:
-        """Refuse what the tasks could not be built of, and what does not fit together.
-
-        Raises:
-            InvalidParameterError: a value that cannot work.
-        """
-        kinds = {
-            "job": SparkJob,
-            "input": SampledInput,
-            "bounds": DesignBounds,
-            "goal": SizingGoal,
-            "model": ModelSettings,
-        }
-        for name, kind in kinds.items():
+    def check(self) -> None:
+        """Refuse what the tasks could not be built of, and what does not fit together."""
+        for name, kind in SETTINGS.items():
             require_type(name, getattr(self, name), kind)
-        flag("report_bottlenecks", self.reports_bottlenecks)
+        flag("report_bottlenecks", self.report_bottlenecks)
         count("parallel_runs", self.parallel_runs)
         if whole_number("run_retries", self.run_retries) < 0:
             raise InvalidParameterError("run_retries", self.run_retries, "is not a number of at least 0")
         # Before a cluster is paid for: the sample runs would refuse them.
         refuse_sizes(self.job.submit_options, within="submit_options")
-        Settings(
-            job=self.job,
-            input=self.input,
-            bounds=self.bounds,
-            goal=self.goal,
-            model=self.model,
-            clusters=[planned(each) for each in clusters],
-            staging_uri=self.staging_uri,
-            run_timeout_seconds=self.run_timeout_seconds,
-        )
+        super().check()
 
 
 # The training on one type of machine: its cluster, the sample runs on it, and the model of them.
@@ -414,7 +395,7 @@ class TrainingBranch:
 
 def training_branch(
     cluster: ClusterSpec,
-    training: Training,
+    stated: TaskGroupSettings,
     *,
     options: Mapping[str, Any],
     spark_conn_id: str | None = None,
@@ -425,7 +406,7 @@ def training_branch(
 
     Args:
         cluster: the cluster to start.
-        training: what the trainings of all types have in common.
+        stated: what the user has stated, for all types.
         options: further arguments of the operator that starts the cluster.
         spark_conn_id: Airflow connection at whose address a local cluster listens.
         design: of the sample runs, where several types share it; None to make one.
@@ -436,16 +417,16 @@ def training_branch(
         InvalidParameterError: such a cluster cannot be.
     """
     check = check_task(cluster, options)
-    own_design = design or design_task(training, [cluster], cores=cores_per_machine(cluster, check))
+    own_design = design or design_task(stated, [cluster], cores=cores_per_machine(cluster, check))
     rule = {"trigger_rule": WITHOUT_DESIGN} if serves_production else {}
     create = create_task(cluster, {**CREATE_RETRIES, **rule, **options}, spark_conn_id)
-    runs = _sample_runs(training, own_design.output, create.output)
+    runs = _sample_runs(stated, own_design.output, create.output)
     fit = _fit_task(
-        training, runs.output, design=XComArg(own_design, key="design"), cluster=_json_of(create.task_id)
+        stated, runs.output, design=XComArg(own_design, key="design"), cluster=_json_of(create.task_id)
     )
     terminate = TerminateClusterOperator(task_id="terminate_cluster", cluster=create.output)
     terminate.as_teardown(setups=create)
-    report = _report_task(training, runs.output, fit) if training.reports_bottlenecks else None
+    report = _report_task(stated, runs.output, fit) if stated.report_bottlenecks else None
     own_design >> create >> runs >> fit
     # Nothing else needs the cluster. What lies between a setup and its teardown does not run where the setup
     # fails, whatever its trigger rule: the decision has to, for its fallback.
@@ -467,78 +448,78 @@ def training_branch(
 
 
 def design_task(
-    training: Training, clusters: Sequence[ClusterSpec], *, cores: Any
+    stated: TaskGroupSettings, clusters: Sequence[ClusterSpec], *, cores: Any
 ) -> ExperimentDesignOperator:
     """The task that designs the sample runs.
 
     Args:
-        training: what they are for.
+        stated: what the user has stated, for all types.
         clusters: that they will be made on.
         cores: of each machine, which all clusters have in common.
     """
     return ExperimentDesignOperator(
         task_id="design",
-        bounds=training.bounds,
-        input=training.input,
-        goal=training.goal,
-        model=training.model,
+        bounds=stated.bounds,
+        input=stated.input,
+        goal=stated.goal,
+        model=stated.model,
         cores_per_machine=cores,
-        iterations=training.job.sample_iterations,
+        iterations=stated.job.sample_iterations,
         available_machines=min(certain_machines(cluster) for cluster in clusters),
-        billed_machines=billed_machines(clusters, training.parallel_runs),
+        billed_machines=billed_machines(clusters, stated.parallel_runs),
     )
 
 
-def _sample_runs(training: Training, experiments: XComArg, cluster: XComArg) -> Any:
+def _sample_runs(stated: TaskGroupSettings, experiments: XComArg, cluster: XComArg) -> Any:
     return SampleRunOperator.partial(
         task_id="sample_run",
-        job=training.job,
-        input=training.input,
+        job=stated.job,
+        input=stated.input,
         cluster=cluster,
-        staging_uri=training.staging_uri,
-        run_timeout_seconds=training.run_timeout_seconds,
-        profile=training.reports_bottlenecks,
-        store=training.store,
-        artifact_sha256=_text_of(training.found_by, "artifact_sha256"),
-        conditions=_json_of(training.found_by, "conditions"),
-        retries=training.run_retries,
+        staging_uri=stated.staging_uri,
+        run_timeout_seconds=stated.run_timeout_seconds,
+        profile=stated.report_bottlenecks,
+        store=stated.store,
+        artifact_sha256=_text_of(stated.found_by, "artifact_sha256"),
+        conditions=_json_of(stated.found_by, "conditions"),
+        retries=stated.run_retries,
         retry_delay=RETRY_DELAY,
-        max_active_tis_per_dagrun=training.parallel_runs,
+        max_active_tis_per_dagrun=stated.parallel_runs,
         map_index_template=RUN_NAME,
     ).expand(experiment=experiments)
 
 
 def _fit_task(
-    training: Training, observations: XComArg, *, design: XComArg, cluster: str
+    stated: TaskGroupSettings, observations: XComArg, *, design: XComArg, cluster: str
 ) -> FitModelOperator:
     return FitModelOperator(
         task_id="fit_model",
         observations=observations,
-        job=training.job,
-        input=training.input,
-        model=training.model,
-        goal=training.goal,
+        job=stated.job,
+        input=stated.input,
+        model=stated.model,
+        goal=stated.goal,
         design=design,
         cluster=cluster,
-        store=training.store,
-        artifact_sha256=_text_of(training.found_by, "artifact_sha256"),
-        conditions=_json_of(training.found_by, "conditions"),
+        store=stated.store,
+        artifact_sha256=_text_of(stated.found_by, "artifact_sha256"),
+        conditions=_json_of(stated.found_by, "conditions"),
         # The runs that succeeded may suffice; without a design there is nothing to fit.
         trigger_rule="all_done_min_one_success",
     )
 
 
 def _report_task(
-    training: Training, observations: XComArg, fit: FitModelOperator
+    stated: TaskGroupSettings, observations: XComArg, fit: FitModelOperator
 ) -> BottleneckReportOperator:
     report = BottleneckReportOperator(
         task_id="bottleneck_report",
         observations=observations,
-        job=training.job,
-        goal=training.goal,
+        job=stated.job,
+        goal=stated.goal,
         # As text, so that a training without a model is reported on, too.
         model=_json_of(fit.task_id),
-        store=training.store,
+        store=stated.store,
     )
     fit >> report
     # A teardown is what Airflow lets fail, or be killed, without a word about the DAG run's state, and what
@@ -556,7 +537,7 @@ def _ids(tasks: Iterable[Any]) -> tuple[str, ...]:
 
 def training_branches(
     clusters: Sequence[ClusterSpec],
-    training: Training,
+    stated: TaskGroupSettings,
     *,
     options: Sequence[Mapping[str, Any]],
     in_parallel: bool | None,
@@ -565,7 +546,7 @@ def training_branches(
 
     Args:
         clusters: to start, one for each type.
-        training: what the trainings have in common.
+        stated: what the user has stated, for all types.
         options: further arguments of the operator that starts each cluster.
         in_parallel: at the same time; None unless a cluster is local, whose runs would disturb the others.
 
@@ -574,11 +555,11 @@ def training_branches(
     """
     if in_parallel is None:
         in_parallel = not any(isinstance(cluster, LocalClusterSpec) for cluster in clusters)
-    design = _shared_design(training, clusters)
+    design = _shared_design(stated, clusters)
     branches: list[TrainingBranch] = []
     for name, cluster, further in zip(_group_names(clusters), clusters, options, strict=True):
         with TaskGroup(group_id=name, tooltip=type_name(cluster)):
-            branch = training_branch(cluster, training, options=further, design=design)
+            branch = training_branch(cluster, stated, options=further, design=design)
             if branches and not in_parallel:
                 _follow(branch, branches[-1])
         branches.append(branch)
@@ -592,11 +573,13 @@ def _follow(branch: TrainingBranch, before: TrainingBranch) -> None:
     before.terminate >> ended >> branch.create
 
 
-def _shared_design(training: Training, clusters: Sequence[ClusterSpec]) -> ExperimentDesignOperator | None:
+def _shared_design(
+    stated: TaskGroupSettings, clusters: Sequence[ClusterSpec]
+) -> ExperimentDesignOperator | None:
     """One design for all types where it would be the same; None where cores differ or are not known."""
     cores = {cluster.cores_per_machine for cluster in clusters}
     (common,) = cores if len(cores) == 1 else (None,)
-    return None if common is None else design_task(training, clusters, cores=common)
+    return None if common is None else design_task(stated, clusters, cores=common)
 
 
 def options_of_each(given: Any, clusters: Sequence[ClusterSpec]) -> list[Mapping[str, Any]]:
@@ -666,12 +649,12 @@ def _group_names(clusters: Sequence[ClusterSpec]) -> list[str]:
 
 
 def find_task(
-    training: Training, branches: Sequence[TrainingBranch], *, reuse: Reuse | None, on_stale: Any
+    stated: TaskGroupSettings, branches: Sequence[TrainingBranch], *, reuse: Reuse | None, on_stale: Any
 ) -> FindModelOperator:
     """Build it, ahead of all tasks of the task group that is open.
 
     Args:
-        training: what the trainings have in common.
+        stated: what the user has stated, for all types.
         branches: the trainings.
         reuse: how long a stored model is good for; None to train in each run.
         on_stale: called where a model no longer holds for the job.
@@ -679,19 +662,19 @@ def find_task(
     shared = {branch.design.task_id for branch in branches}
     find = FindModelOperator(
         task_id="find_model",
-        job=training.job,
-        input=training.input,
+        job=stated.job,
+        input=stated.input,
         types=[branch.for_find_model() for branch in branches],
         # The design of several types is needless where all of them have a model.
         shared_tasks=sorted(shared) if len(shared) < len(branches) else (),
-        model=training.model,
-        goal=training.goal,
+        model=stated.model,
+        goal=stated.goal,
         reuse=reuse,
-        bounds=training.bounds,
-        clusters=[planned(branch.cluster) for branch in branches],
-        staging_uri=training.staging_uri,
-        run_timeout_seconds=training.run_timeout_seconds,
-        store=training.store,
+        bounds=stated.bounds,
+        clusters=stated.clusters,
+        staging_uri=stated.staging_uri,
+        run_timeout_seconds=stated.run_timeout_seconds,
+        store=stated.store,
         on_stale=on_stale,
     )
     for branch in branches:
@@ -702,14 +685,14 @@ def find_task(
 
 
 def choose_task(
-    training: Training, branches: Sequence[TrainingBranch], *, begins_with: Sequence[str]
+    stated: TaskGroupSettings, branches: Sequence[TrainingBranch], *, begins_with: Sequence[str]
 ) -> ChooseConfigOperator:
     """The task that decides, behind the trainings."""
-    goal = training.goal
+    goal = stated.goal
     is_one = len(branches) == 1
     models = [branch.fit.output for branch in branches]
     handles = [_json_of(branch.create.task_id) for branch in branches]
-    # Only a stated fallback may go on after a failed training, or what is left of several.
+    # Only a stated fallback may go on after a failed stated, or what is left of several.
     goes_on = not is_one or (goal.fallback_machines is not None and goal.reaction != FAIL)
     return ChooseConfigOperator(
         task_id="choose_config",
@@ -719,13 +702,13 @@ def choose_task(
             branch.instance_type: _text_of(branch.fit.task_id, "failure") for branch in branches
         },
         training_begins_with=begins_with if goes_on else (),
-        stored_models=_json_of(training.found_by, "models"),
-        input_growth=_json_of(training.found_by, "growth"),
-        reuse_reasons=_json_of(training.found_by, "reasons"),
+        stored_models=_json_of(stated.found_by, "models"),
+        input_growth=_json_of(stated.found_by, "growth"),
+        reuse_reasons=_json_of(stated.found_by, "reasons"),
         cores_per_machine={branch.instance_type: branch.cores for branch in branches},
         goal=goal,
-        job=training.job,
-        store=training.store,
+        job=stated.job,
+        store=stated.store,
         trigger_rule="all_done" if goes_on else WITHOUT_DESIGN,
     )
 
@@ -813,7 +796,7 @@ def cores_per_machine(cluster: ClusterSpec, check: BaseOperator | None) -> Any:
         raise InvalidParameterError(
             "cores_per_machine",
             None,
-            f"must be told of {type(cluster).__name__}, since runs are designed before the cluster starts",
+            f"must be stated of {type(cluster).__name__}, since runs are designed before the cluster starts",
         )
     return XComArg(check, key="cores_per_machine")
 

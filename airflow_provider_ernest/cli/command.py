@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from airflow_provider_ernest.documents import time_of
 from airflow_provider_ernest.exceptions import (
     InvalidDocumentError,
     InvalidParameterError,
@@ -278,7 +279,7 @@ def aligned(heading: Sequence[str], rows: Iterable[Sequence[str]], *, right: str
 
 def age(at: str, *, now: datetime) -> str:
     """How long ago that was, in days, hours or minutes."""
-    moment = _moment(at)
+    moment = time_of(at)
     if moment is None:
         return UNKNOWN
     seconds = (now - moment).total_seconds()
@@ -290,16 +291,8 @@ def age(at: str, *, now: datetime) -> str:
 
 def when(at: str) -> str:
     """The minute, in UTC."""
-    moment = _moment(at)
+    moment = time_of(at)
     return UNKNOWN if moment is None else f"{moment.astimezone(UTC):%Y-%m-%d %H:%M}"
-
-
-def _moment(at: str) -> datetime | None:
-    try:
-        moment = datetime.fromisoformat(at)
-    except ValueError:
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _one_line(cell: str) -> str:

@@ -21,7 +21,7 @@ from airflow_provider_ernest.documents import (
     ProfileRecord,
     Record,
 )
-from airflow_provider_ernest.learning.freshness import State, state_of
+from airflow_provider_ernest.learning.freshness import Lineage, State
 from airflow_provider_ernest.store.catalogue import LISTED, CatalogueEntry
 from airflow_provider_ernest.store.files import files, safe_name, store_errors
 from airflow_provider_ernest.store.records import FOLDERS, Kept, newest_first, read_or_skip
@@ -88,7 +88,7 @@ class Group:
     @cached_property
     def state(self) -> State | None:
         """Of its newest model; None where there is none."""
-        return state_of(self.model, others=self.of_job) if self.model else None
+        return Lineage(self.model, self.of_job).state() if self.model else None
 
 
 def groups_of(store: ModelStore, *, job: str | None = None, instance_type: str | None = None) -> list[Group]:

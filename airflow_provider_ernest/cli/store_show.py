@@ -23,7 +23,7 @@ from airflow_provider_ernest.documents import (
     ProfileRecord,
     Record,
 )
-from airflow_provider_ernest.learning.freshness import evidence_against
+from airflow_provider_ernest.learning.freshness import Lineage
 from airflow_provider_ernest.store.catalogue import CatalogueEntry
 from airflow_provider_ernest.views.tables import decision_table, model_table, observations_table
 from airflow_provider_ernest.words import (
@@ -244,7 +244,7 @@ class Life:
     def evidence(self) -> Evidence | None:
         """Of drift, against the newest model; None where there is none."""
         model = self.group.model
-        return None if model is None else evidence_against(model, others=self.group.of_job)
+        return None if model is None else Lineage(model, self.group.of_job).evidence
 
     @cached_property
     def bottlenecks(self) -> BottleneckReport | None:

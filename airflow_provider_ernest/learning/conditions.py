@@ -1,4 +1,4 @@
-"""Whether what a job's run times depend on, beside its code, is as it was when a model was trained.
+"""Whether what a job's run times depend on is as it was when a model was trained.
 
 More data of the same shape is no difference: the model is asked about a larger scale. What is not known of
 then or of now cannot differ; `not_compared` names it.
@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.documents import DATA, SETTINGS, InputFingerprint, RunConditions
+from airflow_provider_ernest.documents import CODE, DATA, SETTINGS, InputFingerprint, RunConditions
 from airflow_provider_ernest.privacy import names_a_secret, without_credentials
+from airflow_provider_ernest.settings import MOST_GROWTH, SHAPE_TOLERANCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -22,9 +23,8 @@ if TYPE_CHECKING:
 # ---------------------------------------------------------------------------
 # The settings that a job's run time may depend on, as digests: enough to see that one has changed.
 #
-# Left out is what sizes a run (Ernest chooses it), what tells where the cluster, its logs and its pages
-# are,
-# what names a run, and whatever tells of a secret: a digest of a short secret can be guessed.
+# Left out is what sizes a run (Ernest chooses it), what says where the cluster, its logs and its pages are,
+# what names a run, and whatever belongs to a secret: a digest of a short secret can be guessed.
 
 
 DIGEST_CHARACTERS = 16
@@ -113,9 +113,9 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 def settings_digests(
     *,
-    conf: Mapping[Any, Any] | None,
-    arguments: Sequence[Any] | None,
-    options: Mapping[str, Any] | None,
+    conf: Mapping[Any, Any] | None = None,
+    arguments: Sequence[Any] = (),
+    options: Mapping[str, Any] | None = None,
     further: Mapping[str, Any] | None = None,
 ) -> dict[str, str]:
     """Digests of what may change a run's time, by name: "conf spark.…", "argument 0", "option java_class".
@@ -134,21 +134,11 @@ def settings_digests(
     """
     settings = [
         *_of_conf(conf or {}),
-        *_of_arguments(arguments or ()),
+        *_of_arguments(arguments),
         *_of_options(options or {}),
         *((name, value) for name, value in (further or {}).items() if value is not None),
     ]
     return {name: _digest(name, value) for name, value in settings}
-
-
-def changed_settings(then: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """Names of the settings that were added, removed or changed, sorted.
-
-    Args:
-        then: digests by name.
-        now: the same, later.
-    """
-    return sorted(name for name in then.keys() | now.keys() if then.get(name) != now.get(name))
 
 
 def _of_conf(conf: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
@@ -207,29 +197,50 @@ def _as_text(value: Any) -> str:
 # ---------------------------------------------------------------------------
 
 
-SHAPE_TOLERANCE = 0.25
-"""A partition may be larger or smaller by so much and still count as of the same size."""
-
-MOST_GROWTH = 4.0
-"""Beyond so many times the input that a model was trained for, its predictions are too far from its runs."""
-
 MOST_NAMES = 3
 """So many settings are named in a sentence."""
 
 MEGABYTE = 1e6
 
 
-@dataclass(frozen=True, kw_only=True)
+HASH_DIGITS = 12
+
+
+@dataclass(frozen=True)
 class Difference:
     """Something that is not as it was.
 
     Attributes:
-        cause: `records.DATA` or `records.SETTINGS`.
+        cause: of `documents.ModelMark`.
         reason: what, as a clause that can follow "since" or stand alone.
     """
 
     cause: str
     reason: str
+
+
+def sentence_of(found: Sequence[Difference]) -> str:
+    """The reasons of at least one difference as a sentence."""
+    reasons = "; ".join(each.reason for each in found)
+    return f"{reasons[0].upper()}{reasons[1:]}."
+
+
+def short_hash(artifact_sha256: str | None) -> str:
+    """As much of a hash as tells applications apart, for a sentence."""
+    return (artifact_sha256 or "")[:HASH_DIGITS]
+
+
+def is_other_code(then: str | None, now: str | None) -> bool:
+    """Whether an application of one hash is known to be another than that of the other hash."""
+    return bool(then and now) and then != now
+
+
+def code_differences(then: str | None, now: str | None) -> list[Difference]:
+    """That the application is another, by its hashes; empty where it is not, or one is not known."""
+    if not is_other_code(then, now):
+        return []
+    reason = f"the application has changed: it is {short_hash(now)} and was {short_hash(then)}"
+    return [Difference(CODE, reason)]
 
 
 def differences(
@@ -239,7 +250,7 @@ def differences(
     shape_tolerance: float = SHAPE_TOLERANCE,
     max_growth: float = MOST_GROWTH,
 ) -> list[Difference]:
-    """What has changed so that a model of then does not speak for a run of now; empty where nothing is known.
+    """What but the code has changed so that a model of then does not hold now; empty where nothing is known.
 
     Args:
         then: the conditions that the model was trained under.
@@ -289,38 +300,30 @@ def _known(conditions: RunConditions | None) -> dict[str, bool]:
 
 def _settings_differences(then: RunConditions, now: RunConditions) -> Iterator[Difference]:
     if then.spark and now.spark and then.spark != now.spark:
-        yield Difference(cause=SETTINGS, reason=f"Spark is {now.spark} and was {then.spark}")
+        yield Difference(SETTINGS, f"Spark is {now.spark} and was {then.spark}")
     if then.cores_per_machine and now.cores_per_machine and then.cores_per_machine != now.cores_per_machine:
         yield Difference(
-            cause=SETTINGS,
-            reason=f"a machine offers {now.cores_per_machine} cores and offered {then.cores_per_machine}",
+            SETTINGS, f"a machine offers {now.cores_per_machine} cores and offered {then.cores_per_machine}"
         )
     if then.settings is not None and now.settings is not None:
-        names = changed_settings(then.settings, now.settings)
-        if names:
+        digests = then.settings.items() ^ now.settings.items()
+        if names := sorted({name for name, _ in digests}):
             more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
             verb = "has" if len(names) == 1 else "have"
-            yield Difference(cause=SETTINGS, reason=f"{', '.join(names[:MOST_NAMES])}{more} {verb} changed")
+            yield Difference(SETTINGS, f"{', '.join(names[:MOST_NAMES])}{more} {verb} changed")
 
 
 def _input_differences(
     then: InputFingerprint, now: InputFingerprint, *, shape_tolerance: float, max_growth: float
 ) -> Iterator[Difference]:
     if then.format != now.format and then.format and now.format:
-        yield Difference(cause=DATA, reason=f"the input is {now.format} and was {then.format}")
+        yield Difference(DATA, f"the input is {now.format} and was {then.format}")
     if then.columns and now.columns and then.columns != now.columns:
-        yield Difference(
-            cause=DATA, reason=f"a record of the input has {now.columns} columns and had {then.columns}"
-        )
+        yield Difference(DATA, f"a record of the input has {now.columns} columns and had {then.columns}")
     before, after = then.bytes_per_partition, now.bytes_per_partition
     if before and after and not 1 / (1 + shape_tolerance) <= after / before <= 1 + shape_tolerance:
-        yield Difference(
-            cause=DATA,
-            reason=f"a partition of the input holds {after / MEGABYTE:.4g} MB and held "
-            f"{before / MEGABYTE:.4g} MB",
-        )
+        sizes = f"{after / MEGABYTE:.4g} MB and held {before / MEGABYTE:.4g} MB"
+        yield Difference(DATA, f"a partition of the input holds {sizes}")
     times = growth(RunConditions(input=then), RunConditions(input=now))
     if times > max_growth:
-        yield Difference(
-            cause=DATA, reason=f"the input has grown {times:.3g} times, more than {max_growth:g} times"
-        )
+        yield Difference(DATA, f"the input has grown {times:.3g} times, more than {max_growth:g} times")

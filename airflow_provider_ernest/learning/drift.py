@@ -1,4 +1,4 @@
-"""A sequential test of a model's predictions: do production runs miss their intervals too often?
+"""A sequential test of a model's predictions: do production runs miss their intervals too often, and why?
 
 A run lies outside the interval that is likely once in five times, and outside the one that is nearly certain
 once in 20, where the model is right. Nobody asks once whether it is: the question is asked after every run,
@@ -21,9 +21,27 @@ runs before, as they do here: each run is judged by what was predicted of it bef
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Protocol
+
+from airflow_provider_ernest.documents import (
+    CLUSTER,
+    CODE,
+    DATA,
+    SETTINGS,
+    UNEXPLAINED,
+    Model,
+    ProductionRun,
+    TrainingCluster,
+)
+from airflow_provider_ernest.learning.conditions import (
+    Difference,
+    code_differences,
+    differences,
+    sentence_of,
+)
 
 OUTCOMES = (0.80, 0.15, 0.05)
 """How often a run of a right model is inside what is likely, outside of that, outside of nearly certain."""
@@ -160,3 +178,76 @@ def trusted(runs: Iterable[Judged]) -> int:
         if not test.add(run).is_suspicious:
             known = position
     return known
+
+
+# Why the predictions no longer hold: other code, other data, other settings, slower machines?
+
+SLOWER_MACHINES = 0.15
+"""Of the bandwidth that the sample runs had: what is lacking beyond that is a slower cluster. Machines of one
+type differ by less, and so do two probes of the same machine."""
+
+RECENT_RUNS = 5
+"""The runs that are looked at: the last ones, so that one odd cluster among them does not decide."""
+
+REMEDIES = {
+    CODE: "Make the sample runs again with the application as it is now.",
+    DATA: "Make the sample runs again on the data as it is now.",
+    SETTINGS: "Make the sample runs again with the settings as they are now.",
+    CLUSTER: "Get machines like those of the sample runs, or make the sample runs again on these.",
+    UNEXPLAINED: "Make the sample runs again; see the event logs for what else may have changed.",
+}
+"""What to do, by cause."""
+
+
+def cause_of(model: Model, runs: Sequence[ProductionRun]) -> tuple[str, str]:
+    """Why the production runs are not as the model has it: the first cause, and a sentence that names all.
+
+    What is not known of the model or of the runs is no cause.
+
+    Args:
+        model: that predicted them.
+        runs: oldest first; the last `RECENT_RUNS` count.
+
+    Returns:
+        `CODE`, `DATA`, `SETTINGS`, `CLUSTER` or `UNEXPLAINED`, in this order of how directly it is seen, and
+        the sentence, with what to do about the first.
+    """
+    recent = list(runs)[-RECENT_RUNS:]
+    # Of the last run that knows: changes stay.
+    code = next((run.artifact_sha256 for run in reversed(recent) if run.artifact_sha256), None)
+    conditions = next((run.conditions for run in reversed(recent) if run.conditions is not None), None)
+    causes = [
+        *code_differences(model.artifact_sha256, code),
+        *sorted(
+            differences(model.conditions, conditions), key=lambda each: (DATA, SETTINGS).index(each.cause)
+        ),
+        *_slower_machines(model.cluster, recent),
+    ]
+    if not causes:
+        return UNEXPLAINED, (
+            "Nothing that is known of code, data, settings and machines explains it. " + REMEDIES[UNEXPLAINED]
+        )
+    return causes[0].cause, f"{sentence_of(causes)} {REMEDIES[causes[0].cause]}"
+
+
+def _slower_machines(trained: TrainingCluster | None, runs: Sequence[ProductionRun]) -> list[Difference]:
+    """What of the production machines' bandwidth is far below that of the sample runs' machines."""
+    if trained is None:
+        return []
+    found = []
+    for name in ("memory", "network"):
+        field = f"{name}_gigabytes_per_second"
+        then = _median(getattr(machine, field) for machine in trained.kept_machines)
+        now = _median(getattr(run.bandwidth, field) for run in runs if run.bandwidth is not None)
+        if then and now is not None and now < (1.0 - SLOWER_MACHINES) * then:
+            reason = (
+                f"the machines' {name} bandwidth is {now:.3g} GB/s, {1.0 - now / then:.0%} below the "
+                f"{then:.3g} GB/s of the sample runs' machines"
+            )
+            found.append(Difference(CLUSTER, reason))
+    return found
+
+
+def _median(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return median(known) if known else None

@@ -1,44 +1,26 @@
-"""Whether a stored model speaks for the run at hand, so that no sample runs need to be made."""
+"""Whether a stored model holds for the run at hand, so that no sample runs need to be made."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from airflow_provider_ernest.documents import AGE, CODE, Model, RunConditions, moment_of
+from airflow_provider_ernest.documents import AGE, Model, RunConditions, moment_of, time_of
 from airflow_provider_ernest.exceptions import InadequateModelError, InvalidParameterError
 from airflow_provider_ernest.learning.conditions import (
-    MOST_GROWTH,
-    SHAPE_TOLERANCE,
+    code_differences,
     differences,
     growth,
     not_compared,
+    sentence_of,
 )
-from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, HASH_DIGITS, SEEN_DIRECTLY, State
+from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, SEEN_DIRECTLY, State
 from airflow_provider_ernest.prediction.terms import check_terms
 from airflow_provider_ernest.prediction.training import check_adequacy
+from airflow_provider_ernest.settings import Reuse
 
 SAME_SIZE = 0.01
 """A growth of less is not worth a word."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReusePolicy:
-    """How long a model is good for.
-
-    Attributes:
-        max_age_days: days after its sample runs; None for no limit.
-        shape_tolerance: by how much a partition of the input may have grown or shrunk; 0.25 is 25 %.
-        max_growth: to how many times its size the input may have grown.
-        accept_unknown_application: take an application whose hash cannot be taken for unchanged.
-        max_error_percent: the median leave-one-out error above which it is inadequate; None to accept any.
-    """
-
-    max_age_days: float | None = None
-    shape_tolerance: float = SHAPE_TOLERANCE
-    max_growth: float = MOST_GROWTH
-    accept_unknown_application: bool = False
-    max_error_percent: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,8 +30,8 @@ class Verdict:
     Attributes:
         is_reused: whether it is.
         reason: a sentence.
-        cause: of `records.ModelMark`, where the model no longer speaks for the job; empty where it is reused,
-            or not for another reason.
+        cause: of `documents.ModelMark`, where the model no longer holds for the job; empty where it is
+            reused, or not for another reason.
         growth: how many times the input that it was trained for today's is.
     """
 
@@ -65,7 +47,8 @@ def judge(
     artifact_sha256: str | None,
     conditions: RunConditions,
     state: State,
-    policy: ReusePolicy,
+    reuse: Reuse,
+    max_error_percent: float | None,
     now: datetime,
 ) -> Verdict:
     """Judge a model by what the run at hand will run, on what and under which conditions.
@@ -74,56 +57,45 @@ def judge(
         model: the model.
         artifact_sha256: of the application as it is now; None where it cannot be taken.
         conditions: of the run.
-        state: of the model by what was recorded since, see `freshness.state_of`; those of
-            `SEEN_DIRECTLY` may be passed over in it.
-        policy: how long models are good for.
+        state: of the model by what was recorded since, see `freshness.Lineage`; those of `SEEN_DIRECTLY` may
+            be passed over in it.
+        reuse: how long models are good for.
+        max_error_percent: the median leave-one-out error above which it is inadequate; None to accept any.
         now: with its time zone.
     """
     try:
         check_terms([term.name for term in model.terms])
     except InvalidParameterError as error:
         return _refused(model, str(error))
-    code = _code_verdict(model, artifact_sha256, policy)
-    if code is not None:
-        return code
-    changed = differences(
-        model.conditions, conditions, shape_tolerance=policy.shape_tolerance, max_growth=policy.max_growth
-    )
+    if not (artifact_sha256 and model.artifact_sha256) and not reuse.accept_unknown_application:
+        return _refused(
+            model,
+            "Whether the application has changed is not known, for its hash cannot be taken. Set "
+            "accept_unknown_application of Reuse to take it for the same.",
+        )
+    changed = [
+        *code_differences(model.artifact_sha256, artifact_sha256),
+        *differences(
+            model.conditions,
+            conditions,
+            shape_tolerance=reuse.shape_tolerance,
+            max_growth=reuse.max_growth,
+        ),
+    ]
     if changed:
-        reasons = "; ".join(each.reason for each in changed)
-        return _refused(model, f"{reasons[0].upper()}{reasons[1:]}.", cause=changed[0].cause)
+        return _refused(model, sentence_of(changed), cause=changed[0].cause)
     if state.name == DRIFTING or (state.name != FRESH and state.cause not in SEEN_DIRECTLY):
         return _refused(model, state.reason, cause=state.cause)
-    if policy.max_age_days is not None and now - _sampled_at(model) > timedelta(days=policy.max_age_days):
+    if reuse.max_age_days is not None and now - _sampled_at(model) > timedelta(days=reuse.max_age_days):
         return _refused(
-            model, f"Its sample runs are older than the {policy.max_age_days:g} days allowed.", cause=AGE
+            model, f"Its sample runs are older than the {reuse.max_age_days:g} days allowed.", cause=AGE
         )
     try:
-        if policy.max_error_percent is not None:
-            check_adequacy(model, max_error_percent=policy.max_error_percent)
+        if max_error_percent is not None:
+            check_adequacy(model, max_error_percent=max_error_percent)
     except InadequateModelError as error:
         return _refused(model, error.message)
     return _reused(model, conditions)
-
-
-def _code_verdict(model: Model, artifact_sha256: str | None, policy: ReusePolicy) -> Verdict | None:
-    """Why the code speaks against the model; None where it does not."""
-    if artifact_sha256 and model.artifact_sha256:
-        if artifact_sha256 == model.artifact_sha256:
-            return None
-        return _refused(
-            model,
-            f"The application has changed: it is {artifact_sha256[:HASH_DIGITS]} and was "
-            f"{model.artifact_sha256[:HASH_DIGITS]}.",
-            cause=CODE,
-        )
-    if policy.accept_unknown_application:
-        return None
-    return _refused(
-        model,
-        "Whether the application has changed is not known, for its hash cannot be taken. Set "
-        "accept_unknown_application of Reuse to take it for the same.",
-    )
 
 
 def _refused(model: Model, reason: str, *, cause: str = "") -> Verdict:
@@ -151,5 +123,5 @@ def _sampled_at(model: Model) -> datetime:
 
 
 def _trained_at(model: Model) -> datetime:
-    moment = datetime.fromisoformat(model.at)
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    at = time_of(model.at)
+    return at.astimezone(UTC) if at else datetime.min.replace(tzinfo=UTC)

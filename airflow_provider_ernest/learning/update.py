@@ -9,7 +9,7 @@ from dataclasses import replace
 from statistics import fmean, median
 
 from airflow_provider_ernest.documents import AmdahlState, AveragingPrior, Model, Observation, ProductionRun
-from airflow_provider_ernest.learning.conditions import differences
+from airflow_provider_ernest.learning.conditions import differences, is_other_code
 from airflow_provider_ernest.learning.drift import evidence_of, trusted
 from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
 from airflow_provider_ernest.prediction.predict import fitted as fitted_predictor
@@ -21,24 +21,17 @@ from airflow_provider_ernest.settings import AVERAGING
 # What production runs change in what is believed of a job before the coefficients of its model are.
 #
 # How much runs scatter: in training, runs of one configuration are made one after the other, and count by
-# their
-# median alone, for on the same machines at the same hour they tell little of how runs on other days differ.
-# Production runs do tell that. How far they lie from the mean of their configuration does not depend on
-# where
-# that lies, so it is evidence of its own on the noise: each level that the prior considers is weighed by
-# how
-# well it explains these distances.
+# their median alone, for on the same machines at the same hour they say little of how runs on other days
+# differ. Production runs do say that. How far they lie from the mean of their configuration does not depend
+# on where that lies, so it is evidence of its own on the noise: each level that the prior considers is
+# weighed by how well it explains these distances.
 #
-# How near production's runs are to the sample runs: a sample has another shape than the whole more often
-# than
-# its size tells, and then the job deviates from its terms otherwise. So what is deviated at the scales of
-# the
-# samples says less of production's, while runs of production go on telling of each other.
+# How near production's runs are to the sample runs: a sample has another shape than the whole more often than
+# its size suggests, and then the job deviates from its terms otherwise. So what is deviated at the scales of
+# the samples says less of production's, while runs of production go on telling of each other.
 #
-# What may be explained away: of sample runs, those with the most data for each machine may have been short
-# of
-# memory, and a conspicuous one may have been disturbed; both then count for little. Production has more
-# data
+# What may be explained away: of sample runs, those with the most data for each machine may have been short of
+# memory, and a conspicuous one may have been disturbed; both then count for little. Production has more data
 # than any sample and may well be conspicuous, but it is what predictions are for. So with production runs
 # nothing is put down to memory, and hardly anything to a disturbance.
 
@@ -173,8 +166,9 @@ def learn(
     alike = [run for run in runs if _is_alike(model, run)]
     if evidence_of(alike).is_drift:
         return None
-    told = ((run, _observed(model, run, iterations or {})) for run in _news(model, alike[: trusted(alike)]))
-    news = [(run.id, observation) for run, observation in told if observation is not None]
+    unknown = _news(model, alike[: trusted(alike)])
+    observed = ((run.id, _observed(model, run, iterations or {})) for run in unknown)
+    news = [(name, observation) for name, observation in observed if observation is not None]
     if not news:
         return None
     samples, known = _parts(model)
@@ -212,7 +206,7 @@ def _refitted(
         design=model.design,
         cluster=model.cluster,
         conditions=model.conditions,
-        warnings=_told_besides(model),
+        warnings=_further_warnings(model),
     )
     return replace(fitted, startup_seconds=_startup_seconds(fitted, remembered))
 
@@ -240,10 +234,10 @@ def _is_alike(model: Model, run: ProductionRun) -> bool:
     """Whether it is, as far as is known, a run of what the model was trained for."""
     if (run.job, run.instance_type) != (model.job, model.instance_type):
         return False
-    known = run.artifact_sha256 and model.artifact_sha256
-    is_same_code = not known or run.artifact_sha256 == model.artifact_sha256
-    # More data is no difference here: the run itself tells what that takes.
-    return is_same_code and not differences(model.conditions, run.conditions, max_growth=float("inf"))
+    if is_other_code(model.artifact_sha256, run.artifact_sha256):
+        return False
+    # More data is no difference here: the run itself shows what that takes.
+    return not differences(model.conditions, run.conditions, max_growth=math.inf)
 
 
 def _news(model: Model, runs: Sequence[ProductionRun]) -> list[ProductionRun]:
@@ -277,7 +271,8 @@ def _observed(model: Model, run: ProductionRun, iterations: Mapping[str, int]) -
         scale=run.scale,
         seconds=seconds,
         startup_seconds=model.startup_seconds if startup is None else startup,
-        instance_type=_type_of(model),
+        # As its observations name the type: a model may be stored under another name.
+        instance_type=model.observations[0].instance_type,
         iterations=model.trained_iterations,
         application_id=run.application_id,
         event_log=run.event_log,
@@ -290,11 +285,6 @@ def _share_of_iterations(model: Model, run: ProductionRun, iterations: int) -> f
     trained = predict_seconds(model, machines=run.machines, scale=run.scale)
     made = predict_seconds(model, machines=run.machines, scale=run.scale, iterations=iterations)
     return float(trained[0] / made[0])
-
-
-def _type_of(model: Model) -> str:
-    """As its observations name the type: a model may be stored under another name."""
-    return model.observations[0].instance_type
 
 
 def _parts(model: Model) -> tuple[list[Observation], list[tuple[str, Observation]]]:
@@ -320,7 +310,7 @@ def _remembered(learned: Sequence[tuple[str, Observation]], method: str) -> list
     return kept[::-1]
 
 
-def _told_besides(model: Model) -> tuple[str, ...]:
+def _further_warnings(model: Model) -> tuple[str, ...]:
     """The warnings that do not come of the model's observations: those come anew."""
     terms = [term.name for term in model.terms]
     own = warnings_about(fitted_predictor(model), terms, model.observations)

@@ -10,7 +10,7 @@ from airflow.sdk.definitions.xcom_arg import PlainXComArg
 
 from airflow_provider_ernest.decision.forms.machines import own_sizes
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.lineage import TellsLineage
+from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink
 from airflow_provider_ernest.operators.job_fields import OfJob
 from airflow_provider_ernest.operators.task_context import no_vain_retries, origin_of
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.settings import Number, SparkJob
 
 
-class ChooseConfigOperator(OfJob, TellsLineage, BaseOperator):
+class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
     """Choose the cheapest configuration within a deadline, or the fastest within a budget.
 
     Over one type of machine or several, each with its own model. A configuration counts as keeping to the
@@ -182,7 +182,7 @@ class ChooseConfigOperator(OfJob, TellsLineage, BaseOperator):
                 job=optional_text(self.job.get("name")),
                 origin=origin_of(context),
             )
-            self.tells_lineage(record)
+            self.add_lineage(record)
             outputs = decided_outputs(
                 record,
                 goal=goal,
@@ -193,7 +193,7 @@ class ChooseConfigOperator(OfJob, TellsLineage, BaseOperator):
                 context=context,
                 log=self.log,
             )
-        self._tell(record.decision)
+        self._log_decision(record.decision)
         for key, value in outputs.items():
             context["ti"].xcom_push(key=key, value=value)
         if record.job:
@@ -207,7 +207,7 @@ class ChooseConfigOperator(OfJob, TellsLineage, BaseOperator):
             )
         return record.decision.to_dict()
 
-    def _tell(self, decision: Decision) -> None:
+    def _log_decision(self, decision: Decision) -> None:
         from airflow_provider_ernest.views.tables import decision_table
 
         if decision.fallback_reason:

@@ -138,7 +138,7 @@ class ExistingClusterOperator(BaseOperator):
 
 
 def master_of_connection(spark_conn_id: str) -> str:
-    """The master that a connection points at, as spark-submit would be told.
+    """The master that a connection points at, as spark-submit gets it.
 
     Raises:
         InvalidParameterError: it is no connection of Spark's, or has its drivers run on the cluster.

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
-from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.operators.task_context import no_vain_retries
 from airflow_provider_ernest.settings import (
     AVERAGING,
@@ -159,9 +158,12 @@ class ExperimentDesignOperator(BaseOperator):
         from airflow_provider_ernest.design.criteria import Targets
         from airflow_provider_ernest.design.plan import plan_design
         from airflow_provider_ernest.documents import Observation
+        from airflow_provider_ernest.setting_checks import require_available
 
         settings = settings_of(ModelSettings, self.model, "model")
-        self._require_available(bounds)
+        available = optional_whole_number("available_machines", self.available_machines)
+        if available is not None:  # before the cluster is started, not after it has been paid for
+            require_available(bounds, available)
         partitions = self._partitions()
         cores = whole_number("cores_per_machine", self.cores_per_machine)
         observed = [Observation.from_dict(document) for document in self.observed or ()]
@@ -193,17 +195,6 @@ class ExperimentDesignOperator(BaseOperator):
                 iterations=optional_whole_number("iterations", self.iterations),
             )
         )
-
-    def _require_available(self, bounds: DesignBounds) -> None:
-        """Before the cluster is started, not after it has been paid for."""
-        available = optional_whole_number("available_machines", self.available_machines)
-        if available is not None and bounds.max_machines > available:
-            raise InvalidParameterError(
-                "max_machines",
-                bounds.max_machines,
-                f"is more than the cluster will have ({available})",
-                remedy="Lower max_machines of the bounds, or start a larger cluster.",
-            )
 
     def _partitions(self) -> int:
         """Of the whole input: as stated, else its files, which must be there in any case."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import SkipMixin
 from airflow.sdk import BaseOperator
 
-from airflow_provider_ernest.lineage import TellsLineage
+from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink
 from airflow_provider_ernest.operators.job_fields import OfJobAndInput
 from airflow_provider_ernest.operators.task_context import no_vain_retries, origin_of
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_ernest.documents import RunConditions
-    from airflow_provider_ernest.learning.reuse import ReusePolicy
     from airflow_provider_ernest.operators.stored_models import Found
     from airflow_provider_ernest.setting_checks import PlannedCluster
     from airflow_provider_ernest.settings import Number
@@ -42,7 +41,7 @@ INSTALLED = "installed"
 """Stands for the version of Spark that comes with this worker's PySpark."""
 
 
-class FindModelOperator(OfJobAndInput, TellsLineage, BaseOperator, SkipMixin):
+class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
     """Look for a stored model that holds for this run; where there is one, skip the tasks of the training.
 
     A model is reused where the application has the same content, Spark and the job's settings are the same,
@@ -139,10 +138,10 @@ class FindModelOperator(OfJobAndInput, TellsLineage, BaseOperator, SkipMixin):
         with no_vain_retries():
             if self.clusters:
                 self._check()
-            job, policy = self._rendered_job(), self._policy(context)
+            job = self._rendered_job()
             artifact_sha256 = artifact_hash(job.application, job.submit_options, log=self.log)
             conditions = self._conditions()
-            found = self._found(policy, artifact_sha256, conditions, context)
+            found = self._found(artifact_sha256, conditions, context)
         reused = {name: each.model for name, each in found.items() if each.model is not None}
         for name, each in found.items():
             self.log.info("%s: %s", name, each.verdict.reason)
@@ -167,19 +166,19 @@ class FindModelOperator(OfJobAndInput, TellsLineage, BaseOperator, SkipMixin):
         for key, value in pushed.items():
             context["ti"].xcom_push(key=key, value=value)
         self._keep_marks(found.values(), context)
-        self.tells_lineage(inputs=[self._rendered_input().path], found=[*reused.values()])
+        self.add_lineage(inputs=[self._rendered_input().path], found=[*reused.values()])
         self._skip({*reused}, context)
         return summary
 
     def _check(self) -> None:
         """Refuse, before anything is started, what only a task can see of the settings."""
         from airflow_provider_ernest.decision.goals import load_objective
-        from airflow_provider_ernest.setting_checks import Settings
+        from airflow_provider_ernest.setting_checks import SizingSettings
         from airflow_provider_ernest.spark.artifact import require_dependencies
 
         # Not as `_rendered_job`: what is never rendered may hold templates.
         own = {name: getattr(self, name) for name in ("application_args", "conf", "submit_options")}
-        checked = Settings(
+        settings = SizingSettings(
             job=SparkJob(**{**self.job, **own}),
             input=self._rendered_input(),
             bounds=settings_of(DesignBounds, self.bounds, "bounds"),
@@ -189,7 +188,8 @@ class FindModelOperator(OfJobAndInput, TellsLineage, BaseOperator, SkipMixin):
             staging_uri=optional_text(self.staging_uri),
             run_timeout_seconds=self.run_timeout_seconds,
         )
-        objective = optional_text(checked.goal.objective)
+        settings.check()
+        objective = optional_text(settings.goal.objective)
         if objective is not None:
             load_objective(objective)
         if not all(cluster.is_emr for cluster in self.clusters):
@@ -197,21 +197,6 @@ class FindModelOperator(OfJobAndInput, TellsLineage, BaseOperator, SkipMixin):
 
             check_options(self.submit_options)
         require_dependencies(self.job["submit_options"])
-
-    def _policy(self, context: Context) -> ReusePolicy | None:
-        """How long models are good for; None where a training is wanted in any case."""
-        from airflow_provider_ernest.learning.reuse import ReusePolicy
-
-        dag_run = context.get("dag_run")
-        if self.reuse is None or str((getattr(dag_run, "conf", None) or {}).get(RETRAIN)).lower() == "true":
-            return None
-        goal = None if self.goal is None else settings_of(SizingGoal, self.goal, "goal")
-        return ReusePolicy(
-            max_error_percent=goal.max_error_percent
-            if goal and goal.on_inadequate == FAIL_TRAINING
-            else None,
-            **vars(settings_of(Reuse, self.reuse, "reuse")),
-        )
 
     def _conditions(self) -> dict[str, RunConditions]:
         """The conditions of this run by type of machine."""
@@ -234,7 +219,7 @@ class FindModelOperator(OfJobAndInput, TellsLineage, BaseOperator, SkipMixin):
                 spark=spark_release(each.get("spark")),
                 settings={
                     **settings,
-                    **settings_digests(conf=None, arguments=None, options=None, further=each.get("settings")),
+                    **settings_digests(further=each.get("settings")),
                 },
                 input=shape,
                 cores_per_machine=each.get("cores_per_machine"),
@@ -256,7 +241,6 @@ class FindModelOperator(OfJobAndInput, TellsLineage, BaseOperator, SkipMixin):
 
     def _found(
         self,
-        policy: ReusePolicy | None,
         artifact_sha256: str | None,
         conditions: Mapping[str, RunConditions],
         context: Context,
@@ -264,18 +248,21 @@ class FindModelOperator(OfJobAndInput, TellsLineage, BaseOperator, SkipMixin):
         from airflow_provider_ernest.operators.stored_models import Run, find_stored, none_found
         from airflow_provider_ernest.store.store import ModelStore
 
-        if policy is None:
-            is_forced = self.reuse is not None
-            return none_found(
-                conditions,
-                "This run was asked to train." if is_forced else "Each run trains: models are not reused.",
-            )
+        if self.reuse is None:
+            return none_found(conditions, "Each run trains: models are not reused.")
+        dag_run = context.get("dag_run")
+        if str((getattr(dag_run, "conf", None) or {}).get(RETRAIN)).lower() == "true":
+            return none_found(conditions, "This run was asked to train.")
+        goal = None if self.goal is None else settings_of(SizingGoal, self.goal, "goal")
         return find_stored(
             ModelStore(store_root(optional_text(self.store))),
             Run(
                 job=self._rendered_job().name,
                 artifact_sha256=artifact_sha256,
-                policy=policy,
+                reuse=settings_of(Reuse, self.reuse, "reuse"),
+                max_error_percent=goal.max_error_percent
+                if goal and goal.on_inadequate == FAIL_TRAINING
+                else None,
                 origin=origin_of(context),
             ),
             conditions=conditions,
@@ -289,7 +276,7 @@ class FindModelOperator(OfJobAndInput, TellsLineage, BaseOperator, SkipMixin):
         keep_marks(
             marks, store=optional_text(self.store), callbacks=self.on_stale, context=context, log=self.log
         )
-        self.tells_lineage(*marks)
+        self.add_lineage(*marks)
 
     def _skip(self, reused: set[str], context: Context) -> None:
         """Skip the tasks that reused models make needless, as Airflow's own branching does."""

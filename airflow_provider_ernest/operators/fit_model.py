@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
-from airflow_provider_ernest.lineage import TellsLineage
+from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink
 from airflow_provider_ernest.operators.job_fields import OfJobAndInput
-from airflow_provider_ernest.operators.task_context import failure_told, no_vain_retries, origin_of
+from airflow_provider_ernest.operators.task_context import failure_pushed, no_vain_retries, origin_of
 from airflow_provider_ernest.settings import (
     AVERAGING,
     FAIL_TRAINING,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.store.store import ModelStore
 
 
-class FitModelOperator(OfJobAndInput, TellsLineage, BaseOperator):
+class FitModelOperator(OfJobAndInput, EmitsLineage, BaseOperator):
     """Fit the model to the observations, cross-validate it, store it (Ernest, sections 3.1 and 3.3).
 
     Give it ``trigger_rule="all_done_min_one_success"``: it goes on without the runs that failed where
@@ -127,7 +127,7 @@ class FitModelOperator(OfJobAndInput, TellsLineage, BaseOperator):
         from airflow_provider_ernest.store.store import ModelStore
         from airflow_provider_ernest.views.tables import model_table
 
-        with no_vain_retries(), failure_told(context):
+        with no_vain_retries(), failure_pushed(context):
             store = ModelStore(store_root(self.store))
             # All settings before the fit, not where they are used: of an inadequate model, or after it.
             settings = settings_of(ModelSettings, self.model, "model")
@@ -143,7 +143,7 @@ class FitModelOperator(OfJobAndInput, TellsLineage, BaseOperator):
             model = self._train(observations, store, settings, design=design, origin=origin_of(context))
             model = store.newest_of_its_job(model)
             stored_at = store.save(model)
-            self.tells_lineage(model)
+            self.add_lineage(model)
             self.log.info("Model %s is stored at %s", model.id, stored_at)
             context["ti"].xcom_push(key="stored_at", value=str(stored_at))
             for line in model_table(model):

@@ -1,4 +1,4 @@
-"""Marks beside models that no longer hold for their jobs: kept in the store, and told to whom it concerns."""
+"""Marks beside models that no longer hold for their jobs: kept in the store, and sent to `on_stale`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_ernest.documents import ModelMark, Origin
-    from airflow_provider_ernest.store.catalogue import CatalogueEntry
+    from airflow_provider_ernest.learning.freshness import Lineage
 
 
 def new_mark(
-    model: CatalogueEntry,
-    of_job: Sequence[CatalogueEntry],
+    lineage: Lineage,
     *,
     cause: str,
     reason: str,
@@ -30,20 +29,19 @@ def new_mark(
     """The mark of a model; None where its lineage has one of that cause already, or there is no cause.
 
     Args:
-        model: the newest of its lineage.
-        of_job: all that the catalogue lists of the job.
+        lineage: of the model, which is the newest of it.
         cause: see `ModelMark`; empty for none.
         reason: likewise.
         artifact_sha256: of the application that was seen; it counts where that is the cause.
         origin: the task instance that noticed.
     """
     from airflow_provider_ernest.documents import CODE, ModelMark, new_stamp
-    from airflow_provider_ernest.learning.freshness import marks_of
 
     seen = artifact_sha256 if cause == CODE else None
-    known = {(mark.cause, mark.artifact_sha256) for mark in marks_of(model, of_job)}
+    known = {(mark.cause, mark.artifact_sha256) for mark in lineage.marks}
     if not cause or (cause, seen) in known:
         return None
+    model = lineage.model
     return ModelMark(
         **new_stamp(),
         job=model.job,
@@ -59,7 +57,7 @@ def new_mark(
 def keep_marks(
     marks: Sequence[ModelMark], *, store: str | None, callbacks: Any, context: Context, log: Any
 ) -> None:
-    """Save new marks, and call who wants to know, see `tell_stale`. Nothing of it fails the task."""
+    """Save new marks, and call who wants to know, see `notify_stale`. Nothing of it fails the task."""
     from airflow_provider_ernest.operators.recording import keep
 
     if not marks:
@@ -67,10 +65,10 @@ def keep_marks(
     for mark in marks:
         log.warning("STALE: the model %s of %r. %s", mark.model_id, mark.job, mark.reason)
     keep(*marks, store=store, what="That the model is stale", log=log)
-    tell_stale(callbacks, context=context, marks=marks, log=log)
+    notify_stale(callbacks, context=context, marks=marks, log=log)
 
 
-def tell_stale(callbacks: Any, *, context: Context, marks: Sequence[ModelMark], log: Any) -> None:
+def notify_stale(callbacks: Any, *, context: Context, marks: Sequence[ModelMark], log: Any) -> None:
     """Call each callback for each mark, with the context and what is known of the mark in it.
 
     Airflow's context is extended by ``ernest_mark``, the `ModelMark`, and ``ernest_marks``, the list of all
@@ -80,7 +78,7 @@ def tell_stale(callbacks: Any, *, context: Context, marks: Sequence[ModelMark], 
     Args:
         callbacks: one, or a list: callables that take the context, also asynchronous ones, or notifiers.
         context: of the task that noticed.
-        marks: what was noticed; each is told once.
+        marks: what was noticed; each is sent once.
         log: the logger that is warned of callbacks that fail.
     """
     # A notifier may be awaitable or whatever else; only these are lists of several.

@@ -22,14 +22,8 @@ from airflow_provider_ernest.documents import (
 from airflow_provider_ernest.eventlog.files import ROLLED_PREFIX, is_rolled
 from airflow_provider_ernest.eventlog.run_facts import read_run
 from airflow_provider_ernest.exceptions import MissingResourceError
-from airflow_provider_ernest.learning.freshness import (
-    DRIFTING,
-    FRESH,
-    State,
-    evidence_against,
-    lineage_of,
-    state_of,
-)
+from airflow_provider_ernest.learning.drift import cause_of
+from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, Lineage
 from airflow_provider_ernest.operators.find_model import artifact_hash
 from airflow_provider_ernest.operators.marking import keep_marks, new_mark
 from airflow_provider_ernest.operators.recording import (
@@ -48,7 +42,7 @@ from airflow_provider_ernest.stated import (
     optional_number,
     optional_whole_number,
 )
-from airflow_provider_ernest.store.catalogue import MODEL, CatalogueEntry, entry_of
+from airflow_provider_ernest.store.catalogue import MODEL, entry_of
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.store_location import store_root
 
@@ -122,7 +116,7 @@ class Recording:
             record = DecisionRecord.from_dict(decided)
             run = timed(record.decision)
             production = self._production(run, record)
-            self._tell(production)
+            self._log_run(production)
             self.context["ti"].xcom_push(key="production_run", value=production.to_dict())
             if not production.job:
                 raise MissingResourceError(
@@ -168,7 +162,7 @@ class Recording:
             bandwidth=self._bandwidth(),
         )
 
-    def _tell(self, production: ProductionRun) -> None:
+    def _log_run(self, production: ProductionRun) -> None:
         self.log.info("The run took %.1f s on %d machines.", production.seconds, production.machines)
         if production.predicted_seconds is not None:
             self.log.info(
@@ -230,21 +224,23 @@ class Recording:
         """Test the model that predicted a run, and let it learn from it or mark it.
 
         The newest model of the same lineage learns: a new one is saved beside it, which the next run of the
-        DAG finds. Where the runs speak against the lineage, it is marked, once for each cause, and who wants
-        to know is told; a marked model is not found, so that the next run makes the sample runs again.
+        DAG finds. Where the runs show that the lineage no longer holds, it is marked, once for each cause,
+        and `on_stale` is called; a marked model is not found, so that the next run makes the sample runs
+        again.
         """
         if production.model_id is None or record.decision.composition:
             return
         marks: list[ModelMark] = []
 
         def follow() -> None:
-            lineage = _lineage(ModelStore(store_root(self.store)), production)
+            store = ModelStore(store_root(self.store))
+            lineage = _lineage(store, production)
             if lineage is None:
                 self.log.info("Nothing is learned from this run: no model of its machines is in the store.")
-            elif lineage.state.name != FRESH:
-                marks.extend(_marks(lineage, production))
+            elif lineage.state().name != FRESH:
+                marks.extend(_marks(store, lineage, production))
             elif self.learn:
-                _learn(lineage, production, record, self.log)
+                _learn(store, lineage, production, record, self.log)
 
         record_in_time(follow, what="What the model learns from this run", log=self.log)
         keep_marks(marks, store=self.store, callbacks=self.on_stale, context=self.context, log=self.log)
@@ -384,7 +380,7 @@ class StatedRun:
             return None
         if event_log is None:
             log.warning(
-                "Which of the event logs in %s is that of this run cannot be told.",
+                "Which of the event logs in %s is that of this run is not known.",
                 without_credentials(self.event_log or ""),
             )
             return None
@@ -502,66 +498,50 @@ def cost_of(decision: Decision, *, machines: int, seconds: float) -> float | Non
 # What its model learns from it, or what speaks against the model.
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Lineage:
-    """The models that have learned from one another, and what speaks against them.
-
-    Attributes:
-        newest: the newest of them.
-        members: the ids of all.
-        state: of the newest.
-        of_job: all that the catalogue lists of the job.
-    """
-
-    store: ModelStore
-    newest: CatalogueEntry
-    members: frozenset[str]
-    state: State
-    of_job: Sequence[CatalogueEntry]
-
-    def model(self) -> Model:
-        return self.store.load(Model, self.newest.job, self.newest.instance_type, self.newest.id)
-
-    def runs(self) -> list[ProductionRun]:
-        """The newest runs that they predicted, oldest first."""
-        found = self.store.newest(
-            ProductionRun, self.newest.job, self.newest.instance_type, limit=MOST_RUNS_READ
-        )
-        return [run for run in found if run.model_id in self.members]
-
-
-def _lineage(store: ModelStore, production: ProductionRun) -> _Lineage | None:
-    """The lineage of the model that predicted the run; None where it is of another type, or gone."""
+def _lineage(store: ModelStore, production: ProductionRun) -> Lineage | None:
+    """The lineage that predicted the run, by its newest model; None where it is of another type, or gone."""
     # The run itself, too, should it not be stored yet.
     entries = (*store.catalogue.entries(production.job), entry_of(production))
     of_job = list({entry.key: entry for entry in entries}.values())
-    models = [
-        entry for entry in of_job if entry.kind == MODEL and entry.instance_type == production.instance_type
-    ]
-    predicting = next((entry for entry in models if entry.id == production.model_id), None)
+    models = {
+        entry.id: entry
+        for entry in of_job
+        if entry.kind == MODEL and entry.instance_type == production.instance_type
+    }
+    predicting = models.get(production.model_id or "")
     if predicting is None:
         return None
-    members = lineage_of(predicting, of_job)
-    newest = max((entry for entry in models if entry.id in members), key=lambda entry: entry.id)
-    return _Lineage(
-        store=store, newest=newest, members=members, state=state_of(newest, others=of_job), of_job=of_job
-    )
+    newest = max(models.keys() & Lineage(predicting, of_job).ids)
+    return Lineage(models[newest], of_job)
 
 
-def _learn(lineage: _Lineage, production: ProductionRun, record: DecisionRecord, log: Any) -> None:
+def _model(store: ModelStore, lineage: Lineage) -> Model:
+    return store.load(Model, lineage.model.job, lineage.model.instance_type, lineage.model.id)
+
+
+def _runs(store: ModelStore, lineage: Lineage) -> list[ProductionRun]:
+    """The newest runs that a lineage predicted, oldest first."""
+    model = lineage.model
+    found = store.newest(ProductionRun, model.job, model.instance_type, limit=MOST_RUNS_READ)
+    return [run for run in found if run.model_id in lineage.ids]
+
+
+def _learn(
+    store: ModelStore, lineage: Lineage, production: ProductionRun, record: DecisionRecord, log: Any
+) -> None:
     from airflow_provider_ernest.learning.update import learn
 
-    model, runs = lineage.model(), lineage.runs()
+    model, runs = _model(store, lineage), _runs(store, lineage)
     iterations = {}
     if model.trained_iterations is not None:
         news = [run for run in runs if run.id not in model.learned_from]
-        iterations = _iterations(lineage.store, record, news)
+        iterations = _iterations(store, record, news)
     learned = learn(model, runs, iterations=iterations)
     if learned is None:
         log.info("The model %s learns nothing from this run.", model.id)
         return
-    learned = lineage.store.newest_of_its_job(replace(learned, origin=production.origin))
-    lineage.store.save(learned)
+    learned = store.newest_of_its_job(replace(learned, origin=production.origin))
+    store.save(learned)
     log.info(
         "The model has learned: it goes on as %s, from %d sample runs and %d production runs.",
         learned.id,
@@ -580,18 +560,15 @@ def _iterations(store: ModelStore, record: DecisionRecord, runs: Sequence[Produc
     return {name: made for name, made in of_runs.items() if made is not None}
 
 
-def _marks(lineage: _Lineage, production: ProductionRun) -> list[ModelMark]:
+def _marks(store: ModelStore, lineage: Lineage, production: ProductionRun) -> list[ModelMark]:
     """The mark of the newest model, unless its lineage has one of that cause already."""
-    from airflow_provider_ernest.learning.drift_cause import cause_of
-
-    cause, reason = lineage.state.cause, lineage.state.reason
-    if lineage.state.name == DRIFTING:
-        cause, sentence = cause_of(lineage.model(), lineage.runs())
-        evidence = evidence_against(lineage.newest, others=lineage.of_job)
-        reason = f"{evidence.sentence} {sentence}"
+    state = lineage.state()
+    cause, reason = state.cause, state.reason
+    if state.name == DRIFTING:
+        cause, sentence = cause_of(_model(store, lineage), _runs(store, lineage))
+        reason = f"{lineage.evidence.sentence} {sentence}"
     mark = new_mark(
-        lineage.newest,
-        lineage.of_job,
+        lineage,
         cause=cause,
         reason=reason,
         artifact_sha256=production.artifact_sha256,

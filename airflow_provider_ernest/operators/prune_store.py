@@ -25,7 +25,7 @@ class PruneStoreOperator(BaseOperator):
 
     For a DAG of its own that runs once a day or so; ``ernest store prune`` does the same without Airflow. The
     newest models of each job and type of machine stay, and all that a document that stays refers to: see
-    `model.retention`. Other tasks may write meanwhile, and the next run makes good one that was interrupted.
+    `store.pruning`. Other tasks may write meanwhile, and the next run makes good one that was interrupted.
 
     Samples of the input whose runs were killed on this worker go in any case.
 
@@ -70,7 +70,7 @@ class PruneStoreOperator(BaseOperator):
         self.store = store
 
     def execute(self, context: Context) -> dict[str, Any]:
-        """Plan, remove, tell."""
+        """Plan, remove, log."""
         from datetime import UTC, datetime
 
         from airflow_provider_ernest.stated import truth

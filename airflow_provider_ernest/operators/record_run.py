@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
-from airflow_provider_ernest.lineage import TellsLineage
+from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.settings import Number
 
 
-class RecordRunOperator(TellsLineage, BaseOperator):
+class RecordRunOperator(EmitsLineage, BaseOperator):
     """Record what a production run took beside what was predicted of it, whatever operator it ran by.
 
     .. code-block:: python
@@ -137,5 +137,5 @@ class RecordRunOperator(TellsLineage, BaseOperator):
             context=context,
             log=self.log,
         ).record(lambda decision: stated.timed(decision, context=context, log=self.log))
-        self.tells_lineage(*([production] if production else ()))
+        self.add_lineage(*([production] if production else ()))
         return production.to_dict() if production is not None else None

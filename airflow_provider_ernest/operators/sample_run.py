@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from airflow.sdk import BaseOperator
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.lineage import TellsLineage, with_lineage
+from airflow_provider_ernest.lineage import EmitsLineage, with_lineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink, SparkHistoryLink
 from airflow_provider_ernest.operators.job_fields import OfJobAndInput, as_mappings
 from airflow_provider_ernest.operators.locations import event_logs, staging
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook
 
 
-class SampleRunOperator(OfJobAndInput, TellsLineage, BaseOperator):
+class SampleRunOperator(OfJobAndInput, EmitsLineage, BaseOperator):
     """Run the application as one experiment of the design says, and observe it.
 
     Map it over the design: ``SampleRunOperator.partial(...).expand(experiment=design.output)``. The
@@ -167,7 +167,7 @@ class SampleRunOperator(OfJobAndInput, TellsLineage, BaseOperator):
             observation.waited_seconds,
         )
         self._keep(observation, event_log, job, handle)
-        self.tells_lineage(observation, inputs=[sampled.path])
+        self.add_lineage(observation, inputs=[sampled.path])
         return observation.to_dict()
 
     def on_kill(self) -> None:

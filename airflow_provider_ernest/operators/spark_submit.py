@@ -12,7 +12,7 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 from airflow_provider_ernest.clusters.base import EC2, EMR, LOCAL
 from airflow_provider_ernest.eventlog.files import application_of_name
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.lineage import TellsLineage
+from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import SparkHistoryLink
 from airflow_provider_ernest.operators.task_context import no_vain_retries
 from airflow_provider_ernest.spark.sizing import SIZES, event_log_conf, refuse_sizes
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.base import ClusterHandle
 
 
-class ErnestSparkSubmitOperator(TellsLineage, SparkSubmitOperator):
+class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
     """The stock operator with two parameters more: the cluster to run on, and the decision that sized it.
 
     .. code-block:: python
@@ -132,7 +132,7 @@ class ErnestSparkSubmitOperator(TellsLineage, SparkSubmitOperator):
             context=context,
             log=self.log,
         ).record(lambda decision: timed_here(self._submitted, decision, ended_at=ended_at, log=self.log))
-        self.tells_lineage(*([production] if production else ()))
+        self.add_lineage(*([production] if production else ()))
 
     def _execute_on_cluster(self, context: Context) -> None:
         from airflow.providers.common.compat.sdk import AirflowException
@@ -237,7 +237,7 @@ class SubmittedRun:
 
     @property
     def application_id(self) -> str | None:
-        """Spark's id of it, by its event log's name or as spark-submit told; None where neither tells."""
+        """Spark's id of it, by its event log's name or as spark-submit prints it; None without either."""
         event_log = self.event_log
         if event_log is not None:
             return application_of_name(event_log.name)

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.documents import Model, ModelMark
 from airflow_provider_ernest.exceptions import StoreError
-from airflow_provider_ernest.learning.freshness import SEEN_DIRECTLY, state_of
-from airflow_provider_ernest.learning.reuse import ReusePolicy, Verdict, judge
+from airflow_provider_ernest.learning.conditions import is_other_code
+from airflow_provider_ernest.learning.freshness import SEEN_DIRECTLY, Lineage
+from airflow_provider_ernest.learning.reuse import Verdict, judge
 from airflow_provider_ernest.operators.marking import new_mark
 from airflow_provider_ernest.operators.task_context import in_time
 from airflow_provider_ernest.store.catalogue import MODEL, entry_of
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.documents import Origin, RunConditions
+    from airflow_provider_ernest.settings import Reuse
     from airflow_provider_ernest.store.catalogue import CatalogueEntry
     from airflow_provider_ernest.store.store import ModelStore
 
@@ -45,11 +47,12 @@ class Found:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """The run at hand: of which job, by which code, and how long models are good for there."""
+    """The run at hand: of which job, by which code, and which models are good enough for it."""
 
     job: str
     artifact_sha256: str | None
-    policy: ReusePolicy
+    reuse: Reuse
+    max_error_percent: float | None
     origin: Origin
 
 
@@ -84,27 +87,28 @@ def _find(
     conditions: RunConditions,
     of_job: Sequence[CatalogueEntry],
 ) -> Found:
-    newest: tuple[Model, Verdict] | None = None
+    newest: tuple[Lineage, Verdict] | None = None
     for model in _candidates(store, run, instance_type, of_job):
+        lineage = Lineage(entry_of(model), of_job)
         verdict = judge(
             model,
             artifact_sha256=run.artifact_sha256,
             conditions=conditions,
             # What is compared here anew must not cover what is not.
-            state=state_of(entry_of(model), others=of_job, passed_over=SEEN_DIRECTLY),
-            policy=run.policy,
+            state=lineage.state(passed_over=SEEN_DIRECTLY),
+            reuse=run.reuse,
+            max_error_percent=run.max_error_percent,
             now=datetime.now(UTC),
         )
         if verdict.is_reused:
             # One that is newer, and does not fit, is of another version of the job; both may be needed again.
             return Found(model=model, verdict=verdict)
-        newest = newest or (model, verdict)
+        newest = newest or (lineage, verdict)
     if newest is None:
         return Found(model=None, verdict=Verdict(is_reused=False, reason="There is no model yet."))
-    model, verdict = newest
+    lineage, verdict = newest
     mark = new_mark(
-        entry_of(model),
-        of_job,
+        lineage,
         cause=verdict.cause,
         reason=verdict.reason,
         artifact_sha256=run.artifact_sha256,
@@ -128,8 +132,7 @@ def _candidates(
     left = MOST_MODELS
     for entry in sorted(models, key=lambda entry: entry.id, reverse=True):
         lineage = entry.base_model_id or entry.id
-        is_other_code = entry.artifact_sha256 and run.artifact_sha256 not in (None, entry.artifact_sha256)
-        if lineage in known or is_other_code or not left:
+        if lineage in known or is_other_code(entry.artifact_sha256, run.artifact_sha256) or not left:
             continue
         known.add(lineage)
         left -= 1

@@ -31,7 +31,7 @@ def no_vain_retries() -> Iterator[None]:
 
 
 @contextmanager
-def failure_told(context: Context) -> Iterator[None]:
+def failure_pushed(context: Context) -> Iterator[None]:
     """Push why the task fails as XCom ``failure``, for the tasks that go on without it.
 
     Of an error that is not ours only the kind: what a library says may hold a password, which Airflow masks
@@ -90,6 +90,15 @@ def origin_of(context: Context) -> Origin:
         map_index=-1 if map_index is None else map_index,
         try_number=instance.try_number,
     )
+
+
+def is_deferrable(stated: bool | None) -> bool:
+    """Whether a task waits in the triggerer: as its `deferrable` says, else as Airflow is configured."""
+    if stated is not None:
+        return stated
+    from airflow.providers.common.compat.sdk import conf
+
+    return bool(conf.getboolean("operators", "default_deferrable", fallback=False))
 
 
 SKIPPED, UPSTREAM_FAILED = "skipped", "upstream_failed"

@@ -31,6 +31,7 @@ from airflow_provider_ernest.documents import (
     ProductionRun,
     ProfileRecord,
     Record,
+    time_of,
 )
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError, StoreError
 from airflow_provider_ernest.store.files import changed_at, is_temporary, local_path, store_errors
@@ -48,6 +49,9 @@ have learned count as one with the model that they go on from."""
 KEEP_PROFILES = 3
 """So many newest profiles of each job's sample runs, and of its production runs, stay on each type of
 machine; and so does the newest report of what binds it."""
+
+_LAST = datetime.max.replace(tzinfo=UTC)
+"""When what tells no time was made: it is never old."""
 
 SECONDS_PER_DAY = 86_400.0
 
@@ -122,7 +126,7 @@ def items_of(records: Iterable[Record]) -> Iterator[Item]:
             id=record.id,
             job=record.job,
             instance_type=record.instance_type,
-            at=_moment(record.at),
+            at=time_of(record.at) or _LAST,
             needs=record.references,
             event_logs=record.event_logs,
             artifact_sha256=getattr(record, "artifact_sha256", None),
@@ -131,14 +135,6 @@ def items_of(records: Iterable[Record]) -> Iterator[Item]:
             of_model=record.model_id or "" if isinstance(record, BottleneckReport) else "",
             purpose=getattr(record, "purpose", ""),
         )
-
-
-def _moment(at: str) -> datetime:
-    try:
-        moment = datetime.fromisoformat(at)
-    except ValueError:
-        return datetime.max.replace(tzinfo=UTC)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -248,7 +244,7 @@ def _newest_models(items: Iterable[Item], keep_models: int) -> Iterator[tuple[Ke
 def _signs_of_code(items: Sequence[Item], kept: Mapping[Key, str]) -> Iterator[tuple[Key, str]]:
     """The last sign of each job's code, where it makes a model stale that stays, or a marked one fresh again.
 
-    See `freshness.state_of`.
+    See `freshness.Lineage`.
     """
     last: dict[str, Item] = {}
     for item in items:
@@ -572,7 +568,7 @@ class Prune:
         )
         before = now - timedelta(days=older_than_days)
         torn = list_set_aside(store.root) if is_for_set_aside else []
-        self._set_aside = [each.path for each in torn if _moment(each.at) < before]
+        self._set_aside = [each.path for each in torn if (time_of(each.at) or _LAST) < before]
         self._leftovers = leftovers(store.root)
         self._file_failures: list[str] = []
         self._removal: Removed | None = None

@@ -26,7 +26,7 @@ from airflow_provider_ernest.documents import (
     training_dollars,
 )
 from airflow_provider_ernest.exceptions import StoreError
-from airflow_provider_ernest.learning.freshness import State, evidence_against, lineage_of, state_of
+from airflow_provider_ernest.learning.freshness import Lineage, State
 from airflow_provider_ernest.settings import CONFIDENCE, OBJECTIVES
 from airflow_provider_ernest.store.catalogue import (
     DECISION,
@@ -412,16 +412,16 @@ class Life:
 def life_of(store: ModelStore, model: Model, of_job: Sequence[CatalogueEntry], readable: Readable) -> Life:
     """What has become of a model since it was trained."""
     entry = entry_of(model)
-    lineage = lineage_of(entry, of_job)
+    lineage = Lineage(entry, of_job)
     of_type = [each for each in of_job if each.instance_type == model.instance_type]
     return Life(
         base_model_id=model.base_model_id or model.id,
-        lineage=_lineage(entry, of_type, lineage),
+        lineage=_lineage(entry, of_type, lineage.ids),
         marks=tuple(
             view_of(Mark, mark, mark_id=mark.id, marked_at=mark.at)
-            for mark in _marks(store, of_type, lineage, readable)
+            for mark in _marks(store, of_type, lineage.ids, readable)
         ),
-        evidence=view_of(DriftEvidence, evidence_against(entry, others=of_job)),
+        evidence=view_of(DriftEvidence, lineage.evidence),
         conditions=conditions_in_numbers(model.conditions),
     )
 
@@ -662,7 +662,7 @@ def model_page(
     production = production_page(store, of_type, readable=readable, link=link)
     return ModelPage(
         model=_facts(model),
-        state=state_of(entry_of(model), others=of_job),
+        state=Lineage(entry_of(model), of_job).state(),
         is_newest=versions[0].model_id == model.id,
         observations=modelled_runs(model, price_per_hour=paid, link=link, readable=readable),
         design=design_facts(model.design, model.observations, price_per_hour=paid),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
+from airflow_provider_ernest.documents import time_of
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, State, state_of
+from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, Lineage, State
 from airflow_provider_ernest.store.catalogue import MODEL, PRODUCTION_RUN, CatalogueEntry
 from airflow_provider_ernest.views.loaded import Readable, newest_models, visible_entries
 from airflow_provider_ernest.views.view import view_of
@@ -156,7 +157,7 @@ def _rows(entries: Sequence[CatalogueEntry], words: Sequence[str]) -> Iterator[F
         if not words or _contains(model, words):
             yield Found(
                 model=model,
-                state=state_of(model, others=of_job[job]),
+                state=Lineage(model, of_job[job]).state(),
                 production_runs=numbers[job, instance_type, PRODUCTION_RUN],
                 versions=numbers[job, instance_type, MODEL],
             )
@@ -178,21 +179,12 @@ def _sorted(rows: Iterable[Found], value: Callable[[Found], Any], *, descending:
     return [row for _, row in with_value] + [row for found, row in valued if found is None]
 
 
-def _moment(at: str) -> datetime | None:
-    """When that was; None where it cannot be read. Times without a zone are taken to be in UTC."""
-    try:
-        moment = datetime.fromisoformat(at)
-    except ValueError:
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
 SORTS: dict[str, Callable[[Found], Any]] = {
     "job": lambda row: row.model.job.casefold(),
     "instance_type": lambda row: row.model.instance_type.casefold(),
     "terms": lambda row: row.model.terms or None,
     "median_error_percent": lambda row: row.model.median_error_percent,
-    "created_at": lambda row: _moment(row.model.at),
+    "created_at": lambda row: time_of(row.model.at),
     "artifact_sha256": lambda row: row.model.artifact_sha256,
     "state": lambda row: STATES.index(row.state.name),
     "production_runs": lambda row: row.production_runs,
@@ -201,7 +193,7 @@ SORTS: dict[str, Callable[[Found], Any]] = {
 
 
 def _row(found: Found, now: datetime) -> ModelRow:
-    model, created = found.model, _moment(found.model.at)
+    model, created = found.model, time_of(found.model.at)
     return view_of(
         ModelRow,
         model,

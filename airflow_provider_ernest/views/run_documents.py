@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, ClassVar, TypeVar
 from urllib.parse import unquote
@@ -27,6 +27,7 @@ from airflow_provider_ernest.documents import (
     ProfileRecord,
     TrainedMachine,
     TrainingCluster,
+    time_of,
 )
 from airflow_provider_ernest.exceptions import ErnestError, InvalidDocumentError, StoreError
 from airflow_provider_ernest.json_document import Document
@@ -427,11 +428,9 @@ def _span(run: RunRecord) -> tuple[datetime | None, datetime | None]:
 
 def _way(entry: CatalogueEntry, begin: datetime | None, end: datetime | None) -> timedelta:
     """How far the entry lies outside the time of the run; nothing where that cannot be told."""
-    try:
-        at = datetime.fromisoformat(entry.at)
-    except ValueError:
+    at = time_of(entry.at)
+    if at is None:
         return timedelta(0)
-    at = at if at.tzinfo else at.replace(tzinfo=UTC)
     early = begin - at if begin is not None else timedelta(0)
     late = at - end if end is not None else timedelta(0)
     return max(early, late, timedelta(0))

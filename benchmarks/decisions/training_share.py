@@ -25,7 +25,7 @@ from airflow_provider_ernest.settings import (
     SizingGoal,
     SparkJob,
 )
-from airflow_provider_ernest.task_group import Training, design_task
+from airflow_provider_ernest.task_group import TaskGroupSettings, design_task
 from benchmarks.accuracy.runs import Runs
 from benchmarks.decisions.evaluation import Decided, Summary, decide, summarise
 from benchmarks.decisions.grown_jobs import (
@@ -167,7 +167,7 @@ def _asked(job: GrownJob, generator: np.random.Generator) -> Question:
 
 def planned(deadline_seconds: float, plan: Plan) -> Design:
     """The samples, as the task of a DAG plans them that says no more than it must."""
-    training = Training(
+    stated = TaskGroupSettings(
         job=SparkJob(name="job", application="job.py"),
         input=SampledInput(path=__file__, partitions=PARTITIONS),
         bounds=DesignBounds(max_machines=plan.machines),
@@ -177,8 +177,9 @@ def planned(deadline_seconds: float, plan: Plan) -> Design:
             min_machines=FEWEST,
             max_machines=MOST,
         ),
+        clusters=(),
     )
-    return design_task(training, [LocalClusterSpec(machines=plan.machines)], cores=1).design()
+    return design_task(stated, [LocalClusterSpec(machines=plan.machines)], cores=1).design()
 
 
 def _observed(job: GrownJob, design: Design, generator: np.random.Generator) -> Runs:

@@ -4,13 +4,13 @@ Each job of the C3O traces is trained on its six cheapest configurations. Then c
 measured runs of the largest input, one after the other, and each is predicted from those before it.
 
 * no learning: the model of the sample runs.
-* refit (ours): what `model.learning` does, the model fitted anew to sample runs and production runs.
+* refit (ours): what `learning.update` does, the model fitted anew to sample runs and production runs.
 * extended Amdahl: the running sums of `model.amdahl`, over sample runs and production runs.
 * mean of the same: of the production runs on as many machines; without any, no learning.
 * one factor: the model of the sample runs, times the median ratio of production to it.
 
-Drift is told by the test of `model.drift`, by three of the last five runs outside of what is nearly certain,
-and by a binomial test at 5 % that is made after every run, which is made for being made once.
+Drift is noticed by the test of `learning.drift`, by three of the last five runs outside of what is nearly
+certain, and by a binomial test at 5 % that is made after every run, which is made for being made once.
 
     python -m benchmarks.learning [--c3o DIR] [--orders N] [--sequences N]
 """

@@ -39,7 +39,7 @@ def without_learning(production: Production, position: int) -> Forecast | None:
 
 
 def refit(production: Production, position: int) -> Forecast | None:
-    """Ours: the model fitted anew to sample runs and production runs, see `model.learning`."""
+    """Ours: the model fitted anew to sample runs and production runs, see `learning.update`."""
     return forecast(learned(production, production.runs[:position]), production.runs[position])
 
 

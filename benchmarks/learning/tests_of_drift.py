@@ -22,7 +22,7 @@ SIGNIFICANCE = 0.05
 
 
 def sequential(outcomes: Outcomes) -> Alarms:
-    """The test of the package, see `model.drift`: this is the same on arrays."""
+    """The test of the package, see `learning.drift`: this is the same on arrays."""
     ratios = np.array(ALTERNATIVES) / np.array(OUTCOMES)
     statistics = np.zeros((len(ALTERNATIVES), len(outcomes)))
     alarms = np.zeros(outcomes.shape, dtype=bool)

@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 from airflow_provider_ernest.documents import CODE, Model, ModelMark, Observation
-from airflow_provider_ernest.learning.freshness import STALE, state_of
+from airflow_provider_ernest.learning.freshness import STALE, Lineage
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.processes import descendants, end_processes
 from airflow_provider_ernest.spark.artifact import sha256_of
@@ -192,7 +192,7 @@ def test_a_change_of_the_code_starts_the_retraining(api: AirflowApi, deployment:
     assert (mark.model_id, mark.cause, mark.artifact_sha256) == (old.id, CODE, second)
     entries = deployment.store.catalogue.entries()
     (of_old,) = (entry for entry in entries if entry.kind == "model" and entry.id == old.id)
-    assert state_of(of_old, others=entries).name == STALE
+    assert Lineage(of_old, entries).state().name == STALE
 
     assert task_states(api, "wait_for_code", waiting) == {"deferred": "success", "rescheduled": "success"}
     for sensor in ("deferred", "rescheduled"):

@@ -14,7 +14,7 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 from airflow.sdk import DAG
 
 from airflow_provider_ernest.documents import RECORDS, Experiment
-from airflow_provider_ernest.lineage import TellsLineage
+from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.operators.bottleneck_report import BottleneckReportOperator
 from airflow_provider_ernest.operators.find_model import FindModelOperator
 from airflow_provider_ernest.operators.fit_model import FitModelOperator
@@ -233,7 +233,7 @@ class Chain:
         for key, value in {**pushed, "return_value": returned}.items():
             if PLANTED in json.dumps(value):
                 self.leaks.add(key)
-        told = isinstance(operator, TellsLineage) and operator.get_openlineage_facets_on_complete(None)
+        told = isinstance(operator, EmitsLineage) and operator.get_openlineage_facets_on_complete(None)
         if PLANTED in str(told):
             self.leaks.add(f"lineage of {operator.task_id}")
         return returned

@@ -287,7 +287,7 @@ def test_a_cluster_of_emr_and_one_that_is_there_already():
                 "input": SampledInput(path="s3://data/flights", partitions=100),
                 "staging_uri": "s3://jobs/",
             },
-            "cores_per_machine=None must be told",
+            "cores_per_machine=None must be stated",
         ),
     ],
 )

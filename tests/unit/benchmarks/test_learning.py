@@ -12,7 +12,7 @@ from benchmarks.learning.tests_of_drift import (
     three_of_five,
 )
 from tests.unit.benchmarks.decision_situations import write_two_types
-from tests.unit.model.life.test_drift import INSIDE, UNLIKELY, UNUSUAL
+from tests.unit.learning.test_drift import INSIDE, UNLIKELY, UNUSUAL
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from airflow.sdk import DAG, BaseNotifier
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.notifications.model_stale import ModelStaleNotifier
-from airflow_provider_ernest.operators.marking import tell_stale
+from airflow_provider_ernest.operators.marking import notify_stale
 from tests import examples
 from tests.unit.notifications.mail_server import MailServer
 
@@ -31,7 +31,7 @@ def context() -> dict[str, Any]:
 
 
 def tell(notifier: BaseNotifier, context: dict[str, Any]) -> None:
-    tell_stale(notifier, context=context, marks=[MARK], log=logging.getLogger("task"))
+    notify_stale(notifier, context=context, marks=[MARK], log=logging.getLogger("task"))
 
 
 class Chat(BaseNotifier):

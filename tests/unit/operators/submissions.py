@@ -68,7 +68,7 @@ class Submissions:
         self._write_logs()
 
     def writes_log(self, name: str, events: list[dict[str, Any]]) -> None:
-        """Also this event log, into the folder that it is told, with times counted from its start."""
+        """Also this event log, into the folder of its properties, with times counted from its start."""
         self._logs[name] = events
         self._write_logs()
 

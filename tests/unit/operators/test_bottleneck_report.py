@@ -162,7 +162,7 @@ def test_a_store_that_cannot_be_written_costs_the_record_only(context, store, ru
     assert "No space left" in capsys.readouterr().out
 
 
-def test_other_iterations_of_runs_that_told_none_are_not_foretold(context, store, runs):
+def test_other_iterations_of_runs_that_name_none_are_not_predicted(context, store, runs):
     store.save(record("app-6"))
 
     told = BottleneckReport.from_dict(

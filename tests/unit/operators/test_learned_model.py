@@ -17,7 +17,7 @@ from airflow_provider_ernest.documents import (
     TrainedMachine,
     TrainingCluster,
 )
-from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, state_of
+from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, Lineage
 from airflow_provider_ernest.operators import production_record
 from airflow_provider_ernest.operators.record_run import RecordRunOperator
 from airflow_provider_ernest.prediction.training import train
@@ -60,7 +60,7 @@ def marks() -> list[Any]:
 
 def state(model: Model) -> str:
     entries = ModelStore(store_root()).catalogue.entries()
-    return state_of(entry_of(model), others=entries).name
+    return Lineage(entry_of(model), entries).state().name
 
 
 def test_the_model_learns_from_each_run(context, observations):
@@ -190,14 +190,3 @@ def test_a_run_that_contradicts_others_is_a_warning_until_more_runs_tell(context
     for _ in range(2):
         record(context, model, 60.0, decision=document)
     assert len(models()[-1].learned_from) == 3
-
-
-def test_a_callback_that_fails_fails_no_task(context, observations):
-    def fail(context: Any) -> None:
-        raise RuntimeError("no mail")
-
-    model = a_model(observations)
-    for _ in range(3):
-        record(context, model, 200.0, on_stale=[fail])
-
-    assert len(marks()) == 1

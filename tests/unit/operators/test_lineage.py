@@ -13,7 +13,7 @@ from airflow.providers.apache.spark.operators import spark_submit
 from airflow.providers.common.compat.openlineage.utils import spark
 from airflow.sdk import BaseOperator
 
-from airflow_provider_ernest.lineage import TellsLineage, with_lineage
+from airflow_provider_ernest.lineage import EmitsLineage, with_lineage
 from tests.examples import decision_record, model
 from tests.unit.operators.submissions import events, handle, production
 
@@ -22,12 +22,12 @@ PARENT = {"spark.openlineage.parentRunId": "run-7"}
 TRANSPORT = {"spark.openlineage.transport.auth.apiKey": "k3y", "spark.openlineage.transport.url": "http://l"}
 
 
-class Told(TellsLineage, BaseOperator):
+class Told(EmitsLineage, BaseOperator):
     """Tells in two steps, as some operators do."""
 
     def execute(self, context: Any) -> None:
-        self.tells_lineage(model(), inputs=["s3://lake/data", None])
-        self.tells_lineage(decision_record(), found=[model(1)])
+        self.add_lineage(model(), inputs=["s3://lake/data", None])
+        self.add_lineage(decision_record(), found=[model(1)])
 
 
 def test_what_is_told_in_several_steps_comes_together():
@@ -58,11 +58,11 @@ def test_what_the_stock_operator_tells_is_kept():
         def get_openlineage_facets_on_complete(self, task_instance: Any) -> OperatorLineage:
             return OperatorLineage(inputs=[Dataset(namespace="db", name=task_instance)])
 
-    class Both(TellsLineage, Stock):
+    class Both(EmitsLineage, Stock):
         pass
 
     operator = Both(task_id="both")
-    operator.tells_lineage(model())
+    operator.add_lineage(model())
     told = operator.get_openlineage_facets_on_complete("table")
 
     assert "ernest_model" in told.run_facets
@@ -150,7 +150,7 @@ def test_what_hinders_it_is_a_warning(monkeypatch, caplog):
     monkeypatch.setattr(spark, "inject_parent_job_information_into_spark_properties", broken)
 
     assert with_lineage({"spark.a": "b"}, context={}, log=LOG) == {"spark.a": "b"}
-    assert "not told of its parent: KeyError" in caplog.text
+    assert "does not know its parent: KeyError" in caplog.text
 
 
 def test_operators_are_parsed_without_openlineage():

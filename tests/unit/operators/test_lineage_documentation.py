@@ -11,7 +11,7 @@ import pytest
 
 from airflow_provider_ernest import lineage_events
 from airflow_provider_ernest.documents import AGE, ModelMark
-from airflow_provider_ernest.operators.marking import tell_stale
+from airflow_provider_ernest.operators.marking import notify_stale
 from tests import examples
 
 PAGE = (Path(__file__).parents[3] / "docs" / "lineage.md").read_text(encoding="utf-8")
@@ -36,7 +36,7 @@ def test_the_examples_of_messages_work(capsys, caplog):
         exec(example, names)
     note, _mail = names["on_stale"]
     mark = examples.mark(job="enrich", cause=AGE, reason="It is old.")
-    tell_stale(note, context={"ti": SimpleNamespace()}, marks=[mark], log=logging.getLogger("task"))
+    notify_stale(note, context={"ti": SimpleNamespace()}, marks=[mark], log=logging.getLogger("task"))
 
     assert capsys.readouterr().out == "enrich on m5.large: It is old.\n"
     assert not caplog.messages

@@ -10,7 +10,6 @@ from threading import Event
 from typing import Any
 
 import pytest
-from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.common.compat.sdk import AirflowException
 
 from airflow_provider_ernest.documents import (
@@ -101,7 +100,7 @@ def test_the_prediction_is_that_for_the_machines_that_really_worked(submissions,
     assert (two.machines, two.predicted_seconds, two.is_unusual) == (2, None, False)
 
 
-def test_the_cost_is_billed_as_the_decision_reckoned(submissions, context):
+def test_the_cost_is_billed_as_in_the_decision(submissions, context):
     """What the sample runs cost was paid before: it is no cost of this run."""
     submissions.writes_log("app-7", events("app-7", machines=4))
     billing = Billing(
@@ -245,11 +244,3 @@ def test_a_store_that_does_not_answer_holds_up_no_run(submissions, context, ti, 
     assert ti.pushed["production_run"]["job"] == "enrich"
     assert "This production run is not recorded yet" in capsys.readouterr().out
     answer.set()
-
-
-def test_a_place_for_event_logs_that_can_be_none_fails_no_run(submissions, context, monkeypatch):
-    monkeypatch.setenv("AIRFLOW_CONN_LAKE", '{"conn_type": "spark", "host": "spark://lake:7077"}')
-    operator = production(conn_id="lake", decision=decided(), conf={"spark.eventLog.dir": "/logs\0here"})
-    monkeypatch.setattr(SparkSubmitHook, "submit", lambda hook, application: None)
-
-    operator.execute(context)

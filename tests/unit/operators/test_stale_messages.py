@@ -1,4 +1,4 @@
-"""Who is told that a model is stale, how often, and that nobody can hinder the task."""
+"""Who is notified that a model is stale, how often, and that nobody can hinder the task."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from airflow.sdk import BaseNotifier
 
 from airflow_provider_ernest.documents import ModelMark
-from airflow_provider_ernest.operators.marking import tell_stale
+from airflow_provider_ernest.operators.marking import notify_stale
 from tests import examples
 
 LOG = logging.getLogger("task")
@@ -26,7 +26,7 @@ def mark(number: int = 1) -> ModelMark:
 
 
 def tell(callbacks, context, *marks: ModelMark) -> None:
-    tell_stale(callbacks, context=context, marks=marks or (mark(),), log=LOG)
+    notify_stale(callbacks, context=context, marks=marks or (mark(),), log=LOG)
 
 
 class Noted(BaseNotifier):

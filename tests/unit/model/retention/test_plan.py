@@ -4,7 +4,7 @@ import pytest
 
 from airflow_provider_ernest.documents import Observation
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.learning.freshness import state_of
+from airflow_provider_ernest.learning.freshness import Lineage
 from airflow_provider_ernest.store.catalogue import entry_of
 from airflow_provider_ernest.store.pruning import items_of, plan_retention
 from tests.examples import (
@@ -123,7 +123,7 @@ def test_a_mark_of_no_model_goes_by_its_own_age():
 
 
 def test_a_mark_against_another_model_of_a_lineage_that_stays_stays_with_that():
-    """Without it the lineage would be fresh again: see freshness.state_of."""
+    """Without it the lineage would be fresh again: see freshness.Lineage."""
     first = model(1, days=250, base_model_id=id_of(0))
     second = model(2, days=200, base_model_id=id_of(0))
     assert not gone(
@@ -198,7 +198,7 @@ def test_a_run_that_tells_of_a_change_back_stays_with_the_mark():
     back = production_run(0, days=200, decision_id=None, artifact_sha256=model(0, days=0).artifact_sha256)
     documents = [model(0, days=300), changed, back]
     assert not gone(*documents)
-    assert state_of(entry_of(model(0, days=300)), others=map(entry_of, documents)).name == "fresh"
+    assert Lineage(entry_of(model(0, days=300)), map(entry_of, documents)).state().name == "fresh"
 
 
 def profile_id(number):

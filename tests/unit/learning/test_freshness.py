@@ -3,14 +3,7 @@
 import pytest
 
 from airflow_provider_ernest.documents import AGE, CLUSTER, CODE, DATA, SETTINGS, UNEXPLAINED
-from airflow_provider_ernest.learning.freshness import (
-    DRIFTING,
-    FRESH,
-    STALE,
-    State,
-    evidence_against,
-    state_of,
-)
+from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, Lineage, State
 from airflow_provider_ernest.store.catalogue import DECISION, MARK, PRODUCTION_RUN
 from tests.examples import catalogue_entry
 
@@ -45,7 +38,7 @@ def newer_model(day, **fields):
     ],
 )
 def test_a_model_of_an_application_that_was_since_changed_is_stale(newer):
-    state = state_of(MODEL_ENTRY, others=[MODEL_ENTRY, newer])
+    state = Lineage(MODEL_ENTRY, [MODEL_ENTRY, newer]).state()
 
     assert state.name == STALE
     assert OLD[:12] in state.reason
@@ -68,18 +61,18 @@ def test_a_model_of_an_application_that_was_since_changed_is_stale(newer):
     ids=["older run", "older model", "same", "unknown", "unknown model", "another job", "a decision"],
 )
 def test_what_is_older_unknown_or_of_another_job_makes_nothing_stale(other):
-    assert state_of(MODEL_ENTRY, others=[other]) == State(FRESH)
+    assert Lineage(MODEL_ENTRY, [other]).state() == State(FRESH)
 
 
 def test_a_model_of_an_unknown_application_is_never_stale():
     model = catalogue_entry("m1", at="2026-01-05T12:00:00+00:00")
 
-    assert state_of(model, others=[run(6, artifact_sha256=NEW)]).name == FRESH
+    assert Lineage(model, [run(6, artifact_sha256=NEW)]).state().name == FRESH
 
 
 def test_an_application_that_was_changed_back_is_the_models_again():
-    assert state_of(MODEL_ENTRY, others=[run(6, artifact_sha256=NEW), run(7)]).name == FRESH
-    assert state_of(MODEL_ENTRY, others=[run(7, artifact_sha256=NEW), run(6)]).name == STALE
+    assert Lineage(MODEL_ENTRY, [run(6, artifact_sha256=NEW), run(7)]).state().name == FRESH
+    assert Lineage(MODEL_ENTRY, [run(7, artifact_sha256=NEW), run(6)]).state().name == STALE
 
 
 def test_times_are_compared_as_times():
@@ -87,8 +80,8 @@ def test_times_are_compared_as_times():
     earlier = catalogue_entry("x", at="2026-01-05T18:00:00+09:00", artifact_sha256=NEW)
     later = catalogue_entry("x", at="2026-01-05T11:00:00-05:00", artifact_sha256=NEW)
 
-    assert state_of(MODEL_ENTRY, others=[earlier]).name == FRESH
-    assert state_of(MODEL_ENTRY, others=[later]).name == STALE
+    assert Lineage(MODEL_ENTRY, [earlier]).state().name == FRESH
+    assert Lineage(MODEL_ENTRY, [later]).state().name == STALE
 
 
 @pytest.mark.parametrize(
@@ -105,7 +98,7 @@ def test_times_are_compared_as_times():
 def test_a_model_drifts_where_its_runs_say_so_however_old_it_is(unusual, name):
     runs = [run(6, name=f"p{index:03d}", is_unusual=value) for index, value in enumerate(unusual)]
 
-    state = state_of(MODEL_ENTRY, others=reversed(runs))
+    state = Lineage(MODEL_ENTRY, reversed(runs)).state()
 
     assert state.name == name
     assert ("sample runs again" in state.reason) == (name == DRIFTING)
@@ -124,7 +117,7 @@ def test_a_model_drifts_where_its_runs_say_so_however_old_it_is(unusual, name):
 def test_runs_that_it_did_not_predict_for_its_own_machines_do_not_count(fields):
     runs = [run(6 + day, is_unusual=True, **fields) for day in range(5)]
 
-    assert state_of(MODEL_ENTRY, others=runs) == State(FRESH)
+    assert Lineage(MODEL_ENTRY, runs).state() == State(FRESH)
 
 
 def test_runs_of_all_models_of_a_lineage_count_together():
@@ -132,8 +125,8 @@ def test_runs_of_all_models_of_a_lineage_count_together():
     runs = [run(6 + day, is_unusual=True, model_id=name) for day, name in enumerate(("m1", "m7", "m8"))]
 
     for model in (MODEL_ENTRY, *learned):
-        assert state_of(model, others=[MODEL_ENTRY, *learned, *runs]).name == DRIFTING
-    assert evidence_against(MODEL_ENTRY, others=[*learned, *runs]).unusual == 3
+        assert Lineage(model, [MODEL_ENTRY, *learned, *runs]).state().name == DRIFTING
+    assert Lineage(MODEL_ENTRY, [*learned, *runs]).evidence.unusual == 3
 
 
 def mark(name, *, model_id="m1", day=6, **fields):
@@ -146,28 +139,28 @@ def test_a_mark_makes_the_whole_lineage_stale_for_its_reason():
     sign = mark("k1", model_id="m7", cause=SETTINGS, reason="Spark is 4 and was 3.")
 
     for model in (MODEL_ENTRY, learned):
-        state = state_of(model, others=[MODEL_ENTRY, learned, sign])
+        state = Lineage(model, [MODEL_ENTRY, learned, sign]).state()
         assert state == State(STALE, "Spark is 4 and was 3.", SETTINGS)
 
 
 @pytest.mark.parametrize("fields", [{"model_id": "m2"}, {"job": "sort"}, {"instance_type": "m5.xlarge"}])
 def test_marks_of_others_do_not_count(fields):
-    assert state_of(MODEL_ENTRY, others=[mark("k1", **fields)]) == State(FRESH)
+    assert Lineage(MODEL_ENTRY, [mark("k1", **fields)]).state() == State(FRESH)
 
 
 def test_a_mark_of_drift_tells_its_cause():
     runs = [run(6 + day, is_unusual=True) for day in range(3)]
     sign = mark("k1", day=9, cause=CLUSTER, reason="The machines are slower.")
 
-    assert state_of(MODEL_ENTRY, others=[*runs, sign]) == State(DRIFTING, "The machines are slower.", CLUSTER)
+    assert Lineage(MODEL_ENTRY, [*runs, sign]).state() == State(DRIFTING, "The machines are slower.", CLUSTER)
 
 
 def test_a_mark_of_changed_code_is_lifted_by_a_run_of_the_models_own():
     changed = mark("k1", day=6, cause=CODE, artifact_sha256=NEW)
 
-    assert state_of(MODEL_ENTRY, others=[changed]).name == STALE
-    assert state_of(MODEL_ENTRY, others=[changed, run(7)]).name == FRESH
-    assert state_of(MODEL_ENTRY, others=[changed, run(5)]).name == STALE
+    assert Lineage(MODEL_ENTRY, [changed]).state().name == STALE
+    assert Lineage(MODEL_ENTRY, [changed, run(7)]).state().name == FRESH
+    assert Lineage(MODEL_ENTRY, [changed, run(5)]).state().name == STALE
 
 
 @pytest.mark.parametrize(
@@ -190,7 +183,7 @@ def test_a_mark_of_what_was_changed_back_is_lifted_by_a_decision(day, model_id, 
     )
     others = [learned, mark("k1", day=7, cause=cause, reason="It changed."), decision]
 
-    assert state_of(MODEL_ENTRY, others=others).name == name
+    assert Lineage(MODEL_ENTRY, others).state().name == name
 
 
 def test_who_looks_at_causes_himself_learns_of_the_others():
@@ -200,16 +193,16 @@ def test_who_looks_at_causes_himself_learns_of_the_others():
         mark("k2", day=8, cause=SETTINGS, reason="Spark is 4 and was 3."),
     ]
 
-    state = state_of(MODEL_ENTRY, others=others, passed_over={CODE, SETTINGS})
+    state = Lineage(MODEL_ENTRY, others).state(passed_over={CODE, SETTINGS})
     assert state == State(STALE, "The machines are slower.", CLUSTER)
-    assert state_of(MODEL_ENTRY, others=others, passed_over={CODE, SETTINGS, CLUSTER}) == State(FRESH)
+    assert Lineage(MODEL_ENTRY, others).state(passed_over={CODE, SETTINGS, CLUSTER}) == State(FRESH)
 
 
 def test_drift_is_never_passed_over():
     runs = [run(6 + day, is_unusual=True) for day in range(3)]
     sign = mark("k1", day=9, cause=SETTINGS, reason="Spark is 4 and was 3.")
 
-    state = state_of(MODEL_ENTRY, others=[*runs, sign], passed_over={SETTINGS})
+    state = Lineage(MODEL_ENTRY, [*runs, sign]).state(passed_over={SETTINGS})
     assert state == State(DRIFTING, "Spark is 4 and was 3.", SETTINGS)
 
 
@@ -217,4 +210,4 @@ def test_runs_of_other_code_say_nothing_of_the_model():
     """They make it stale; once the code is changed back, they are no sign of drift either."""
     runs = [run(6 + day, is_unusual=True, artifact_sha256=NEW) for day in range(5)]
 
-    assert state_of(MODEL_ENTRY, others=[*runs, run(12)]).name == FRESH
+    assert Lineage(MODEL_ENTRY, [*runs, run(12)]).state().name == FRESH
