@@ -16,7 +16,7 @@ from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.exceptions import ClusterStartError, InvalidParameterError
 from airflow_provider_ernest.hooks.aws import aws_clients
 from airflow_provider_ernest.operators.locations import cluster_identity, cluster_secret
-from airflow_provider_ernest.operators.task_context import no_vain_retries
+from airflow_provider_ernest.operators.task_context import is_deferrable, no_vain_retries
 from airflow_provider_ernest.stated import (
     as_template,
     document,
@@ -131,10 +131,10 @@ class EC2ClusterOperator(BaseOperator):
         """Start the cluster and wait, here or in the triggerer; or resize one."""
         with no_vain_retries():
             if self._is_resize:
-                return self._told(self._open_resize(context).run())
+                return self._logged(self._open_resize(context).run())
             opened = self._open(self._spec(), context)
-            if not self._is_deferrable():
-                return self._told(opened.start())
+            if not is_deferrable(self.deferrable):
+                return self._logged(opened.start())
             # Made before anything is launched: afterwards nothing of it can fail.
             trigger = self._trigger(opened, context)
             opened.launch()
@@ -158,7 +158,7 @@ class EC2ClusterOperator(BaseOperator):
             opened = self._open(spec, context, deployment=deployment_of(event["cluster_name"]))
             # It waits no more: it goes on with enough machines, else it shows consoles, ends all and raises.
             opened.wait_until_ready(deadline=time.monotonic())
-            return self._told(opened.assemble())
+            return self._logged(opened.assemble())
 
     def on_kill(self) -> None:
         """End what was launched so far, and a running probe. Quick: AWS is asked, nothing is waited for."""
@@ -217,13 +217,6 @@ class EC2ClusterOperator(BaseOperator):
         if self._is_killed:
             hook.end()
 
-    def _is_deferrable(self) -> bool:
-        if self.deferrable is not None:
-            return self.deferrable
-        from airflow.providers.common.compat.sdk import conf
-
-        return bool(conf.getboolean("operators", "default_deferrable", fallback=False))
-
     def _trigger(self, opened: EC2Cluster, context: Context) -> EC2ClusterReadyTrigger:
         """For a cluster that is about to be launched: its time to start begins now."""
         from airflow_provider_ernest.triggers.ec2_cluster import EC2ClusterReadyTrigger
@@ -238,7 +231,7 @@ class EC2ClusterOperator(BaseOperator):
             region_name=optional_text(self.region_name),
         )
 
-    def _told(self, handle: ClusterHandle) -> dict[str, Any]:
+    def _logged(self, handle: ClusterHandle) -> dict[str, Any]:
         """Log the cluster. Never fails: a setup that does so now would leave it to its time to live."""
         try:
             for line in cluster_lines(handle, now=datetime.now(UTC)):

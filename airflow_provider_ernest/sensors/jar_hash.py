@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseSensorOperator, PokeReturnValue
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.operators.task_context import no_vain_retries
+from airflow_provider_ernest.operators.task_context import is_deferrable, no_vain_retries
 from airflow_provider_ernest.stated import optional_text
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class JarHashSensor(BaseSensorOperator):
 
     def execute(self, context: Context) -> Any:
         """Wait, here or in the triggerer."""
-        if not self._is_deferrable():
+        if not is_deferrable(self.deferrable):
             return super().execute(context)
         # Often there is nothing to wait for.
         found = self._first_look()
@@ -179,10 +179,3 @@ class JarHashSensor(BaseSensorOperator):
                 remedy="Give 64 hexadecimal digits in lower case, such as a model's artifact_sha256.",
             )
         return known_sha256
-
-    def _is_deferrable(self) -> bool:
-        if self.deferrable is not None:
-            return self.deferrable
-        from airflow.providers.common.compat.sdk import conf
-
-        return bool(conf.getboolean("operators", "default_deferrable", fallback=False))

@@ -4,10 +4,10 @@ Both triggers look alike: `HashComparison` compares what `ArtifactWatch` finds w
 job, or with a hash. `KnownHashes` are those of earlier looks, kept in the model store, so that a process
 which starts need not read the files again.
 
-What an asset's trigger has told it knows only as long as it lives. The one that comes after it compares with
-the newest model again: a change that no model has been trained for yet is told once more, and the run that it
-starts finds out for itself whether there is anything to do. Nothing can be missed by that, and no two
-triggerers need agree on anything.
+Which changes it has seen, an asset's trigger knows only as long as it lives. The one that comes after it
+compares with the newest model again: a change that no model has been trained for yet is an event once more,
+and the run that it starts finds out for itself whether there is anything to do. Nothing can be missed by
+that, and no two triggerers need agree on anything.
 """
 
 from __future__ import annotations
@@ -54,7 +54,15 @@ _SHOWN = 12
 class _ApplicationTrigger(BaseTrigger):
     """What the triggers of assets and sensors have in common: what they compare, and how often."""
 
-    arguments: ClassVar[tuple[str, ...]]
+    arguments: ClassVar[tuple[str, ...]] = (
+        "application",
+        "job",
+        "dependencies",
+        "store",
+        "poll_seconds",
+        "settle_seconds",
+    )
+    instance_type: str | None = None
 
     def __init__(
         self,
@@ -62,8 +70,6 @@ class _ApplicationTrigger(BaseTrigger):
         application: str,
         job: str | None,
         dependencies: str | Sequence[str] = (),
-        instance_type: str | None = None,
-        known_sha256: str | None = None,
         store: str | None = None,
         poll_seconds: float = DEFAULT_POLL_SECONDS,
         settle_seconds: float = DEFAULT_SETTLE_SECONDS,
@@ -72,8 +78,6 @@ class _ApplicationTrigger(BaseTrigger):
         self.application = application
         self.job = job
         self.dependencies = sorted(listed_paths("dependencies", dependencies))
-        self.instance_type = instance_type
-        self.known_sha256 = known_sha256
         self.store = store
         self.poll_seconds = float(poll_seconds)
         self.settle_seconds = float(settle_seconds)
@@ -115,29 +119,9 @@ class JarHashTrigger(_ApplicationTrigger, BaseEventTrigger):
         settle_seconds: for how long files must stay as they are before they are read.
     """
 
-    arguments = ("application", "job", "dependencies", "store", "poll_seconds", "settle_seconds")
-
-    def __init__(
-        self,
-        *,
-        application: str,
-        job: str,
-        dependencies: str | Sequence[str] = (),
-        store: str | None = None,
-        poll_seconds: float = DEFAULT_POLL_SECONDS,
-        settle_seconds: float = DEFAULT_SETTLE_SECONDS,
-    ) -> None:
-        super().__init__(
-            application=application,
-            job=job,
-            dependencies=dependencies,
-            store=store,
-            poll_seconds=poll_seconds,
-            settle_seconds=settle_seconds,
-        )
-        self._comparison: HashComparison | None = None
-        self._told_sha256: str | None = None
-        self._problem = ""
+    _comparison: HashComparison | None = None
+    _last_sha256: str | None = None
+    _problem = ""
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Look again and again, and tell each change."""
@@ -146,14 +130,14 @@ class JarHashTrigger(_ApplicationTrigger, BaseEventTrigger):
             if found.sha256 is not None:
                 if found.is_other and found.known_sha256 is not None:
                     yield TriggerEvent(self._payload(found))  # type: ignore[no-untyped-call]
-                self._told_sha256 = found.sha256
+                self._last_sha256 = found.sha256
             await self._pause_after(found)
 
     def _look(self) -> Found:
         try:
             if self._comparison is None:
                 self._comparison = self._make_comparison()
-            found = self._comparison.compare(self._told_sha256)
+            found = self._comparison.compare(self._last_sha256)
         # Airflow would start a trigger that raises again at once, and again.
         except Exception as error:
             # Without a traceback: what libraries say may hold an address with its password.
@@ -163,7 +147,7 @@ class JarHashTrigger(_ApplicationTrigger, BaseEventTrigger):
             self._problem = problem
             return Found()
         self._problem = ""
-        if self._told_sha256 is None and found.sha256 is not None:
+        if self._last_sha256 is None and found.sha256 is not None:
             self.log.info("The watch of %r begins with %s. %s", self.job, found.sha256[:_SHOWN], found.reason)
         return found
 
@@ -184,7 +168,14 @@ class JarHashChangedTrigger(_ApplicationTrigger):
     ``{"status": "failed", "reason": ...}`` where waiting is vain.
     """
 
-    arguments = (*JarHashTrigger.arguments, "instance_type", "known_sha256")
+    arguments = (*_ApplicationTrigger.arguments, "instance_type", "known_sha256")
+
+    def __init__(
+        self, *, instance_type: str | None = None, known_sha256: str | None = None, **application: Any
+    ) -> None:
+        super().__init__(**application)
+        self.instance_type = instance_type
+        self.known_sha256 = known_sha256
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Look again and again until the application is another."""
@@ -208,7 +199,7 @@ class Found:
     """What a comparison found.
 
     Attributes:
-        sha256: the hash of the application as it is; None where that cannot be told now.
+        sha256: the hash of the application as it is; None where that is not known now.
         known_sha256: the hash that it was compared with; None where there is none.
         changed: the files that changed; None where that is not known.
         model_id: the model whose hash that is; None where it was given, or there is no model.
@@ -391,7 +382,7 @@ class KnownHashes:
     """The last looks at the files of an application, kept for the processes that look after this one.
 
     They lie in the model store below ``.artifacts/looks``, and hold nothing but hashes: of contents, of
-    paths, and of what storages told of them.
+    paths, and of what storages say of them.
     """
 
     def __init__(self, root: Any, paths: Sequence[str]) -> None:
@@ -454,5 +445,5 @@ def _is_look(look: Any) -> bool:
 
 
 def _digest_of(*parts: Any) -> str:
-    """A file name for what is told apart by these parts."""
+    """A file name for what these parts identify."""
     return hashlib.sha256(json.dumps(parts).encode("ascii")).hexdigest()

@@ -13,7 +13,7 @@ from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.documents import PRODUCTION, SAMPLE, ProfileRecord
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.operators import recording
-from airflow_provider_ernest.operators.recording import capacity_of, keep_profile, record_in_time
+from airflow_provider_ernest.operators.recording import capacity_of, keep_profile
 from airflow_provider_ernest.spark.bandwidth import Bandwidth
 from airflow_provider_ernest.store.store import ModelStore
 from tests import examples
@@ -99,12 +99,3 @@ def test_what_the_probe_measured_is_the_capacity_of_a_machine():
 @pytest.mark.parametrize("cluster", [None, probed(None, None), ClusterHandle.from_dict(handle())])
 def test_without_a_probe_of_the_network_nothing_is_made_up(cluster):
     assert capacity_of(cluster) is None
-
-
-@pytest.mark.parametrize("error", [OSError("disk full"), RuntimeError("no credentials")])
-def test_what_fails_is_a_warning(caplog, error):
-    def fail():
-        raise error
-
-    assert not record_in_time(fail, what="The decision", log=LOG)
-    assert f"The decision is not recorded: {type(error).__name__}: {error}" in caplog.text

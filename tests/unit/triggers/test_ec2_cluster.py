@@ -44,7 +44,7 @@ def event_of(waiting: EC2ClusterReadyTrigger) -> dict[str, Any]:
 
 @pytest.fixture
 def master(monkeypatch: pytest.MonkeyPatch):
-    """Puts a master in the place of the one whose machine does not exist here; more register at each look."""
+    """Stands in for the master whose machine does not exist here; more register at each look."""
 
     def set_up(api: EC2Api, *, at_each_look: int) -> FakeMaster:
         made = FakeMaster(api)

@@ -415,17 +415,6 @@ def watching(*paths: Path) -> ArtifactWatch:
     return ArtifactWatch([str(path) for path in paths], settle_seconds=0)
 
 
-def test_a_new_process_need_not_read_the_files_again(root, jar):
-    known = KnownHashes(root, [str(jar)])
-    first = watching(jar)
-    known.recall(first)
-    known.keep(first, looked(first))
-
-    again = watching(jar)
-    KnownHashes(root, [str(jar)]).recall(again)
-    assert again.look().sha256 == sha256(b"first"), "at the first look"
-
-
 def test_which_files_changed_since_is_told_of_hashes_that_were_seen(root, jar):
     library = jar.with_name("library.jar")
     library.write_bytes(b"1")
