@@ -23,13 +23,14 @@ from airflow_provider_ernest.spark.master import read_state
 from airflow_provider_ernest.spark.probe import APPLICATION, probe_bandwidth
 from tests.integration.conftest import processes_mentioning, secret_of, wait_until
 
-# They look for the processes of any probe on this machine.
-pytestmark = [pytest.mark.alone, pytest.mark.spark]
+pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(autouse=True)
-def airflow_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AIRFLOW_HOME", str(tmp_path / "airflow"))
+def airflow_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    home = str(tmp_path / "airflow")
+    monkeypatch.setenv("AIRFLOW_HOME", home)
+    return home
 
 
 def probe(cluster: ClusterHandle, **changes: Any) -> dict[str, Bandwidth]:
@@ -48,8 +49,18 @@ def probe(cluster: ClusterHandle, **changes: Any) -> dict[str, Bandwidth]:
     return probe_bandwidth(**fields)
 
 
-def require_nothing_left(cluster: ClusterHandle) -> None:
-    assert not processes_mentioning(str(APPLICATION))
+def drivers(airflow_home: str) -> list[psutil.Process]:
+    """Of the probes of a test, and not of one that runs beside it."""
+    found = []
+    for process in processes_mentioning(str(APPLICATION)):
+        with contextlib.suppress(psutil.Error):
+            if process.environ().get("AIRFLOW_HOME") == airflow_home:
+                found.append(process)
+    return found
+
+
+def require_nothing_left(cluster: ClusterHandle, airflow_home: str) -> None:
+    assert not drivers(airflow_home)
     wait_until(
         lambda: not read_state(cluster.web_url, timeout_seconds=5).applications,
         seconds=30,
@@ -98,7 +109,7 @@ def meanwhile(act: Callable[[], None]) -> Iterator[None]:
     assert not problems, problems
 
 
-def test_measures_all_machines_under_the_names_the_master_has_for_them(cluster):
+def test_measures_all_machines_under_the_names_the_master_has_for_them(cluster, airflow_home):
     bandwidth = probe(cluster, rounds=2, interval_seconds=0.5)
 
     workers = read_state(cluster.web_url, timeout_seconds=5).workers_alive
@@ -107,9 +118,11 @@ def test_measures_all_machines_under_the_names_the_master_has_for_them(cluster):
         assert measured.memory_gigabytes_per_second > 0
         assert measured.network_gigabytes_per_second > 0
         assert 0 < measured.score < 2
-    require_nothing_left(cluster)
+    require_nothing_left(cluster, airflow_home)
 
 
+# Others on this machine would slow down the others of the cluster, too.
+@pytest.mark.alone
 def test_a_machine_with_little_cpu_ranks_last_in_memory(cluster):
     try:
         controller = find_cpu_controller()
@@ -137,7 +150,7 @@ def test_a_machine_with_little_cpu_ranks_last_in_memory(cluster):
     assert bandwidth[slow].score < 0.85
 
 
-def test_a_machine_that_dies_meanwhile_fails_the_probe_in_time(cluster):
+def test_a_machine_that_dies_meanwhile_fails_the_probe_in_time(cluster, airflow_home):
     def kill_executor() -> None:
         machine = cluster.machines[2]
         wait_until(lambda: executor_at_work(machine), seconds=120, what="the executor").send_signal(
@@ -152,10 +165,10 @@ def test_a_machine_that_dies_meanwhile_fails_the_probe_in_time(cluster):
 
     assert "timeout_seconds" not in str(failure.value), "it failed by itself, before it was ended"
     assert failure.value.retryable
-    require_nothing_left(cluster)
+    require_nothing_left(cluster, airflow_home)
 
 
-def test_a_killed_probe_leaves_no_process(cluster):
+def test_a_killed_probe_leaves_no_process(cluster, airflow_home):
     hooks: list[Any] = []
 
     def kill_when_running() -> None:
@@ -168,16 +181,16 @@ def test_a_killed_probe_leaves_no_process(cluster):
 
     with meanwhile(kill_when_running), pytest.raises(ClusterStartError):
         probe(cluster, on_submit=hooks.append)
-    require_nothing_left(cluster)
+    require_nothing_left(cluster, airflow_home)
 
 
-def test_a_probe_that_is_killed_before_it_is_submitted_never_starts(cluster):
+def test_a_probe_that_is_killed_before_it_is_submitted_never_starts(cluster, airflow_home):
     with pytest.raises(ClusterStartError, match="ended before it was submitted"):
         probe(cluster, on_submit=lambda hook: hook.end())
-    assert not processes_mentioning(str(APPLICATION))
+    assert not drivers(airflow_home)
 
 
 def test_waiting_for_a_machine_that_never_comes_is_bounded(cluster):
     with pytest.raises(ClusterStartError, match=r"longer than timeout_seconds=10 and was ended"):
         probe(cluster, machines=4, timeout_seconds=10.0)
-    require_nothing_left(cluster)
+    require_nothing_left(cluster, airflow_home)
