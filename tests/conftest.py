@@ -21,12 +21,12 @@ os.environ.pop("XDG_RUNTIME_DIR", None)
 
 # What takes longest goes first, so that the processes end at about the same time.
 LONGEST_FIRST = (
-    "tests/integration/test_ernest_dag.py",
     "tests/integration/test_ec2_airflow.py",
-    "tests/browser/",
     "tests/integration/test_ec2_leak_safety.py",
-    "tests/integration/test_retraining.py",
+    "tests/integration/test_ernest_dag.py",
     "tests/integration/test_sample_run.py",
+    "tests/browser/",
+    "tests/integration/test_retraining.py",
     "tests/integration/test_local_cluster.py",
 )
 
