@@ -30,10 +30,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from airflow_provider_ernest.clusters.base import Machine
 from airflow_provider_ernest.clusters.ec2.measuring import choose_culled
 from airflow_provider_ernest.numbers import FloatArray
-from airflow_provider_ernest.spark.bandwidth import Measurement, rate
+from airflow_provider_ernest.spark.machines import Machine, Measurement, rate
 
 KEPT = 50
 PUBLISHED_BEFORE, PUBLISHED_AFTER = 24.7, 26.0

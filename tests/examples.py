@@ -13,7 +13,7 @@ from itertools import cycle, islice
 from random import Random
 from typing import Any
 
-from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
+from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.documents import (
     CODE,
     SAMPLE,
@@ -58,6 +58,7 @@ from airflow_provider_ernest.run_profile import (
     StragglerCause,
     WhatIf,
 )
+from airflow_provider_ernest.spark.machines import Machine
 from airflow_provider_ernest.store.catalogue import MODEL, CatalogueEntry
 
 JOB = "pca"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from airflow_provider_ernest.exceptions import ClusterError
 from airflow_provider_ernest.json_document import Document
-from airflow_provider_ernest.spark.bandwidth import Bandwidth
+from airflow_provider_ernest.spark.machines import Machine
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,31 +27,6 @@ EMR = "emr"
 """A job flow of Amazon EMR; see `clusters.emr`."""
 EXISTING = "existing"
 """A cluster that somebody else starts and ends, known by an Airflow connection; see `clusters.existing`."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Machine(Document):
-    """One worker host.
-
-    Attributes:
-        worker_id: as the Spark master registered it; "" where no standalone master tells.
-        host: its address; "" where the cluster places executors as it likes.
-        cores: that it offers to executors.
-        memory_megabytes: that it offers to executors.
-        instance_id: the cloud's name of it.
-        market: "on-demand" or "spot".
-        price_per_hour: in dollars; None where unknown.
-        bandwidth: what the probe measured; None where it was not probed.
-    """
-
-    worker_id: str
-    host: str
-    cores: int
-    memory_megabytes: int
-    instance_id: str | None = None
-    market: str | None = None
-    price_per_hour: float | None = None
-    bandwidth: Bandwidth | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,15 +7,17 @@ master lists them at its web address; for the others they are declared.
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from airflow_provider_ernest.clusters.base import EXISTING, ClusterHandle, Machine
+from airflow_provider_ernest.clusters.base import EXISTING, ClusterHandle
 from airflow_provider_ernest.exceptions import ClusterError, ClusterLostError, InvalidParameterError
 from airflow_provider_ernest.settings import ConnectedCluster
+from airflow_provider_ernest.spark.machines import Machine
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.spark.master import MasterState, RegisteredWorker
+    from airflow_provider_ernest.spark.master import MasterState
 
 log = logging.getLogger(__name__)
 
@@ -117,13 +119,13 @@ class ExistingCluster:
                 log.info("Not known from its master: %s", error.message)
                 continue
             # Hosts have several names, but another port is another master's. One on standby has no workers.
-            if state.master_url.rpartition(":")[2] == port and state.workers:
+            if state.master_url.rpartition(":")[2] == port and (state.machines or state.lost):
                 return web_url, state
             log.info("What answers at %s is another master: %s", web_url, state.master_url)
         return None
 
     def _registered(self, web_url: str, state: MasterState) -> list[Machine]:
-        alive = state.workers_alive
+        alive = state.machines
         wanted = self.spec.machines or 1
         if len(alive) < wanted:
             raise ClusterLostError(
@@ -131,9 +133,13 @@ class ExistingCluster:
                 remedy="Start the others, or declare fewer.",
             )
         cores, memory_megabytes = self._size(alive)
-        return [self._machine(cores, memory_megabytes, worker_id=one.id, host=one.host) for one in alive]
+        price = self.spec.price_per_hour
+        return [
+            replace(one, cores=cores, memory_megabytes=memory_megabytes, price_per_hour=price)
+            for one in alive
+        ]
 
-    def _size(self, alive: tuple[RegisteredWorker, ...]) -> tuple[int, int]:
+    def _size(self, alive: tuple[Machine, ...]) -> tuple[int, int]:
         """What each machine offers: as declared, else what the smallest has."""
         cores, memory = self.spec.cores_per_machine, self.spec.memory_megabytes_per_machine
         least_cores = min(worker.cores for worker in alive)
@@ -160,16 +166,8 @@ class ExistingCluster:
                 remedy=f"Declare machines, cores_per_machine and memory_megabytes_per_machine{also}.",
             )
         count, cores, memory_megabytes = sizes
-        return [self._machine(cores, memory_megabytes)] * count
-
-    def _machine(self, cores: int, memory_megabytes: int, *, worker_id: str = "", host: str = "") -> Machine:
-        return Machine(
-            worker_id=worker_id,
-            host=host,
-            cores=cores,
-            memory_megabytes=memory_megabytes,
-            price_per_hour=self.spec.price_per_hour,
-        )
+        price = self.spec.price_per_hour
+        return [Machine(cores=cores, memory_megabytes=memory_megabytes, price_per_hour=price)] * count
 
 
 def _has_port(address: str) -> bool:

@@ -24,7 +24,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from airflow_provider_ernest.clusters.base import LOCAL, ClusterHandle, Machine
+from airflow_provider_ernest.clusters.base import LOCAL, ClusterHandle
 from airflow_provider_ernest.clusters.cpu_groups import CpuGroup, find_cpu_controller, remove_group
 from airflow_provider_ernest.clusters.installation import daemon_command, scala_version
 from airflow_provider_ernest.clusters.local import (
@@ -145,7 +145,7 @@ class Keeper:
             if not self._order.starter.is_alive():
                 raise ClusterStartError("The process that started the cluster ended before it was ready.")
             state = self._ask_master(deadline)
-            registered = len(state.workers_alive)
+            registered = len(state.machines)
             if registered != self._state.workers_registered:
                 self._update_state(workers_registered=registered)
                 log.info("%s", self._state.progress(self._elapsed()))
@@ -156,21 +156,12 @@ class Keeper:
             time.sleep(_START_POLL_SECONDS)
 
     def _make_handle(self, state: MasterState) -> ClusterHandle:
-        workers = sorted(state.workers_alive, key=lambda worker: int(worker.host.rpartition(".")[2]))
         return ClusterHandle(
             kind=LOCAL,
             name=self._order.name,
             master_url=state.master_url,
             web_url=self._web_url,
-            machines=tuple(
-                Machine(
-                    worker_id=worker.id,
-                    host=worker.host,
-                    cores=worker.cores,
-                    memory_megabytes=worker.memory_megabytes,
-                )
-                for worker in workers
-            ),
+            machines=tuple(sorted(state.machines, key=lambda one: int(one.host.rpartition(".")[2]))),
             instance_type=self._spec.instance_type,
             cores_per_machine=self._spec.cores_per_machine,
             expires_at=self._expires_at.isoformat(timespec="seconds"),

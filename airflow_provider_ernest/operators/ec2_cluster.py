@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
+    from airflow_provider_ernest.clusters.base import ClusterHandle
     from airflow_provider_ernest.clusters.ec2.cluster import ClusterResize, EC2Cluster
     from airflow_provider_ernest.clusters.ec2.prices import PriceBook
     from airflow_provider_ernest.clusters.ec2.readiness import Means
     from airflow_provider_ernest.settings import Number
-    from airflow_provider_ernest.spark.bandwidth import Bandwidth
+    from airflow_provider_ernest.spark.machines import Bandwidth, Machine
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook
     from airflow_provider_ernest.triggers.ec2_cluster import EC2ClusterReadyTrigger
 
@@ -309,18 +309,15 @@ def measure(
     log: Any,
     on_submit: Callable[[ErnestSubmitHook], None],
 ) -> dict[str, Bandwidth]:
-    """Measure all workers of a cluster, as often as `spec` says; see `spark.probe.probe_bandwidth`.
+    """Measure all workers of a cluster, as often as `spec` says; see `clusters.probe.probe_bandwidth`.
 
     `on_submit` gets the hook by which a killed task can end the probe.
     """
-    from airflow_provider_ernest.spark.probe import probe_bandwidth
+    from airflow_provider_ernest.clusters.probe import probe_bandwidth
 
     rounds_seconds = spec.probe_rounds * (PROBE_ROUND_SECONDS + spec.probe_interval_seconds)
     return probe_bandwidth(
-        master_url=handle.master_url,
-        conf=handle.spark_conf(),
-        machines=len(handle.machines),
-        cores_per_machine=handle.cores_per_machine,
+        handle,
         rounds=spec.probe_rounds,
         interval_seconds=spec.probe_interval_seconds,
         secret=cluster_secret(handle),

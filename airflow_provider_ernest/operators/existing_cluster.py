@@ -98,17 +98,13 @@ class ExistingClusterOperator(BaseOperator):
             self._hook.end()
 
     def _probed(self, handle: ClusterHandle) -> ClusterHandle:
-        from airflow_provider_ernest.spark.probe import probe_bandwidth
+        from airflow_provider_ernest.clusters.probe import probe_bandwidth
 
         def remember(hook: ErnestSubmitHook) -> None:
             self._hook = hook
 
         measured = probe_bandwidth(
-            master_url=handle.master_url,
-            spark_conn_id=handle.spark_conn_id,
-            conf=handle.spark_conf(),
-            machines=len(handle.machines),
-            cores_per_machine=handle.cores_per_machine,
+            handle,
             rounds=whole_number("probe_rounds", self.probe_rounds),
             interval_seconds=number("probe_interval_seconds", self.probe_interval_seconds),
             secret=None,

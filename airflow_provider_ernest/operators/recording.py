@@ -23,9 +23,10 @@ from airflow_provider_ernest.store_location import store_root
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
+    from airflow_provider_ernest.clusters.base import ClusterHandle
     from airflow_provider_ernest.documents import Record
     from airflow_provider_ernest.eventlog.tables import EventLog
+    from airflow_provider_ernest.spark.machines import Machine
 
 MOST_SECONDS = 30.0
 """So long a task waits for its record to be written. Storage that does not answer must not hold it up."""

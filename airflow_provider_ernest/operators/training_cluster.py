@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
+from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.documents import TrainedMachine, TrainingCluster
+from airflow_provider_ernest.spark.machines import Machine
 
 
 def training_cluster(handle: ClusterHandle) -> TrainingCluster:
@@ -47,8 +48,6 @@ def remembered_handle(cluster: TrainingCluster) -> ClusterHandle | None:
 
     def machine(of: TrainedMachine) -> Machine:
         return Machine(
-            worker_id="",
-            host="",
             cores=cluster.cores_per_machine,
             memory_megabytes=memory,
             price_per_hour=of.price_per_hour,

@@ -10,18 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow_provider_ernest.exceptions import ClusterLostError
-
-
-@dataclass(frozen=True, kw_only=True)
-class RegisteredWorker:
-    """A worker that the master knows; one that is lost stays listed for a while, as not alive."""
-
-    id: str
-    host: str
-    port: int
-    cores: int
-    memory_megabytes: int
-    alive: bool
+from airflow_provider_ernest.spark.machines import Machine
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,16 +23,19 @@ class ActiveApplication:
 
 @dataclass(frozen=True, kw_only=True)
 class MasterState:
-    """What the master knows: all registered workers, and the applications that have not ended."""
+    """What the master knows.
+
+    Attributes:
+        master_url: spark://host:port.
+        machines: whose workers can take executors.
+        lost: hosts of workers that it has lost; it lists them for a while.
+        applications: that have not ended.
+    """
 
     master_url: str
-    workers: tuple[RegisteredWorker, ...]
-    applications: tuple[ActiveApplication, ...]
-
-    @property
-    def workers_alive(self) -> tuple[RegisteredWorker, ...]:
-        """The workers that can take executors."""
-        return tuple(worker for worker in self.workers if worker.alive)
+    machines: tuple[Machine, ...]
+    lost: tuple[str, ...] = ()
+    applications: tuple[ActiveApplication, ...] = ()
 
 
 def read_state(web_url: str, *, timeout_seconds: float) -> MasterState:
@@ -81,17 +73,17 @@ def read_state(web_url: str, *, timeout_seconds: float) -> MasterState:
 def _parse(data: dict[str, Any]) -> MasterState:
     return MasterState(
         master_url=str(data["url"]),
-        workers=tuple(
-            RegisteredWorker(
-                id=str(worker["id"]),
+        machines=tuple(
+            Machine(
+                worker_id=str(worker["id"]),
                 host=str(worker["host"]),
-                port=int(worker["port"]),
                 cores=int(worker["cores"]),
                 memory_megabytes=int(worker["memory"]),
-                alive=worker["state"] == "ALIVE",
             )
             for worker in data["workers"]
+            if worker["state"] == "ALIVE"
         ),
+        lost=tuple(str(worker["host"]) for worker in data["workers"] if worker["state"] != "ALIVE"),
         applications=tuple(
             ActiveApplication(id=str(application["id"]), cores=int(application["cores"]))
             for application in data["activeapps"]

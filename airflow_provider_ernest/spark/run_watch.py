@@ -42,12 +42,11 @@ def require_workers(web_url: str, machines: int) -> None:
         ClusterLostError: the master does not answer, or counts on fewer workers.
     """
     state = read_state(web_url, timeout_seconds=10.0)
-    alive = len(state.workers_alive)
+    alive = len(state.machines)
     if alive < machines:
-        gone = [worker.host for worker in state.workers if not worker.alive]
+        lost = f" (lost: {', '.join(state.lost)})" if state.lost else ""
         raise ClusterLostError(
-            f"The run needs {machines} machines, and of the cluster at {web_url} {alive} are alive"
-            f"{' (lost: ' + ', '.join(gone) + ')' if gone else ''}.",
+            f"The run needs {machines} machines, and of the cluster at {web_url} {alive} are alive{lost}.",
             remedy="Machines were lost, as by a spot interruption: clear the task that starts the cluster to "
             "have it start anew, or take on-demand machines.",
         )
@@ -142,7 +141,7 @@ class RunWatch:
         except ClusterLostError:
             return
         now = self._master_seen_at = time.monotonic()
-        self._alive = len(state.workers_alive)
+        self._alive = len(state.machines)
         granted = next((app.cores for app in state.applications if app.id == self.application_id), None)
         if granted is None or self._granted_at is not None:
             return

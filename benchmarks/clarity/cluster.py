@@ -189,9 +189,7 @@ class SlowableCluster:
 
     def _registered(self) -> int:
         try:
-            return len(
-                read_state(f"http://{self._master_address}:{_WEB_PORT}", timeout_seconds=5).workers_alive
-            )
+            return len(read_state(f"http://{self._master_address}:{_WEB_PORT}", timeout_seconds=5).machines)
         except ClusterLostError:
             return 0
 

@@ -14,7 +14,7 @@ from benchmarks.demo.report import WIDTH
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.base import ClusterHandle
-    from airflow_provider_ernest.spark.bandwidth import Bandwidth
+    from airflow_provider_ernest.spark.machines import Bandwidth
 
 _STAMP = re.compile(r"\((\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
 

@@ -16,7 +16,7 @@ from typing import Any
 from airflow.providers.common.compat.sdk import AirflowSkipException
 from airflow.sdk import DAG, BaseOperator
 
-from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
+from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.documents import DecisionRecord, Experiment, Observation
 from airflow_provider_ernest.operators.bottleneck_report import BottleneckReportOperator
@@ -24,6 +24,7 @@ from airflow_provider_ernest.operators.local_cluster import LocalClusterOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
 from airflow_provider_ernest.settings import DesignBounds, SampledInput, SizingGoal, SparkJob
+from airflow_provider_ernest.spark.machines import Machine
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 

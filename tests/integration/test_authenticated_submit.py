@@ -15,15 +15,17 @@ from pathlib import Path
 import psutil
 import pytest
 
+from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.installation import (
     daemon_command,
     find_java,
     find_spark_home,
     scala_version,
 )
+from airflow_provider_ernest.clusters.probe import probe_bandwidth
 from airflow_provider_ernest.exceptions import SampleRunError
 from airflow_provider_ernest.processes import die_with_parent
-from airflow_provider_ernest.spark.probe import probe_bandwidth
+from airflow_provider_ernest.spark.machines import Machine
 from airflow_provider_ernest.spark.submit import ErnestSubmitHook, driver_conf
 from tests.integration.conftest import processes_mentioning, wait_until
 
@@ -203,11 +205,15 @@ def test_the_secret_reaches_spark_and_nobody_else(
 
 
 def test_the_probe_works_on_an_authenticated_cluster_of_a_single_machine(daemons):
-    bandwidth = probe_bandwidth(
+    handle = ClusterHandle(
+        kind="ec2",
+        name="authenticated",
         master_url=daemons.master_url,
-        conf={"spark.authenticate": "true"},
-        machines=1,
-        cores_per_machine=1,
+        machines=(Machine(cores=1, memory_megabytes=512),),
+        authenticates=True,
+    )
+    bandwidth = probe_bandwidth(
+        handle,
         rounds=1,
         interval_seconds=0,
         secret=SECRET,

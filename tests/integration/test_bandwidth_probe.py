@@ -9,18 +9,19 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
-from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
+from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.cpu_groups import find_cpu_controller, remove_group
+from airflow_provider_ernest.clusters.probe import APPLICATION, probe_bandwidth
 from airflow_provider_ernest.exceptions import ClusterStartError
-from airflow_provider_ernest.spark.bandwidth import Bandwidth
+from airflow_provider_ernest.spark.machines import Bandwidth, Machine
 from airflow_provider_ernest.spark.master import read_state
-from airflow_provider_ernest.spark.probe import APPLICATION, probe_bandwidth
 from tests.integration.conftest import processes_mentioning, secret_of, wait_until
 
 pytestmark = pytest.mark.spark
@@ -35,18 +36,14 @@ def airflow_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def probe(cluster: ClusterHandle, **changes: Any) -> dict[str, Bandwidth]:
     fields = {
-        "master_url": cluster.master_url,
-        "conf": cluster.spark_conf(),
         "secret": secret_of(cluster),
-        "machines": len(cluster.machines),
-        "cores_per_machine": cluster.cores_per_machine,
         "rounds": 1,
         "interval_seconds": 0.0,
         "timeout_seconds": 240.0,
         "log": logging.getLogger("probe"),
         **changes,
     }
-    return probe_bandwidth(**fields)
+    return probe_bandwidth(cluster, **fields)
 
 
 def drivers(airflow_home: str) -> list[psutil.Process]:
@@ -112,8 +109,10 @@ def meanwhile(act: Callable[[], None]) -> Iterator[None]:
 def test_measures_all_machines_under_the_names_the_master_has_for_them(cluster, airflow_home):
     bandwidth = probe(cluster, rounds=2, interval_seconds=0.5)
 
-    workers = read_state(cluster.web_url, timeout_seconds=5).workers_alive
-    assert set(bandwidth) == {worker.host for worker in workers} == {each.host for each in cluster.machines}
+    registered = read_state(cluster.web_url, timeout_seconds=5).machines
+    assert (
+        set(bandwidth) == {machine.host for machine in registered} == {each.host for each in cluster.machines}
+    )
     for measured in bandwidth.values():
         assert measured.memory_gigabytes_per_second > 0
         assert measured.network_gigabytes_per_second > 0
@@ -192,5 +191,5 @@ def test_a_probe_that_is_killed_before_it_is_submitted_never_starts(cluster, air
 
 def test_waiting_for_a_machine_that_never_comes_is_bounded(cluster):
     with pytest.raises(ClusterStartError, match=r"longer than timeout_seconds=10 and was ended"):
-        probe(cluster, machines=4, timeout_seconds=10.0)
+        probe(replace(cluster, machines=(*cluster.machines, cluster.machines[0])), timeout_seconds=10.0)
     require_nothing_left(cluster, airflow_home)

@@ -75,4 +75,4 @@ def test_a_standalone_cluster_is_used_through_its_connection(
     assert observation.metrics.tasks == 6
 
     TerminateClusterOperator(task_id="end", cluster=handle.to_dict()).execute(context)
-    assert len(read_state(cluster.web_url, timeout_seconds=5).workers_alive) == 3, "it is not ours to end"
+    assert len(read_state(cluster.web_url, timeout_seconds=5).machines) == 3, "it is not ours to end"

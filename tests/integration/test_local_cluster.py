@@ -199,7 +199,7 @@ def test_the_handle_tells_all_of_a_cluster_that_outlives_its_starter(shared):
     assert state.master_url == handle.master_url
     assert re.fullmatch(r"spark://127\.0\.0\.1:\d+", handle.master_url)
     assert [machine.host for machine in handle.machines] == ["127.0.1.1", "127.0.1.2", "127.0.1.3"]
-    assert {machine.worker_id for machine in handle.machines} == {worker.id for worker in state.workers_alive}
+    assert set(handle.machines) == set(state.machines)
     assert {(machine.cores, machine.memory_megabytes) for machine in handle.machines} == {
         (1, MEMORY_MEGABYTES)
     }

@@ -326,7 +326,7 @@ def test_a_run_that_loses_a_machine_is_no_measurement(input_files, tmp_path, air
         assert not processes_mentioning(str(airflow_home))
 
         wait_until(
-            lambda: len(read_state(handle.web_url, timeout_seconds=5).workers_alive) == 1,
+            lambda: len(read_state(handle.web_url, timeout_seconds=5).machines) == 1,
             seconds=30,
             what="the master's notice of the loss",
         )

@@ -19,7 +19,7 @@ if "WITHOUT_OPENLINEAGE" in os.environ:
 
 from airflow.sdk import DAG, BaseOperator
 
-from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
+from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.documents import Experiment, Observation
 from airflow_provider_ernest.lineage import with_lineage
@@ -27,6 +27,7 @@ from airflow_provider_ernest.operators.local_cluster import LocalClusterOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
 from airflow_provider_ernest.settings import DesignBounds, SampledInput, SizingGoal, SparkJob
+from airflow_provider_ernest.spark.machines import Machine
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 
 HOME = Path(os.environ["AIRFLOW_HOME"])

@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from airflow_provider_ernest.exceptions import ClusterLostError
-from airflow_provider_ernest.spark.master import MasterState, RegisteredWorker
+from airflow_provider_ernest.spark.machines import Machine
+from airflow_provider_ernest.spark.master import MasterState
 from tests.ec2_testbed import EC2Api
 
 
@@ -69,13 +70,12 @@ def served_page() -> Iterator[Page]:
 
 def master_state(hosts: Iterable[str], *, lost: Collection[str] = ()) -> MasterState:
     """What a master tells with a worker of 2 cores on each host."""
-    workers = tuple(
-        RegisteredWorker(
-            id=f"worker-{host}", host=host, port=7078, cores=2, memory_megabytes=6000, alive=host not in lost
-        )
+    machines = tuple(
+        Machine(worker_id=f"worker-{host}", host=host, cores=2, memory_megabytes=6000)
         for host in hosts
+        if host not in lost
     )
-    return MasterState(master_url="spark://m:7077", workers=workers, applications=())
+    return MasterState(master_url="spark://m:7077", machines=machines, lost=tuple(lost))
 
 
 class FakeMaster:

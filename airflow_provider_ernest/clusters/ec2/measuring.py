@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from airflow_provider_ernest.clusters.base import EC2, ClusterHandle, CulledMachine, Machine
+from airflow_provider_ernest.clusters.base import EC2, ClusterHandle, CulledMachine
 from airflow_provider_ernest.clusters.ec2.ending import end_machines
 from airflow_provider_ernest.clusters.ec2.instances import (
     COMING_OR_THERE,
@@ -20,7 +20,7 @@ from airflow_provider_ernest.clusters.ec2.instances import (
 from airflow_provider_ernest.clusters.ec2.readiness import Watch, ask_master, web_url
 from airflow_provider_ernest.clusters.ec2.user_data import MASTER_PORT
 from airflow_provider_ernest.exceptions import ClusterLostError, InvalidParameterError
-from airflow_provider_ernest.spark.bandwidth import Bandwidth, relative_to_median
+from airflow_provider_ernest.spark.machines import Bandwidth, Machine, relative_to_median
 from airflow_provider_ernest.spark.master import MasterState
 
 Probe = Callable[[ClusterHandle], Mapping[str, Bandwidth]]
@@ -88,15 +88,12 @@ class Assembler:
         All are of one type, that of the most: others can only be left over from an attempt that was cut off.
         """
         prices = self.watch.means.prices
-        registered = {worker.host: worker for worker in state.workers_alive}
+        registered = {machine.host: machine for machine in state.machines}
         there = [i for i in workers(instances) if i.private_address in registered]
         kept_type = [name for name, _ in Counter(i.instance_type for i in there).most_common(1)]
         return tuple(
-            Machine(
-                worker_id=registered[one.private_address].id,
-                host=one.private_address,
-                cores=registered[one.private_address].cores,
-                memory_megabytes=registered[one.private_address].memory_megabytes,
+            replace(
+                registered[one.private_address],
                 instance_id=one.id,
                 market=one.market,
                 price_per_hour=prices.per_hour(one.instance_type, one.market, one.zone) if prices else None,
@@ -140,7 +137,6 @@ class Assembler:
         # Not the price of a worker, which the user may have set.
         listed = self.watch.means.prices.listed_per_hour if self.watch.means.prices else None
         return Machine(
-            worker_id="",
             host=master.private_address,
             cores=0,
             memory_megabytes=0,
@@ -198,7 +194,7 @@ class Assembler:
             found = self.watch.instances(TO_BE_ENDED)
             end_machines(self.watch.guard.ec2, [i.id for i in found if i.id not in keepers])
             state, _ = ask_master(found, self.watch.means.read_master)
-            dying = {worker.host for worker in state.workers_alive} - hosts if state else set()
+            dying = {machine.host for machine in state.machines} - hosts if state else set()
             if state is not None and not dying:
                 return
             if time.monotonic() > deadline:

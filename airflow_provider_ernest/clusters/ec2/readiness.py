@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from airflow_provider_ernest.clusters.ec2.aws_errors import Meaning, code_of, meaning_of, said
+from airflow_provider_ernest.clusters.ec2.aws_errors import Meaning, meaning_of, said
 from airflow_provider_ernest.clusters.ec2.ending import AttemptGuard, end_machines
 from airflow_provider_ernest.clusters.ec2.instances import Instance, master_of, masters, of_cluster, workers
 from airflow_provider_ernest.clusters.ec2.user_data import MASTER_PORT, WEB_PORT
@@ -157,7 +157,7 @@ def judge(
     master = master_of(instances)
     launched = [worker for worker in workers(instances) if worker.usable]
     running = [worker for worker in launched if worker.state == "running"]
-    alive_hosts = {worker.host for worker in state.workers_alive} if state else set()
+    alive_hosts = {machine.host for machine in state.machines} if state else set()
     alive = {worker.id for worker in running if worker.private_address in alive_hosts}
     waited_for = [worker.id for worker in launched if worker.id not in alive]
     ended = _ended_by_themselves(instances, [*launched, *([master] if master else [])])
@@ -338,7 +338,7 @@ def console_lines(ec2: Any, instance_id: str) -> list[str]:
         try:
             answer = ec2.get_console_output(InstanceId=instance_id, Latest=True)
         except ClientError as error:
-            if meaning_of(error) not in (Meaning.NOT_HERE, Meaning.WRONG) or "InstanceID" in code_of(error):
+            if meaning_of(error) not in (Meaning.NOT_HERE, Meaning.WRONG):
                 raise
             answer = ec2.get_console_output(InstanceId=instance_id)  # only Nitro types tell their latest
     except (BotoCoreError, ClientError) as error:

@@ -12,11 +12,11 @@ import logging
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from airflow_provider_ernest.clusters.base import EMR, ClusterHandle, Machine
+from airflow_provider_ernest.clusters.base import EMR, ClusterHandle
 from airflow_provider_ernest.clusters.ec2.aws_errors import Meaning, code_of, explained, meaning_of, time_of
 from airflow_provider_ernest.clusters.ec2.ending import from_signal_handler
 from airflow_provider_ernest.clusters.ec2.identity import (
@@ -33,12 +33,15 @@ from airflow_provider_ernest.exceptions import (
     ErnestError,
     InvalidParameterError,
 )
+from airflow_provider_ernest.spark.machines import Machine
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
     from airflow_provider_ernest.clusters.emr.spec import EmrClusterSpec
 
 log = logging.getLogger(__name__)
+
+_Answer = TypeVar("_Answer")
 
 ClientMaker = Callable[[str], Any]
 """Makes a boto3 client of a service by its name, in the region of the job flow."""
@@ -175,7 +178,8 @@ class EmrCluster:
         return kept
 
     def _run(self) -> str:
-        expires_at = _time_at_aws(self._emr) + timedelta(seconds=self.spec.time_to_live_seconds)
+        now = time_of(self._emr.list_clusters(ClusterStates=["STARTING"]))  # whatever it lists
+        expires_at = now + timedelta(seconds=self.spec.time_to_live_seconds)
         request = _job_flow_request(self.spec, self.identity, expires_at)
         self._require_wanted()
         self._job_flow_id = job_flow_id = str(self._emr.run_job_flow(**request)["JobFlowId"])
@@ -194,7 +198,7 @@ class EmrCluster:
         while True:
             waited = time.monotonic() - began
             self._require_wanted()
-            job_flow = _described_unless_busy(self._emr, job_flow_id)
+            job_flow = unless_busy(lambda: describe(self._emr, job_flow_id))
             if job_flow is not None:
                 if job_flow.state != state:
                     state = job_flow.state
@@ -242,35 +246,36 @@ class EmrCluster:
                     remedy=f"{error.remedy} Where no other attempt comes, end it in EMR's console.".lstrip(),
                 ) from error
 
-    def _handle(self, job_flow: JobFlow, rooms: Mapping[str, ExecutorRoom]) -> ClusterHandle:
+    def _handle(self, job_flow: JobFlow, rooms: Mapping[str, Machine]) -> ClusterHandle:
         """Its name is the job flow's id, its directory where event logs are written."""
         spec, emr = self.spec, self._emr
-        room, at_master = rooms[spec.instance_type], rooms[spec.type_of_master]
-        cores = spec.cores_per_machine or room.cores
-        memory_megabytes = spec.memory_megabytes_per_machine or room.memory_megabytes
+        room = rooms[spec.instance_type]
+        worker = replace(
+            room,
+            cores=spec.cores_per_machine or room.cores,
+            memory_megabytes=spec.memory_megabytes_per_machine or room.memory_megabytes,
+            price_per_hour=spec.price_per_hour,
+        )
         workers = running_instances(emr, job_flow.id, "CORE")
         if len(workers) < spec.machines:
             raise ClusterStartError(
                 f"Job flow {job_flow.id} has {len(workers)} core instances; asked for were {spec.machines}."
             )
-        masters = [
-            _machine(one, at_master.cores, at_master.memory_megabytes)
-            for one in running_instances(emr, job_flow.id, "MASTER")
-        ]
+        masters = running_instances(emr, job_flow.id, "MASTER")
         expires_at = job_flow.expires_at
         return ClusterHandle(
             kind=EMR,
             name=job_flow.id,
             master_url="yarn",
-            machines=tuple(_machine(one, cores, memory_megabytes, spec.price_per_hour) for one in workers),
+            machines=tuple(_identified(worker, one) for one in workers),
             instance_type=spec.instance_type,
-            cores_per_machine=cores,
+            cores_per_machine=worker.cores,
             expires_at=expires_at.isoformat(timespec="seconds") if expires_at else None,
             directory=spec.event_log_uri.rstrip("/"),
             python=spec.python,
             aws_conn_id=self._aws_conn_id,
             region=emr.meta.region_name,
-            master=masters[0] if masters else None,
+            master=_identified(rooms[spec.type_of_master], masters[0]) if masters else None,
         )
 
 
@@ -297,17 +302,6 @@ class RunningJobFlow:
             )
         self.handle = handle
         self._client = client
-
-    def start(self) -> ClusterHandle:
-        """It has been started already: see that it takes steps.
-
-        Raises:
-            ClusterStartError: it does not any more.
-        """
-        job_flow = describe(self._client("emr"), self.handle.name)
-        if job_flow.state not in READY_STATES:
-            raise ClusterStartError(f"Job flow {job_flow.id} is {job_flow.state}: {job_flow.why}.")
-        return self.handle
 
     def terminate(self) -> str:
         """End the job flow, and all others of the same name. Repeatable. Returns what was done, for the log.
@@ -481,20 +475,16 @@ def describe(emr: Any, job_flow_id: str) -> JobFlow:
     return JobFlow(answer["Cluster"], time_of(answer))
 
 
-def _described_unless_busy(emr: Any, job_flow_id: str) -> JobFlow | None:
+def unless_busy(ask: Callable[[], _Answer]) -> _Answer | None:
+    """The answer; None where AWS does not answer, or asks to come again later: EMR throttles early."""
     from botocore.exceptions import BotoCoreError, ClientError
 
     try:
-        return describe(emr, job_flow_id)
+        return ask()
     except (BotoCoreError, ClientError) as error:
-        if not is_busy(error):
+        if meaning_of(error) is not Meaning.BUSY:
             raise
         return None
-
-
-def is_busy(error: Exception) -> bool:
-    """Whether AWS did not answer, or only asks to come again later: EMR throttles early."""
-    return meaning_of(error) is Meaning.BUSY
 
 
 def live_job_flows(emr: Any, is_wanted: Callable[[str], bool]) -> list[str]:
@@ -534,14 +524,10 @@ def end(emr: Any, job_flow_ids: Sequence[str], *, wait_seconds: float = END_SECO
 
 def _may_live(emr: Any, job_flow_id: str) -> bool:
     try:
-        job_flow = _described_unless_busy(emr, job_flow_id)
+        job_flow = unless_busy(lambda: describe(emr, job_flow_id))
     except ClusterError:  # one that has just been started, which EMR does not describe yet
         return True
     return job_flow is None or job_flow.is_alive
-
-
-def _time_at_aws(emr: Any) -> datetime:
-    return time_of(emr.list_clusters(ClusterStates=["STARTING"]))
 
 
 def running_instances(emr: Any, job_flow_id: str, group: str) -> list[dict[str, Any]]:
@@ -552,17 +538,12 @@ def running_instances(emr: Any, job_flow_id: str, group: str) -> list[dict[str, 
     return [instance for page in pages for instance in page["Instances"]]
 
 
-def _machine(
-    instance: Mapping[str, Any], cores: int, memory_megabytes: int, price_per_hour: float | None = None
-) -> Machine:
-    return Machine(
-        worker_id="",
+def _identified(machine: Machine, instance: Mapping[str, Any]) -> Machine:
+    return replace(
+        machine,
         host=instance.get("PrivateIpAddress", ""),
-        cores=cores,
-        memory_megabytes=memory_megabytes,
         instance_id=instance.get("Ec2InstanceId"),
         market="on-demand",
-        price_per_hour=price_per_hour,
     )
 
 
@@ -648,16 +629,8 @@ _EXECUTOR_OVERHEAD = 0.1
 _LEAST_OVERHEAD_MEGABYTES = 384
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExecutorRoom:
-    """What one executor that fills a machine may take: the machine's vCPUs, and so much heap."""
-
-    cores: int
-    memory_megabytes: int
-
-
-def executor_rooms(emr: Any, release_label: str, names: set[str]) -> dict[str, ExecutorRoom]:
-    """The room on machines of some types, by EMR's ListSupportedInstanceTypes.
+def executor_rooms(emr: Any, release_label: str, names: set[str]) -> dict[str, Machine]:
+    """What one executor that fills a machine may take on some types, by EMR's ListSupportedInstanceTypes.
 
     EMR gives YARN three quarters of a machine's memory, and more on large ones (Amazon EMR Release Guide,
     "Task configuration": yarn.nodemanager.resource.memory-mb). On one of the machines the application
@@ -668,7 +641,7 @@ def executor_rooms(emr: Any, release_label: str, names: set[str]) -> dict[str, E
     Raises:
         InvalidParameterError: the release does not support a type.
     """
-    found: dict[str, ExecutorRoom] = {}
+    found: dict[str, Machine] = {}
     marker: dict[str, str] = {}
     while True:
         page = emr.list_supported_instance_types(ReleaseLabel=release_label, **marker)
@@ -688,8 +661,8 @@ def executor_rooms(emr: Any, release_label: str, names: set[str]) -> dict[str, E
     return found
 
 
-def _room(facts: Mapping[str, Any]) -> ExecutorRoom:
+def _room(facts: Mapping[str, Any]) -> Machine:
     yarn = _YARN_SHARE * facts["MemoryGB"] * _MEGABYTES_PER_GIGABYTE
     executor = yarn - _APPLICATION_MASTER_MEGABYTES
     heap = min(executor / (1 + _EXECUTOR_OVERHEAD), executor - _LEAST_OVERHEAD_MEGABYTES)
-    return ExecutorRoom(cores=int(facts["VCPU"]), memory_megabytes=int(heap))
+    return Machine(cores=int(facts["VCPU"]), memory_megabytes=int(heap))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from airflow_provider_ernest.clusters.local_spec import (
     MIN_MEMORY_MEGABYTES,
@@ -18,9 +18,6 @@ from airflow_provider_ernest.clusters.local_spec import (
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.json_document import Document
 from airflow_provider_ernest.stated import Reader, is_template, settings_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -262,48 +259,15 @@ APPLICATION_REMEDY = (
     "or write local:///PATH for a file on the machines."
 )
 
-# The step may have waited for others: how much time it has left is known only when it begins. All that
-# differs from step to step comes as arguments, which the shell does not read as its own language.
-_UNTIL_DEADLINE = (
-    'left=$(( $1 - $(date +%s) )); shift; [ "$left" -gt 0 ] || exit 124; '
-    'exec timeout --kill-after=30 "$left" "$@"'
-)
 
-
-def submit_arguments(
-    *,
-    application: str,
-    application_args: Sequence[str],
-    name: str,
-    conf: Mapping[str, str],
-    options: Mapping[str, Any],
-    deadline: float,
-) -> list[str]:
-    """The arguments of EMR's command-runner.jar that run spark-submit as a step.
-
-    The driver runs on the master machine ("client"), so that the run's machines have its executors alone.
-    `timeout` ends it even where nobody is left to cancel the step: EMR has no limit of its own for one. A
-    step that begins after its deadline ends at once, with the exit code of `timeout`, 124.
-
-    Args:
-        application: address that the master machine can read.
-        application_args: of the application.
-        name: of the application.
-        conf: Spark properties.
-        options: named as the arguments of SparkSubmitHook, of which a step knows some.
-        deadline: when the step must have ended, in seconds since the epoch.
+def step_switches(options: Mapping[str, Any]) -> list[str]:
+    """Options, named as the arguments of SparkSubmitHook, as spark-submit takes them.
 
     Raises:
-        InvalidParameterError: an option that a step does not know, or a file that EMR cannot read.
+        InvalidParameterError: one that a step does not know, or that names a file which EMR cannot read.
     """
-    command = ["bash", "-c", _UNTIL_DEADLINE, "until-deadline", str(int(deadline))]
-    command += ["spark-submit", "--master", "yarn", "--deploy-mode", "client", "--name", name]
-    for option, value in options.items():
-        if value not in (None, ""):
-            command += _switch(option, value)
-    for property_name, value in conf.items():
-        command += ["--conf", f"{property_name}={value}"]
-    return [*command, application, *map(str, application_args)]
+    stated = {option: value for option, value in options.items() if value not in (None, "")}
+    return [word for option, value in stated.items() for word in _switch(option, value)]
 
 
 def require_step_options(options: Mapping[str, Any]) -> None:
@@ -312,9 +276,7 @@ def require_step_options(options: Mapping[str, Any]) -> None:
     Raises:
         InvalidParameterError: there is one.
     """
-    for option, value in options.items():
-        if value not in (None, "") and not is_template(value):
-            _switch(option, value)
+    step_switches({option: value for option, value in options.items() if not is_template(value)})
 
 
 def require_remote(parameter: str, path: str, *, remedy: str) -> None:

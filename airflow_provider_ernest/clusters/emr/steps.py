@@ -9,12 +9,13 @@ import time
 import uuid
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.clusters.ec2.aws_errors import explained
 from airflow_provider_ernest.clusters.emr import cluster
-from airflow_provider_ernest.clusters.emr.spec import APPLICATION_REMEDY, require_remote, submit_arguments
+from airflow_provider_ernest.clusters.emr.spec import APPLICATION_REMEDY, require_remote, step_switches
 from airflow_provider_ernest.eventlog.files import IN_PROGRESS_SUFFIX
 from airflow_provider_ernest.exceptions import ClusterLostError, SampleRunError
 from airflow_provider_ernest.places import local_path
@@ -40,6 +41,14 @@ _FOLDER_MARKERS = ("/", "_$folder$")
 _TRY = re.compile(r"-try\d+$")
 
 
+# The step may have waited for others: how much time it has left is known only when it begins. All that
+# differs from step to step comes as arguments, which the shell does not read as its own language.
+_UNTIL_DEADLINE = (
+    'left=$(( $1 - $(date +%s) )); shift; [ "$left" -gt 0 ] || exit 124; '
+    'exec timeout --kill-after=30 "$left" "$@"'
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class SparkStep:
     """What a step is to run.
@@ -49,7 +58,7 @@ class SparkStep:
         machines: that the run needs.
         conf: Spark properties; where the event log goes is added.
         application_args: of the application.
-        options: named as the arguments of SparkSubmitHook; see `submit_arguments`.
+        options: named as the arguments of SparkSubmitHook, of which a step knows some.
         staging_uri: s3:// folder that a local application is uploaded to; None to refuse one.
     """
 
@@ -59,6 +68,31 @@ class SparkStep:
     application_args: Sequence[str] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     staging_uri: str | None = None
+
+    def arguments(self, application: str, *, event_logs: str, deadline: float) -> list[str]:
+        """The arguments of EMR's command-runner.jar that run spark-submit as a step.
+
+        The driver runs on the master machine ("client"), so that the run's machines have its executors
+        alone. `timeout` ends it even where nobody is left to cancel the step: EMR has no limit of its own for
+        one. A step that begins after its deadline ends at once, with the exit code of `timeout`, 124.
+
+        Args:
+            application: address that the master machine can read.
+            event_logs: folder on S3 for the event log.
+            deadline: when the step must have ended, in seconds since the epoch.
+
+        Raises:
+            InvalidParameterError: an option that a step does not know, or a file that EMR cannot read.
+        """
+        conf = {**self.conf, **event_log_conf(event_logs)}
+        return [
+            *("bash", "-c", _UNTIL_DEADLINE, "until-deadline", str(int(deadline))),
+            *("spark-submit", "--master", "yarn", "--deploy-mode", "client", "--name", self.name),
+            *step_switches(self.options),
+            *(word for name, value in conf.items() for word in ("--conf", f"{name}={value}")),
+            application,
+            *map(str, self.application_args),
+        ]
 
 
 class StepRun:
@@ -134,14 +168,7 @@ class StepRun:
         event_logs = (
             f"{self._handle.directory}/{self._handle.name}/{self._directory.name}-{uuid.uuid4().hex[:8]}"
         )
-        arguments = submit_arguments(
-            application=address,
-            application_args=self._step.application_args,
-            name=self._step.name,
-            conf={**self._step.conf, **event_log_conf(event_logs)},
-            options=self._step.options,
-            deadline=deadline,
-        )
+        arguments = self._step.arguments(address, event_logs=event_logs, deadline=deadline)
         s3 = self._clients("s3")
         make_folder(s3, event_logs)
         try:
@@ -237,8 +264,10 @@ class StepRun:
         while True:
             if self._ending.is_set():
                 raise SampleRunError("The run was ended: its task was killed.")
-            step = self._described(step_id)
-            if step is not None:
+            ask = partial(self._emr.describe_step, ClusterId=self._handle.name, StepId=step_id)
+            answer = cluster.unless_busy(ask)
+            if answer is not None:
+                step = answer["Step"]
                 self._note_state(step_id, step["Status"]["State"])
                 if self._state == "COMPLETED":
                     return _waited_seconds(step)
@@ -252,19 +281,6 @@ class StepRun:
                     remedy="Raise time_to_live_seconds of the cluster, or make fewer or smaller sample runs.",
                 )
             self._ending.wait(self._poll_seconds)
-
-    def _described(self, step_id: str) -> dict[str, Any] | None:
-        """The step; None where EMR does not answer now."""
-        from botocore.exceptions import BotoCoreError, ClientError
-
-        try:
-            answer = self._emr.describe_step(ClusterId=self._handle.name, StepId=step_id)
-        except (BotoCoreError, ClientError) as error:
-            if not cluster.is_busy(error):
-                raise
-            return None
-        step: dict[str, Any] = answer["Step"]
-        return step
 
     def _note_state(self, step_id: str, state: str) -> None:
         if state == self._state:

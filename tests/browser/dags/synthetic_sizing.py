@@ -24,7 +24,7 @@ from airflow_provider_ernest.task_group import RUN_NAME
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.clusters.base import Machine
+    from airflow_provider_ernest.spark.machines import Machine
 
 JOB = "synthetic job"
 INSTANCE_TYPE = "m5.large"
@@ -62,8 +62,7 @@ class EC2ClusterOperator(BaseOperator):
 
 def made_up_machine(number: int) -> Machine:
     """A machine as the bandwidth probe would have found it; the last one is slow."""
-    from airflow_provider_ernest.clusters.base import Machine
-    from airflow_provider_ernest.spark.bandwidth import Bandwidth
+    from airflow_provider_ernest.spark.machines import Bandwidth, Machine
 
     memory, network = (6.1, 0.41) if number == 4 else (10.0 - 0.1 * number, 0.62 - 0.01 * number)
     return Machine(

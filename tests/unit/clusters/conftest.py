@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from moto import mock_aws
 
-from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
+from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.emr import cluster
+from airflow_provider_ernest.spark.machines import Machine
 from tests.unit.spark_masters import Page, served_page
 
 

@@ -14,9 +14,9 @@ def test_the_state_is_read_in_our_units_without_any_proxy(page, monkeypatch):
     state = read_state(page.web_url + "/", timeout_seconds=10)
 
     assert state.master_url == "spark://127.0.0.1:7077"
-    assert [worker.alive for worker in state.workers] == [True, True, False]
-    assert [worker.host for worker in state.workers_alive] == ["10.0.0.1", "10.0.0.2"]
-    assert (state.workers[0].cores, state.workers[0].memory_megabytes) == (4, 8192)
+    assert [machine.host for machine in state.machines] == ["10.0.0.1", "10.0.0.2"]
+    assert state.lost == ("10.0.0.3",)
+    assert (state.machines[0].cores, state.machines[0].memory_megabytes) == (4, 8192)
     (application,) = state.applications
     assert (application.id, application.cores) == ("app-1", 2)
 

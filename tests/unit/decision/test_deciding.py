@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
+from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.decision.deciding import TrainedType, billing_of, decide
 from airflow_provider_ernest.documents import Model, Observation
 from airflow_provider_ernest.exceptions import InfeasibleGoalError, MissingResourceError
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import Billing, SizingGoal
+from airflow_provider_ernest.spark.machines import Machine
 
 
 @pytest.fixture(scope="module")

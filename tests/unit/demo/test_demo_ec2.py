@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_ernest.clusters.base import ClusterHandle, CulledMachine, Machine
+from airflow_provider_ernest.clusters.base import ClusterHandle, CulledMachine
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
-from airflow_provider_ernest.spark.bandwidth import Bandwidth
+from airflow_provider_ernest.spark.machines import Bandwidth, Machine
 from benchmarks.demo_ec2.cloud import airflow_environment
 from benchmarks.demo_ec2.costs import deadline_line, paid_before, paid_in_all
 from benchmarks.demo_ec2.machines import LaunchedMachine, launched_machines, machine_lines

@@ -17,6 +17,7 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException, TaskDeferred
 from airflow.sdk import DAG
 
+from airflow_provider_ernest.clusters import probe
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.ec2 import cluster, readiness
 from airflow_provider_ernest.clusters.ec2.cluster import cluster_secret
@@ -30,12 +31,12 @@ from airflow_provider_ernest.exceptions import (
 from airflow_provider_ernest.operators import ec2_cluster
 from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator, EC2PreflightOperator
 from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
-from airflow_provider_ernest.spark import probe
-from airflow_provider_ernest.spark.bandwidth import Bandwidth
-from airflow_provider_ernest.spark.master import MasterState, RegisteredWorker
+from airflow_provider_ernest.spark.machines import Bandwidth
+from airflow_provider_ernest.spark.master import MasterState
 from airflow_provider_ernest.triggers.ec2_cluster import EC2ClusterReadyTrigger
 from tests import examples
 from tests.ec2_testbed import EC2Api
+from tests.unit.spark_masters import master_state
 
 
 class Spark:
@@ -51,20 +52,9 @@ class Spark:
         self.asked = True
         if not self.is_up:
             raise ClusterLostError("The Spark master does not answer.")
-        workers = tuple(
-            RegisteredWorker(
-                id=f"worker-{m.private_address}",
-                host=m.private_address or "",
-                port=7078,
-                cores=2,
-                memory_megabytes=6000,
-                alive=True,
-            )
-            for m in self._api.live_instances(role="worker")
-        )
-        return MasterState(master_url="spark://m:7077", workers=workers, applications=())
+        return master_state(m.private_address or "" for m in self._api.live_instances(role="worker"))
 
-    def probe_bandwidth(self, **asked: Any) -> dict[str, Bandwidth]:
+    def probe_bandwidth(self, handle: ClusterHandle, **asked: Any) -> dict[str, Bandwidth]:
         self.probes.append(asked)
         hosts = [m.private_address for m in self._api.live_instances(role="worker")]
         # The first of them is slow.
@@ -369,7 +359,7 @@ def test_killed_during_the_probe_ends_driver_and_machines(api, spark, context, m
         def end(self) -> None:
             ended.append(living(api))
 
-    def probe_bandwidth(**asked: Any) -> dict[str, Bandwidth]:
+    def probe_bandwidth(handle: ClusterHandle, **asked: Any) -> dict[str, Bandwidth]:
         asked["on_submit"](Hook())
         operator.on_kill()
         raise ClusterStartError("The bandwidth probe failed: it was ended.")

@@ -8,11 +8,11 @@ import pytest
 from airflow.providers.apache.spark.hooks import spark_submit
 from airflow.providers.common.compat.sdk import AirflowFailException
 
+from airflow_provider_ernest.clusters import probe
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.operators.existing_cluster import ExistingClusterOperator
 from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
-from airflow_provider_ernest.spark import probe
-from airflow_provider_ernest.spark.bandwidth import Bandwidth
+from airflow_provider_ernest.spark.machines import Bandwidth
 
 DECLARED = {"machines": "3", "cores_per_machine": "4", "memory_megabytes_per_machine": "8000"}
 
@@ -91,8 +91,8 @@ def test_the_probe_tells_stragglers_and_keeps_the_scores(context, monkeypatch, c
     scores = {"10.0.0.1": 1.0, "10.0.0.2": 0.7, "10.0.0.3": 1.02}
     asked = {}
 
-    def measured(**arguments):
-        asked.update(arguments)
+    def measured(handle, **arguments):
+        asked.update(arguments, handle=handle)
         return {
             host: Bandwidth(
                 memory_gigabytes_per_second=10 * score, network_gigabytes_per_second=1.0, score=score
@@ -104,8 +104,8 @@ def test_the_probe_tells_stragglers_and_keeps_the_scores(context, monkeypatch, c
     handle = look_up(context, probing={"probe": True, "probe_rounds": "2", "straggler_floor": "0.8"})
 
     assert {machine.host: machine.bandwidth.score for machine in handle.machines} == scores
-    assert asked["spark_conn_id"] == "spark_there"
-    assert (asked["machines"], asked["cores_per_machine"], asked["rounds"]) == (3, 4, 2)
+    assert asked["handle"].spark_conn_id == "spark_there"
+    assert (len(asked["handle"].machines), asked["handle"].cores_per_machine, asked["rounds"]) == (3, 4, 2)
     warnings = [line for line in capsys.readouterr().out.splitlines() if "straggler:" in line]
     assert len(warnings) == 1
     assert "10.0.0.2 is a straggler: it scores 0.70, below 0.80" in warnings[0]

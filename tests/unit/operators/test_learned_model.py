@@ -21,7 +21,7 @@ from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, L
 from airflow_provider_ernest.operators import production_record
 from airflow_provider_ernest.operators.record_run import RecordRunOperator
 from airflow_provider_ernest.prediction.training import train
-from airflow_provider_ernest.spark.bandwidth import Bandwidth
+from airflow_provider_ernest.spark.machines import Bandwidth
 from airflow_provider_ernest.store.catalogue import entry_of
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.store_location import store_root

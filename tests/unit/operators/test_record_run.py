@@ -13,7 +13,7 @@ import zstandard
 
 from airflow_provider_ernest.documents import ProductionRun, RunConditions
 from airflow_provider_ernest.operators.record_run import RecordRunOperator
-from airflow_provider_ernest.spark.bandwidth import Bandwidth
+from airflow_provider_ernest.spark.machines import Bandwidth
 from tests.unit.operators.submissions import events, handle
 from tests.unit.operators.test_production_record import decided, recorded
 

@@ -14,7 +14,7 @@ from airflow_provider_ernest.documents import PRODUCTION, SAMPLE, ProfileRecord
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.operators import recording
 from airflow_provider_ernest.operators.recording import capacity_of, keep_profile
-from airflow_provider_ernest.spark.bandwidth import Bandwidth
+from airflow_provider_ernest.spark.machines import Bandwidth
 from airflow_provider_ernest.store.store import ModelStore
 from tests import examples
 from tests.unit.operators.submissions import handle

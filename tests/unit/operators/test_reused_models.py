@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from airflow_provider_ernest.clusters.base import CulledMachine, Machine
+from airflow_provider_ernest.clusters.base import CulledMachine
 from airflow_provider_ernest.documents import DecisionRecord, Model, new_id
 from airflow_provider_ernest.operators.deciding import trained_types, with_stored_models
 from airflow_provider_ernest.operators.training_cluster import remembered_handle, training_cluster
-from airflow_provider_ernest.spark.bandwidth import Bandwidth
+from airflow_provider_ernest.spark.machines import Bandwidth, Machine
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.store_location import store_root
 from tests import examples

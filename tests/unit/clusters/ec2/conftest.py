@@ -18,7 +18,7 @@ from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
 from airflow_provider_ernest.clusters.ec2.instances import Instance
 from airflow_provider_ernest.clusters.ec2.readiness import Means
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
-from airflow_provider_ernest.spark.bandwidth import Bandwidth
+from airflow_provider_ernest.spark.machines import Bandwidth
 from tests.unit.spark_masters import FakeMaster
 
 

@@ -39,6 +39,8 @@ def test_all_pages_are_ended(bed, monkeypatch):
     monkeypatch.setattr(ending, "PAGE_SIZE", 5)
     said = terminate_cluster(bed.client(), cluster.name)
     assert "ended 13 machines" in said
+    assert said.count("i-") == ending._LISTED
+    assert ", ...)" in said
     assert not bed.live()
     assert len(bed.api.calls("TerminateInstances")) == 3
 
@@ -149,10 +151,13 @@ def test_whatever_keeps_aws_from_answering_is_endured(bed, name, method, error):
     assert not bed.live()
 
 
-def test_machines_that_aws_does_not_show_for_the_moment_are_no_success(bed):
+def test_machines_that_aws_does_not_show_for_the_moment_are_no_success(bed, monkeypatch):
     handle = bed.cluster().start()
     _, client = bed.late_aws(1)
-    assert "ended 4 machines" in reopen(handle, client=client).terminate()
+    monkeypatch.setattr(ending, "_LISTED", 4)
+    said = reopen(handle, client=client).terminate()
+    assert "ended 4 machines" in said
+    assert "..." not in said
     assert not bed.live()
 
 
@@ -230,7 +235,7 @@ def test_a_kill_during_the_probe_is_no_failure_of_the_probe(bed, caplog):
 def test_a_kill_during_the_cull_leaves_nothing(bed):
     def kill_when_culling(web_url, **options):
         state = bed.master(web_url, **options)
-        if bed.probed and len(state.workers) == 3:
+        if bed.probed and len(state.machines) == 3:
             cluster.abandon()
         return state
 

@@ -4,10 +4,9 @@ import random
 
 import pytest
 
-from airflow_provider_ernest.clusters.base import Machine
 from airflow_provider_ernest.clusters.ec2.measuring import choose_culled, warnings_after
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.spark.bandwidth import Bandwidth, Measurement, rate
+from airflow_provider_ernest.spark.machines import Bandwidth, Machine, Measurement, rate
 
 
 def machine(host: str, bandwidth: Bandwidth | None = None) -> Machine:

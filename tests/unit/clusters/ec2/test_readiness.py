@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from airflow_provider_ernest.clusters.ec2 import ending
 from airflow_provider_ernest.clusters.ec2.cluster import cluster_secret
 from airflow_provider_ernest.clusters.ec2.readiness import CONSOLE_LINES, judge, look
 from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError
@@ -140,6 +141,19 @@ def test_enough_machines_go_on_without_the_others_when_the_time_is_up(bed, caplo
     assert len(handle.machines) == 3
     assert bad[0] not in bed.live_ids()
     assert "going on with 3 workers, and ending 1 that did not come" in caplog.text
+
+
+def test_machines_that_come_later_are_noticed_at_the_next_look(bed, monkeypatch):
+    cluster = bed.cluster()
+    cluster.launch()
+    slept = []
+    bed.master.boots = lambda machine: slept
+    monkeypatch.setattr(ending.AttemptGuard, "sleep", lambda _guard, seconds: slept.append(seconds))
+    cluster.wait_until_ready()
+    assert slept == [0.05], "as often as the means say"
+    bed.master.boots = lambda machine: len(slept) > 1
+    cluster.wait_until_ready(time.monotonic() + 0.04)
+    assert 0 <= slept[1] < 0.04, "and no longer than there is time"
 
 
 def test_a_master_that_ends_fails_the_start_at_once(bed):

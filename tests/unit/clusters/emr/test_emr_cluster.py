@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from botocore.exceptions import ReadTimeoutError
 
-from airflow_provider_ernest.clusters.base import ClusterHandle, Machine, reopen
+from airflow_provider_ernest.clusters.base import ClusterHandle, reopen
 from airflow_provider_ernest.clusters.emr import cluster as job_flows
 from airflow_provider_ernest.clusters.emr.cluster import (
     EmrCluster,
@@ -19,6 +19,7 @@ from airflow_provider_ernest.clusters.emr.cluster import (
 )
 from airflow_provider_ernest.clusters.emr.spec import BootstrapAction
 from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError, InvalidParameterError
+from airflow_provider_ernest.spark.machines import Machine
 
 from .conftest import identity, job_flow, specification, states, throttled
 
@@ -274,7 +275,7 @@ def test_what_will_not_end_is_named(emr, clients):
 
 
 def test_a_job_flow_of_another_region_is_no_success(clients):
-    machine = Machine(worker_id="", host="", cores=1, memory_megabytes=512)
+    machine = Machine(cores=1, memory_megabytes=512)
     handle = ClusterHandle(kind="emr", name="j-ELSEWHERE", master_url="yarn", machines=(machine,))
     with pytest.raises(ClusterError, match=r"eu-west-1 knows no job flow j-ELSEWHERE.*region"):
         RunningJobFlow(handle, client=clients).terminate()

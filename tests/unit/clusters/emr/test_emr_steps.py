@@ -20,7 +20,6 @@ from moto.emr.models import emr_backends
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.emr import steps
 from airflow_provider_ernest.clusters.emr.cluster import EmrCluster
-from airflow_provider_ernest.clusters.emr.spec import submit_arguments
 from airflow_provider_ernest.clusters.emr.steps import SparkStep, StepRun, fetch_event_log
 from airflow_provider_ernest.documents import Experiment
 from airflow_provider_ernest.exceptions import (
@@ -217,14 +216,9 @@ def machine(tmp_path, monkeypatch) -> Path:
 
 
 def step_command(until: float, *application_args: str) -> list[str]:
-    return submit_arguments(
-        application=APPLICATION,
-        application_args=application_args,
-        name="it's $(touch injected)",
-        conf={"spark.x": "`touch injected`; exit"},
-        options={},
-        deadline=until,
-    )
+    conf = {"spark.x": "`touch injected`; exit"}
+    step = SparkStep(name="it's $(touch injected)", machines=1, conf=conf, application_args=application_args)
+    return step.arguments(APPLICATION, event_logs=f"s3://{BUCKET}/spark", deadline=until)
 
 
 @pytest.mark.usefixtures("machine")

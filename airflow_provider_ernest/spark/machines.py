@@ -1,4 +1,4 @@
-"""What the bandwidth probe measured, and how the machines of a cluster compare."""
+"""The machines of a cluster: what each offers, what the bandwidth probe measured on it, how they compare."""
 
 from __future__ import annotations
 
@@ -21,6 +21,31 @@ class Bandwidth(Document):
     memory_gigabytes_per_second: float
     network_gigabytes_per_second: float | None
     score: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine(Document):
+    """One worker host.
+
+    Attributes:
+        worker_id: as the Spark master registered it; "" where no standalone master tells.
+        host: its address; "" where the cluster places executors as it likes.
+        cores: that it offers to executors.
+        memory_megabytes: that it offers to executors.
+        instance_id: the cloud's name of it.
+        market: "on-demand" or "spot".
+        price_per_hour: in dollars; None where unknown.
+        bandwidth: what the probe measured; None where it was not probed.
+    """
+
+    worker_id: str = ""
+    host: str = ""
+    cores: int
+    memory_megabytes: int
+    instance_id: str | None = None
+    market: str | None = None
+    price_per_hour: float | None = None
+    bandwidth: Bandwidth | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError, SampleRunError
 from airflow_provider_ernest.owned_folders import make_owned, runtime_folder
-from airflow_provider_ernest.spark.bandwidth import Bandwidth, Measurement, rate
+from airflow_provider_ernest.spark.machines import Bandwidth, Measurement, rate
 from airflow_provider_ernest.spark.sizing import sizing_conf
 
 if TYPE_CHECKING:
+    from airflow_provider_ernest.clusters.base import ClusterHandle
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook
 
 APPLICATION = Path(__file__).with_name("bandwidth_probe.py")
@@ -29,38 +29,30 @@ _OTHER_MEGABYTES = 384
 
 
 def probe_bandwidth(
+    handle: ClusterHandle,
     *,
-    master_url: str,
-    conf: Mapping[str, str],
-    machines: int,
-    cores_per_machine: int,
     rounds: int,
     interval_seconds: float,
     secret: str | None,
     timeout_seconds: float,
     log: Any,
     on_submit: Callable[[ErnestSubmitHook], None] | None = None,
-    spark_conn_id: str | None = None,
 ) -> dict[str, Bandwidth]:
     """Measure the bandwidth of all machines of a cluster that does nothing else; a round takes some 10 s.
 
     Must be called from the task's main thread, as `ErnestSubmitHook.run`.
 
     Args:
-        master_url: of the cluster, to submit to and to find the way there.
-        conf: properties that applications need on it; see `ClusterHandle.spark_conf`.
-        machines: how many it has. All must take part.
-        cores_per_machine: that each offers.
+        handle: of the cluster. All its machines must take part.
         rounds: how often to measure.
         interval_seconds: between the rounds.
         secret: that the cluster's processes share; None where they do not authenticate.
         timeout_seconds: how long all of it may take.
         log: where progress and results go.
         on_submit: gets the hook before it submits, so that a killed task can call its `end`.
-        spark_conn_id: the Airflow connection to submit through, instead of the address.
 
     Returns:
-        The bandwidth of each machine, by its host as the Spark master knows it (`RegisteredWorker.host`).
+        The bandwidth of each machine, by its host as the Spark master knows it.
 
     Raises:
         ClusterStartError: the probe failed, was ended or took too long; with the reason.
@@ -70,24 +62,18 @@ def probe_bandwidth(
     # Only here: the keeper of a local cluster knows what bandwidth is, and Airflow does not load there.
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook, driver_conf
 
-    size = sizing_conf(
-        machines=machines, cores_per_machine=cores_per_machine, machines_wait_seconds=timeout_seconds
-    )
+    machines, cores, conf = len(handle.machines), handle.cores_per_machine, handle.spark_conf()
+    size = sizing_conf(machines=machines, cores_per_machine=cores, machines_wait_seconds=timeout_seconds)
     folder = make_owned(runtime_folder())
     try:
         output = Path(folder, "bandwidth.json")
         hook = ErnestSubmitHook(
-            master_url=None if spark_conn_id else master_url,
-            spark_conn_id=spark_conn_id,
-            conf={
-                **conf,
-                **driver_conf(master_url, conf=conf),
-                **size,
-                **_probe_conf(conf, cores_per_machine),
-            },
+            master_url=None if handle.spark_conn_id else handle.master_url,
+            spark_conn_id=handle.spark_conn_id,
+            conf={**conf, **driver_conf(handle.master_url, conf=conf), **size, **_probe_conf(handle)},
             application_args=[
                 f"--machines={machines}",
-                f"--cores={cores_per_machine}",
+                f"--cores={cores}",
                 f"--rounds={rounds}",
                 f"--interval-seconds={interval_seconds}",
                 f"--output={output}",
@@ -146,21 +132,18 @@ def _read(output: Path) -> dict[str, Any]:
     return document
 
 
-def _probe_conf(conf: Mapping[str, str], cores_per_machine: int) -> dict[str, str]:
+def _probe_conf(handle: ClusterHandle) -> dict[str, str]:
     """Properties of the probe itself: one task fills a machine, and no failure is tried again."""
     java = "-XX:TieredStopAtLevel=1"  # it lives for seconds: half of a start is compilation
-    offered = re.fullmatch(r"(\d+)m", conf.get("spark.executor.memory", ""))
-    executor_megabytes = min(_EXECUTOR_MEGABYTES, int(offered[1])) if offered else _EXECUTOR_MEGABYTES
-    container_megabytes = cores_per_machine * _BUFFERS_MEGABYTES_PER_CORE + _OTHER_MEGABYTES
+    executor_megabytes = min(_EXECUTOR_MEGABYTES, *(one.memory_megabytes for one in handle.machines))
+    container_megabytes = handle.cores_per_machine * _BUFFERS_MEGABYTES_PER_CORE + _OTHER_MEGABYTES
     return {
-        "spark.task.cpus": str(cores_per_machine),
+        "spark.task.cpus": str(handle.cores_per_machine),
         "spark.executor.memory": f"{executor_megabytes}m",
         # Counts where containers limit a process's memory (YARN, Kubernetes).
         "spark.executor.memoryOverhead": f"{container_megabytes}m",
-        **{
-            option: f"{conf.get(option, '')} {java}".strip()
-            for option in ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
-        },
+        "spark.driver.extraJavaOptions": java,
+        "spark.executor.extraJavaOptions": java,
         "spark.task.maxFailures": "1",
         "spark.stage.maxConsecutiveAttempts": "1",
         "spark.barrier.sync.timeout": "60",

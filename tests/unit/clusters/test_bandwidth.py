@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.spark.bandwidth import Measurement, rate
-from airflow_provider_ernest.spark.bandwidth_machine import (
+from airflow_provider_ernest.clusters.bandwidth_machine import (
     Group,
     Plan,
     address_of,
     measure_machine,
     shifts_of,
 )
+from airflow_provider_ernest.spark.machines import Measurement, rate
 
 BRIEF = Plan(cores=1, windows=2, window_seconds=0.1, settle_seconds=0.02, transfer_seconds=0.2)
 
@@ -183,8 +183,8 @@ def test_partners_use_an_address_that_the_machine_has(host, seen, address):
 
 
 def test_what_a_machine_sent_is_what_its_partner_received(monkeypatch):
-    from airflow_provider_ernest.spark import bandwidth_machine
-    from airflow_provider_ernest.spark.bandwidth_probe import with_sent
+    from airflow_provider_ernest.clusters import bandwidth_machine
+    from airflow_provider_ernest.clusters.bandwidth_probe import with_sent
 
     monkeypatch.setitem(sys.modules, "bandwidth_machine", bandwidth_machine)
     received = {0: [0.2, 0.1], 1: [1.2, 1.1], 2: [2.2, 2.1]}  # of the machines 1 and 2 ranks before
