@@ -104,7 +104,7 @@ def end_until_gone(
             return list(ended.values())
         if left and ended and elapsed > patience_seconds:
             raise _still_alive(cluster_name, left)
-        if not left or ended.keys() >= set(ids):
+        if ended.keys() >= set(ids):
             time.sleep(_POLL_SECONDS)
         ended.update((i.id, i) for i in left)
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import time
@@ -84,7 +85,7 @@ class Launcher:
         self._expires_at = guard.expires_at = expires_at
         self._secret = secret
         self._present = frozenset(present)
-        self._requests = 0
+        self._requests = itertools.count()
 
     def launch_master(self) -> Instance:
         """Launch the machine of the master, in the first place that has one.
@@ -190,7 +191,6 @@ class Launcher:
     def _request(
         self, role: str, user_data: str, place: Place, minimum: int, maximum: int
     ) -> tuple[dict[str, Any], Mapping[str, str]]:
-        self._requests += 1
         specification = specification_digest(self._spec)
         tags = self._attempt.tags(role=role, expires_at=self._expires_at, specification=specification)
         request = run_instances_request(
@@ -206,7 +206,7 @@ class Launcher:
         # tells a repetition after the machines of the first have been ended: it shall launch new ones.
         content = json.dumps(request, sort_keys=True, default=str)
         request["ClientToken"] = self._attempt.identity.token(
-            self._attempt.cluster_name, self._attempt.number, self._requests, content
+            self._attempt.cluster_name, self._attempt.number, next(self._requests), content
         )
         return request, {**self._spec.tags, **tags}
 

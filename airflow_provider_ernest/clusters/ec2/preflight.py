@@ -322,9 +322,8 @@ def _lets_in_strangers(network: ipaddress.IPv4Network | ipaddress.IPv6Network) -
 
 
 def _ports(rule: Mapping[str, Any]) -> str:
-    if rule.get("IpProtocol") == "-1" or "FromPort" not in rule:
-        return ""
-    return f" to ports {rule['FromPort']} to {rule.get('ToPort', rule['FromPort'])}"
+    """Of a rule; AWS names none where it lets in all."""
+    return f" to ports {rule['FromPort']} to {rule['ToPort']}" if "FromPort" in rule else ""
 
 
 @contextlib.contextmanager

@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from airflow_provider_ernest.clusters.ec2.identity import Attempt
+from airflow_provider_ernest.clusters.ec2.identity import Attempt, tag_value
 from tests.unit.clusters.ec2.conftest import instance
 from tests.unit.ec2_machines import IDENTITY
 
@@ -37,6 +37,10 @@ def test_tasks_that_launch_into_one_cluster_own_their_own_machines():
     assert not start(2).owns(machine(resize(1)))
     assert not resize(2).owns(machine(start(1)))
     assert not resize(2).owns(machine(resize(1, task_id="another")))
+
+
+def test_what_tags_cannot_hold_is_replaced_and_cut():
+    assert tag_value("été: {run}; a=b" + "x" * 300) == "été: _run__ a=b" + "x" * 241
 
 
 def test_a_tag_that_somebody_changed_belongs_to_nobody():

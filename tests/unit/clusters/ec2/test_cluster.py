@@ -52,6 +52,9 @@ def test_a_fresh_start_gives_the_wanted_machines_and_a_full_handle(bed, caplog):
     assert all(machine.bandwidth.score == 1.0 for machine in handle.machines)
     assert ClusterHandle.from_dict(handle.to_dict()) == handle
 
+    names = {machine.tags["Name"] for machine in bed.live()}
+    assert names == {f"{handle.name} master", f"{handle.name} worker"}, "as EC2's console shows them"
+
     secret = cluster_secret(bed.client(), handle.name)
     assert secret in user_data(bed, master.instance_id)
     assert all(secret in user_data(bed, m.instance_id) for m in handle.machines)

@@ -136,6 +136,17 @@ def test_the_plain_instance_is_found_among_other_products(open_book, price_list)
     assert len(price_list.requests) == 2
 
 
+@pytest.mark.parametrize("untold", ["marketoption", "operation", "capacitystatus"])
+def test_what_a_product_does_not_tell_is_taken_for_plain(open_book, price_list, untold):
+    plain, licensed = (
+        json.loads(product()),
+        product(dollars="0.01", attributes={"operation": "RunInstances:0"}),
+    )
+    del plain["product"]["attributes"][untold]
+    price_list.pages = [{"PriceList": [json.dumps(plain), licensed]}]
+    assert open_book().per_hour("m5.large", ON_DEMAND) == 0.107
+
+
 def test_aws_is_asked_once(open_book, price_list, spot_prices):
     book = open_book()
     assert [book.per_hour("m5.large", ON_DEMAND) for _ in range(3)] == [0.107] * 3

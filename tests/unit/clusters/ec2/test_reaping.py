@@ -4,7 +4,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from airflow_provider_ernest.clusters.ec2.identity import ROLE_TAG
-from airflow_provider_ernest.clusters.ec2.reaping import UNREADABLE_LIMIT_SECONDS, find_clusters, reap
+from airflow_provider_ernest.clusters.ec2.reaping import (
+    UNREADABLE_LIMIT_SECONDS,
+    TaggedCluster,
+    cluster_table,
+    find_clusters,
+    reap,
+)
 from airflow_provider_ernest.clusters.ec2.spec import MAX_TIME_TO_LIVE_SECONDS
 
 
@@ -42,6 +48,41 @@ def test_clusters_are_told_by_their_tags(bed, clusters):
     life = datetime.fromisoformat(first.earliest_expiry) - datetime.now(UTC)
     assert abs(life - timedelta(seconds=7200)) < timedelta(seconds=300)
     assert first.earliest_expiry == first.latest_expiry
+
+
+def test_each_cluster_is_a_line_with_its_costs():
+    told_at = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    cluster = TaggedCluster(
+        name="ernest-1",
+        deployment="ours",
+        dag_id="s",
+        run_id="m",
+        task_id="",
+        states={"stopped": 1, "running": 2},
+        instance_ids=("i-0", "i-1", "i-2"),
+        overdue=(),
+        unreadable=(),
+        earliest_expiry=(told_at + timedelta(minutes=119)).isoformat(),
+        latest_expiry=None,
+        launched_at=(told_at - timedelta(hours=2)).isoformat(),
+        told_at=told_at.isoformat(),
+        instance_types=("m5.large", "m5.xl"),
+    )
+    over = (told_at - timedelta(minutes=5)).isoformat()
+    found = {
+        "us-east-1": [cluster, replace(cluster, name="ernest-22", earliest_expiry=over, instance_types=())],
+        "eu-west-1": [replace(cluster, states={}, earliest_expiry=None, instance_types=("m5.large",))],
+    }
+    prices = {("us-east-1", "m5.large"): 0.1, ("us-east-1", "m5.xl"): 0.2}
+    lines = [
+        "cluster    region     machines              type            age    expires                 owner",
+        "ernest-1   us-east-1  2 running, 1 stopped  m5.large m5.xl  2.0 h  in 119 min              s ? m",
+        "ernest-22  us-east-1  2 running, 1 stopped  ?               2.0 h  5 min ago               s ? m",
+        "ernest-1   eu-west-1  0 running             m5.large        2.0 h  its tag cannot be read  s ? m",
+    ]
+    assert cluster_table(found) == lines
+    with_costs = cluster_table(found, prices_per_hour=prices)
+    assert [line.split("  ")[-1].strip() for line in with_costs] == ["about $ per hour", "0.45", "?", "?"]
 
 
 def test_only_what_is_overdue_is_ended(bed, clusters):

@@ -104,6 +104,7 @@ def test_machines_have_a_public_address_only_if_asked(request_of, public):
     request = request_of(public_address=public)
     (interface,) = request["NetworkInterfaces"]
     assert interface["AssociatePublicIpAddress"] is public
+    assert interface["DeviceIndex"] == 0
     assert (interface["SubnetId"], interface["Groups"]) == (SUBNET, list(GROUPS))
     assert "SubnetId" not in request
     assert "SecurityGroupIds" not in request
@@ -195,6 +196,17 @@ def test_an_instance_profile_is_named_or_given_by_arn(request_of, profile, key):
     request = request_of(instance_profile=profile, key_name="ann")
     assert request["IamInstanceProfile"] == {key: profile}
     assert request["KeyName"] == "ann"
+
+
+def test_a_template_without_a_network_says_nothing_of_it():
+    assert network_of({}, named_groups=()) == TemplateNetwork(
+        security_groups=(),
+        instance_level=False,
+        subnet=None,
+        public_address=None,
+        other_groups=(),
+        further_without_groups=False,
+    )
 
 
 @pytest.mark.parametrize("groups", [{"SecurityGroupIds": ["sg-1"]}, {"SecurityGroups": ["ours"]}])

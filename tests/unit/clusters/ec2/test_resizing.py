@@ -5,6 +5,7 @@ import pytest
 from airflow_provider_ernest.clusters.base import reopen
 from airflow_provider_ernest.clusters.ec2.cluster import cluster_secret
 from airflow_provider_ernest.exceptions import (
+    ClusterError,
     ClusterLostError,
     ClusterStartError,
     InvalidParameterError,
@@ -75,6 +76,11 @@ def test_a_lost_machine_is_replaced(bed, handle):
 def test_a_size_must_be_positive(bed, handle):
     with pytest.raises(InvalidParameterError, match=r"size=0"):
         bed.resize(handle, 0).run()
+
+
+def test_only_a_cluster_on_ec2_can_be_resized(bed, handle):
+    with pytest.raises(ClusterError, match=r"of kind 'emr' is not on EC2"):
+        bed.resize(replace(handle, kind="emr"), 2)
 
 
 def test_growing_that_fails_for_want_of_capacity_leaves_the_old_machines(bed, handle):
