@@ -2,16 +2,18 @@ import os
 import signal
 import time
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from botocore.exceptions import ConnectionClosedError, CredentialRetrievalError, NoCredentialsError
 
 from airflow_provider_ernest.clusters.base import reopen
-from airflow_provider_ernest.clusters.ec2 import ending
+from airflow_provider_ernest.clusters.ec2 import ending, instances
 from airflow_provider_ernest.clusters.ec2.ending import end_machines, terminate_cluster
 from airflow_provider_ernest.exceptions import (
     ClusterError,
     ClusterStartError,
+    ErnestError,
     InvalidParameterError,
     MissingResourceError,
 )
@@ -159,6 +161,20 @@ def test_machines_that_aws_does_not_show_for_the_moment_are_no_success(bed, monk
     assert "ended 4 machines" in said
     assert "..." not in said
     assert not bed.live()
+
+
+def test_machines_that_aws_must_know_by_now_are_not_waited_for(bed, name, monkeypatch):
+    later = datetime.now(UTC) + timedelta(hours=1)
+    monkeypatch.setattr(instances, "time_of", lambda answer: later)
+    terminate_cluster(bed.client(), name)
+    assert len(bed.api.calls("DescribeInstances")) == 2, "before and after"
+
+
+def test_machines_that_may_not_be_ended_though_unprotected_are_told(bed, name):
+    bed.api.fail("TerminateInstances", code="OperationNotPermitted", status=400, times=9)
+    with pytest.raises(ErnestError, match=r"OperationNotPermitted"):
+        end_machines(bed.client(), bed.live_ids())
+    assert len(bed.api.calls("TerminateInstances")) == 2
 
 
 def test_two_deployments_do_not_share_machines(bed):

@@ -171,10 +171,17 @@ def test_a_master_that_ends_fails_the_start_at_once(bed):
 def test_too_few_machines_fail_the_start_at_once(bed):
     cluster = bed.cluster()
     cluster.launch()
-    for machine in bed.live("worker")[:2]:
-        bed.api.set_state(machine.instance_id, "terminated", reason="Server.SpotInstanceTermination")
-    with pytest.raises(ClusterStartError, match=r"2 workers are left of the 3 .*SpotInstanceTermination"):
+    bed.master.boots = lambda machine: False
+    for machine in bed.live("worker"):
+        bed.api.set_console(machine.instance_id, "ernest: so far\n")
+    gone = [machine.instance_id for machine in bed.live("worker")[:2]]
+    for instance_id in gone:
+        bed.api.set_state(instance_id, "terminated", reason="Server.SpotInstanceTermination")
+    with pytest.raises(
+        ClusterStartError, match=r"2 workers are left of the 3 .*SpotInstanceTermination"
+    ) as caught:
         cluster.wait_until_ready()
+    assert any(f"{one} said last" in str(caught.value) for one in gone), "not one that might still come"
     assert not bed.live()
 
 

@@ -77,14 +77,16 @@ def specification(**changes: Any) -> EmrClusterSpec:
     return EmrClusterSpec(**fields)
 
 
-def identity(*, task_id: str = "ernest.create_cluster", try_number: int = 1) -> ClusterIdentity:
-    return ClusterIdentity(
-        deployment="ours",
-        dag_id="nightly",
-        run_id="manual__2026-01-01T00:00:00+00:00",
-        task_id=task_id,
-        try_number=try_number,
-    )
+def identity(**changes: Any) -> ClusterIdentity:
+    fields = {
+        "deployment": "ours",
+        "dag_id": "nightly",
+        "run_id": "manual__2026-01-01T00:00:00+00:00",
+        "task_id": "ernest.create_cluster",
+        "try_number": 1,
+        **changes,
+    }
+    return ClusterIdentity(**fields)
 
 
 def job_flow(state: str, *, reason: dict[str, str] | None = None, **changes: Any) -> dict[str, Any]:

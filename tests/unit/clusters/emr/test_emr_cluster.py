@@ -136,8 +136,7 @@ def test_a_retry_ends_what_is_no_longer_wanted_or_has_little_time_left(emr, clie
 def test_job_flows_of_other_tasks_and_deployments_are_left_alone(emr, clients, other):
     """Though DAG, run and task bear the same names."""
     handle = cluster(clients).start()
-    owner = replace(identity(try_number=2), **other)
-    theirs = EmrCluster(specification(), owner, client=clients, poll_seconds=0.0).start()
+    theirs = cluster(clients, try_number=2, **other).start()
 
     RunningJobFlow(handle, client=clients).terminate()
 
@@ -332,11 +331,8 @@ def test_a_kill_is_quick_even_when_aws_is_silent(emr, clients, monkeypatch):
 def handles(emr, clients):
     """Two job flows: one whose time is over, and one that lives for three hours."""
     found = [
-        EmrCluster(
-            specification(time_to_live_seconds=hours * 3600),
-            identity(task_id=f"lives for {hours}"),
-            client=clients,
-            poll_seconds=0.0,
+        cluster(
+            clients, specification(time_to_live_seconds=hours * 3600), task_id=f"lives for {hours}"
         ).start()
         for hours in (1, 3)
     ]
@@ -401,12 +397,7 @@ def test_a_silent_aws_is_an_error_of_ours(emr, handles):
 
 
 def test_the_job_flows_of_other_deployments_are_left_alone(emr, clients, handles):
-    theirs = EmrCluster(
-        specification(),
-        replace(identity(task_id="lives for 1"), deployment="ours-too"),
-        client=clients,
-        poll_seconds=0.0,
-    ).start()
+    theirs = cluster(clients, task_id="lives for 1", deployment="ours-too").start()
     expire(emr, theirs)
     assert [one.id for one in reap_job_flows(emr, deployment="ours", dry_run=False)] == [handles[0].name]
     assert {one.id for one in reap_job_flows(emr, deployment=None, dry_run=False)} == {theirs.name}
@@ -420,7 +411,7 @@ def test_it_is_the_clock_of_aws_that_counts(emr, clients, monkeypatch, hours):
             return datetime.now(tz) + timedelta(hours=hours)
 
     monkeypatch.setattr("airflow_provider_ernest.clusters.emr.cluster.datetime", Wrong)
-    handle = EmrCluster(specification(), identity(), client=clients, poll_seconds=0.0).start()
+    handle = cluster(clients).start()
     life = datetime.fromisoformat(handle.expires_at) - datetime.now(UTC)
     assert abs(life - timedelta(seconds=7200)) < timedelta(seconds=60)
     assert reap_job_flows(emr, deployment="ours", dry_run=False) == ()

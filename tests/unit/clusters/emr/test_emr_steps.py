@@ -77,14 +77,10 @@ def completed(waited_seconds: float = 0.0) -> dict[str, Any]:
 
 def event_log(*hosts: str) -> bytes:
     """What Spark on YARN writes of a run of 40 s."""
+    added = {"Event": "SparkListenerExecutorAdded", "Timestamp": 1_767_225_620_000}
     executors = [
-        {
-            "Event": "SparkListenerExecutorAdded",
-            "Timestamp": 1_767_225_620_000,
-            "Executor ID": str(number),
-            "Executor Info": {"Host": host, "Total Cores": 4, "Log Urls": {}},
-        }
-        for number, host in enumerate(hosts, start=1)
+        {**added, "Executor ID": host, "Executor Info": {"Host": host, "Total Cores": 4, "Log Urls": {}}}
+        for host in hosts
     ]
     events = [
         {"Event": "SparkListenerEnvironmentUpdate", "Spark Properties": {"spark.master": "yarn"}},
@@ -100,13 +96,18 @@ def event_log(*hosts: str) -> bytes:
     return "".join(json.dumps(event, separators=(",", ":")) + "\n" for event in events).encode()
 
 
-def writes(s3: Any, emr: Any, body: bytes, then: dict[str, Any], name: str = "application_1_0001"):
+@pytest.fixture
+def writes(s3, emr):
     """The step's last answer, given when its driver has put an event log where it was told."""
 
-    def answer(**_: Any) -> dict[str, Any]:
-        key = told(emr)["spark.eventLog.dir"].removeprefix(f"s3://{BUCKET}/")
-        s3.put_object(Bucket=BUCKET, Key=f"{key}/{name}", Body=body)
-        return then
+    def answer(*, waited_seconds: float = 0.0) -> Any:
+        def put(**_: Any) -> dict[str, Any]:
+            key = told(emr)["spark.eventLog.dir"].removeprefix(f"s3://{BUCKET}/")
+            body = event_log("10.0.0.1", "10.0.0.2")
+            s3.put_object(Bucket=BUCKET, Key=f"{key}/application_1_0001", Body=body)
+            return completed(waited_seconds)
+
+        return put
 
     return answer
 
@@ -135,12 +136,12 @@ def cancelled(emr: Any) -> list[str]:
     return [one for call in emr.called("cancel_steps") for one in call["StepIds"]]
 
 
-def test_a_step_is_observed_from_the_event_log_that_it_wrote(emr, s3, run, handle, tmp_path):
+def test_a_step_is_observed_from_the_event_log_that_it_wrote(emr, run, handle, tmp_path, writes):
     emr.answers["describe_step"] = [
         step("PENDING"),
         throttled("DescribeStep"),
         step("RUNNING"),
-        writes(s3, emr, event_log("10.0.0.1", "10.0.0.2"), completed(waited_seconds=7)),
+        writes(waited_seconds=7),
     ]
     running = run(application_args=["--input", "s3://data/in put"])
 
@@ -164,8 +165,8 @@ def test_a_step_is_observed_from_the_event_log_that_it_wrote(emr, s3, run, handl
     assert arguments(emr)[-3:] == [APPLICATION, "--input", "s3://data/in put"]
 
 
-def test_what_is_submitted(emr, s3, run, handle):
-    emr.answers["describe_step"] = [writes(s3, emr, event_log("a", "b"), completed())]
+def test_what_is_submitted(emr, s3, run, handle, writes):
+    emr.answers["describe_step"] = [writes()]
     options = {
         "java_class": "org.example.Job",
         "jars": "s3://code/a.jar,s3://code/b.jar",
@@ -194,10 +195,10 @@ def test_what_is_submitted(emr, s3, run, handle):
     assert s3.head_object(Bucket=BUCKET, Key=f"{key}/"), "Spark refuses folders that do not exist"
 
 
-def test_no_step_outlives_its_job_flow(emr, s3, run, handle):
+def test_no_step_outlives_its_job_flow(emr, run, handle, writes):
     soon = (datetime.now(UTC) + timedelta(seconds=90)).isoformat()
     emr.add_tags(ResourceId=handle.name, Tags=[{"Key": "ernest:expires-at", "Value": soon}])
-    emr.answers["describe_step"] = [writes(s3, emr, event_log("a", "b"), completed())]
+    emr.answers["describe_step"] = [writes()]
     run().run(APPLICATION)
     # AWS tells its time in whole seconds.
     assert time.time() < deadline(arguments(emr)) <= datetime.fromisoformat(soon).timestamp() + 1
@@ -279,9 +280,9 @@ def leave_behind(emr: Any, running: StepRun) -> str:
     return added
 
 
-def test_a_retry_cancels_what_its_killed_predecessor_left_behind(emr, s3, run, tmp_path):
+def test_a_retry_cancels_what_its_killed_predecessor_left_behind(emr, run, tmp_path, writes):
     orphan = leave_behind(emr, run(directory=attempt(tmp_path / "a", number=1)))
-    emr.answers["describe_step"] = [writes(s3, emr, event_log("a", "b"), completed())]
+    emr.answers["describe_step"] = [writes()]
 
     run(directory=attempt(tmp_path / "another worker", number=2)).run(APPLICATION)
 
@@ -301,12 +302,12 @@ def test_a_retry_cancels_what_its_killed_predecessor_left_behind(emr, s3, run, t
     ],
 )
 def test_a_retry_leaves_the_steps_of_others_and_what_has_ended_alone(
-    emr, s3, run, handle, tmp_path, name, owner, state
+    emr, run, handle, tmp_path, writes, name, owner, state
 ):
     leave_behind(emr, run(directory=attempt(tmp_path / "first", number=1, **owner), name=name))
     for one in emr_backends[DEFAULT_ACCOUNT_ID][REGION].clusters[handle.name].steps:
         one.state = state
-    emr.answers["describe_step"] = [writes(s3, emr, event_log("a", "b"), completed())]
+    emr.answers["describe_step"] = [writes()]
 
     run(directory=attempt(tmp_path, number=2)).run(APPLICATION)
 
@@ -333,12 +334,12 @@ def test_what_emr_cannot_read_or_do_is_refused_before_anything_is_submitted(
     assert emr.called("add_job_flow_steps") == []
 
 
-def test_a_local_application_is_uploaded_where_that_was_asked_for(emr, s3, run, tmp_path):
+def test_a_local_application_is_uploaded_where_that_was_asked_for(emr, s3, run, tmp_path, writes):
     application = tmp_path / "job.py"
     application.write_text("print('hello')")
     for _ in range(2):
         emr.calls.clear()
-        emr.answers["describe_step"] = [writes(s3, emr, event_log("a", "b"), completed())]
+        emr.answers["describe_step"] = [writes()]
         run(staging_uri=f"s3://{BUCKET}/code/").run(str(application))
         address = arguments(emr)[-1]
         key = address.removeprefix(f"s3://{BUCKET}/")
