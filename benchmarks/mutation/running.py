@@ -56,6 +56,9 @@ MOST_FAILED = 3
 LEAST_LIMIT = 10.0
 """Seconds of CPU time that each test may take, however quick it is without a mutant."""
 
+WAITING = 4
+"""So many times as long it may take by the clock: others use the machine, too, and some tests wait."""
+
 Place = tuple[str, int]
 """A function: its file and the line at which it begins."""
 
@@ -273,11 +276,17 @@ class _Only:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        signal.setitimer(signal.ITIMER_PROF, LEAST_LIMIT + 10 * self.seconds[item.nodeid])
+        limit = LEAST_LIMIT + 10 * self.seconds[item.nodeid]
+        # One that sleeps takes no CPU time.
+        waiting = threading.Timer(WAITING * limit, os.kill, (os.getpid(), signal.SIGPROF))
+        waiting.daemon = True
+        waiting.start()
+        signal.setitimer(signal.ITIMER_PROF, limit)
         try:
             return (yield)
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
+            waiting.cancel()
 
 
 class _Recorder:

@@ -16,6 +16,8 @@ ROOT = Path(__file__).parents[3]
 
 CODE = '''"""A module."""
 
+import time
+
 LIMIT = 3
 
 
@@ -38,6 +40,11 @@ def halvings(number: int) -> int:
     return count
 
 
+def restock(stock: int) -> None:
+    while stock < 0:
+        time.sleep(600)
+
+
 def doubled(number: int) -> int:
     """
     >>> doubled(2)
@@ -47,7 +54,7 @@ def doubled(number: int) -> int:
 '''
 
 TESTS = """
-from airflow_provider_ernest.shop import affordable, halvings
+from airflow_provider_ernest.shop import affordable, halvings, restock
 
 def test_cheap():
     assert affordable(1.0)
@@ -57,6 +64,9 @@ def test_dear():
 
 def test_halvings():
     assert halvings(9) == 4
+
+def test_restock():
+    restock(0)
 
 def test_that_fails_without_a_mutant():
     assert affordable(9.0)
@@ -106,6 +116,9 @@ def test_conditions_numbers_and_refusals_are_changed() -> None:
         "while (number >= 0):",
         "while number > 1:",
         "number /= 2",
+        "while (stock <= 0):",
+        "while stock < 1:",
+        "time.sleep(601)",
         "number //= 3",
         "count -= 1",
         "count += 2",
@@ -168,6 +181,7 @@ def test_mutants_die_where_a_test_looks_and_the_files_stay_as_they_are(tmp_path:
     assert outcomes["LIMIT = 4"] == "SURVIVED"
     assert outcomes["return number * 3"] == "KILLED", "by a doctest"
     assert outcomes["while (number >= 0):"] == "TIMED_OUT", "it never ends"
+    assert outcomes["while (stock <= 0):"] == "TIMED_OUT", "it sleeps"
     assert (package / "shop.py").read_text() == CODE
 
 
