@@ -67,18 +67,7 @@ class PlannedCluster:
 
 @dataclass(frozen=True, kw_only=True)
 class SizingSettings:
-    """All that the user of a task group states, as far as it must fit together.
-
-    Attributes:
-        job: the application to size.
-        input: the production input and how to sample it.
-        bounds: what the sample runs may be.
-        goal: what the production run must keep to.
-        model: how the model is made of the observations.
-        clusters: that the sample runs are made on.
-        staging_uri: s3:// folder that a local application is uploaded to, for EMR.
-        run_timeout_seconds: how long a sample run may take once it has its machines.
-    """
+    """What the user of an `ErnestTaskGroup` states, as far as it must fit together; fields as there."""
 
     job: SparkJob
     input: SampledInput

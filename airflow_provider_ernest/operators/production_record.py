@@ -72,20 +72,7 @@ class UntimedRunError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Recording:
-    """What is to be recorded, as the operators' parameters say.
-
-    Attributes:
-        decision: the `DecisionRecord` document that the run went by.
-        application: that ran; None to take the hash that was found before the run.
-        submit_options: further arguments of `SparkSubmitHook`: py_files and jars belong to the code's hash.
-        cluster: `ClusterHandle` document of the cluster that it ran on.
-        store: root of the model store; None for the configured one.
-        learn: whether the model is to learn from it.
-        on_stale: who wants to know where the model no longer holds for the job.
-        profile: whether to keep where the run's time went.
-        context: of the task that records it.
-        log: the logger of the warnings.
-    """
+    """What is to be recorded: parameters of `RecordRunOperator`, with the context and logger of the task."""
 
     decision: Any
     context: Context

@@ -203,7 +203,7 @@ def test_the_decision_is_rendered_also_where_it_left_no_record(pushed, expected,
 
 
 @pytest.mark.parametrize("fallback_machines", [None, 2])
-def test_the_model_is_told_of_the_cluster_without_waiting_for_it_as_a_setup(fallback_machines):
+def test_the_model_knows_the_cluster_without_waiting_for_it_as_a_setup(fallback_machines):
     dag = sized(fallback_machines=fallback_machines)
     fit = dag.task_dict["ernest.fit_model"]
 
@@ -332,7 +332,7 @@ def test_all_of_the_goal_reaches_the_decision():
 
 
 @pytest.mark.parametrize("is_native", [False, True])
-def test_the_decision_is_told_why_the_training_failed(is_native):
+def test_the_decision_knows_why_the_training_failed(is_native):
     why = "The error is 41 %, {{ above }} 'the' \"threshold\".\nReally"
     with DAG("nightly", schedule=None, render_template_as_native_obj=is_native):
         choose = ErnestTaskGroup(**ernest_arguments()).config.operator

@@ -124,7 +124,7 @@ def test_a_shared_design_is_not_held_up_by_the_check_of_one_type():
     assert "ernest.m5_large.check_cluster" in tasks["ernest.m5_large.create_cluster"].upstream_task_ids
 
 
-def test_the_decision_is_told_of_each_type_in_the_same_order():
+def test_the_decision_knows_each_type_in_the_same_order():
     choose = sized([M5, LARGE]).task_dict["ernest.choose_config"]
 
     assert [arg.operator.task_id for arg in choose.model] == [

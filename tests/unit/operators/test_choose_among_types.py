@@ -155,7 +155,7 @@ def test_a_type_without_a_price_cannot_be_compared(context, models):
     assert any("c5.xlarge" in text and "price_per_hour=None" in text for text in decision["warnings"])
 
 
-def test_without_any_model_the_reasons_of_all_are_told(context):
+def test_without_any_model_the_reasons_of_all_are_named(context):
     failures = {"m5.large": "Too few runs.", "c5.xlarge": "No sample run succeeded."}
     with pytest.raises(AirflowFailException, match=r"m5\.large .*Too few runs.* c5\.xlarge .*No sample run"):
         choose_operator([None, None], training_failure=failures).execute(context)

@@ -189,7 +189,7 @@ def test_what_cannot_be_said_is_not_pushed_and_so_fails_who_reads_it(context, ti
         ("emr", "yarn", {"spark_arguments"}),
     ],
 )
-def test_production_on_the_cluster_of_the_sample_runs_is_told_what_they_were(
+def test_production_on_the_cluster_of_the_sample_runs_has_their_properties(
     context, ti, model, kind, master, keys
 ):
     """Its Python and where to find the driver; another cluster knows neither."""

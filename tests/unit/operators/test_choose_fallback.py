@@ -95,7 +95,7 @@ def test_a_model_that_cannot_be_read_counts_as_none(context, ti, model):
     assert "schema 99" in decision["fallback_reason"]
 
 
-def test_the_reason_for_a_fallback_is_told_everywhere(context, ti, capsys):
+def test_the_reason_for_a_fallback_is_shown_everywhere(context, ti, capsys):
     """In the log, in XCom, in the decision and in its record."""
     why = "The leave-one-out error of the model is 41.0 % (median), above the threshold of 25 %."
     decision = choose_operator(None, job="enrich", fallback_machines=3, training_failure=why).execute(context)

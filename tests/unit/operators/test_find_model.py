@@ -91,7 +91,7 @@ def trained(site, context, ti, observations):
     return site.train(ti, observations)
 
 
-def test_without_a_model_the_training_goes_on_and_is_told_what_it_is_for(site, context, ti):
+def test_without_a_model_the_training_goes_on_with_what_was_found(site, context, ti):
     assert site.find(context) == set()
 
     assert ti.pushed["models"] == {}
@@ -130,7 +130,7 @@ def test_data_of_another_shape_is_trained_anew_and_the_model_marked_once(site, t
     assert len(site.store.newest(ModelMark, "enrich", "local")) == 1, "it is known already"
 
 
-def test_another_application_marks_the_model_and_whoever_asked_is_told(site, trained, context):
+def test_another_application_marks_the_model_and_calls_whoever_asked(site, trained, context):
     told = []
     site.application.write_text("print('second')\n")
 

@@ -30,7 +30,7 @@ class Told(EmitsLineage, BaseOperator):
         self.add_lineage(decision_record(), found=[model(1)])
 
 
-def test_what_is_told_in_several_steps_comes_together():
+def test_what_is_added_in_several_steps_comes_together():
     operator = Told(task_id="told")
     operator.execute({})
     told = operator.get_openlineage_facets_on_complete(None)
@@ -87,7 +87,7 @@ def test_a_sample_run_tells_what_it_read_and_how_it_went(
     assert submissions.conf()["spark.executor.instances"] == "2"
 
 
-def test_production_on_a_cluster_is_told_of_its_parent_too(submissions, context, monkeypatch):
+def test_production_on_a_cluster_knows_its_parent_too(submissions, context, monkeypatch):
     """The stock operator sees to that, before the properties of the cluster are added."""
     monkeypatch.setattr(
         spark_submit,

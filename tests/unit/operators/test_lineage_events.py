@@ -91,7 +91,7 @@ def test_a_production_run_tells_how_wrong_its_prediction_was():
     assert [each.facets["version"].datasetVersion for each in told.inputs] == ["model-1"]
 
 
-def test_all_stale_models_are_told_in_one_facet_without_credentials():
+def test_all_stale_models_are_in_one_facet_without_credentials():
     marks = [
         mark(model_id=f"model-{number}", reason="It is of https://anna:1234@host/data.")
         for number in range(2)

@@ -110,29 +110,19 @@ def test_grown_input_is_another_scale(stored, context, ti):
         assert now[machines] - seconds == pytest.approx(120.0 / machines, rel=1e-6)
 
 
-def test_a_model_that_was_trained_now_wins_over_a_stored_one(model, stored):
-    earlier = replace(stored, id=new_id(MOMENT - timedelta(days=1)))
-    now = {**model, "id": new_id(MOMENT)}
+@pytest.mark.parametrize(("hours", "is_reused"), [(-24, False), (1, True)])
+def test_of_a_model_that_was_trained_and_a_stored_one_the_newer_counts(model, stored, hours, is_reused):
+    """A task that is skipped after a clear keeps the model that it returned before."""
+    trained = {**model, "id": new_id(MOMENT)}
+    found = replace(stored, id=new_id(MOMENT + timedelta(hours=hours)))
     (each,) = with_stored_models(
-        trained_types(models=now, clusters=None, failures=None),
-        models={"local": earlier.to_dict()},
-        growth=None,
-        reasons={"local": "It is reused."},
-    )
-    assert (each.model.id, each.reuse, each.input_growth) == (now["id"], "", 1.0)
-
-
-def test_what_an_earlier_attempt_of_the_run_has_trained_gives_way_to_the_model_that_is_found(model, stored):
-    """A task that is skipped after a clear keeps what it returned before."""
-    before = {**model, "id": new_id(MOMENT)}
-    learned = replace(stored, id=new_id(MOMENT + timedelta(hours=1)))
-    (each,) = with_stored_models(
-        trained_types(models=before, clusters=None, failures=None),
-        models={"local": learned.to_dict()},
+        trained_types(models=trained, clusters=None, failures=None),
+        models={"local": found.to_dict()},
         growth={"local": 1.5},
         reasons={"local": "It is reused."},
     )
-    assert (each.model.id, each.reuse, each.input_growth) == (learned.id, "It is reused.", 1.5)
+    expected = (found.id, "It is reused.", 1.5) if is_reused else (trained["id"], "", 1.0)
+    assert (each.model.id, each.reuse, each.input_growth) == expected
 
 
 def test_nothing_is_reused_where_nobody_looked():

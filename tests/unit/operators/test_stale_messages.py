@@ -89,7 +89,7 @@ def test_what_a_mark_says_is_no_template(context):
     assert notifier.sent == ["{{ 7 * 7 }}"]
 
 
-def test_each_of_several_is_told_of_each_mark_once(context):
+def test_each_of_several_is_called_for_each_mark_once(context):
     first, second = [], []
     tell([first.append, second.append], context, mark(1), mark(2), mark(1))
 
@@ -112,7 +112,7 @@ def failing(context) -> None:
     ],
     ids=["callable", "template", "no notify", "no callable"],
 )
-def test_one_that_fails_is_a_warning_and_the_next_is_told(callback, words, context, caplog):
+def test_one_that_fails_is_a_warning_and_the_next_is_called(callback, words, context, caplog):
     told = []
     tell([callback, told.append], context)
 

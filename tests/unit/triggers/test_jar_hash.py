@@ -147,7 +147,7 @@ def test_each_change_is_an_event(trigger, jar, store):
 
 
 @pytest.mark.parametrize("model_of", [b"first", None, "no model"])
-def test_without_a_change_since_the_newest_model_only_later_ones_are_told(
+def test_without_a_change_since_the_newest_model_only_later_ones_are_events(
     trigger, jar, store, looks, model_of
 ):
     if model_of != "no model":
@@ -203,7 +203,7 @@ def test_nothing_but_hashes_is_kept_and_told(trigger, store, tmp_path, looks, ca
     assert not [path for path in kept if "hush" in path.read_text() or "hush" in path.name]
 
 
-def test_addresses_are_told_without_credentials(trigger, monkeypatch, store):
+def test_events_hold_addresses_without_credentials(trigger, monkeypatch, store):
     import fsspec
 
     memory = fsspec.filesystem("memory")
@@ -415,7 +415,7 @@ def watching(*paths: Path) -> ArtifactWatch:
     return ArtifactWatch([str(path) for path in paths], settle_seconds=0)
 
 
-def test_which_files_changed_since_is_told_of_hashes_that_were_seen(root, jar):
+def test_which_files_changed_since_is_known_of_hashes_that_were_seen(root, jar):
     library = jar.with_name("library.jar")
     library.write_bytes(b"1")
     known = KnownHashes(root, [str(jar), str(library)])
