@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from airflow_provider_ernest.clusters.ec2.identity import MASTER, WORKER, ClusterIdentity
+from airflow_provider_ernest.clusters.ec2.identity import MASTER, WORKER, Attempt, ClusterIdentity
 from tests.ec2_testbed import EC2Api
 
 IDENTITY = ClusterIdentity(deployment="ours", dag_id="nightly", run_id="r1", task_id="ernest.create_cluster")
@@ -19,7 +19,8 @@ def launch(
 ) -> None:
     """A cluster's machines as a launch leaves them: tagged, one of them the master."""
     for role, count in ((MASTER, 1), (WORKER, workers)):
-        tags = identity.tags(role=role, expires_at=datetime.now(UTC) + expires_in, specification="0" * 32)
+        expires_at = datetime.now(UTC) + expires_in
+        tags = Attempt.of_start(identity).tags(role=role, expires_at=expires_at, specification="0" * 32)
         api.client("ec2").run_instances(
             ImageId=api.image_id,
             InstanceType="m5.large",

@@ -74,29 +74,6 @@ class ClusterIdentity:
         parts = (self.cluster_name, self.try_number, *request)
         return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()
 
-    def tags(self, *, role: str, expires_at: datetime, specification: str) -> dict[str, str]:
-        """The tags of a machine and its volumes.
-
-        Args:
-            role: `MASTER` or `WORKER`.
-            expires_at: with time zone; when the machine ends itself.
-            specification: digest of what the cluster was asked to be.
-        """
-        values = {
-            "Name": f"{self.cluster_name} {role}",
-            CLUSTER_TAG: self.cluster_name,
-            DEPLOYMENT_TAG: self.deployment,
-            ROLE_TAG: role,
-            TRY_TAG: str(self.try_number),
-            EXPIRY_TAG: expires_at.isoformat(timespec="seconds"),
-            SPEC_TAG: specification,
-            "ernest:dag": self.dag_id,
-            "ernest:run": self.run_id,
-            "ernest:task": self.task_id,
-            "ernest:map-index": str(self.map_index),
-        }
-        return {key: tag_value(value) for key, value in values.items()}
-
 
 def require_deployment(deployment: str) -> None:
     """Refuse what cannot be the id of a deployment: it goes into names, filters and conditions of policies.
@@ -182,15 +159,27 @@ class Attempt:
         )
 
     def tags(self, *, role: str, expires_at: datetime, specification: str) -> dict[str, str]:
-        """The tags of a machine that it launches; see `ClusterIdentity.tags`."""
-        tags = self.identity.tags(role=role, expires_at=expires_at, specification=specification)
-        return {
-            **tags,
+        """The tags of a machine that it launches, and of its volumes.
+
+        Args:
+            role: `MASTER` or `WORKER`.
+            expires_at: with time zone; when the machine ends itself.
+            specification: digest of what the cluster was asked to be.
+        """
+        values = {
             "Name": f"{self.cluster_name} {role}",
             CLUSTER_TAG: self.cluster_name,
             DEPLOYMENT_TAG: deployment_of(self.cluster_name),
+            ROLE_TAG: role,
             TRY_TAG: self.number,
+            EXPIRY_TAG: expires_at.isoformat(timespec="seconds"),
+            SPEC_TAG: specification,
+            "ernest:dag": self.identity.dag_id,
+            "ernest:run": self.identity.run_id,
+            "ernest:task": self.identity.task_id,
+            "ernest:map-index": str(self.identity.map_index),
         }
+        return {key: tag_value(value) for key, value in values.items()}
 
 
 def specification_digest(spec: EC2ClusterSpec) -> str:

@@ -24,6 +24,7 @@ from airflow_provider_ernest.clusters.ec2.identity import (
     DEPLOYMENT_TAG,
     EXPIRY_TAG,
     SPEC_TAG,
+    Attempt,
     deployment_of,
     tag_value,
 )
@@ -560,7 +561,8 @@ def _job_flow_request(
     The job flow stays alive without steps, since those come later, one for each sample run, and one at a
     time: runs at once would share machines that each of them takes for its own.
     """
-    ours = identity.tags(role=ROLE, expires_at=expires_at, specification=_digest_of(spec))
+    attempt = Attempt.of_start(identity)
+    ours = attempt.tags(role=ROLE, expires_at=expires_at, specification=_digest_of(spec))
     tags = {**{name: tag_value(value) for name, value in spec.tags.items()}, **ours}
     actions = [
         {"Name": one.name, "ScriptBootstrapAction": {"Path": one.path, "Args": list(one.arguments)}}
