@@ -7,7 +7,7 @@ their launch on; the paper's prices were by the hour begun (Ernest, section 6.3)
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from airflow_provider_ernest.json_document import Document
 from airflow_provider_ernest.stated import (
@@ -160,6 +160,12 @@ class Billing(Document):
         with_disks = machines + (1 if self.master_price_per_hour else 0)
         monthly = with_disks * self.volume_gigabytes * self.volume_price_per_gigabyte_month
         return float(monthly / MONTH_SECONDS)
+
+
+BESIDE_THE_PRICE = tuple(
+    each.name for each in fields(Billing) if each.name not in ("price_per_hour", "market")
+)
+"""What the command line and the pages ask for; of the price there may be one for each type of machine."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,6 +20,7 @@ from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidPara
 from airflow_provider_ernest.json_document import Document, not_negative, positive
 from airflow_provider_ernest.numbers import number_not_negative, positive_number
 from airflow_provider_ernest.run_profile import Advice, ResourceLimit, RunProfile, StragglerCause
+from airflow_provider_ernest.words import counted, duration, machines, percent
 
 Interval = tuple[float, float]
 """Seconds: the lower and the upper end."""
@@ -1010,9 +1011,28 @@ class ReplayOpinion(Document):
     problem: str = ""
 
     @property
-    def disagreements(self) -> tuple[TwoOpinions, ...]:
-        """Those sizes of which the two say different things."""
-        return tuple(size for size in self.sizes if size.disagrees)
+    def disagreement(self) -> str:
+        """Where the two say different things, and what to do; empty where they do not."""
+        apart = [
+            (abs(size.replayed_seconds / size.model_seconds - 1), size.model_seconds, interval, size)
+            for size in self.sizes
+            if size.disagrees and size.model_seconds and (interval := size.nearly_certain_seconds)
+        ]
+        if not apart:
+            return ""
+        _, by_model, (low, high), worst = max(apart, key=lambda each: each[0])
+        others = f", and on {counted(len(apart) - 1, 'other number')} of machines" if len(apart) > 1 else ""
+        error = (
+            f" For the job's other runs the replay was off by {percent(self.error_percent / 100)} (median)."
+            if self.error_percent is not None
+            else ""
+        )
+        return (
+            f"The replay disagrees with the model: {duration(worst.replayed_seconds)} on "
+            f"{machines(worst.machines)}, where the model says {duration(by_model)} ({duration(low)} to "
+            f"{duration(high)} with 95 %){others}.{error} One of the two is wrong: watch the first "
+            "production run."
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

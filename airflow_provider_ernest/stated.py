@@ -12,6 +12,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, dataclass_transform
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
@@ -125,7 +126,12 @@ def refuse_unknown(parameter: str, given: Iterable[Any], known: Iterable[str]) -
 
 def optional(read: Reader) -> Reader:
     """A reader that takes no value, or what Jinja makes of it, for None."""
-    return lambda parameter, value: None if value in NOTHING else read(parameter, value)
+    return partial(read_or_nothing, read)
+
+
+def read_or_nothing(read: Reader, parameter: str, value: Any) -> Any:
+    """The value as `read` reads it; None where there is none. See `optional`."""
+    return None if value in NOTHING else read(parameter, value)
 
 
 def number(parameter: str, value: Any) -> float:
@@ -198,15 +204,14 @@ def price(parameter: str, value: Any) -> float:
 
 def one_of(names: Sequence[str]) -> Reader:
     """A reader of one of these names."""
+    return partial(read_name, names)
 
-    def read(parameter: str, value: Any) -> str:
-        if not isinstance(value, str) or value not in names:
-            raise InvalidParameterError(
-                parameter, value, "is unknown", remedy=f"Use one of {', '.join(names)}."
-            )
-        return value
 
-    return read
+def read_name(names: Sequence[str], parameter: str, value: Any) -> str:
+    """The value, which is one of the names. See `one_of`."""
+    if not isinstance(value, str) or value not in names:
+        raise InvalidParameterError(parameter, value, "is unknown", remedy=f"Use one of {', '.join(names)}.")
+    return value
 
 
 def line(parameter: str, value: Any) -> str:

@@ -7,7 +7,7 @@ one document says of another (the model of a decision, the decision of a product
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import cycle, islice
 from random import Random
@@ -468,3 +468,9 @@ def bottleneck_report(number: int = 0, *, days: float | None = None, **fields: A
             **fields,
         }
     )
+
+
+def in_an_address(request: Mapping[str, Any]) -> dict[str, Any]:
+    """A request of the pages' API as parameters of an address: its billing beside the rest, without nulls."""
+    asked = {**request["billing"], **request}
+    return {name: value for name, value in asked.items() if value is not None and name != "billing"}

@@ -39,9 +39,6 @@ _MOST_SIZES = 48
 _LEAST_PERCENT = 0.5
 """Less is not worth a line."""
 
-_MOST_NAMED = 5
-"""Of more numbers of machines the others are counted."""
-
 _OF_PROFILE = (
     *("application_id", "scale", "machines", "category", "bottleneck", "headline"),
     *("limits", "straggler_causes", "advice"),
@@ -99,7 +96,6 @@ def report_of(
     opinion = replay_opinion(
         [record.profile for record in records], model, machines=machines, scale=scale, iterations=iterations
     )
-    apart = disagreement(opinion)
     return BottleneckReport(
         **new_stamp(),
         job=first.job,
@@ -108,7 +104,7 @@ def report_of(
         **{name: getattr(first.profile, name) for name in _OF_PROFILE},
         replay=opinion,
         model_id=model.id if model else None,
-        warnings=(*([apart] if apart else ()), *first.profile.warnings),
+        warnings=(*([opinion.disagreement] if opinion.disagreement else ()), *first.profile.warnings),
         origin=origin,
     )
 
@@ -177,34 +173,6 @@ def _thinned(machines: Sequence[int]) -> list[int]:
     first, last = counts[0], counts[-1]
     wanted = [first * (last / first) ** (place / (_MOST_SIZES - 1)) for place in range(_MOST_SIZES)]
     return sorted({min(counts, key=lambda count: abs(count - value)) for value in wanted})
-
-
-def disagreement(opinion: ReplayOpinion) -> str:
-    """Where the two opinions disagree, as a sentence; empty where they do not."""
-    apart = opinion.disagreements
-    if not apart:
-        return ""
-    worst = max(apart, key=_relative_distance)
-    low, high = worst.nearly_certain_seconds or (0.0, 0.0)
-    error = (
-        f" For the other sample runs the replay was wrong by {opinion.error_percent:.0f} % (median)."
-        if opinion.error_percent is not None
-        else ""
-    )
-    named = ", ".join(str(size.machines) for size in apart[:_MOST_NAMED])
-    left_out = len(apart) - _MOST_NAMED
-    counts = f"{named} and {left_out} more numbers of machines" if left_out > 0 else f"{named} machines"
-    return (
-        f"The replay of the sample runs contradicts the model on {counts}: on {worst.machines} it "
-        f"gives {worst.replayed_seconds:.1f} s, and the model is nearly certain (95 %) of {low:.1f} to "
-        f"{high:.1f} s.{error} One of them is wrong; watch the first production run."
-    )
-
-
-def _relative_distance(size: TwoOpinions) -> float:
-    if not size.model_seconds:
-        return 0.0
-    return abs(size.replayed_seconds - size.model_seconds) / size.model_seconds
 
 
 def bottleneck_table(report: BottleneckReport) -> list[str]:

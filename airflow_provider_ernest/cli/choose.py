@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from airflow_provider_ernest.billing import Billing
+from airflow_provider_ernest.billing import BESIDE_THE_PRICE, Billing
 from airflow_provider_ernest.cli.command import (
     MACHINES_HELP,
     STANDARD,
@@ -33,18 +33,6 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.documents import Decision, Model
 
 Value = TypeVar("Value")
-
-BILLED = (
-    "increment_seconds",
-    "minimum_seconds",
-    "boot_seconds",
-    "master_price_per_hour",
-    "volume_gigabytes",
-    "volume_price_per_gigabyte_month",
-    "training_dollars",
-    "expected_runs",
-)
-"""The options that are fields of `Billing`; of its price there may be one for each type of machine."""
 
 UNTRAINED = re.compile(r"(?P<type>[^=]+)=(?P<speed>[0-9.]+)(x(?P<like>[^@]+))?@(?P<dollars>[0-9.]+)")
 
@@ -185,7 +173,7 @@ def _add_billing_arguments(parser: ArgumentParser, *, required: bool) -> None:
         help="dollars for one machine and hour; with several types of machines once for each, such as "
         "m5.large=0.096",
     )
-    for name in BILLED:
+    for name in BESIDE_THE_PRICE:
         add_setting(group, Billing, name)
 
 
@@ -218,7 +206,7 @@ def billing_of(args: Namespace, *, price_per_hour: float, models: Sequence[Model
     Raises:
         InvalidParameterError: a value cannot be.
     """
-    stated = Billing(**{name: getattr(args, name) for name in BILLED})
+    stated = Billing(**{name: getattr(args, name) for name in BESIDE_THE_PRICE})
     is_open = args.training_dollars is None and args.expected_runs is not None
     return stated.completed(
         price_per_hour=price_per_hour, training_dollars=_training_dollars(models) if is_open else None

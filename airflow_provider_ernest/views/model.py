@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_provider_ernest.billing import Billing
+from airflow_provider_ernest.billing import BESIDE_THE_PRICE, Billing
 from airflow_provider_ernest.documents import (
     CandidateRange,
     ClusterBandwidth,
-    Configuration,
     DecisionRecord,
     Design,
     Experiment,
@@ -52,11 +51,12 @@ from airflow_provider_ernest.views.loaded import (
     visible_records,
 )
 from airflow_provider_ernest.views.prediction_request import (
-    BILLED_NUMBERS,
     MOST_RUNS,
+    PredictionRequest,
     in_bounds,
     machines_in_bounds,
 )
+from airflow_provider_ernest.views.records import ShownDecision, ShownMark, shown_decision, shown_mark
 from airflow_provider_ernest.views.sample_runs import (
     ApplicationLink,
     ModelledRun,
@@ -64,7 +64,6 @@ from airflow_provider_ernest.views.sample_runs import (
     modelled_runs,
     no_link,
 )
-from airflow_provider_ernest.views.step_words import fallback_of
 from airflow_provider_ernest.views.view import view_of
 
 
@@ -184,81 +183,9 @@ def _read(store: ModelStore, entries: Sequence[CatalogueEntry], readable: Readab
     return visible_records(read_each(load_decision, store, wanted), readable)
 
 
-@dataclass(frozen=True, kw_only=True)
-class PastDecision:
-    """A decision that one of the models took part in.
-
-    Attributes:
-        confidence: the probability that was asked for.
-        probability: that the goal is kept, as foreseen.
-        composition: where machines of several types were chosen.
-        fallback: "stated", "most_probable" or null where it is none.
-    """
-
-    decision_id: str
-    decided_at: str
-    goal: str
-    confidence: float | None
-    probability: float | None
-    instance_type: str
-    machines: int
-    composition: tuple[Configuration, ...]
-    predicted_seconds: float | None
-    predicted_cost: float | None
-    fallback: str | None
-    fallback_reason: str | None
-    model_id: str | None
-    origin: Origin | None
-
-
-def past_decision(record: DecisionRecord) -> PastDecision:
-    """A decision as the page of a model lists it."""
-    decision = record.decision
-    return view_of(
-        PastDecision,
-        decision,
-        decision_id=record.id,
-        decided_at=record.at,
-        confidence=decision.confidence if decision.confidence is not None else record.confidence,
-        instance_type=decision.config.instance_type,
-        machines=decision.config.machines,
-        fallback=fallback_of(decision),
-        model_id=record.model_id,
-        origin=record.origin,
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Defaults:
-    """What the page asks for at first: parameters of a prediction.
-
-    Attributes:
-        training_dollars: what the sample runs cost, where that is known.
-        expected_runs: null where no run bears any of it.
-    """
-
-    scale: float | None
-    iterations: int | None
-    deadline_seconds: float | None
-    budget_dollars: float | None
-    objective: str | None
-    confidence: float
-    price_per_hour: float | None
-    min_machines: int | None
-    max_machines: int | None
-    increment_seconds: float
-    minimum_seconds: float
-    boot_seconds: float
-    master_price_per_hour: float
-    volume_gigabytes: float
-    volume_price_per_gigabyte_month: float
-    training_dollars: float | None
-    expected_runs: int | None
-
-
-def defaults_of(
+def first_request(
     model: Model, newest: DecisionRecord | None, *, price: float | None, training_dollars: float | None
-) -> Defaults:
+) -> PredictionRequest:
     """What to ask the model at first: what its DAG asked last, else what can be made of the runs.
 
     A task may have asked what a page cannot; what cannot be asked here is left out, or brought into bounds.
@@ -268,21 +195,18 @@ def defaults_of(
         newest.min_machines if newest else 1, newest.max_machines if newest else 2 * most_observed
     )
     iterations = newest.iterations if newest else model.trained_iterations
-    return Defaults(
+    return PredictionRequest(
         scale=(in_bounds(newest.scale) if newest else None) or 1.0,
         iterations=iterations if iterations is not None and iterations >= 1 else None,
-        **_goal(newest),
+        **(_goal(newest) if newest else {}),
         price_per_hour=in_bounds(price),
+        billing=_billed(newest.decision.billing if newest else None, training_dollars),
         min_machines=least,
         max_machines=most,
-        **_billed(newest.decision.billing if newest else None, training_dollars),
     )
 
 
-def _goal(newest: DecisionRecord | None) -> dict[str, Any]:
-    if newest is None:
-        nothing = dict.fromkeys(("deadline_seconds", "budget_dollars", "objective"))
-        return {**nothing, "confidence": CONFIDENCE}
+def _goal(newest: DecisionRecord) -> dict[str, Any]:
     deadline, budget = in_bounds(newest.deadline_seconds), in_bounds(newest.budget_dollars)
     objective = newest.objective if newest.objective in OBJECTIVES else None
     confidence = newest.confidence
@@ -295,16 +219,17 @@ def _goal(newest: DecisionRecord | None) -> dict[str, Any]:
     }
 
 
-def _billed(billing: Billing | None, training_dollars: float | None) -> dict[str, Any]:
+def _billed(billing: Billing | None, training_dollars: float | None) -> Billing:
     """What is billed besides the machines' hours; runs that share the training only where they were told."""
-    known = billing or Billing(price_per_hour=1.0)
+    known = billing or Billing()
     shared = in_bounds(known.training_dollars)
-    return {
-        **{name: in_bounds(getattr(known, name)) or 0.0 for name in BILLED_NUMBERS},
+    numbers: dict[str, Any] = {
+        **{name: in_bounds(getattr(known, name)) or 0.0 for name in BESIDE_THE_PRICE},
         "increment_seconds": in_bounds(known.increment_seconds) or 1.0,
         "training_dollars": shared or _rounded(training_dollars),
         "expected_runs": min(known.expected_runs or 1, MOST_RUNS) if shared else None,
     }
+    return Billing(**numbers)
 
 
 def _rounded(dollars: float | None) -> float | None:
@@ -319,36 +244,22 @@ MOST_SETTINGS = 200
 
 
 @dataclass(frozen=True, kw_only=True)
-class LineageVersion:
-    """A version of a lineage: the model of sample runs alone, or one that learned on from it.
+class Version:
+    """One of the models of a job on a type of machine.
 
     Attributes:
         learned_from: production runs that it has learned from.
+        base_model_id: the version of sample runs alone that it goes on from.
     """
 
     model_id: str
     created_at: str
-    learned_from: int
-    observations: int
     median_error_percent: float | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Mark:
-    """What was noted against a model.
-
-    Attributes:
-        cause: code, data, settings, cluster, unexplained or age.
-        artifact_sha256: of the application that was seen instead.
-    """
-
-    mark_id: str
-    marked_at: str
-    model_id: str
-    cause: str
-    reason: str
+    max_error_percent: float | None
     artifact_sha256: str | None
-    origin: Origin | None
+    observations: int
+    learned_from: int
+    base_model_id: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -403,24 +314,35 @@ class Life:
     """
 
     base_model_id: str
-    lineage: tuple[LineageVersion, ...]
-    marks: tuple[Mark, ...]
+    lineage: tuple[Version, ...]
+    marks: tuple[ShownMark, ...]
     evidence: DriftEvidence
     conditions: Conditions | None
 
 
-def life_of(store: ModelStore, model: Model, of_job: Sequence[CatalogueEntry], readable: Readable) -> Life:
-    """What has become of a model since it was trained."""
-    entry = entry_of(model)
-    lineage = Lineage(entry, of_job)
-    of_type = [each for each in of_job if each.instance_type == model.instance_type]
+def life_of(
+    store: ModelStore,
+    model: Model,
+    lineage: Lineage,
+    *,
+    of_type: Sequence[CatalogueEntry],
+    versions: Sequence[Version],
+    readable: Readable,
+) -> Life:
+    """What has become of a model since it was trained.
+
+    Args:
+        store: where its marks lie.
+        model: the model.
+        lineage: of the model.
+        of_type: what may be seen of its job on its type of machine.
+        versions: the models among that, newest first.
+        readable: whether a DAG may be read.
+    """
     return Life(
         base_model_id=model.base_model_id or model.id,
-        lineage=_lineage(entry, of_type, lineage.ids),
-        marks=tuple(
-            view_of(Mark, mark, mark_id=mark.id, marked_at=mark.at)
-            for mark in _marks(store, of_type, lineage.ids, readable)
-        ),
+        lineage=tuple(each for each in reversed(versions) if each.model_id in lineage.ids),
+        marks=tuple(map(shown_mark, _marks(store, of_type, lineage.ids, readable))),
         evidence=view_of(DriftEvidence, lineage.evidence),
         conditions=conditions_in_numbers(model.conditions),
     )
@@ -438,18 +360,6 @@ def conditions_in_numbers(conditions: RunConditions | None) -> Conditions | None
         settings=None if settings is None else len(settings),
         setting_names=tuple(sorted(settings or ())[:MOST_SETTINGS]),
         cores_per_machine=conditions.cores_per_machine,
-    )
-
-
-def _lineage(
-    shown: CatalogueEntry, of_type: Sequence[CatalogueEntry], lineage: frozenset[str]
-) -> tuple[LineageVersion, ...]:
-    """The versions that go on from each other, oldest first, the one that is shown among them."""
-    versions = {each.id: each for each in of_type if each.kind == MODEL and each.id in lineage}
-    versions.setdefault(shown.id, shown)
-    return tuple(
-        view_of(LineageVersion, each, model_id=each.id, created_at=each.at)
-        for each in sorted(versions.values(), key=lambda each: each.id)
     )
 
 
@@ -577,25 +487,6 @@ class ModelFacts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Version:
-    """One of the models of a job on a type of machine.
-
-    Attributes:
-        learned_from: production runs that it has learned from.
-        base_model_id: the version of sample runs alone that it goes on from.
-    """
-
-    model_id: str
-    created_at: str
-    median_error_percent: float | None
-    max_error_percent: float | None
-    artifact_sha256: str | None
-    observations: int
-    learned_from: int
-    base_model_id: str | None
-
-
-@dataclass(frozen=True, kw_only=True)
 class ComparedType:
     """The newest model of the job on another type of machine."""
 
@@ -613,6 +504,7 @@ class ModelPage:
         versions: newest first.
         production_runs: newest first, at most 200, of all versions.
         decisions: newest first, at most 50: for this type, or for another by a choice among several.
+        defaults: what to ask it at first.
     """
 
     model: ModelFacts
@@ -625,9 +517,9 @@ class ModelPage:
     life: Life
     production_runs: tuple[ShownProductionRun, ...]
     production_total: int
-    decisions: tuple[PastDecision, ...]
+    decisions: tuple[ShownDecision, ...]
     other_types: tuple[ComparedType, ...]
-    defaults: Defaults
+    defaults: PredictionRequest
 
 
 def model_page(
@@ -655,23 +547,24 @@ def model_page(
     of_type = [entry for entry in of_job if _is_of(entry, model)]
     decisions = decisions_of(store, model, of_job, readable)
     others = other_types(store, model, of_job, readable)
-    versions = _versions(model, of_job)
+    versions = _versions(model, of_type)
+    lineage = Lineage(entry_of(model), of_job)
     price = known_price(model, decisions[::-1])
     # What the sample runs were paid at, which production may no longer be.
     paid = price_of_cluster(model) or price
     production = production_page(store, of_type, readable=readable, link=link)
     return ModelPage(
         model=_facts(model),
-        state=Lineage(entry_of(model), of_job).state(),
+        state=lineage.state(),
         is_newest=versions[0].model_id == model.id,
         observations=modelled_runs(model, price_per_hour=paid, link=link, readable=readable),
         design=design_facts(model.design, model.observations, price_per_hour=paid),
         cluster=model.cluster,
         versions=versions,
-        life=life_of(store, model, of_job, readable),
+        life=life_of(store, model, lineage, of_type=of_type, versions=versions, readable=readable),
         production_runs=production.runs,
         production_total=production.total,
-        decisions=tuple(past_decision(record) for record in decisions),
+        decisions=tuple(shown_decision(record.decision, record) for record in decisions),
         other_types=tuple(
             ComparedType(
                 instance_type=other.entry.instance_type,
@@ -681,7 +574,7 @@ def model_page(
             )
             for other in others
         ),
-        defaults=defaults_of(
+        defaults=first_request(
             model,
             decisions[0] if decisions else None,
             price=price,
@@ -708,9 +601,9 @@ def _facts(model: Model) -> ModelFacts:
     )
 
 
-def _versions(model: Model, of_job: Sequence[CatalogueEntry]) -> tuple[Version, ...]:
+def _versions(model: Model, of_type: Sequence[CatalogueEntry]) -> tuple[Version, ...]:
     """The models of the job on the type, newest first, this one among them."""
-    versions = {entry.id: entry for entry in of_job if entry.kind == MODEL and _is_of(entry, model)}
+    versions = {entry.id: entry for entry in of_type if entry.kind == MODEL}
     versions.setdefault(model.id, entry_of(model))
     return tuple(
         view_of(Version, entry, model_id=entry.id, created_at=entry.at)

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
 from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.decision.choice import choose_among, consider
@@ -29,6 +28,7 @@ from airflow_provider_ernest.store.catalogue import CatalogueEntry
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.loaded import OtherType, Readable, other_types
 from airflow_provider_ernest.views.prediction_request import MOST_COMPUTED, PredictionRequest, in_bounds
+from airflow_provider_ernest.views.records import ShownDecision, shown_decision
 from airflow_provider_ernest.views.view import view_of
 
 MOST_CONFIGURATIONS = 100
@@ -277,35 +277,6 @@ def _machines(model: Model, decision: Decision | None) -> int | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShownAlternative:
-    """A configuration that was considered: a number of machines of a type.
-
-    Attributes:
-        seconds: from submission to end.
-        cost: of all that is billed, in dollars.
-        likely_seconds: what the run lies between with 80 % probability.
-        nearly_certain_seconds: the same with 95 %.
-        feasible: whether it keeps to the goal as surely as was asked for.
-        probability: that it keeps to the deadline and the budget; null without a goal.
-        extrapolates: why the observations do not support it; empty where they do.
-        memory_shortage: why its machines cannot hold the data; empty where they can or nothing is known.
-        is_pareto: no other is both faster and cheaper.
-    """
-
-    instance_type: str
-    machines: int
-    seconds: float
-    cost: float
-    likely_seconds: tuple[float, float] | None
-    nearly_certain_seconds: tuple[float, float] | None
-    feasible: bool
-    probability: float | None
-    extrapolates: str
-    memory_shortage: str
-    is_pareto: bool
-
-
-@dataclass(frozen=True, kw_only=True)
 class OfferedType:
     """A type of machine that the choice is among."""
 
@@ -331,8 +302,6 @@ class Prediction:
         confidence: the probability with which the goal is to be kept.
         boot_seconds: from launch to submission, as asked.
         latest_seconds: the deadline from submission on: without the boot of the machines.
-        decision: the document that the choosing task returns: config, probability, cost_parts and more; its
-            alternatives stand beside it.
         out_of_reach: why there is no decision although there is a goal.
         most_probable: what keeps to a goal out of reach most probably.
         runners_up: what would have been chosen next.
@@ -350,11 +319,11 @@ class Prediction:
     boot_seconds: float
     latest_seconds: float | None
     curve: tuple[CurvePoint, ...]
-    alternatives: tuple[ShownAlternative, ...]
-    decision: dict[str, Any] | None
+    alternatives: tuple[Alternative, ...]
+    decision: ShownDecision | None
     out_of_reach: str
-    most_probable: ShownAlternative | None
-    runners_up: tuple[ShownAlternative, ...]
+    most_probable: Alternative | None
+    runners_up: tuple[Alternative, ...]
     second_opinion: SecondOpinion | None
     offered_types: tuple[OfferedType, ...]
     skipped_types: tuple[SkippedType, ...]
@@ -486,10 +455,10 @@ def _predicted(
         boot_seconds=boot_seconds,
         latest_seconds=goal.latest_seconds(boot_seconds) if goal else None,
         curve=considered.curve,
-        alternatives=tuple(map(_shown, considered.alternatives)),
-        decision=_decision(decision, left_out),
+        alternatives=considered.alternatives,
+        decision=shown_decision(decision, warnings=[left_out] if left_out else ()) if decision else None,
         out_of_reach=f"{out_of_reach} {left_out}".rstrip() if out_of_reach else "",
-        most_probable=_shown(most_probable) if most_probable else None,
+        most_probable=most_probable,
         runners_up=_runners_up(considered, goal, decision),
         second_opinion=second_opinion(model, decision, scale=scale, iterations=iterations),
         offered_types=tuple(
@@ -516,25 +485,14 @@ def _chosen(considered: Considered, goal: Goal | None) -> tuple[Decision | None,
         return None, str(error), error.most_probable
 
 
-def _shown(each: Alternative) -> ShownAlternative:
-    return view_of(ShownAlternative, each)
-
-
-def _decision(decision: Decision | None, left_out: str) -> dict[str, Any] | None:
-    if decision is None:
-        return None
-    document = {key: value for key, value in decision.to_dict().items() if key != "alternatives"}
-    return {**document, "warnings": [*([left_out] if left_out else []), *decision.warnings]}
-
-
 def _runners_up(
     considered: Considered, goal: Goal | None, decision: Decision | None
-) -> tuple[ShownAlternative, ...]:
+) -> tuple[Alternative, ...]:
     """What would have been chosen next."""
     if goal is None or decision is None:
         return ()
     feasible: Iterable[Alternative] = (each for each in considered.alternatives if each.feasible)
-    return tuple(_shown(each) for each in sorted(feasible, key=goal.preference)[1 : 1 + RUNNERS_UP])
+    return tuple(sorted(feasible, key=goal.preference)[1 : 1 + RUNNERS_UP])
 
 
 FEWEST_TYPES = 2

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from typing import Any
 
-from airflow_provider_ernest.billing import Billing
+from airflow_provider_ernest.billing import BESIDE_THE_PRICE, Billing
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.numbers import positive_number, whole_number
-from airflow_provider_ernest.settings import CONFIDENCE
+from airflow_provider_ernest.settings import CONFIDENCE, OBJECTIVES, check_confidence
+from airflow_provider_ernest.stated import checked, count, one_of, optional, positive, setting, settings
 
 MOST_MACHINES = 1_000_000
 WIDEST_SPAN = 1_000
@@ -21,68 +22,65 @@ LARGEST = 1e9
 """No price, deadline, budget or scale above it, or below its inverse, is meant."""
 
 
-def _sensible(name: str, value: float | None) -> None:
-    """Refuse numbers with which nothing can be reckoned: none above 0, or beyond all measure."""
-    if value is None:
-        return
-    positive_number(name, value)
-    if not 1 / LARGEST <= value <= LARGEST:
+def measured(parameter: str, value: Any) -> float:
+    """A number above 0 that is not beyond all measure."""
+    result = positive(parameter, value)
+    if not 1 / LARGEST <= result <= LARGEST:
         raise InvalidParameterError(
-            name, value, "is beyond all measure", remedy=f"Give {1 / LARGEST:g} to {LARGEST:g}."
+            parameter, value, "is beyond all measure", remedy=f"Give {1 / LARGEST:g} to {LARGEST:g}."
         )
+    return result
 
 
-BILLED_NUMBERS = (
-    "minimum_seconds",
-    "boot_seconds",
-    "master_price_per_hour",
-    "volume_gigabytes",
-    "volume_price_per_gigabyte_month",
-    "training_dollars",
-)
-"""What is billed besides the hours of the machines, and may be 0."""
+def _billing(_parameter: str, value: Billing) -> Billing:
+    """What can be billed, of numbers that are not beyond all measure."""
+    for name in BESIDE_THE_PRICE:
+        if name != "expected_runs" and getattr(value, name):
+            measured(name, getattr(value, name))
+    return value
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings
 class PredictionRequest:
     """What a model is asked.
 
-    Attributes:
-        scale: the production input relative to the one that was sampled.
-        iterations: of the production run, for iterative jobs; None for those trained with.
-        deadline_seconds: to be kept, or None.
-        budget_dollars: to be kept, or None.
-        confidence: with what probability.
-        objective: "cheapest", "fastest" or "balanced"; None for the cheapest within the deadline or the
-            fastest within the budget. A function's path is never taken from an address.
-        price_per_hour: dollars for one machine of the model's type and hour; None where not known.
-        billing: what is billed besides, for machines of any type.
-        min_machines: the fewest machines.
-        max_machines: the most, at most `WIDEST_SPAN` numbers of machines in all.
-
     Raises:
-        InvalidParameterError: a number is not above 0, or beyond all measure.
+        InvalidParameterError: a number cannot be, or is beyond all measure.
     """
 
-    scale: float = 1.0
-    iterations: int | None = None
-    deadline_seconds: float | None = None
-    budget_dollars: float | None = None
-    confidence: float = CONFIDENCE
-    objective: str | None = None
-    price_per_hour: float | None = None
-    billing: Billing = field(default_factory=Billing)
-    min_machines: int = 1
-    max_machines: int = 1
+    scale: float = setting(measured, "the production input relative to the one that was sampled", default=1.0)
+    iterations: int | None = setting(
+        optional(count),
+        "of the production run, for iterative jobs; default: those trained with",
+        default=None,
+    )
+    deadline_seconds: float | None = setting(
+        optional(measured), "that the run may take, from the launch of its machines to its end", default=None
+    )
+    budget_dollars: float | None = setting(optional(measured), "that the run may cost", default=None)
+    confidence: float = setting(
+        check_confidence, "the probability with which deadline and budget are to be kept", default=CONFIDENCE
+    )
+    # A function's path is never taken from an address.
+    objective: str | None = setting(
+        optional(one_of(OBJECTIVES)),
+        "what is best, by default the cheapest within the deadline, or the fastest within the budget",
+        default=None,
+    )
+    price_per_hour: float | None = setting(
+        optional(measured), "dollars for one machine of the model's type and hour", default=None
+    )
+    billing: Billing = setting(
+        _billing, "what is billed besides, for machines of any type", default_factory=Billing
+    )
+    min_machines: int = setting(count, "the fewest machines", default=1)
+    max_machines: int = setting(
+        count, f"the most, at most {WIDEST_SPAN:,} numbers of machines in all", default=16
+    )
 
     def __post_init__(self) -> None:
         """Refuse numbers with which nothing can be reckoned."""
-        for name in ("scale", "deadline_seconds", "budget_dollars", "price_per_hour"):
-            _sensible(name, getattr(self, name))
-        if self.iterations is not None:
-            whole_number("iterations", self.iterations)
-        for name in ("increment_seconds", *BILLED_NUMBERS):
-            _sensible(name, getattr(self.billing, name) or None)
+        checked(self)
 
     def billing_at(self, price_per_hour: float) -> Billing:
         """The billing of machines of a price; the training is left out where no runs are said to share it."""
@@ -97,11 +95,10 @@ class PredictionRequest:
         run changes as much as from 120 to 160.
 
         Raises:
-            InvalidParameterError: they are not between 1 and `MOST_MACHINES`, in the wrong order, or more
-                than `WIDEST_SPAN`.
+            InvalidParameterError: they are more than `MOST_MACHINES`, in the wrong order, or more than
+                `WIDEST_SPAN`.
         """
-        least = whole_number("min_machines", self.min_machines)
-        most = whole_number("max_machines", self.max_machines)
+        least, most = self.min_machines, self.max_machines
         if most > MOST_MACHINES:
             raise InvalidParameterError(
                 "max_machines", most, "is no size of a cluster", remedy=f"Ask for {MOST_MACHINES:,} at most."

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import quote
 
-from airflow_provider_ernest.billing import BilledCost
 from airflow_provider_ernest.documents import (
-    Configuration,
     Experiment,
     ModelMark,
     ProductionRun,
@@ -23,6 +21,13 @@ from airflow_provider_ernest.views.dag_run import (
     Step,
     TaskRow,
     groups_of,
+)
+from airflow_provider_ernest.views.records import (
+    ShownDecision,
+    ShownMark,
+    fallback_of,
+    shown_decision,
+    shown_mark,
 )
 from airflow_provider_ernest.views.run_costs import (
     Training,
@@ -43,7 +48,7 @@ from airflow_provider_ernest.views.sample_runs import (
     no_link,
     sample_run,
 )
-from airflow_provider_ernest.views.step_words import disagreement_of, fallback_of, says
+from airflow_provider_ernest.views.step_words import says
 from airflow_provider_ernest.views.view import view_of
 
 
@@ -340,37 +345,6 @@ class Branch:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunDecision:
-    """What was chosen.
-
-    Attributes:
-        composition: where machines of several types were chosen.
-        confidence: the probability that was asked for.
-        probability: that the goal is kept, as foreseen.
-        fallback: "stated", "most_probable" or null where it is none.
-        reuse: why the model was an earlier run's; empty where it was not.
-    """
-
-    machines: int
-    instance_type: str
-    composition: tuple[Configuration, ...]
-    goal: str
-    confidence: float | None
-    probability: float | None
-    fallback: str | None
-    reuse: str
-    predicted_seconds: float | None
-    run_seconds: float | None
-    likely_seconds: tuple[float, float] | None
-    nearly_certain_seconds: tuple[float, float] | None
-    predicted_cost: float | None
-    cost_parts: BilledCost | None
-    price_per_hour: float | None
-    fallback_reason: str | None
-    warnings: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
 class ShownGroup:
     """The steps of one task group of Ernest.
 
@@ -382,23 +356,9 @@ class ShownGroup:
     group_id: str
     steps: tuple[ShownStep, ...]
     branches: tuple[Branch, ...]
-    decision: RunDecision | None
+    decision: ShownDecision | None
     training: WholeTraining
     production: Production | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunMark(ModelReference):
-    """What the run noted against a model.
-
-    Attributes:
-        cause: code, data, settings, cluster, unexplained or age.
-    """
-
-    cause: str
-    reason: str
-    marked_at: str
-    task_id: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -418,7 +378,7 @@ class Run:
     ended_at: str | None
     run_url: str
     groups: tuple[ShownGroup, ...]
-    marks: tuple[RunMark, ...]
+    marks: tuple[ShownMark, ...]
     hints: tuple[str, ...]
 
 
@@ -442,10 +402,7 @@ def run_page(run: RunRecord, *, stored: StoredOfRun, now: datetime, link: Applic
         ended_at=moment(run.ended_at),
         run_url=f"dags/{quote(run.dag_id, safe='')}/runs/{quote(run.run_id, safe='')}",
         groups=tuple(_group(group, documents, now, link) for group, documents in groups),
-        marks=tuple(
-            view_of(RunMark, mark, marked_at=mark.at, task_id=mark.origin.task_id if mark.origin else None)
-            for mark in _marks(groups, stored)
-        ),
+        marks=tuple(map(shown_mark, _marks(groups, stored))),
         hints=tuple(hints) if groups else (NO_STEPS,),
     )
 
@@ -480,14 +437,14 @@ def _group(group: Group, documents: Sequence[Documents], now: datetime, link: Ap
     trainings = [
         training_of(branch, its, now=now) for branch, its in zip(group.branches, documents, strict=True)
     ]
-    whole = together(trainings)
+    whole, first = together(trainings), documents[0]
     return ShownGroup(
         group_id=group.group_id,
         steps=steps_of(group, documents, now=now),
         branches=tuple(
             _branch(its, training, link) for its, training in zip(documents, trainings, strict=True)
         ),
-        decision=_decision(documents[0]),
+        decision=shown_decision(first.decision, first.record) if first.decision else None,
         training=view_of(
             WholeTraining, whole, share_of_production_percent=share_of_production(group, documents, whole)
         ),
@@ -510,7 +467,11 @@ def _branch(documents: Documents, training: Training, link: ApplicationLink) -> 
         observations=tuple(sample_run(each, price_per_hour=price, link=link) for each in runs),
         reuse=_reuse(documents),
         model=_model(documents),
-        bottlenecks=view_of(RunBottlenecks, report, disagreement=disagreement_of(report)) if report else None,
+        bottlenecks=view_of(
+            RunBottlenecks, report, disagreement=report.replay.disagreement if report.replay else ""
+        )
+        if report
+        else None,
         is_decided_by=documents.is_decided_by,
         training=view_of(PaidTraining, training),
     )
@@ -539,20 +500,6 @@ def _reuse(documents: Documents) -> RunReuse | None:
         return None
     trained_at = documents.model.at if reuse.is_reused and documents.model else None
     return view_of(RunReuse, reuse, trained_at=trained_at)
-
-
-def _decision(documents: Documents) -> RunDecision | None:
-    decision = documents.decision
-    if decision is None:
-        return None
-    return view_of(
-        RunDecision,
-        decision,
-        machines=decision.config.machines,
-        instance_type=decision.config.instance_type,
-        fallback=fallback_of(decision),
-        reuse=documents.record.reuse if documents.record else "",
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

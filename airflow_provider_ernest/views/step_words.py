@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import math
-
-from airflow_provider_ernest.documents import (
-    BottleneckReport,
-    Decision,
-    TwoOpinions,
-)
+from airflow_provider_ernest.documents import Decision
 from airflow_provider_ernest.views import dag_run
 from airflow_provider_ernest.views.dag_run import (
     FAILED,
@@ -18,49 +12,12 @@ from airflow_provider_ernest.views.dag_run import (
     Step,
     TaskRow,
 )
+from airflow_provider_ernest.views.records import MOST_PROBABLE, STATED, fallback_of
 from airflow_provider_ernest.views.run_costs import (
     production_seconds,
 )
 from airflow_provider_ernest.views.run_documents import Documents
 from airflow_provider_ernest.words import dollars, duration, machines, percent, probability
-
-
-def disagreement_of(report: BottleneckReport) -> str:
-    """Where replay and model say different things, as a sentence; empty where they do not."""
-    sizes = [each for each in (report.replay.disagreements if report.replay else ()) if _is_sound(each)]
-    if not sizes:
-        return ""
-    worst = max(sizes, key=_distance)
-    others = f", and on {len(sizes) - 1} other numbers of machines" if len(sizes) > 1 else ""
-    return (
-        f"The replay disagrees with the model: {duration(worst.replayed_seconds)} on "
-        f"{machines(worst.machines)}, where the model says {duration(_by_model(worst))}{others}."
-    )
-
-
-def _by_model(size: TwoOpinions) -> float:
-    return size.model_seconds or 0.0
-
-
-def _is_sound(size: TwoOpinions) -> bool:
-    """Whether both can be told: documents of others may hold any numbers."""
-    return all(math.isfinite(each) and each > 0 for each in (size.replayed_seconds, _by_model(size)))
-
-
-def _distance(size: TwoOpinions) -> float:
-    return abs(math.log(size.replayed_seconds / _by_model(size)))
-
-
-STATED, MOST_PROBABLE = "stated", "most_probable"
-
-
-def fallback_of(decision: Decision) -> str | None:
-    """The stated configuration, or the most probable one by the models; None where it is no fallback."""
-    if decision.fallback_reason is None:
-        return None
-    # What a model foresees has a probability; what a user states has none.
-    return STATED if decision.probability is None else MOST_PROBABLE
-
 
 STATES = {
     FAILED: "It failed; its log says why.",
@@ -168,7 +125,8 @@ def _bottlenecks(_task: TaskRow, documents: Documents) -> str:
     report = documents.bottlenecks
     if report is None:
         return "It succeeded, and nothing could be told of the runs; its log says why."
-    return f"{report.headline.rstrip('.')}. {disagreement_of(report)}".strip()
+    disagreement = report.replay.disagreement if report.replay else ""
+    return f"{report.headline.rstrip('.')}. {disagreement}".strip()
 
 
 def _choose(_task: TaskRow, documents: Documents) -> str:

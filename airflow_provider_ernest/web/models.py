@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import Field, dataclass, fields
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from inspect import Parameter, Signature
 from typing import Annotated, Any, TypeVar, get_type_hints
 
 from fastapi import APIRouter, Depends, HTTPException, Query
 from starlette.responses import Response
 
-from airflow_provider_ernest.billing import Billing
+from airflow_provider_ernest.billing import BESIDE_THE_PRICE, Billing
 from airflow_provider_ernest.documents import Model
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.links.spark_history import configured_link
-from airflow_provider_ernest.settings import OBJECTIVES
+from airflow_provider_ernest.settings import check_confidence
+from airflow_provider_ernest.stated import Reader, count, not_negative, positive, read_name, read_or_nothing
 from airflow_provider_ernest.store.catalogue import MODEL, CatalogueEntry
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.store_location import configured, store_root
@@ -25,11 +26,7 @@ from airflow_provider_ernest.views.clarity import clarity_page
 from airflow_provider_ernest.views.loaded import is_gone, load_model, newest_of, visible_entries
 from airflow_provider_ernest.views.model import MOST_PRODUCTION_RUNS, model_page, production_page
 from airflow_provider_ernest.views.models import MOST_ROWS, SORTS, STATES, list_models
-from airflow_provider_ernest.views.prediction_request import (
-    MOST_MACHINES,
-    MOST_RUNS,
-    PredictionRequest,
-)
+from airflow_provider_ernest.views.prediction_request import MOST_RUNS, PredictionRequest, measured
 from airflow_provider_ernest.views.sample_runs import untrained_runs
 from airflow_provider_ernest.web.access import AccessDep
 from airflow_provider_ernest.web.answers import JsonAnswer
@@ -140,72 +137,56 @@ FoundDep = Annotated[FoundModel, Depends(found_model)]
 
 Request = TypeVar("Request")
 
-POSITIVE: dict[str, Any] = {"gt": 0, "allow_inf_nan": False}
-NOT_NEGATIVE: dict[str, Any] = {"ge": 0, "allow_inf_nan": False}
-MACHINES: dict[str, Any] = {"ge": 1, "le": MOST_MACHINES}
-QUERIES: dict[str, dict[str, Any]] = {
-    "increment_seconds": {**POSITIVE, "description": "Machines are billed in whole multiples of it."},
-    "minimum_seconds": {**NOT_NEGATIVE, "description": "The least that is billed for a machine."},
-    "boot_seconds": {
-        **NOT_NEGATIVE,
-        "description": "From launch to submission: billed, and part of what the deadline allows.",
-    },
-    "master_price_per_hour": NOT_NEGATIVE,
-    "volume_gigabytes": NOT_NEGATIVE,
-    "volume_price_per_gigabyte_month": NOT_NEGATIVE,
-    "training_dollars": {**NOT_NEGATIVE, "description": "What all sample runs cost."},
-    "expected_runs": {
-        "ge": 1,
-        "le": MOST_RUNS,
-        "description": "Production runs that share training_dollars; without it these are left out.",
-    },
-    "scale": POSITIVE,
-    "iterations": {"ge": 1},
-    "deadline_seconds": POSITIVE,
-    "budget_dollars": POSITIVE,
-    "confidence": {
-        "gt": 0,
-        "lt": 1,
-        "description": "The probability with which deadline and budget are to be kept.",
-    },
-    "objective": {
-        "description": "What is best; without it the cheapest within the deadline, or the fastest within "
-        "the budget.",
-        "json_schema_extra": {"enum": list(OBJECTIVES)},
-    },
-    "price_per_hour": POSITIVE,
-    "min_machines": MACHINES,
-    "max_machines": MACHINES,
+BOUNDS: dict[Reader, dict[str, Any]] = {
+    measured: {"gt": 0, "allow_inf_nan": False},
+    positive: {"gt": 0, "allow_inf_nan": False},
+    not_negative: {"ge": 0, "allow_inf_nan": False},
+    count: {"ge": 1, "le": MOST_RUNS},
+    check_confidence: {"gt": 0, "lt": 1},
 }
-"""What each field of a request may be in an address, beyond its type; see `PredictionRequest`."""
+"""What OpenAPI says of the numbers that a reader of a setting takes."""
 
 
-def asked_for(request: type[Request], **others: Any) -> Callable[..., Request]:
+def _query(told: Mapping[str, Any]) -> Any:
+    """The parameter of an address that a field of settings describes; see `stated.setting`."""
+    read = told["read"]
+    if isinstance(read, partial) and read.func is read_or_nothing:
+        (read,) = read.args
+    if isinstance(read, partial) and read.func is read_name:
+        bounds: dict[str, Any] = {"json_schema_extra": {"enum": list(read.args[0])}}
+    else:
+        bounds = BOUNDS[read]
+    # Behind the semicolon are defaults of other places than an address.
+    says = told["says"].partition(";")[0]
+    return Query(**bounds, description=f"{says[0].upper()}{says[1:]}.")
+
+
+def asked_for(
+    request: type[Request], names: Sequence[str] | None = None, **others: Callable[..., Any]
+) -> Callable[..., Request]:
     """A dependency that makes the request of the address: a parameter for each of its fields.
 
     Args:
-        request: a dataclass of numbers and words, of which those are asked for that `QUERIES` has.
-        others: fields that are not in the address, each a dependency; or other defaults, of the same type.
+        request: settings of numbers and words.
+        names: the fields that are asked for; None for all.
+        others: fields that are not in the address, each made by a dependency.
     """
     types = get_type_hints(request)
 
-    def parameter(name: str, default: Any) -> Parameter:
-        told = others.get(name, default)
-        is_dependency = callable(told)
-        kind = type(told) if name in others and not is_dependency else types[name]
-        extra: Any = Depends(told) if is_dependency else Query(**QUERIES[name])
+    def parameter(one: Field[Any]) -> Parameter:
+        other = others.get(one.name)
         return Parameter(
-            name,
+            one.name,
             Parameter.KEYWORD_ONLY,
-            default=Parameter.empty if is_dependency else told,
-            annotation=Annotated.__class_getitem__((kind, extra)),  # type: ignore[attr-defined]
+            default=Parameter.empty if other else one.default,
+            annotation=Annotated[types[one.name], Depends(other) if other else _query(one.metadata)],
         )
 
     def made(**values: Any) -> Request:
         return request(**values)
 
     every: Any = fields(request)  # type: ignore[arg-type]
-    parameters = [parameter(each.name, each.default) for each in every if each.name in {*QUERIES, *others}]
+    parameters = [parameter(each) for each in every if names is None or each.name in names]
     made.__signature__ = Signature(sorted(parameters, key=_has_default))  # type: ignore[attr-defined]
     return made
 
@@ -214,9 +195,10 @@ def _has_default(parameter: Parameter) -> bool:
     return parameter.default is not Parameter.empty
 
 
-ASKED_BILLING = asked_for(Billing, master_price_per_hour=0.0, training_dollars=0.0)
-prediction_request = asked_for(PredictionRequest, billing=ASKED_BILLING, max_machines=16)
-RequestDep = Annotated[PredictionRequest, Depends(prediction_request)]
+RequestDep = Annotated[
+    PredictionRequest,
+    Depends(asked_for(PredictionRequest, billing=asked_for(Billing, BESIDE_THE_PRICE))),
+]
 
 
 router = APIRouter(prefix="/api", tags=["Models"])
@@ -325,7 +307,8 @@ def predict(store: StoreDep, found: FoundDep, request: RequestDep) -> Response:
     """The curve of time against machines and, with a price, what each configuration costs.
 
     With a deadline, a budget or an objective it chooses, too, as the task that chooses does: among all types
-    of machines that the job was trained on, by models that the user may read.
+    of machines that the job was trained on, by models that the user may read. The training is billed only
+    where it is said how many runs share it.
     """
     # The mathematics is loaded by the first prediction, not by the start of the API server.
     from airflow_provider_ernest.views.prediction import prediction

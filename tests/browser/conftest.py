@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 import uvicorn
-from playwright.sync_api import Browser, StorageState, expect
+from playwright.sync_api import Browser, Page, StorageState, expect
 
 from airflow_provider_ernest.store.store import ModelStore
 from benchmarks.browser import chromium, find_chromium, log_in
@@ -190,3 +190,15 @@ def long_visit(
     """Starts visits that last as long as the tests of a file, which only look at what is shown."""
     with visits(request, browser, log_ins, tmp_path_factory.mktemp("visits")) as start:
         yield start
+
+
+@pytest.fixture(scope="module")
+def page(request: pytest.FixtureRequest, site: Site, long_visit: NewVisit) -> Page:
+    """What the file's `opened` opens, for tests that look at it, and unfold what is folded, and no more."""
+    return request.module.opened(site, long_visit)
+
+
+@pytest.fixture
+def own_page(request: pytest.FixtureRequest, site: Site, visit: NewVisit) -> Page:
+    """The same for a test that changes what is asked."""
+    return request.module.opened(site, visit)

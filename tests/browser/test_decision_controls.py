@@ -10,6 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.site import Site, of
 from tests.browser.visit import unfold
+from tests.examples import in_an_address
 
 pytestmark = pytest.mark.airflow
 
@@ -19,17 +20,6 @@ def opened(site: Site, visit: Any) -> Page:
     here = visit(site)
     here.open("model", **of(site.seeded.nightly_join))
     return here.page
-
-
-@pytest.fixture(scope="module")
-def page(site: Site, long_visit) -> Page:
-    """For tests that look at it, and unfold what is folded, but change no control."""
-    return opened(site, long_visit)
-
-
-@pytest.fixture
-def own_page(site: Site, visit) -> Page:
-    return opened(site, visit)
 
 
 def answer(page: Page) -> Locator:
@@ -83,15 +73,14 @@ def test_the_better_of_several_types_is_chosen_and_named(site: Site, visit):
     here = visit(site)
     here.open("model", **of(site.seeded.drifting))
     defaults = site.answer("api/model", **of(site.seeded.drifting))["defaults"]
-    asked = {name: value for name, value in defaults.items() if value is not None}
+    asked = in_an_address(defaults)
     decision = site.answer("api/prediction", **of(site.seeded.drifting), **asked)["decision"]
-    chosen = decision["config"]
-    assert chosen["instance_type"] == "r3.xlarge"
-    expect(answer(here.page)).to_contain_text(f"{chosen['machines']} machines of r3.xlarge:")
+    assert decision["instance_type"] == "r3.xlarge"
+    expect(answer(here.page)).to_contain_text(f"{decision['machines']} machines of r3.xlarge:")
     # The curve is of the page's own type: nothing on it was chosen.
     expect(here.page.locator("#time-chart")).not_to_have_attribute("aria-label", re.compile("Chosen:"))
     expect(here.page.locator("#cost-chart")).to_have_attribute(
-        "aria-label", re.compile(rf"Chosen: {chosen['machines']} machines of r3.xlarge")
+        "aria-label", re.compile(rf"Chosen: {decision['machines']} machines of r3.xlarge")
     )
     here.page.get_by_role("link", name="Open the model of r3.xlarge").click()
     here.loaded(here.page)
@@ -150,7 +139,7 @@ def test_all_configurations_with_their_probability(page: Page):
 def test_what_may_keep_the_goal_is_not_said_to_miss_it(site: Site, page: Page):
     """A configuration that keeps the deadline with 70 % is less sure than asked for: it does not miss it."""
     defaults = site.answer("api/model", **of(site.seeded.nightly_join))["defaults"]
-    asked = {name: value for name, value in defaults.items() if value is not None}
+    asked = in_an_address(defaults)
     told = site.answer("api/prediction", **of(site.seeded.nightly_join), **asked)["alternatives"]
     unsure = [each for each in told if not each["feasible"]]
     assert unsure

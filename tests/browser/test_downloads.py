@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Locator, Page
 
 from tests.browser.site import Site, of
+from tests.examples import in_an_address
 
 pytestmark = pytest.mark.airflow
 
@@ -38,9 +39,7 @@ def prediction(site: Site, page: Page) -> dict[str, Any]:
     """What the page asked the API for at first."""
     model = of(site.seeded.nightly_join)
     defaults = site.answer("api/model", **model)["defaults"]
-    return site.answer(
-        "api/prediction", **model, **{name: value for name, value in defaults.items() if value is not None}
-    )
+    return site.answer("api/prediction", **model, **in_an_address(defaults))
 
 
 def test_the_csv_holds_the_numbers_of_the_api(site: Site, page: Page):

@@ -25,17 +25,6 @@ def opened(site: Site, visit: Any) -> Page:
     return here.page
 
 
-@pytest.fixture(scope="module")
-def page(site: Site, long_visit) -> Page:
-    """For tests that look at it, and unfold what is folded, but change no control."""
-    return opened(site, long_visit)
-
-
-@pytest.fixture
-def own_page(site: Site, visit) -> Page:
-    return opened(site, visit)
-
-
 def test_predicted_and_actual_are_drawn_as_times_and_as_errors(own_page: Page):
     drawn = own_page.locator("#production-chart")
     expect(drawn).to_have_attribute("aria-label", re.compile(r"19 production runs .* changed 2 times"))

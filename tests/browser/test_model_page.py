@@ -10,6 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.site import Site, of
 from tests.browser.visit import unfold
+from tests.examples import in_an_address
 
 pytestmark = pytest.mark.airflow
 
@@ -22,17 +23,6 @@ def opened(site: Site, visit: Any) -> Page:
     here.open("model", **of(site.seeded.nightly_join))
     expect(answer(here.page)).to_be_visible()
     return here.page
-
-
-@pytest.fixture(scope="module")
-def page(site: Site, long_visit) -> Page:
-    """For tests that look at it, and unfold what is folded, but change no control."""
-    return opened(site, long_visit)
-
-
-@pytest.fixture
-def own_page(site: Site, visit) -> Page:
-    return opened(site, visit)
 
 
 def answer(page: Page) -> Locator:
@@ -61,17 +51,16 @@ def test_it_begins_with_what_was_last_decided(site: Site, page: Page):
     shown = site.answer("api/model", **of(site.seeded.nightly_join))
     expect(page.get_by_label("Deadline", exact=True).first).to_be_checked()
     expect(page.get_by_role("spinbutton", name="Deadline")).to_have_value("420")
-    decision = site.answer("api/prediction", **of(site.seeded.nightly_join), **known(shown["defaults"]))[
-        "decision"
-    ]
+    decision = site.answer(
+        "api/prediction", **of(site.seeded.nightly_join), **in_an_address(shown["defaults"])
+    )["decision"]
     expect(answer(page)).to_contain_text(in_words(decision))
     confidence = page.get_by_role("combobox", name="The deadline holds with a probability of")
     expect(confidence).to_have_value(str(decision["confidence"]))
 
 
 def in_words(decision: dict[str, Any]) -> str:
-    config = decision["config"]
-    return f"{config['machines']} machines of {config['instance_type']}:"
+    return f"{decision['machines']} machines of {decision['instance_type']}:"
 
 
 def known(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -104,7 +93,7 @@ def test_the_slider_moves_the_chosen_point_by_keyboard_alone(site: Site, own_pag
     )["decision"]
     expect(answer(own_page)).to_contain_text(in_words(expected))
     expect(chart(own_page, "time")).to_have_attribute(
-        "aria-label", re.compile(rf"Chosen: {expected['config']['machines']} machines")
+        "aria-label", re.compile(rf"Chosen: {expected['machines']} machines")
     )
 
 
@@ -132,7 +121,7 @@ def test_a_budget_instead_of_a_deadline(site: Site, own_page: Page):
         max_machines=24,
         scale=asked(own_page)["scale"],
     )
-    assert chosen == options["decision"]["config"]["machines"]
+    assert chosen == options["decision"]["machines"]
 
 
 def test_without_a_goal_it_tells_the_fastest(own_page: Page):
@@ -166,10 +155,11 @@ def test_a_wrong_number_is_named_and_changes_nothing(own_page: Page):
 
 
 def test_what_was_asked_can_be_sent_to_somebody(own_page: Page):
-    own_page.get_by_role("spinbutton", name="Deadline").fill("440")
-    own_page.get_by_role("combobox", name="holds with a probability").select_option("0.9")
     own_page.locator("details.billed summary").click()
     own_page.get_by_role("spinbutton", name="Launch and boot").fill("5")
+    # Last what the answer tells, so that it is the answer to all of it.
+    own_page.get_by_role("spinbutton", name="Deadline").fill("440")
+    own_page.get_by_role("combobox", name="holds with a probability").select_option("0.9")
     expect(own_page).to_have_url(re.compile("deadline_seconds=440.*confidence=0.9.*boot_seconds=5"))
     expect(own_page.locator("#answer")).to_contain_text("440 s with a probability of 90 %")
     said = answer(own_page).inner_text()

@@ -34,17 +34,6 @@ def opened(site: Site, visit: Any) -> Page:
     return here.page
 
 
-@pytest.fixture(scope="module")
-def page(site: Site, long_visit) -> Page:
-    """For tests that look at it, and unfold what is folded, but change no control."""
-    return opened(site, long_visit)
-
-
-@pytest.fixture
-def own_page(site: Site, visit) -> Page:
-    return opened(site, visit)
-
-
 def change(here: Visit, changed: Callable[[dict[str, Any]], None]) -> None:
     """Let the reasons be answered with something else."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 from xml.etree.ElementTree import Element
 
 from airflow_provider_ernest.decision.goals import Goal
-from airflow_provider_ernest.documents import InputFingerprint, Model, RunConditions
+from airflow_provider_ernest.documents import Alternative, InputFingerprint, Model, RunConditions
 from airflow_provider_ernest.settings import AVERAGING
-from airflow_provider_ernest.views.prediction import CurvePoint, Prediction, ShownAlternative
+from airflow_provider_ernest.views.prediction import CurvePoint, Prediction
+from airflow_provider_ernest.views.records import ShownDecision
 from airflow_provider_ernest.views.report.page import (
     chart,
     facts,
@@ -92,19 +92,22 @@ def _key_figures(model: Model, prediction: Prediction) -> Element:
     return key_figures(*figures, error, best=0 if decision else None)
 
 
-def _answer(decision: dict[str, Any], prediction: Prediction) -> Iterator[tuple[str, str, str]]:
-    chosen = decision["config"]["machines"]
-    yield "Chosen", machines(chosen), f"{decision['goal']}, of those considered"
+def _answer(decision: ShownDecision, prediction: Prediction) -> Iterator[tuple[str, str, str]]:
+    chosen = decision.machines
+    yield "Chosen", machines(chosen), f"{decision.goal}, of those considered"
     yield _time("Predicted time", next(each for each in prediction.curve if each.machines == chosen))
-    yield "Predicted cost", dollars(decision["predicted_cost"]), _what_it_is_paid_for(decision)
-    if decision.get("confidence") is not None:
-        asked = f"asked for: {probability(decision['confidence'])}"
-        yield "Probability to keep the goal", probability(decision["probability"]), asked
+    if decision.predicted_cost is not None:
+        yield "Predicted cost", dollars(decision.predicted_cost), _what_it_is_paid_for(decision)
+    if decision.confidence is not None and decision.probability is not None:
+        asked = f"asked for: {probability(decision.confidence)}"
+        yield "Probability to keep the goal", probability(decision.probability), asked
 
 
-def _what_it_is_paid_for(decision: dict[str, Any]) -> str:
-    price, parts = f"at {dollars(decision['price_per_hour'])} for a machine and hour", decision["cost_parts"]
-    besides = {"the master": parts["master"], "volumes": parts["volumes"], "training": parts["training"]}
+def _what_it_is_paid_for(decision: ShownDecision) -> str:
+    price, parts = f"at {dollars(decision.price_per_hour or 0.0)} for a machine and hour", decision.cost_parts
+    besides = (
+        {"the master": parts.master, "volumes": parts.volumes, "training": parts.training} if parts else {}
+    )
     told = [f"{dollars(cost)} for {name}" for name, cost in besides.items() if cost > 0]
     return f"{price}; of it {', '.join(told)}" if told else price
 
@@ -123,7 +126,7 @@ def _time(name: str, each: CurvePoint) -> tuple[str, str, str]:
 
 
 def _warnings(model: Model, prediction: Prediction) -> list[str]:
-    warnings = list(prediction.decision["warnings"] if prediction.decision else model.warnings)
+    warnings = list(prediction.decision.warnings if prediction.decision else model.warnings)
     return [prediction.out_of_reach, *warnings] if prediction.out_of_reach else warnings
 
 
@@ -148,7 +151,7 @@ def _chosen(prediction: Prediction) -> int | None:
     """The position of what was chosen, in the curve and among the alternatives."""
     if prediction.decision is None:
         return None
-    return [each.machines for each in prediction.curve].index(prediction.decision["config"]["machines"])
+    return [each.machines for each in prediction.curve].index(prediction.decision.machines)
 
 
 def _shares(prediction: Prediction) -> Element:
@@ -179,7 +182,7 @@ def _costs(prediction: Prediction) -> Element:
     )
 
 
-def _remark(each: ShownAlternative, *, is_chosen: bool) -> str:
+def _remark(each: Alternative, *, is_chosen: bool) -> str:
     remarks = [
         "chosen" if is_chosen else "" if each.feasible else "less sure than asked for",
         "on the Pareto front" if each.is_pareto else "",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from airflow_provider_ernest.clarity.bottleneck_report import bottleneck_table, disagreement
+from airflow_provider_ernest.clarity.bottleneck_report import bottleneck_table
 from airflow_provider_ernest.documents import ReplayOpinion, TwoOpinions
 from airflow_provider_ernest.run_profile import ResourceLimit
 from tests.examples import bottleneck_report
@@ -27,21 +27,18 @@ def opinions(*replayed: float, **fields: float) -> ReplayOpinion:
 
 
 def test_a_replay_within_what_is_nearly_certain_contradicts_nothing():
-    assert disagreement(opinions(90.0, 55.0)) == "", "the interval's ends belong to it"
+    assert opinions(90.0, 55.0).disagreement == "", "the interval's ends belong to it"
     without_model = TwoOpinions(machines=2, replayed_seconds=1.0)
-    assert disagreement(replace(opinions(), sizes=(without_model,))) == ""
+    assert replace(opinions(), sizes=(without_model,)).disagreement == ""
 
 
 def test_the_sentence_names_the_worst_size_with_both_figures_and_the_replays_own_error():
-    sentence = disagreement(opinions(89.0, 75.0, 30.0))
-
-    assert "on 2, 4 machines" in sentence
-    assert "on 4 it gives 75.0 s" in sentence
-    assert "45.0 to 55.0 s" in sentence
-    assert "wrong by 6 %" in sentence
-    assert "on 2, 4, 6, 8, 10 and 7 more numbers of machines: on 24 it" in disagreement(
-        opinions(*[500.0] * 12)
+    assert opinions(89.0, 75.0, 30.0).disagreement == (
+        "The replay disagrees with the model: 75 s on 4 machines, where the model says 50 s (45 s to 55 s "
+        "with 95 %), and on 1 other number of machines. For the job's other runs the replay was off by 6.0 % "
+        "(median). One of the two is wrong: watch the first production run."
     )
+    assert "and on 11 other numbers of machines" in opinions(*[500.0] * 12).disagreement
 
 
 def test_the_table_tells_what_binds_what_could_be_won_and_both_opinions_in_one_row():

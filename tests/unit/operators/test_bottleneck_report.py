@@ -104,8 +104,8 @@ def test_where_they_disagree_is_a_warning_in_the_log_and_in_the_report(
 
     told = BottleneckReport.from_dict(report(context, store, runs, model=model.to_dict()))
 
-    assert "contradicts the model" in told.warnings[0]
-    assert "contradicts the model" in capsys.readouterr().out
+    assert "disagrees with the model" in told.warnings[0]
+    assert "disagrees with the model" in capsys.readouterr().out
 
 
 def test_only_the_profiles_of_these_very_runs_count(context, store, runs, capsys):

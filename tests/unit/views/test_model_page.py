@@ -31,7 +31,7 @@ from airflow_provider_ernest.views.model import (
     production_page,
 )
 from airflow_provider_ernest.views.prediction import prediction, second_opinion
-from airflow_provider_ernest.views.prediction_request import BILLED_NUMBERS, MOST_RUNS, PredictionRequest
+from airflow_provider_ernest.views.prediction_request import MOST_RUNS, PredictionRequest
 from airflow_provider_ernest.views.sample_runs import untrained_runs
 from airflow_provider_ernest.web.answers import json_ready
 from tests.examples import design, experiment, observation_record
@@ -71,8 +71,10 @@ def page(store: ModelStore, shown: Model, **asked: Any) -> dict[str, Any]:
 
 
 def defaults(store: ModelStore, shown: Model, **asked: Any) -> dict[str, Any]:
-    """What the page asks at first."""
-    return page(store, shown, **asked)["defaults"]
+    """What the page asks at first, in one with what is billed."""
+    request = page(store, shown, **asked)["defaults"]
+    both = {**request["billing"], **request}
+    return {name: value for name, value in both.items() if name not in ("billing", "market")}
 
 
 def save(store: ModelStore, *documents: Record) -> None:
@@ -110,7 +112,7 @@ class TestTraining:
         assert (shown["design"], shown["cluster"], shown["model"]["origin"]) == (None, None, None)
         assert {each["cost"] for each in shown["observations"]} == {None}
         assert (shown["production_runs"], shown["decisions"], shown["other_types"]) == ([], [], [])
-        assert shown["defaults"] == {
+        assert defaults(store, bare) == {
             **BILLED,
             "scale": 1.0,
             "iterations": None,
@@ -270,7 +272,7 @@ class TestProduction:
         *samples, last = told["observations"]
         assert [each["is_production"] for each in told["observations"]] == [False] * 8 + [True]
         assert told["model"]["learned_from"] == 1
-        assert told["defaults"]["training_dollars"] == defaults(store, shown)["training_dollars"]
+        assert told["defaults"]["billing"]["training_dollars"] == defaults(store, shown)["training_dollars"]
         assert last["origin"]["dag_id"] == "secret"
         # Of a DAG that may not be read nothing but that it was learned from.
         link = application_link("http://history")
@@ -460,8 +462,6 @@ class TestWhatIsAskedAtFirst:
         told = defaults(store, trained)
         assert told["training_dollars"] is told["expected_runs"] is None
         assert told["volume_gigabytes"] == 0.0
-        asked = {name: told[name] for name in BILLED_NUMBERS if told[name] is not None}
-        PredictionRequest(billing=Billing(**asked, expected_runs=told["expected_runs"]))
 
     def test_is_no_more_runs_than_may_be_asked_for(self, store: ModelStore, trained: Model):
         billing = Billing(price_per_hour=0.5, training_dollars=3.0, expected_runs=10**12)
@@ -546,7 +546,7 @@ class TestSecondOpinion:
         request = PredictionRequest(price_per_hour=0.4, deadline_seconds=900.0, max_machines=12)
         told = prediction(store, learned, request, entries=store.catalogue.entries(), readable=everything)
         opinion = told.second_opinion
-        assert opinion.machines == told.decision["config"]["machines"]
+        assert opinion.machines == told.decision.machines
         assert opinion.alpha == pytest.approx(0.9)
         share = 0.9 / opinion.machines + 0.1
         assert opinion.seconds == pytest.approx(share * 910.0 + learned.startup_seconds)

@@ -101,7 +101,7 @@ class TestModel:
 
     def test_the_choice_stands_first_and_each_chart_over_its_numbers(self, model: Model):
         page = of_model(model, billing=PRICED, goal=Goal(deadline_seconds=200))
-        chosen = page.data["prediction"]["decision"]["config"]["machines"]
+        chosen = page.data["prediction"]["decision"]["machines"]
         words = f"Chosen\n{chosen} machines\ncheapest within 200 s"
         assert page.text.index(words) < page.text.index("Time against machines")
         assert page.columns("time")[:2] == ["machines", "seconds"]

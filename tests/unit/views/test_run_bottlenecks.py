@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.documents import TwoOpinions
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.run_documents import stored_of
 from tests.unit.views.dag_runs import (
@@ -24,7 +23,6 @@ from tests.unit.views.dag_runs import (
     page_of,
     pushing,
     record,
-    replay,
     report,
     reported_run,
     steps_of,
@@ -32,7 +30,7 @@ from tests.unit.views.dag_runs import (
     two_reports_run,
 )
 
-DISAGREES = "The replay disagrees with the model: 8 min 40 s on 16 machines, where the model says 5 min 50 s."
+DISAGREES = report().replay.disagreement
 
 
 def test_step_branch_and_task_say_what_binds_and_where_replay_disagrees():
@@ -114,35 +112,3 @@ def test_a_store_that_cannot_be_read_leaves_the_rest(tmp_path: Path):
     file.parent.write_text("no folder", encoding="utf-8")
     run = replace(reported_run(), values={})
     assert "nothing could be told" in steps_of(run, stored_of(store, run))[REPORT]["says"]
-
-
-def opinions(machines: int, replayed: float, by_model: float | None) -> TwoOpinions:
-    known = by_model or 1.0
-    return TwoOpinions(
-        machines=machines,
-        replayed_seconds=replayed,
-        model_seconds=by_model,
-        nearly_certain_seconds=(0.9 * known, 1.1 * known),
-    )
-
-
-class TestDisagreement:
-    """Of replay and model, as a part of the sentence."""
-
-    def told(self, *sizes: TwoOpinions) -> str:
-        told = branch_of(reported_run(told=report(replay=replay(sizes=sizes))))
-        return told["bottlenecks"]["disagreement"]
-
-    def test_the_furthest_apart_is_named_and_the_others_are_counted(self):
-        assert self.told(opinions(4, 90.0, 60.0), opinions(8, 20.0, 50.0), opinions(16, 60.0, 40.0)) == (
-            "The replay disagrees with the model: 20 s on 8 machines, where the model says 50 s, and on 2 "
-            "other numbers of machines."
-        )
-
-    @pytest.mark.parametrize(
-        ("replayed", "by_model"), [(61.0, 60.0), (-3.0, 60.0), (0.0, 60.0), (90.0, None)]
-    )
-    def test_none_where_both_say_the_same_or_one_says_no_number(
-        self, replayed: float, by_model: float | None
-    ):
-        assert self.told(opinions(4, replayed, by_model)) == ""

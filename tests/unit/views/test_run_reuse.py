@@ -139,7 +139,7 @@ class TestMarks:
         run = retrained_run()
         (told,) = page_of(run, stored_of(store, run))["marks"]
         assert (told["cause"], told["reason"], told["model_id"]) == ("code", WHY_TRAINED, REUSED_ID)
-        assert told["task_id"] == "ernest.find_model"
+        assert told["origin"]["task_id"] == "ernest.find_model"
 
     def test_the_store_is_not_asked_where_nobody_notes_anything(self):
         def asked() -> Any:

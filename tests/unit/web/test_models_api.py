@@ -10,7 +10,7 @@ from airflow_provider_ernest.documents import Origin
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.web import models
 from airflow_provider_ernest.web.models import model_store
-from tests.examples import observation_record
+from tests.examples import in_an_address, observation_record
 from tests.unit.views.dag_runs import DAG_ID, JOB, MODEL_ID, TYPE, decision, model, record
 from tests.unit.web.pages_app import StubAuthManager, assert_described, pages
 
@@ -137,8 +137,7 @@ class TestPrediction:
         client = pages(store=store)
         defaults = client.get("/api/model", params=ONE).json()["defaults"]
         assert (defaults["min_machines"], defaults["max_machines"]) == (1, 1000)
-        asked = {name: value for name, value in defaults.items() if value is not None}
-        assert client.get("/api/prediction", params={**ONE, **asked}).status_code == 200
+        assert client.get("/api/prediction", params={**ONE, **in_an_address(defaults)}).status_code == 200
 
 
 @pytest.mark.parametrize("path", API)

@@ -32,7 +32,7 @@ export function costFigure({ prediction, deadline, budget, replay }) {
     deadline,
     budget,
     front: alternatives.filter((each) => each.is_pareto).sort((one, other) => one.seconds - other.seconds),
-    chosen: decision ? alternatives.find((each) => same(each, decision.config)) : undefined,
+    chosen: decision ? alternatives.find((each) => same(each, decision)) : undefined,
     runnersUp: runnersUp.map((each) => alternatives.find((other) => same(each, other)) ?? each),
     mostProbable: mostProbable ? alternatives.find((each) => same(each, mostProbable)) : undefined,
   };

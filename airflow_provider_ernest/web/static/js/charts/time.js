@@ -57,7 +57,7 @@ function rowsOf({ prediction: { curve }, chosen, replay: { points } }) {
 
 /** The point of the curve that was chosen; null where nothing was, or another type. */
 export function chosenPoint(prediction) {
-  const { machines: chosen, instance_type: type } = prediction.decision?.config ?? {};
+  const { machines: chosen, instance_type: type } = prediction.decision ?? {};
   if (type !== prediction.instance_type) return null; // the curve is of another type
   return prediction.curve.find((each) => each.machines === chosen) ?? null;
 }

@@ -60,7 +60,7 @@ function mostly(range) {
 function chosen(prediction, { objective }) {
   const { decision, runners_up: runnersUp } = prediction;
   const headline =
-    `${configuration(decision.config)}: ${seconds(decision.predicted_seconds)} for ` +
+    `${configuration(decision)}: ${seconds(decision.predicted_seconds)} for ` +
     `${dollars(decision.predicted_cost)}${decision.likely_seconds ? mostly(decision.likely_seconds) : ""}`;
   const more = [goalWords(prediction), bargainWords(prediction, objective), costWords(decision)].filter(Boolean);
   if (runnersUp.length) {

@@ -22,8 +22,8 @@ const BILLED = [
 const SHARED = ["training_dollars", "expected_runs"];
 
 /** What is asked at first: what the address says, else the defaults that the API gives. */
-export function askedAtFirst(params, page) {
-  const { defaults, model } = page;
+export function askedAtFirst(params, { defaults: request, model }) {
+  const defaults = { ...request.billing, ...request };
   const given = (name) => positive(params[name]);
   const orKnown = (name) => (params[name] === TAKEN_AWAY ? null : (number(params[name]) ?? defaults[name]));
   const deadline = given("deadline_seconds") ?? defaults.deadline_seconds;
@@ -32,7 +32,7 @@ export function askedAtFirst(params, page) {
   return {
     instanceType: model.instance_type,
     scale: given("scale") ?? defaults.scale ?? 1,
-    iterations: iterationsOf(given("iterations"), page),
+    iterations: iterationsOf(given("iterations"), defaults, model),
     goal,
     deadline,
     budget,
@@ -46,7 +46,7 @@ export function askedAtFirst(params, page) {
 }
 
 /** Only jobs that iterate can be asked about iterations. */
-function iterationsOf(given, { defaults, model }) {
+function iterationsOf(given, defaults, model) {
   if (!model.trained_iterations) return null;
   return given ?? defaults.iterations ?? model.trained_iterations;
 }

@@ -166,7 +166,7 @@ function checkMachines({ minMachines, maxMachines }) {
 
 /** That the choice is of another type than the one that the page is of; nothing where it is not. */
 function elsewhere({ decision, instance_type: own, offered_types: types }, { model }) {
-  const chosen = decision?.config.instance_type;
+  const chosen = decision?.instance_type;
   const offered = types.find((each) => each.instance_type === chosen);
   if (!offered || chosen === own) return null;
   const href = pageUrl("model", { job: model.job, instance_type: chosen, model_id: offered.model_id });

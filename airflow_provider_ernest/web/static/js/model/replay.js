@@ -66,9 +66,9 @@ function opinionOf(replay, { machines: number, nearly_certain_seconds: range }) 
 /** What replay says of the configuration that was chosen; empty where it says nothing. */
 export function opinionWords(opinion, decision) {
   if (!decision || decision.composition?.length) return "";
-  const told = opinion.of({ ...decision.config, nearly_certain_seconds: decision.nearly_certain_seconds });
+  const told = opinion.of(decision);
   if (!told) return "";
-  const { machines: number, instance_type: type } = decision.config;
+  const { machines: number, instance_type: type } = decision;
   const error = type === opinion.replay?.instance_type ? opinion.replay.error_percent : null;
   const off = Number.isFinite(error)
     ? `; for the job's other runs the same replay was off by ${percent(error, 0)}` : "";
