@@ -8,6 +8,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.site import RUN_DAG, Site, of
+from tests.browser.visit import expect_no_scrolling_sideways
+from tests.integration.conftest import wait_until
 
 pytestmark = pytest.mark.airflow
 
@@ -18,13 +20,6 @@ PHONE = {
     "device_scale_factor": 2,
 }
 SMALLEST_TEXT_PIXELS = 11
-TOO_WIDE = """width =>
-  [...document.querySelectorAll("main *")]
-    .filter(node => node.checkVisibility() && !node.parentElement.closest(".table-scroll"))
-    .filter(node => node.getBoundingClientRect().right > width + 1)
-    .slice(0, 10)
-    .map(node => node.outerHTML.slice(0, 160))
-"""
 TOO_SMALL = """smallest => {
   const hasText = node =>
     [...node.childNodes].some(child => child.nodeType === Node.TEXT_NODE && child.data.trim());
@@ -57,15 +52,18 @@ def test_the_pages_follow_airflows_switch_at_once(site: Site, visit):
     expect(chart.locator("svg path").first).to_be_attached()
     root = here.frame.locator("html")
     background = "node => getComputedStyle(node).backgroundColor"
-    drawn = {}
-    for mode, theme in (("Dark Mode", "dark"), ("Light Mode", "light")):
+    expect(root).to_have_attribute("data-theme", "light")
+    for mode, theme, least, most in (("Dark Mode", "dark", 0, 80), ("Light Mode", "light", 200, 255)):
+        drawn = chart.inner_html()
         set_airflows_appearance(here.page, mode)
         expect(root).to_have_attribute("data-theme", theme)
+        wait_until(
+            lambda: least <= brightness(root.evaluate(background)) <= most,  # noqa: B023 - called at once
+            seconds=10,
+            what=theme,
+        )
+        wait_until(lambda: chart.inner_html() != drawn, seconds=10, what="other colours")  # noqa: B023
         expect(chart.locator("svg path").first).to_be_attached()
-        drawn[theme] = chart.inner_html()
-        bright = brightness(root.evaluate(background))
-        assert bright > 200 if theme == "light" else bright < 80
-    assert drawn["light"] != drawn["dark"], "the charts have not changed their colours"
     set_airflows_appearance(here.page, "Dark Mode")
     here.page.reload()
     expect(root).to_have_attribute("data-theme", "dark")
@@ -100,13 +98,14 @@ def test_a_phone_needs_no_scrolling_sideways_and_its_text_can_be_read(site: Site
     here.open(page, **parameters)
     if name == "model":
         expect(here.page.locator("#time-chart svg text").first).to_be_attached()
-        assert here.page.evaluate(TOO_SMALL, SMALLEST_TEXT_PIXELS) == []
+        wait_until(
+            lambda: here.page.evaluate(TOO_SMALL, SMALLEST_TEXT_PIXELS) == [], seconds=10, what="text to read"
+        )
     for summary in here.page.locator("summary").all():
         summary.click()
     for width in (390, 320):
         here.page.set_viewport_size({"width": width, "height": 844})
-        needed = here.page.evaluate("document.documentElement.scrollWidth")
-        assert needed <= width, here.page.evaluate(TOO_WIDE, width)
+        expect_no_scrolling_sideways(here.page)
 
 
 def test_the_models_on_a_phone_can_be_sorted(site: Site, visit):

@@ -49,7 +49,7 @@ def test_more_confidence_by_keyboard_changes_the_choice(own_page: Page):
     expect(own_page).to_have_url(re.compile("confidence=0.95"))
     expect(own_page.locator("#answer")).to_contain_text("with a probability of 95 %")
     expect(own_page.locator("#answer")).not_to_have_attribute("aria-busy", "true")
-    assert answer(own_page).inner_text() != before
+    expect(answer(own_page)).not_to_have_text(before)
     assert kept_with(own_page) >= 95 > probability
 
 
@@ -103,7 +103,7 @@ def test_what_is_billed_counts(own_page: Page):
     own_page.get_by_role("spinbutton", name="Master").fill("1.5")
     expect(own_page.locator("#answer")).to_contain_text("for the master")
     expect(summary).to_contain_text("a master at $1.50 an hour")
-    assert answer(own_page).inner_text() != before
+    expect(answer(own_page)).not_to_have_text(before)
     own_page.get_by_role("spinbutton", name="Runs that share the training").fill("10")
     expect(own_page.locator("#answer")).to_contain_text("for training")
 

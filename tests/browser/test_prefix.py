@@ -40,9 +40,9 @@ def test_pages_that_stand_alone_work_below_a_path(behind_prefix: Site, visit):
     visit = visit(behind_prefix)
     visit.page.goto(f"{behind_prefix.url}/ernest/")
     visit.loaded(visit.page)
-    assert PREFIX in visit.page.url
+    expect(visit.page).to_have_url(re.compile(re.escape(PREFIX)))
     visit.open("model", **of(behind_prefix.seeded.nightly_join))
     expect(visit.page.locator("#answer .headline")).to_contain_text("machine")
     visit.page.get_by_role("navigation", name="Breadcrumb").get_by_role("link", name="Models").click()
     expect(visit.page.get_by_role("link", name="hourly_sessions")).to_be_visible()
-    assert visit.page.url.startswith(f"{behind_prefix.url}/ernest/")
+    expect(visit.page).to_have_url(re.compile("^" + re.escape(f"{behind_prefix.url}/ernest/")))

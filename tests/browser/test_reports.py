@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.documents import Billing
@@ -17,7 +17,9 @@ from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.views.prediction import prediction_alone
 from airflow_provider_ernest.views.report import model, run
 from tests.browser.axe import broken_rules
+from tests.browser.visit import expect_no_scrolling_sideways
 from tests.examples import noisy_observations
+from tests.integration.conftest import wait_until
 from tests.unit.run_profiles import bare, hostile, network_bound
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
@@ -70,7 +72,7 @@ def test_it_breaks_no_rule_of_accessibility(
             for colours in ("light", "dark"):
                 page.emulate_media(color_scheme=colours)  # type: ignore[arg-type]
                 assert broken_rules(page) == [], (width, colours)
-                assert page.evaluate("document.documentElement.scrollWidth") == width
+                expect_no_scrolling_sideways(page)
 
 
 @pytest.mark.parametrize("name", REPORTS)
@@ -82,9 +84,7 @@ def test_it_draws_its_charts_and_asks_nobody_for_anything(browser: Browser, tmp_
         page.on("console", lambda message: problems.append(message.text))
         page.on("dialog", lambda dialog: problems.append(dialog.message))
         page.reload()
-        drawn = page.locator(".chart svg, .bars")
-        drawn.last.wait_for()
-        assert drawn.count() == CHARTS[name]
+        expect(page.locator(".chart svg, .bars")).to_have_count(CHARTS[name])
         assert asked == [(tmp_path / f"{name}.html").as_uri()]
         assert problems == []
 
@@ -93,19 +93,22 @@ def test_it_draws_its_charts_and_asks_nobody_for_anything(browser: Browser, tmp_
 def test_its_numbers_are_read_without_scripts(browser: Browser, tmp_path: Path, name: str):
     with opened(browser, tmp_path, name, java_script_enabled=False) as page:
         figures = page.locator(NUMBERS)
-        assert figures.count() == CHARTS[name]
-        assert all(figure.locator("table").is_visible() for figure in figures.all())
+        expect(figures).to_have_count(CHARTS[name])
+        for figure in figures.all():
+            expect(figure.locator("table")).to_be_visible()
 
 
 def test_on_paper_charts_are_as_wide_as_the_paper_and_light(browser: Browser, tmp_path: Path):
     with opened(browser, tmp_path, "model", color_scheme="dark") as page:
         page.locator(".chart svg").last.wait_for()
-        assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+        expect(page.locator("html")).to_have_attribute("data-theme", "dark")
         page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
         page.emulate_media(media="print")
         page.set_viewport_size({"width": 700, "height": 990})
-        assert page.evaluate("document.documentElement.dataset.theme") == "light"
-        assert page.evaluate("document.documentElement.scrollWidth") == 700
-        assert all(svg.bounding_box()["height"] > 100 for svg in page.locator(".chart svg").all())
+        expect(page.locator("html")).to_have_attribute("data-theme", "light")
+        expect_no_scrolling_sideways(page)
+        charts = page.locator(".chart svg")
+        heights = "all => all.map(one => one.getBoundingClientRect().height)"
+        wait_until(lambda: min(charts.evaluate_all(heights)) > 100, seconds=10, what="charts of some height")
         page.evaluate("window.dispatchEvent(new Event('afterprint'))")
-        assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+        expect(page.locator("html")).to_have_attribute("data-theme", "dark")

@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from tests.browser.axe import broken_rules
 from tests.browser.site import Site
+from tests.browser.visit import expect_no_scrolling_sideways
 
 pytestmark = pytest.mark.airflow
 
@@ -74,7 +75,7 @@ def test_the_task_that_looks_has_a_page(made_up: Site, visit):
 def test_on_a_phone_nothing_is_cut_off(made_up: Site, visit, run_id: str):
     here = visit(made_up, None, viewport={"width": 360, "height": 740})
     here.open("run", **RUN, run_id=run_id)
-    assert here.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    expect_no_scrolling_sideways(here.page)
 
 
 @pytest.mark.parametrize("run_id", ["reused", "retrained", "half_reused"])

@@ -9,6 +9,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.axe import broken_rules
 from tests.browser.site import Site, of
+from tests.browser.visit import expect_no_scrolling_sideways
 
 pytestmark = pytest.mark.airflow
 
@@ -45,11 +46,11 @@ def test_the_answer_is_to_what_was_asked_last(page: Page):
     with page.expect_event("requestfailed", lambda request: bool(SAME_COST.search(request.url))):
         scale(page).fill(first)
     expect(page.locator("#same-cost [aria-busy=true]")).to_have_count(0)
-    assert table.inner_text() == before
+    expect(table).to_have_text(before, use_inner_text=True)
     page.unroute(SAME_COST)
     with page.expect_response(SAME_COST):
         scale(page).fill("0.31")
-    expect(table).not_to_have_text(before)
+    expect(table).not_to_have_text(before, use_inner_text=True)
 
 
 def test_nothing_is_compared_of_a_question_that_cannot_be(page: Page):
@@ -70,7 +71,7 @@ def test_unfolded_on_a_phone(site: Site, visit):
     here.page.locator("details.billed summary").click()
     here.page.locator("#same-cost summary").click()
     expect(here.page.locator("#same-cost tbody tr")).not_to_have_count(0)
-    assert here.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    expect_no_scrolling_sideways(here.page)
     for colours in ("light", "dark"):
         here.in_colours(colours)
         broken = broken_rules(here.page)

@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from tests.browser.axe import broken_rules
 from tests.browser.site import Site
+from tests.browser.visit import expect_no_scrolling_sideways
 
 pytestmark = pytest.mark.airflow
 
@@ -59,7 +60,7 @@ def test_a_fallback_shows_before_anything_else(made_up: Site, visit, run_id: str
 def test_on_a_phone_nothing_is_cut_off(made_up: Site, visit):
     here = visit(made_up, None, viewport={"width": 360, "height": 740})
     here.open("run", **RUN, run_id="two_types")
-    assert here.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    expect_no_scrolling_sideways(here.page)
 
 
 def test_a_sample_run_names_its_type(made_up: Site, visit):

@@ -11,6 +11,7 @@ from playwright.sync_api import (
     Dialog,
     FrameLocator,
     Locator,
+    Page,
     Request,
     WebError,
     expect,
@@ -24,6 +25,24 @@ def unfold(part: Locator) -> None:
     details = part.locator("details")
     if details.get_attribute("open") is None:
         details.locator("summary").click()
+
+
+TOO_WIDE = """width =>
+  [...document.querySelectorAll("body *")]
+    .filter(node => node.checkVisibility() && !node.parentElement.closest(".table-scroll"))
+    .filter(node => node.getBoundingClientRect().right > width + 1)
+    .slice(0, 10)
+    .map(node => node.outerHTML.slice(0, 160))
+"""
+
+
+def expect_no_scrolling_sideways(page: Page) -> None:
+    """Wait until a page is as wide as its window: charts are drawn anew a moment after a change of it."""
+    width = page.viewport_size["width"]  # type: ignore[index]
+    try:
+        expect(page.locator("html")).to_have_js_property("scrollWidth", width)
+    except AssertionError as error:
+        raise AssertionError(f"wider than {width}: {page.evaluate(TOO_WIDE, width)}") from error
 
 
 OURS = "/ernest/"
