@@ -419,21 +419,8 @@ def test_worker_killed_and_no_retry(bed: Testbed, start: Callable[[str], Run]):
     assert ended_by_themselves(run)
 
 
-def test_answers_of_a_launch_are_lost(bed: Testbed, start: Callable[[str], Run]):
-    # More of them than boto3 asks again.
-    bed.fail("RunInstances", when="drop", times=20)
-    run = start("ec2_in_a_worker")
-    case = LeakCase("all answers of RunInstances lost", "teardown", run, most=MACHINES)
-    run.open_gate()
-
-    tasks = run.finish(case.alive)
-
-    case.none_within(AT_ONCE_SECONDS)
-    assert {task.state for task in tasks.values()} == {"success"}
-    assert case.launched == MACHINES
-
-
 def test_an_answer_is_lost_and_the_task_tried_again(bed: Testbed, start: Callable[[str], Run]):
+    # More of them than boto3 asks again.
     bed.fail("RunInstances", when="drop", times=20)
     run = start("ec2_in_a_worker")
     case = LeakCase("answer of RunInstances lost, task killed, 1 retry", "teardown", run, most=MACHINES)
