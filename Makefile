@@ -2,10 +2,9 @@
 PYTHON ?= python3.11
 VENV ?= .venv
 BIN := $(VENV)/bin
-# A whole file of tests at a time goes to one of so many processes (see tests/conftest.py).
-WORKERS ?= 2
-# One more than there are cores: for a third of their time the unit tests wait, for a moto or a moment.
-UNIT_WORKERS ?= 3
+# A whole file of tests at a time goes to one of so many processes (see tests/conftest.py): one more than there
+# are cores, for they wait for a third of their time, for machines that boot and for what ends by itself.
+WORKERS ?= 3
 INTEGRATION_TESTS := tests/browser tests/integration
 # The processes of Airflow and of the tests keep what they have compiled: each new one would compile it again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -64,7 +63,7 @@ screenshots: install browser ## take the screenshots of docs/ anew, after a chan
 	$(BIN)/python -m benchmarks.screenshots
 
 unit: install ## tests that start neither Spark nor Airflow
-	$(BIN)/python -m pytest --numprocesses=$(UNIT_WORKERS) --dist=loadfile tests/unit tests/golden
+	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile tests/unit tests/golden
 
 integration: install java network-tools browser ## tests with a real Spark cluster, a real Airflow, a real browser
 	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder \
