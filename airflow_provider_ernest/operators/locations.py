@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.hooks.aws import aws_clients
+from airflow_provider_ernest.operators.task_context import origin_of
 from airflow_provider_ernest.store_location import configured, store_root
 
 if TYPE_CHECKING:
@@ -53,10 +54,9 @@ def attempt_path(context: Context) -> Path:
 
 def task_path(context: Context) -> Path:
     """The same for all attempts of this task instance, so that each finds what the one before has left."""
-    instance = context["ti"]
-    map_index = getattr(instance, "map_index", None)
-    mapped = f"-{map_index}" if map_index is not None and map_index >= 0 else ""
-    return run_path(context) / f"{path_name(instance.task_id)}{mapped}"
+    task = origin_of(context)
+    mapped = f"-{task.map_index}" if task.map_index >= 0 else ""
+    return run_path(context) / f"{path_name(task.task_id)}{mapped}"
 
 
 def run_path(context: Context) -> Path:
@@ -131,13 +131,4 @@ def cluster_identity(context: Context, *, deployment: str | None = None) -> Clus
     """
     from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
 
-    instance = context["ti"]
-    map_index = getattr(instance, "map_index", None)
-    return ClusterIdentity(
-        deployment=deployment or configured_deployment(),
-        dag_id=instance.dag_id,
-        run_id=instance.run_id,
-        task_id=instance.task_id,
-        map_index=-1 if map_index is None else map_index,
-        try_number=instance.try_number,
-    )
+    return ClusterIdentity(deployment=deployment or configured_deployment(), **vars(origin_of(context)))
