@@ -1,8 +1,10 @@
-"""What the store of a large deployment costs: ``python -m benchmarks.store [--jobs 100]``.
+"""What the store of a large deployment costs: ``python -m benchmarks.store [--jobs 100] [--s3]``.
 
 It holds 100 models, decisions and production runs of each of 100 jobs: 30,000 documents. They are written
 without waiting for the disk; what is measured goes the real way. "Cold" is the first time in a process, of
-files that the operating system holds in memory. The second column is the processor's time alone.
+files that the operating system holds in memory. The second column is the processor's time alone. On S3 what
+counts is the third, the requests: `READERS` of them go out at a time, and moto takes its own time for each.
+Pruning is not measured there: it reads each document and removes it as the rows above do, one by one.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from airflow_provider_ernest.store.catalogue import PRODUCTION_RUN
 from airflow_provider_ernest.store.pruning import KEEP_MODELS, Prune
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.models import list_models
+from benchmarks.store.s3 import NEEDS, REQUESTS, s3_root
 from benchmarks.store.synthetic import DAYS, INSTANCE_TYPE, a_production_run, fill, job_name
 
 JOBS, OF_EACH = 100, 100
@@ -30,8 +33,8 @@ REPETITIONS = 5
 JOB = job_name(7)
 
 NOW = datetime.now(UTC)
-Took = tuple[float, float]
-"""Seconds by the clock, and of the processor."""
+Took = tuple[float, float, int]
+"""Seconds by the clock, and of the processor; requests to S3."""
 Step = tuple[str, Took]
 
 
@@ -42,14 +45,16 @@ def main() -> int:
     parser.add_argument(
         "--of-each", type=int, default=OF_EACH, help="documents of each kind and job (default: %(default)s)"
     )
+    parser.add_argument("--s3", action="store_true", help=NEEDS)
     options = parser.parse_args()
-    print(__doc__)
-    with _folder() as root:
+    with s3_root() if options.s3 else _folder() as root:
         fill(root, jobs=options.jobs, of_each=options.of_each, now=NOW)
-        print(f"{options.jobs} jobs, {options.of_each} models each {'':31s} {'ms':>9s} {'processor':>9s}")
-        for steps in (_listing, _single, _pruning):
-            for name, (seconds, of_processor) in steps(root):
-                print(f"  {name:56s} {1000 * seconds:9.1f} {1000 * of_processor:9.1f}", flush=True)
+        title = f"{options.jobs} jobs, {options.of_each} models each{', on S3' if options.s3 else ''}"
+        print(f"{title:58s} {'ms':>9s} {'processor':>9s}", "requests" if options.s3 else "")
+        for steps in (_listing, _single) if options.s3 else (_listing, _single, _pruning):
+            for name, (seconds, of_processor, requests) in steps(root):
+                asked = f"{requests:8,d}" if options.s3 else ""
+                print(f"  {name:56s} {1000 * seconds:9.1f} {1000 * of_processor:9.1f}", asked, flush=True)
     return 0
 
 
@@ -115,9 +120,9 @@ def _least(action: Callable[[], object]) -> Took:
 
 
 def _seconds(action: Callable[[], object]) -> Took:
-    began, busy = time.perf_counter(), time.process_time()
+    began, busy, sent = time.perf_counter(), time.process_time(), REQUESTS.sent
     action()
-    return time.perf_counter() - began, time.process_time() - busy
+    return time.perf_counter() - began, time.process_time() - busy, REQUESTS.sent - sent
 
 
 if __name__ == "__main__":
