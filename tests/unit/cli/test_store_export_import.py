@@ -9,7 +9,7 @@ from airflow_provider_ernest.cli.main import main
 from airflow_provider_ernest.store.records import sealed
 from airflow_provider_ernest.store.store import ModelStore
 from tests.examples import decision_record, model
-from tests.unit.model.store_samples import save_all
+from tests.unit.store.store_samples import save_all
 
 
 @pytest.fixture

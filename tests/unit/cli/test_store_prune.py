@@ -10,7 +10,7 @@ from airflow_provider_ernest.documents import Observation
 from airflow_provider_ernest.store.records import list_set_aside
 from airflow_provider_ernest.store.store import ModelStore
 from tests.examples import ago, model, observation_record
-from tests.unit.model.store_samples import save_all
+from tests.unit.store.store_samples import save_all
 
 TODAY = datetime.now(UTC)
 

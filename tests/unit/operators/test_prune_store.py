@@ -14,7 +14,7 @@ from airflow_provider_ernest.operators.prune_store import PruneStoreOperator
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.store_location import store_root
 from tests.examples import ago, model, observation_record
-from tests.unit.model.store_samples import save_all
+from tests.unit.store.store_samples import save_all
 
 TODAY = datetime.now(UTC)
 

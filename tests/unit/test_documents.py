@@ -1,10 +1,11 @@
-"""Documents survive the way through XCom and the store, refuse what does not fit, and tell what follows."""
+"""The documents: their JSON, what they refuse, and their names."""
 
 import json
 import math
 import subprocess
 import sys
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
@@ -23,9 +24,11 @@ from airflow_provider_ernest.documents import (
     Origin,
     TermBelief,
     TrainedMachine,
+    new_id,
 )
 from airflow_provider_ernest.exceptions import ErnestError, InvalidDocumentError
 from airflow_provider_ernest.json_document import SCHEMA
+from airflow_provider_ernest.store.files import safe_name
 from tests import examples
 
 UNEVEN = 0.1 + 0.2
@@ -255,3 +258,29 @@ def test_documents_may_be_read_for_the_first_time_in_several_threads_at_once():
     """The process crashed where msgspec learned the same class in two threads."""
     run = subprocess.run([sys.executable, "-c", FIRST_READ_IN_THREADS], capture_output=True, timeout=120)
     assert run.returncode == 0, run.stderr.decode()
+
+
+NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
+
+
+def test_names_of_one_moment_differ():
+    assert len({new_id(NOON) for _ in range(100)}) == 100
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        NOON + timedelta(microseconds=1),
+        NOON + timedelta(days=400),
+        datetime(2026, 1, 2, 11, 30, tzinfo=timezone(timedelta(hours=-1))),
+    ],
+)
+def test_names_sort_by_time_in_any_time_zone(later):
+    assert new_id(NOON) < new_id(later)
+
+
+def test_a_name_is_one_of_a_file_as_it_is():
+    name = new_id(NOON)
+
+    assert name.startswith("20260102T120000.000000Z-")
+    assert safe_name("id", name) == name

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from airflow_provider_ernest.store.records import list_set_aside
 from airflow_provider_ernest.store.store import ModelStore
-from tests.unit.model.store_samples import KINDS, LISTED, all_of
+from tests.unit.store.store_samples import KINDS, LISTED, all_of
 
 PROJECT = Path(__file__).parents[4]
 WRITERS = 8
@@ -25,7 +25,7 @@ PROGRAM = """
 import itertools, sys
 from pathlib import Path
 from airflow_provider_ernest.store.store import ModelStore
-from tests.unit.model.store_samples import KINDS, MADE
+from tests.unit.store.store_samples import KINDS, MADE
 
 kind_of_root, root, writer, rounds = sys.argv[1:]
 if kind_of_root == "local path":

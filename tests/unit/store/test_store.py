@@ -1,4 +1,4 @@
-"""The model store: append-only, whole files only, hostile names."""
+"""A model store keeps documents for good, by job and type of machine, on any storage."""
 
 import errno
 import json
@@ -7,17 +7,30 @@ import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
+from upath import UPath
 
-from airflow_provider_ernest.documents import DecisionRecord, Model, ProductionRun
-from airflow_provider_ernest.exceptions import InvalidParameterError, StoreError
+from airflow_provider_ernest.documents import (
+    Configuration,
+    DecisionRecord,
+    Model,
+    ProductionRun,
+    moment_of,
+    new_id,
+)
+from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError, StoreError
 from airflow_provider_ernest.prediction.training import train
-from airflow_provider_ernest.store.records import sealed, with_digest
+from airflow_provider_ernest.store.catalogue import Catalogue
+from airflow_provider_ernest.store.records import place, sealed, with_digest
 from airflow_provider_ernest.store.store import ModelStore
 from benchmarks.table1 import seconds_of
+from tests import examples
 from tests.examples import decision_record, observe, production_run
+from tests.unit.store.store_samples import KINDS, LISTED, MADE, all_of, remove
 
 MACHINES, SCALE = [1, 2, 4, 8, 16, 1], [0.1, 0.1, 0.1, 0.1, 0.1, 0.02]
 OBSERVATIONS = observe(
@@ -159,33 +172,6 @@ def test_decisions_and_production_runs_are_kept_beside_the_models(root, caplog):
     assert caplog.records == []
 
 
-def test_damaged_records_are_named_and_count_for_nothing(root, caplog):
-    store = ModelStore(root)
-    decision, run = decision_record(), production_run()
-    decisions, runs = store.save(decision).parent, store.save(run).parent
-    (decisions / "99991231T000000.000000Z-torn.json").write_text('{"schema": 1')
-    (runs / "99991231T000001.000000Z-foreign.json").write_text("[]")
-    (runs / "99991231T000002.000000Z-decision.json").write_text(json.dumps(with_digest(decision)))
-
-    assert store.newest(DecisionRecord, "pca", "m5.large", limit=1) == [decision]
-    assert store.newest(ProductionRun, "pca", "m5.large", limit=1) == [run]
-
-    for name in ("torn.json", "foreign.json", "-decision.json"):
-        assert any(name in record.getMessage() for record in caplog.records)
-
-
-def test_a_record_is_not_overwritten(root):
-    store = ModelStore(root)
-    store.save(decision_record())
-    store.save(production_run())
-
-    store.save(decision_record())
-    with pytest.raises(StoreError, match=r"Decision 2026"):
-        store.save(decision_record(scale=0.5))
-    with pytest.raises(StoreError, match=r"Production run 2026"):
-        store.save(production_run(seconds=1.0))
-
-
 def test_an_empty_store_has_no_models(root):
     store = ModelStore(root)
 
@@ -211,14 +197,22 @@ def test_the_newest_model_of_each_job_newest_first(root):
     assert store.latest_of_jobs("m5.large", limit=2, other_than="pca") == [hostile, sort]
 
 
-def test_saving_again_is_allowed_and_overwriting_is_not(root):
-    store, model = ModelStore(root), a_model()
-    path = store.save(model)
+@pytest.mark.parametrize(
+    ("record", "changed"),
+    [
+        (examples.model(), {"startup_seconds": 9.0}),
+        (decision_record(), {"scale": 0.5}),
+        (production_run(), {"seconds": 1.0}),
+    ],
+)
+def test_saving_again_is_allowed_and_overwriting_is_not(root, record, changed):
+    store = ModelStore(root)
+    path = store.save(record)
     before = path.read_text()
 
-    assert store.save(model) == path
-    with pytest.raises(StoreError, match=model.id):
-        store.save(replace(model, startup_seconds=1.0))
+    assert store.save(record) == path
+    with pytest.raises(StoreError, match=f"(?i){record.words} {record.id}"):
+        store.save(replace(record, **changed))
 
     assert path.read_text() == before
 
@@ -234,12 +228,16 @@ def test_torn_and_foreign_files_do_not_hide_the_good_ones(root, caplog):
         json.dumps(sealed({**new.to_dict(), "schema": 999}))
     )
     (folder / "notes.txt").write_bytes(b"\xff\xfe not even text")
+    run = production_run()
+    of_another_kind = store.save(run).with_name("99991231T000002.000000Z-decision.json")
+    of_another_kind.write_text(json.dumps(with_digest(decision_record())))
 
     with caplog.at_level(logging.WARNING):
         assert store.history("pca", "m5.large") == [old, new]
         assert store.latest("pca", "m5.large") == new
+        assert store.newest(ProductionRun, "pca", "m5.large", limit=1) == [run]
 
-    for name in ("torn.json", "other.json", "newer.json", "notes.txt"):
+    for name in ("torn.json", "other.json", "newer.json", "notes.txt", "-decision.json"):
         assert any(name in record.getMessage() for record in caplog.records)
 
 
@@ -418,3 +416,157 @@ def test_what_is_no_document_is_not_overwritten_either(tmp_path, content):
 
     assert isinstance(refused.value.__cause__, FileExistsError)
     assert path.read_bytes() == before
+
+
+def ids(root):
+    return [entry.id for entry in Catalogue(root).entries()]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_document_is_removed_and_no_other(root, kind):
+    store = ModelStore(root)
+    for each in KINDS:
+        for number in range(2):
+            store.save(MADE[each](number))
+
+    assert remove(store, kind, MADE[kind](1))
+
+    for each in KINDS:
+        assert all_of(store, each) == [MADE[each](number) for number in range(1 if each == kind else 2)]
+    assert len(ids(root)) == 2 * len(LISTED) - (kind in LISTED)
+    assert not remove(store, kind, MADE[kind](1))
+
+
+@pytest.mark.parametrize(
+    "name", ["..", "../../escape", "/etc/passwd", "a/b", "a\0b", ".catalogue", "x" * 5000]
+)
+def test_hostile_names_remove_nothing_outside(tmp_path, name):
+    root = tmp_path / "models"
+    outside = tmp_path / "escape.json"
+    outside.write_text("mine")
+    store, model = ModelStore(root), examples.model(job=name, instance_type=name, id=name)
+    store.save(model)
+    store.save(examples.model())
+
+    assert remove(store, "model", model)
+
+    assert outside.read_text() == "mine"
+    assert ids(root) == [examples.model().id]
+    assert not remove(store, "model", model)
+
+
+def test_a_kind_that_is_none_is_refused(tmp_path):
+    with pytest.raises(InvalidParameterError, match=r"kind='song' .* production, observation, mark"):
+        ModelStore(tmp_path).remove("song", job="pca", instance_type="m5.large", document_id="1")
+    with pytest.raises(InvalidParameterError, match="id="):
+        ModelStore(tmp_path).remove("model", job="pca", instance_type="m5.large", document_id="")
+
+
+def test_readers_that_go_on_see_it_go(root):
+    store, reader = ModelStore(root), ModelStore(root)
+    for number in range(3):
+        store.save(examples.model(number))
+    assert len(reader.catalogue.entries()) == 3
+
+    remove(ModelStore(root), "model", examples.model(1))
+
+    assert [entry.id for entry in reader.catalogue.entries()] == [examples.model(0).id, examples.model(2).id]
+
+
+def test_what_may_not_be_deleted_is_an_error_and_stays_listed(tmp_path, monkeypatch):
+    store = ModelStore(tmp_path)
+    store.save(examples.model())
+
+    def refuse(self, *arguments, **options):
+        raise PermissionError(13, "Permission denied", str(self))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "unlink", refuse)
+        with pytest.raises(StoreError, match=r"cannot be deleted.*Permission denied"):
+            remove(store, "model", examples.model())
+
+    assert ids(tmp_path) == [examples.model().id]
+
+
+def test_all_documents_come_job_by_job(root, caplog):
+    store = ModelStore(root)
+    assert list(store.all_documents()) == []
+    documents = [
+        MADE[kind](number, job=job) for job in ("join", "pca") for kind in KINDS for number in (0, 1)
+    ]
+    for document in reversed(documents):
+        store.save(document)
+    misplaced = place(Model, "pca", "m5.large", "misplaced").path(root)
+    misplaced.write_text(json.dumps(with_digest(examples.model(9, job="join"))))
+    (root / "notes.txt").write_text("no job")
+
+    found = list(store.all_documents())
+
+    assert sorted(map(repr, found)) == sorted(map(repr, documents))
+    assert [document.job for document in found] == [
+        job for job in ("join", "pca") for _ in range(2 * len(KINDS))
+    ]
+    assert "misplaced.json" in caplog.text
+    assert {document.job for document in store.all_documents()} == {"join", "pca"}
+
+
+def test_what_no_store_keeps_is_refused(tmp_path):
+    with pytest.raises(InvalidDocumentError, match="keeps no Configuration"):
+        ModelStore(tmp_path).save(Configuration(machines=1))
+
+
+@pytest.fixture
+def remembered(monkeypatch) -> dict:
+    """Names by folder: whether a file is there is told from them until they are forgotten."""
+    names = {}
+    real_exists, real_list = MemoryFileSystem.exists, MemoryFileSystem.ls
+
+    def remember(self, path, detail=True, **options):
+        found = real_list(self, path, detail=detail, **options)
+        names[path] = {each["name"] if detail else each for each in found}
+        return found
+
+    def exists(self, path, **options):
+        known = names.get(self._parent(path))
+        return real_exists(self, path, **options) if known is None else path in known
+
+    monkeypatch.setattr(MemoryFileSystem, "ls", remember)
+    monkeypatch.setattr(MemoryFileSystem, "exists", exists)
+    monkeypatch.setattr(MemoryFileSystem, "invalidate_cache", lambda self, path=None: names.clear())
+    return names
+
+
+def test_what_another_process_wrote_since_the_listing_is_not_overwritten(tmp_path, remembered):
+    store = ModelStore(UPath(f"memory://bucket-{tmp_path.name}/models"))
+    store.save(examples.model(0))
+    assert len(store.history("pca", "m5.large")) == 1
+    before = dict(remembered)
+    ModelStore(store.root).save(examples.model(1))
+    # Another process wrote that: this one remembers what it listed before.
+    remembered.clear()
+    remembered.update(before)
+    with pytest.raises(StoreError, match="exists"):
+        store.save(replace(examples.model(1), artifact="another.jar"))
+    assert store.load(Model, "pca", "m5.large", examples.model(1).id) == examples.model(1)
+
+
+def test_a_model_made_by_a_clock_that_is_behind_is_the_newest_all_the_same(root):
+    store = ModelStore(root)
+    now = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    store.save(examples.model(id=new_id(now)))
+    store.save(examples.model(job="sort", id=new_id(now + timedelta(days=1))))
+
+    for minutes in (60, 59):
+        model = store.newest_of_its_job(examples.model(id=new_id(now - timedelta(minutes=minutes))))
+        store.save(model)
+        assert store.latest("pca", "m5.large") == model
+        assert moment_of(model.id) - now < timedelta(seconds=1)
+        assert store.catalogue.entries()[-2].id == model.id
+
+
+def test_a_model_made_in_time_keeps_its_name(root):
+    store = ModelStore(root)
+    model = examples.model(1)
+    assert store.newest_of_its_job(model) == model
+    store.save(examples.model(0))
+    assert store.newest_of_its_job(model) == model

@@ -1,6 +1,6 @@
-"""The catalogue lists what the store holds, whoever wrote it and whatever lies about."""
+"""What a store lists of its documents, and which of them hide no other."""
 
-import multiprocessing
+import json
 import os
 from pathlib import Path
 
@@ -9,10 +9,18 @@ from fsspec.implementations.memory import MemoryFileSystem
 from upath import UPath
 
 from airflow_provider_ernest.documents import DecisionRecord, ProductionRun
-from airflow_provider_ernest.store.catalogue import FOLDER, MOST_UNWRITTEN, Catalogue, entry_of
-from airflow_provider_ernest.store.records import place_of
+from airflow_provider_ernest.store.catalogue import (
+    FOLDER,
+    MOST_UNWRITTEN,
+    Catalogue,
+    CatalogueEntry,
+    entry_of,
+)
+from airflow_provider_ernest.store.records import place_of, sealed
 from airflow_provider_ernest.store.store import ModelStore
 from tests import examples
+from tests.examples import model, production_run
+from tests.unit.store.store_samples import save_all
 
 
 def listed(root):
@@ -164,28 +172,6 @@ def test_a_folder_that_another_process_makes_at_that_moment_is_listed(tmp_path, 
     assert len(listed(tmp_path)) == 1
 
 
-def save(root, writer, count):
-    for number in range(count):
-        ModelStore(Path(root)).save(examples.model(id=f"{writer}-{number:03d}", job=f"job {number % 5}"))
-
-
-def test_processes_that_save_at_once_into_an_old_store_list_everything_once(tmp_path):
-    ModelStore(tmp_path).save(examples.model(id="old"))
-    context = multiprocessing.get_context("spawn")
-    processes = [context.Process(target=save, args=(str(tmp_path), writer, 30)) for writer in range(4)]
-    for process in processes:
-        process.start()
-    reader = Catalogue(tmp_path)
-    while any(process.is_alive() for process in processes):
-        ids = [entry.id for entry in reader.entries()]
-        assert len(set(ids)) == len(ids)
-        processes[0].join(0.05)
-    assert [process.exitcode for process in processes] == [0, 0, 0, 0]
-
-    expected = sorted(["old", *(f"{writer}-{number:03d}" for writer in range(4) for number in range(30))])
-    assert [entry.id for entry in listed(tmp_path)] == [entry.id for entry in reader.entries()] == expected
-
-
 MANY = MOST_UNWRITTEN + 1
 
 
@@ -258,3 +244,66 @@ def test_a_document_is_saved_and_listed_where_the_catalogue_cannot_be_written(tm
     assert listed(tmp_path) == [entry_of(examples.model()), entry_of(examples.decision_record())]
     assert store.remove("model", job="pca", instance_type="m5.large", document_id=examples.model().id)
     assert listed(tmp_path) == [entry_of(examples.decision_record())]
+
+
+def test_a_model_in_a_few_words():
+    model = examples.model()
+
+    assert entry_of(model) == CatalogueEntry(
+        kind="model",
+        id=model.id,
+        job="pca",
+        instance_type="m5.large",
+        at=examples.WHEN,
+        dag_id="nightly",
+        model_id=model.id,
+        method="relative",
+        terms=("1",),
+        median_error_percent=3.0,
+        max_error_percent=9.0,
+        observations=1,
+        warnings=1,
+        artifact="s3://jars/pca.jar",
+        artifact_sha256="ab" * 32,
+    )
+
+
+def test_a_production_run_in_a_few_words():
+    run = examples.production_run(seconds=60.0)
+
+    assert entry_of(run) == CatalogueEntry(
+        kind="production",
+        id=run.id,
+        job="pca",
+        instance_type="m5.large",
+        at=examples.WHEN,
+        dag_id="nightly",
+        model_id=run.model_id,
+        artifact_sha256="ab" * 32,
+        machines=8,
+        seconds=60.0,
+        predicted_seconds=50.0,
+        is_unusual=True,
+        is_unlikely=True,
+    )
+
+
+@pytest.mark.parametrize("field", ["production_id", "job", "instance_type"])
+def test_a_document_without_a_name_hides_no_other(tmp_path, field, caplog):
+    store = save_all(ModelStore(tmp_path), model())
+    path = store.save(production_run())
+    path.write_text(json.dumps(sealed({**production_run().to_dict(), field: ""})))
+    skipped = []
+    assert list(store.all_documents(on_skip=skipped.append)) == [model()]
+    assert skipped == [path]
+    assert [entry.id for entry in ModelStore(tmp_path).catalogue.entries()] == [model().id]
+    assert str(path) in caplog.text
+
+
+def test_a_number_beyond_all_numbers_hides_no_other(tmp_path):
+    store = save_all(ModelStore(tmp_path), model(0), model(1))
+    path = store.save(model(2))
+    document = model(2).to_dict()
+    document["observations"][0]["machines"] = 10**400
+    path.write_text(json.dumps(sealed(document)))
+    assert store.history("pca", "m5.large") == [model(0), model(1)]

@@ -20,7 +20,7 @@ from airflow_provider_ernest.store.records import (
 )
 from airflow_provider_ernest.store.store import ModelStore
 from tests import examples
-from tests.unit.model.store_samples import KINDS, LISTED, MADE, age, all_of
+from tests.unit.store.store_samples import KINDS, LISTED, MADE, age, all_of
 
 TORN = {
     "empty": b"",

@@ -1,14 +1,20 @@
-"""Profiles of runs in a store: how large they are, and what of them is kept."""
+"""Records that are large, and what lies beside records."""
 
+import io
 import json
 
 import pytest
 
+from airflow_provider_ernest.cli.main import main
 from airflow_provider_ernest.documents import ProfileRecord
 from airflow_provider_ernest.run_profile import BLOCKING
+from airflow_provider_ernest.store.archive import export_documents
+from airflow_provider_ernest.store.pruning import Prune
 from airflow_provider_ernest.store.records import sealed
 from airflow_provider_ernest.store.store import ModelStore
-from tests.examples import profile_record, run_profile, stage_profile
+from airflow_provider_ernest.triggers.jar_hash import FOLDER
+from tests.examples import NOW, decision_record, model, profile_record, run_profile, stage_profile
+from tests.unit.store.store_samples import save_all
 
 UNEVEN = 1234.5678
 
@@ -58,3 +64,43 @@ def test_only_the_newest_are_read_where_no_more_are_asked_for(store):
     newest = store.newest(ProfileRecord, "pca", "m5.large", limit=2)
     assert store.ids(ProfileRecord, "pca", "m5.large", limit=2) == [each.id for each in reversed(newest)]
     assert [record.id for record in newest] == [profile_record(2).id, profile_record(3).id]
+
+
+def contents(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def watched(tmp_path) -> ModelStore:
+    store = save_all(ModelStore(tmp_path / "store"), model(0, days=300), decision_record(0, days=300))
+    for name in (
+        "looks/ab.json",
+        "looks/torn.json",
+        "watches/m5.large/decisions/cd.json",
+        "watches/x/.y.0123abcd",
+    ):
+        path = store.root / FOLDER / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("" if "torn" in name else "{}")
+    return store
+
+
+def test_it_is_neither_listed_nor_exported(watched, capsys, caplog):
+    assert len(watched.catalogue.entries()) == 2
+    header = export_documents(watched.all_documents(), io.BytesIO(), is_compressed=False)
+    assert sum(header.documents.values()) == 2
+    assert main(["store", "list", "--store", str(watched.root)]) == 0
+    assert FOLDER not in capsys.readouterr().out
+    assert not caplog.records
+
+
+def test_pruning_leaves_it(watched):
+    before = contents(watched.root / FOLDER)
+    prune = Prune(store=watched, now=NOW, older_than_days=0, keep_models=1, is_for_set_aside=True)
+    prune.carry_out()
+    assert prune.summary()["removed"] == {"decision": 1}
+    assert contents(watched.root / FOLDER) == before
+
+
+def test_models_of_all_jobs_are_asked_for_beside_it(watched):
+    assert [each.job for each in watched.latest_of_jobs("m5.large", limit=5)] == ["pca"]
