@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, dataclass_transform
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.words import whole
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -373,7 +374,7 @@ def _all(least: int, most: int | None, prefix: str) -> tuple[int, ...]:
         raise InvalidParameterError(
             f"{prefix}max_machines",
             most,
-            f"is more than {MOST_COUNTS:,} numbers of machines above {prefix}min_machines={least}",
+            f"is more than {whole(MOST_COUNTS)} numbers of machines above {prefix}min_machines={least}",
             remedy=f"Lower it, or list some in {prefix}allowed_machines.",
         )
     return tuple(range(least, most + 1))

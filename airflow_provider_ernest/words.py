@@ -37,14 +37,22 @@ def duration(value: float) -> str:
     return f"{whole:,} h {rest} min" if rest else f"{whole:,} h"
 
 
+def since(value: float) -> str:
+    """How many seconds ago something was, roughly: 10 d, 5 h, 3 min, now."""
+    for unit, length in (("d", 24 * HOUR), ("h", HOUR), ("min", MINUTE)):
+        if value >= 2 * length:
+            return f"{whole(value // length)} {unit}"
+    return "now"
+
+
 def seconds(value: float | None) -> str:
-    """Seconds to a tenth, for comparison with others: 312.0 s."""
-    return UNKNOWN if value is None else f"{value:.1f} s"
+    """Seconds to a tenth, for comparison with others: 1,312.0 s."""
+    return UNKNOWN if value is None else f"{tenths(value)} s"
 
 
 def seconds_between(interval: tuple[float, float] | None) -> str:
     """An interval of seconds: 290.1 to 331.7 s."""
-    return UNKNOWN if interval is None else f"{interval[0]:.1f} to {seconds(interval[1])}"
+    return UNKNOWN if interval is None else f"{tenths(interval[0])} to {seconds(interval[1])}"
 
 
 def tenths(value: float) -> str:
@@ -86,6 +94,11 @@ def percent(share: float) -> str:
     return f"{value:.1f} %" if 0 < value < 9.95 else f"{value:.0f} %"
 
 
+def stated_percent(share: float) -> str:
+    """A share that people state as a percentage, with all its digits: 95 %, 99.95 %."""
+    return f"{100 * share:.10g} %"
+
+
 def error(value: float | None) -> str:
     """The size of an error, given in percent: 3.0 %."""
     return UNKNOWN if value is None else f"{value:.1f} %"
@@ -93,7 +106,22 @@ def error(value: float | None) -> str:
 
 def deviation(value: float | None) -> str:
     """An error or a change with its sign, given in percent: -9.1 %."""
-    return UNKNOWN if value is None else f"{value:+.1f} %"
+    return UNKNOWN if value is None else f"{value:+z.1f} %"
+
+
+def rough_seconds(value: float) -> str:
+    """Seconds of an estimate: 1,312 s, 36 s, 5.5 s."""
+    return f"{value:,.0f} s" if value >= 10 else f"{value:.1f} s"
+
+
+def rough_percent(value: float) -> str:
+    """The percentage of an estimate: 41 %, 0.4 %, never nothing."""
+    return f"{value:.0f} %" if value >= 1 else f"{max(0.1, value):.1f} %"
+
+
+def rough_change(value: float) -> str:
+    """The percentage by which an estimate is longer or shorter: +63 %."""
+    return f"{value:+z.0f} %"
 
 
 def probability(value: float) -> str:
@@ -105,14 +133,24 @@ def probability(value: float) -> str:
     return f"{100 * value:.1f} %" if value > 0.99 else percent(value)
 
 
-def counted(count: int, noun: str) -> str:
-    """1 run, 2 runs: a noun whose plural ends in s."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+def whole(value: float) -> str:
+    """A whole number: 1,312."""
+    return f"{value:,.0f}"
 
 
-def machines(count: int) -> str:
+def counted(value: int, noun: str) -> str:
+    """1 run, 2 runs, 1,312 runs: a noun whose plural ends in s."""
+    return f"{whole(value)} {noun}" if value == 1 else f"{whole(value)} {noun}s"
+
+
+def machines(value: int) -> str:
     """1 machine, 2 machines."""
-    return counted(count, "machine")
+    return counted(value, "machine")
+
+
+def plain(value: float) -> str:
+    """A number as people state it, such as a scale: 0.05, 1, 1.5."""
+    return f"{value:.4g}"
 
 
 def shortened(words: str, most: int) -> str:

@@ -28,6 +28,7 @@ from airflow_provider_ernest.run_profile import (
     RunProfile,
     StageProfile,
 )
+from airflow_provider_ernest.words import data_amount, rough_percent, rough_seconds, whole
 
 _DRIVER_SHARE = 0.5
 """A run of which no task runs for so much of its time is bound by its driver, whatever tasks wait for."""
@@ -105,8 +106,8 @@ def headline_of(profile: RunProfile, *, unmeasured_share: float = 0.0) -> str:
     # Network and disks may have to do with it, since the run reads its input by them.
     if profile.bottleneck == CPU and unmeasured_share >= _WORTH_TELLING_SHARE:
         sentence += (
-            f"; Spark does not measure what {_percent(100 * unmeasured_share)} of its tasks' time went to, "
-            "such as reading input or a busy host"
+            f"; Spark does not measure what {rough_percent(100 * unmeasured_share)} of its tasks' time "
+            "went to, such as reading input or a busy host"
         )
     idle = profile.driver_seconds >= _WORTH_TELLING_SHARE * profile.seconds
     return (
@@ -117,9 +118,9 @@ def headline_of(profile: RunProfile, *, unmeasured_share: float = 0.0) -> str:
 def _bound(profile: RunProfile) -> str:
     limit = profile.limit(profile.bottleneck)
     if limit is not None and profile.bottleneck in _WITHOUT:
-        won = in_words(max(0.0, profile.replayed_seconds - limit.seconds_without))
-        figures = f"{won} of {in_words(profile.replayed_seconds)}"
-        return _WITHOUT[profile.bottleneck].format(f"{_percent(limit.improvement_percent)} ({figures})")
+        won = rough_seconds(max(0.0, profile.replayed_seconds - limit.seconds_without))
+        figures = f"{won} of {rough_seconds(profile.replayed_seconds)}"
+        return _WITHOUT[profile.bottleneck].format(f"{rough_percent(limit.improvement_percent)} ({figures})")
     bound = "CPU-bound"
     if profile.bottleneck == DRIVER:
         bound = f"Bound by the driver, with no task running for {_idle(profile)}"
@@ -133,7 +134,8 @@ def _little(profile: RunProfile) -> str:
     """What faster network and disks would win of a run that is bound by neither."""
     limits = {"a faster network": profile.limit(NETWORK), "faster disks": profile.limit(DISK)}
     told = ", ".join(
-        f"{_percent(limit.improvement_percent) if limit.improvement_percent > 0 else 'nothing'} from {better}"
+        f"{rough_percent(limit.improvement_percent) if limit.improvement_percent > 0 else 'nothing'} from "
+        f"{better}"
         for better, limit in limits.items()
         if limit is not None
     )
@@ -141,16 +143,7 @@ def _little(profile: RunProfile) -> str:
 
 
 def _idle(profile: RunProfile) -> str:
-    return f"{in_words(profile.driver_seconds)} of {in_words(profile.seconds)}"
-
-
-def _percent(value: float) -> str:
-    return f"{value:.0f} %" if value >= 1 else f"{max(0.1, value):.1f} %"
-
-
-def in_words(value: float) -> str:
-    """Whole seconds, and tenths of few."""
-    return f"{value:,.0f} s" if value >= 10 else f"{value:.1f} s"
+    return f"{rough_seconds(profile.driver_seconds)} of {rough_seconds(profile.seconds)}"
 
 
 def advise(profile: RunProfile) -> tuple[Advice, ...]:
@@ -189,16 +182,16 @@ def _of_partitions(profile: RunProfile) -> Iterator[_Weighed]:
                 share * idle,
                 "partitions",
                 f"Repartition what {_named(stage)} reads: to a multiple of the slots, or to many more.",
-                f"{stage.tasks} tasks on {slots} slots leave {100 * idle:.0f} % of them idle in a "
-                f"stage that takes {in_words(stage.seconds)}",
+                f"{whole(stage.tasks)} tasks on {slots} slots leave {rough_percent(100 * idle)} of them "
+                f"idle in a stage that takes {rough_seconds(stage.seconds)}",
             )
         elif is_tiny and delay >= _SCHEDULING_SHARE:
             yield (
                 share * delay,
                 "partitions",
                 f"Make fewer partitions of what {_named(stage)} reads.",
-                f"{stage.tasks} tasks of {1000 * stage.task_seconds / stage.tasks:.0f} ms each, "
-                f"{100 * delay:.0f} % of it scheduling",
+                f"{whole(stage.tasks)} tasks of {whole(1000 * stage.task_seconds / stage.tasks)} ms each, "
+                f"{rough_percent(100 * delay)} of it scheduling",
             )
 
 
@@ -209,13 +202,12 @@ def _of_spilling(profile: RunProfile) -> Iterator[_Weighed]:
     if found and share >= _WORTH_PERCENT:
         worst = max(found, key=lambda stage: stage.spilled_bytes)
         spilled = sum(stage.spilled_bytes for stage in found)
-        size = f"{spilled / 1e9:,.1f} GB" if spilled >= 1e8 else f"{spilled / 1e6:,.1f} MB"
         yield (
             share,
             "memory",
             "Give executors more memory, as on memory-optimised machines, or make more partitions "
             f"of what {_named(worst)} reads.",
-            f"{size} spilled to disk, in stages that take {share:.0f} % of the time",
+            f"{data_amount(spilled)} spilled to disk, in stages that take {rough_percent(share)} of the time",
         )
 
 
@@ -253,8 +245,8 @@ def _of_limits(profile: RunProfile) -> Iterator[_Weighed]:
             continue
         subject, text = _AGAINST_WAITING[limit.resource]
         figure = (
-            f"{in_words(limit.blocked_seconds)} of waiting in all tasks; without it at best "
-            f"{in_words(limit.seconds_without)} instead of {in_words(profile.replayed_seconds)}"
+            f"{rough_seconds(limit.blocked_seconds)} of waiting in all tasks; without it at best "
+            f"{rough_seconds(limit.seconds_without)} instead of {rough_seconds(profile.replayed_seconds)}"
         )
         needed = profile.ideal_seconds.get(NETWORK)
         if limit.resource == NETWORK and needed is not None and _was_not_full(profile, limit, needed):
@@ -263,7 +255,7 @@ def _of_limits(profile: RunProfile) -> Iterator[_Weighed]:
                 "Look at the machines that send shuffle data (their disks, garbage collection, other load): "
                 "tasks wait for it, but the network is not full.",
             )
-            figure += f"; the network needs {in_words(needed)} for it"
+            figure += f"; the network needs {rough_seconds(needed)} for it"
         yield limit.improvement_percent, subject, text, figure
 
 
@@ -286,7 +278,8 @@ def _of_computing(profile: RunProfile) -> Iterator[_Weighed]:
             "instance family",
             "Do not pay for a faster network or disks: compute-optimised machines suit the job if "
             "their memory is enough.",
-            f"at most {network:.0f} % from an infinitely fast network, {disk:.0f} % from disks",
+            f"at most {rough_percent(network)} from an infinitely fast network, {rough_percent(disk)} "
+            "from disks",
         )
 
 
@@ -322,7 +315,9 @@ def _of_stragglers(profile: RunProfile) -> Iterator[_Weighed]:
         percent = 100.0 * won / max(profile.replayed_seconds, 1e-9)
         if percent >= _WORTH_PERCENT and cause.cause in advised:
             subject, text = advised[cause.cause]
-            figure = f"{cause.tasks} tasks; up to {in_words(won)} of {in_words(profile.seconds)}"
+            figure = (
+                f"{whole(cause.tasks)} tasks; up to {rough_seconds(won)} of {rough_seconds(profile.seconds)}"
+            )
             yield percent, subject, text, figure
 
 
@@ -345,5 +340,5 @@ def _of_sizes(profile: RunProfile) -> Iterator[_Weighed]:
             _WORTH_PERCENT,
             "size",
             f"Half as many machines ({profile.machines // 2}) are enough for this input, if their memory is.",
-            f"{in_words(fewer)} instead of {in_words(now)} by replay",
+            f"{rough_seconds(fewer)} instead of {rough_seconds(now)} by replay",
         )

@@ -21,7 +21,15 @@ from airflow_provider_ernest.documents import (
 )
 from airflow_provider_ernest.exceptions import ErnestError
 from airflow_provider_ernest.run_profile import RunProfile
-from airflow_provider_ernest.words import counted
+from airflow_provider_ernest.words import (
+    counted,
+    percent,
+    plain,
+    rough_percent,
+    seconds,
+    seconds_between,
+    whole,
+)
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.documents import Observation, Origin
@@ -180,14 +188,14 @@ def bottleneck_table(report: BottleneckReport) -> list[str]:
     return [
         report.headline,
         *(
-            f"  without waiting for {limit.resource}: {limit.seconds_without:.1f} s, "
-            f"{limit.improvement_percent:.0f} % less at most"
+            f"  without waiting for {limit.resource}: {seconds(limit.seconds_without)}, "
+            f"{rough_percent(limit.improvement_percent)} less at most"
             for limit in report.limits
             if limit.improvement_percent >= _LEAST_PERCENT
         ),
         *(
-            f"  {counted(cause.tasks, 'straggler')} ({cause.cause}): {cause.excess_seconds:.1f} s over the "
-            "stage's median"
+            f"  {counted(cause.tasks, 'straggler')} ({cause.cause}): {seconds(cause.excess_seconds)} "
+            "over the stage's median"
             for cause in report.straggler_causes
         ),
         *(f"  {advice.text} ({advice.figure})" for advice in report.advice),
@@ -198,13 +206,13 @@ def bottleneck_table(report: BottleneckReport) -> list[str]:
 def _opinions(opinion: ReplayOpinion) -> list[str]:
     if not opinion.sizes:
         return [f"no second opinion: {opinion.problem}"] if opinion.problem else []
-    of = f"{100 * opinion.from_scale:.3g} %" if opinion.from_scale is not None else "one run"
-    lines = [f"second opinion by replay of the run on {of} of the input, at scale {opinion.scale:g}:"]
-    lines.append(f"{'machines':>10} {'model s':>10} {'nearly certain s':>20} {'replay s':>10}")
+    of = percent(opinion.from_scale) if opinion.from_scale is not None else "one run"
+    lines = [f"second opinion by replay of the run on {of} of the input, at scale {plain(opinion.scale)}:"]
+    lines.append(f"{'machines':>10} {'model':>10} {'nearly certain':>20} {'replay':>10}")
     for size in opinion.sizes:
-        model = f"{size.model_seconds:.1f}" if size.model_seconds is not None else "-"
-        interval = size.nearly_certain_seconds
-        between = f"{interval[0]:.1f} .. {interval[1]:.1f}" if interval else "-"
         remark = "  disagrees" if size.disagrees else ""
-        lines.append(f"{size.machines:>10} {model:>10} {between:>20} {size.replayed_seconds:>10.1f}{remark}")
+        lines.append(
+            f"{whole(size.machines):>10} {seconds(size.model_seconds):>10} "
+            f"{seconds_between(size.nearly_certain_seconds):>20} {seconds(size.replayed_seconds):>10}{remark}"
+        )
     return lines

@@ -32,6 +32,7 @@ from airflow_provider_ernest.run_profile import (
     Straggler,
     StragglerCause,
 )
+from airflow_provider_ernest.words import data_amount, seconds, tenths
 
 TIMES_THE_MEDIAN = 1.5
 LEAST_EXCESS_SECONDS = 0.1
@@ -52,7 +53,6 @@ _FEW_BYTES, _FEW_RECORDS = 4096, 10
 """No task takes its time for so little, whatever the others read."""
 
 _WAITING = {SLOW_FETCH: NETWORK, SLOW_DISK: DISK, COLLECTION: GARBAGE_COLLECTION}
-_UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -312,22 +312,22 @@ def _explained(facts: _Facts, cause: str) -> FloatColumn:
 def _skew(facts: _Facts, row: int) -> str:
     ratio, read = float(facts.read_ratio[row]), _read(facts.tasks)
     if not math.isfinite(ratio):
-        return f"read {_size(read[row])} where the median task of its stage read nothing"
-    against = f"{_size(read[row])} against {_size(facts.median(read)[row])}"
-    return f"read {ratio:.1f} times as much as the median task of its stage ({against})"
+        return f"read {data_amount(read[row])} where the median task of its stage read nothing"
+    against = f"{data_amount(read[row])} against {data_amount(facts.median(read)[row])}"
+    return f"read {tenths(ratio)} times as much as the median task of its stage ({against})"
 
 
 def _slow_host(facts: _Facts, row: int) -> str:
-    number = int(facts.host[row])
-    slow = facts.slow_hosts[number]
+    host = int(facts.host[row])
+    slow = facts.slow_hosts[host]
     return (
-        f"{facts.hosts[number]} took {slow.ratio:.1f} times as long as the other hosts for the same work "
+        f"{facts.hosts[host]} took {tenths(slow.ratio)} times as long as the other hosts for the same work "
         f"(median of {slow.tasks} tasks)"
     )
 
 
 def _first_task(facts: _Facts, row: int) -> str:
-    return f"the first of its stage on its slot, which took {facts.first_seconds[row]:.1f} s longer"
+    return f"the first of its stage on its slot, which took {seconds(facts.first_seconds[row])} longer"
 
 
 def _fetch(facts: _Facts, row: int) -> str:
@@ -338,7 +338,7 @@ def _disk(facts: _Facts, row: int) -> str:
     waited = facts.waiting[DISK][row] - facts.median_waiting[DISK][row]
     spilled = facts.tasks.disk_spilled_bytes[row]
     if spilled > 0 and 2.0 * waited < facts.excess[row]:
-        return f"spilled {_size(spilled)} where the median task of its stage spilled nothing"
+        return f"spilled {data_amount(spilled)} where the median task of its stage spilled nothing"
     return f"waited {_against_median(facts, row, DISK)} to write shuffle data"
 
 
@@ -348,10 +348,10 @@ def _collection(facts: _Facts, row: int) -> str:
 
 def _unexplained(facts: _Facts, row: int) -> str:
     most = max(facts.waiting, key=lambda name: float(facts.waiting[name][row]))
-    seconds = float(facts.waiting[most][row])
-    if seconds < 0.1 * float(facts.tasks.seconds[row]):
+    waited = float(facts.waiting[most][row])
+    if waited < 0.1 * float(facts.tasks.seconds[row]):
         return "no metric tells it from the other tasks"
-    return f"no metric explains half of its excess; the largest is {most} with {seconds:.1f} s"
+    return f"no metric explains half of its excess; the largest is {most} with {seconds(waited)}"
 
 
 _EVIDENCE: Mapping[str, Callable[[_Facts, int], str]] = {
@@ -367,9 +367,4 @@ _EVIDENCE: Mapping[str, Callable[[_Facts, int], str]] = {
 
 
 def _against_median(facts: _Facts, row: int, waiting: str) -> str:
-    return f"{facts.waiting[waiting][row]:.1f} s (median {facts.median_waiting[waiting][row]:.1f} s)"
-
-
-def _size(count: float) -> str:
-    power = min(len(_UNITS) - 1, int(math.log10(count) // 3)) if count >= 1 else 0
-    return f"{count / 1000**power:.{0 if power == 0 else 1}f} {_UNITS[power]}"
+    return f"{seconds(facts.waiting[waiting][row])} (median {seconds(facts.median_waiting[waiting][row])})"

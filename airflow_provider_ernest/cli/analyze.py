@@ -31,7 +31,7 @@ from airflow_provider_ernest.cli.command import (
     write_text,
 )
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.words import tenths
+from airflow_provider_ernest.words import duration, tenths, whole
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clarity.what_if import Change
@@ -125,7 +125,7 @@ def progress(what: str, *, every_seconds: float = SECONDS_BETWEEN_REPORTS) -> It
 
     def report() -> None:
         while not ended.wait(every_seconds):
-            sys.stderr.write(f"{printable(what)}: {time.monotonic() - began_at:.0f} s so far\n")
+            sys.stderr.write(f"{printable(what)}: {duration(round(time.monotonic() - began_at))} so far\n")
             sys.stderr.flush()
 
     reporter = threading.Thread(target=report, daemon=True)
@@ -274,7 +274,7 @@ def _profile(source: str, scale: float, args: Namespace) -> RunProfile:
     if args.csv is not None:
         with progress(f"writing tables into {args.csv}"):
             write_tables(log, args.csv, force=args.force)
-    with progress(f"analysing {len(log.task_columns):,} tasks of {log.application_id}"):
+    with progress(f"analysing {whole(len(log.task_columns))} tasks of {log.application_id}"):
         return profile_run(
             log,
             scale=scale,
@@ -373,7 +373,7 @@ def job_profile_lines(profile: JobProfile, *, machines: Sequence[int], iteration
         ),
         (
             (
-                f"{count:,}",
+                whole(count),
                 tenths(phases.total_seconds),
                 tenths(phases.initialisation_seconds),
                 tenths(phases.preparation_seconds),

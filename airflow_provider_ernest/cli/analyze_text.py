@@ -23,7 +23,17 @@ from airflow_provider_ernest.views.profile_words import (
     waiting,
     what_if_in_words,
 )
-from airflow_provider_ernest.words import counted, duration, machines, percent, seconds, shortened, tenths
+from airflow_provider_ernest.words import (
+    counted,
+    deviation,
+    duration,
+    machines,
+    percent,
+    seconds,
+    shortened,
+    tenths,
+    whole,
+)
 
 SCREEN_WIDTH = 110
 
@@ -78,13 +88,13 @@ def stage_lines(profile: RunProfile) -> list[str]:
     """What the longest stages did with their time, and what data they moved."""
     shown = longest(profile.stages, MOST_STAGES)
     every = len(profile.stages) + profile.stages_left_out
-    title = "stages" if len(shown) == every else f"the {len(shown)} longest of {every:,} stages"
+    title = "stages" if len(shown) == every else f"the {len(shown)} longest of {whole(every)} stages"
     title += ", with their median and longest task in seconds, warm-up of first tasks left out"
     columns = {
         "stage": [stage_number(stage) for stage in shown],
         "name": [shortened(stage.name, LONGEST_NAME) for stage in shown],
         "seconds": [tenths(stage.seconds) for stage in shown],
-        "tasks": [f"{stage.tasks:,}" for stage in shown],
+        "tasks": [whole(stage.tasks) for stage in shown],
         "median": [quantile(stage, 0.5) for stage in shown],
         "longest": [quantile(stage, 1.0) for stage in shown],
         "bound by": [short(stage.bottleneck) for stage in shown],
@@ -105,7 +115,7 @@ def straggler_lines(profile: RunProfile) -> list[str]:
         (
             (
                 each.cause,
-                f"{each.tasks:,}",
+                whole(each.tasks),
                 duration(each.excess_seconds),
                 tenths(each.seconds_without),
                 percent(share_without(profile, each.seconds_without)),
@@ -182,7 +192,7 @@ def overview_lines(profiles: Sequence[RunProfile]) -> list[str]:
             (
                 profile.application_id,
                 category_name(profile.category),
-                f"{profile.machines:,}",
+                whole(profile.machines),
                 percent(profile.scale),
                 tenths(profile.seconds),
                 tenths(profile.startup_seconds),
@@ -201,12 +211,12 @@ def _name(profile: RunProfile) -> str:
 
 
 def _run_in_words(profile: RunProfile) -> Iterator[str]:
-    at_once = "1 task" if profile.slots == 1 else f"{profile.slots:,} tasks"
+    at_once = counted(profile.slots, "task")
     yield f"{duration(profile.seconds)} on {machines(profile.machines)}, {at_once} at once"
     yield f"a start-up of {duration(profile.startup_seconds)} comes on top"
     yield f"in {duration(profile.driver_seconds)} no task ran"
-    failed = f", {profile.failed_tasks:,} failed or killed" if profile.failed_tasks else ""
-    yield f"{profile.tasks:,} tasks{failed}"
+    failed = f", {whole(profile.failed_tasks)} failed or killed" if profile.failed_tasks else ""
+    yield f"{counted(profile.tasks, 'task')}{failed}"
     category = category_name(profile.category)
     yield category if profile.spark is None else f"{category}, Spark {profile.spark}"
 
@@ -223,7 +233,8 @@ def _advice(profile: RunProfile) -> list[str]:
 def _limits(profile: RunProfile) -> list[str]:
     title = (
         f"what could be won at most: the run replayed without waiting, against "
-        f"{tenths(profile.replayed_seconds)} s with it ({profile.replay_error_percent:+z.1f} % off the truth)"
+        f"{seconds(profile.replayed_seconds)} with it ({deviation(profile.replay_error_percent)} off the "
+        "truth)"
     )
     lines = titled_table(
         title,
@@ -270,7 +281,7 @@ def _sizes(profile: RunProfile) -> list[str]:
         ("machines", "seconds", ""),
         (
             (
-                f"{size.machines:,}",
+                whole(size.machines),
                 tenths(size.seconds),
                 "the run itself" if size.machines == profile.machines else "",
             )

@@ -25,7 +25,7 @@ from airflow_provider_ernest.exceptions import (
     InvalidParameterError,
     MissingResourceError,
 )
-from airflow_provider_ernest.words import UNKNOWN
+from airflow_provider_ernest.words import UNKNOWN, since, whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -253,7 +253,7 @@ class Progress:
         now = time.monotonic()
         if now - self._told_at >= SECONDS_BETWEEN_REPORTS:
             self._told_at = now
-            sys.stderr.write(f"{done:,} documents {self._what} so far\n")
+            sys.stderr.write(f"{whole(done)} documents {self._what} so far\n")
 
 
 def aligned(heading: Sequence[str], rows: Iterable[Sequence[str]], *, right: str = "") -> list[str]:
@@ -280,13 +280,7 @@ def aligned(heading: Sequence[str], rows: Iterable[Sequence[str]], *, right: str
 def age(at: str, *, now: datetime) -> str:
     """How long ago that was, in days, hours or minutes."""
     moment = time_of(at)
-    if moment is None:
-        return UNKNOWN
-    seconds = (now - moment).total_seconds()
-    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= 2 * length:
-            return f"{int(seconds // length)} {unit}"
-    return "now"
+    return UNKNOWN if moment is None else since((now - moment).total_seconds())
 
 
 def when(at: str) -> str:

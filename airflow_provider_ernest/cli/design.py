@@ -33,7 +33,7 @@ from airflow_provider_ernest.settings import (
     SampledInput,
     SparkJob,
 )
-from airflow_provider_ernest.words import counted, machines
+from airflow_provider_ernest.words import counted, machines, number, percent, plain
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.design.candidates import Candidates
@@ -196,15 +196,17 @@ def _warn(args: Namespace, candidates: Candidates) -> None:
     if largest < args.max_machines:
         warn(
             [
-                f"No sample run can have more than {machines(largest)}: at --max-scale {args.max_scale:g} "
-                f"the {args.partitions} partitions do not give every core one. Raise --max-scale, or split "
+                f"No sample run can have more than {machines(largest)}: at --max-scale "
+                f"{plain(args.max_scale)} the {args.partitions} partitions do not give every core one. "
+                "Raise --max-scale, or split "
                 "the input into more partitions."
             ]
         )
     if args.target_machines is not None and args.target_scale < smallest:
         warn(
             [
-                f"The target scale {args.target_scale:g} is less than any sample run may read, {smallest:g}. "
+                f"The target scale {plain(args.target_scale)} is less than any sample run may read, "
+                f"{plain(smallest)}. "
                 "A scale of 1 is the whole input that the samples are taken of."
             ]
         )
@@ -330,12 +332,12 @@ def _proposal_lines(proposal: Proposal) -> list[str]:
     if proposal.experiment:
         run = proposal.experiment
         lines.append(
-            f"Next: {machines(run.machines)} at scale {run.scale:.4g} "
-            f"({counted(run.partitions, 'partition')}), expected cost {run.cost:.4g}"
+            f"Next: {machines(run.machines)} at scale {plain(run.scale)} "
+            f"({counted(run.partitions, 'partition')}), expected cost {number(run.cost)}"
         )
     lines.append(proposal.reason)
-    width = "" if proposal.relative_width is None else f"; interval {proposal.relative_width:.0%} wide"
-    lines.append(f"spent {proposal.spent:.4g} of {proposal.budget:.4g} {proposal.cost_unit}{width}")
+    width = "" if proposal.relative_width is None else f"; interval {percent(proposal.relative_width)} wide"
+    lines.append(f"spent {number(proposal.spent)} of {number(proposal.budget)} {proposal.cost_unit}{width}")
     return lines
 
 

@@ -31,7 +31,7 @@ from airflow_provider_ernest.exceptions import (
     InvalidParameterError,
 )
 from airflow_provider_ernest.settings import AVERAGING, METHODS, ModelSettings, SizingGoal, SparkJob
-from airflow_provider_ernest.words import seconds, tenths
+from airflow_provider_ernest.words import duration, percent, plain, seconds, stated_percent, tenths
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.documents import Model, Observation
@@ -250,7 +250,7 @@ def _predictions(
     low, high = predict_interval(model, machines=machines, level=level, scale=scale, iterations=iterations)
     for told in zip(seconds.tolist(), low.tolist(), high.tolist(), strict=True):
         if not all(math.isfinite(value) and value > 0 for value in told):
-            raise no_prediction(model, f"a run at scale {scale:g} would take {told[0]:g} s")
+            raise no_prediction(model, f"a run at scale {plain(scale)} would take {duration(told[0])}")
     return [
         {
             "machines": count,
@@ -282,7 +282,7 @@ def _csv(predictions: list[dict[str, Any]]) -> str:
 
 
 def _table(predictions: list[dict[str, Any]], *, level: float, startup_seconds: float) -> list[str]:
-    lines = [f"machines    seconds   {f'{100 * level:g} % interval':>20s}   where the time goes"]
+    lines = [f"machines    seconds   {f'{stated_percent(level)} interval':>20s}   where the time goes"]
     for row in predictions:
         interval = f"{tenths(row['low_seconds'])} - {tenths(row['high_seconds'])}"
         remark = f"  [{row['extrapolates']}]" if row["extrapolates"] else ""
@@ -291,7 +291,7 @@ def _table(predictions: list[dict[str, Any]], *, level: float, startup_seconds: 
             f"{_shares(row['term_seconds'])}{remark}"
         )
     scale = predictions[0]["scale"]
-    lines.append(f"scale {scale:g}; a start-up of {seconds(startup_seconds)} comes on top")
+    lines.append(f"scale {plain(scale)}; a start-up of {seconds(startup_seconds)} comes on top")
     return lines
 
 
@@ -299,7 +299,9 @@ def _shares(term_seconds: dict[str, float]) -> str:
     """The terms that explain most, with their shares of the time."""
     total = sum(term_seconds.values())
     ordered = sorted(term_seconds.items(), key=lambda term: -term[1])
-    return ", ".join(f"{name} {took / total:.0%}" for name, took in ordered if took > WORTH_TELLING * total)
+    return ", ".join(
+        f"{name} {percent(took / total)}" for name, took in ordered if took > WORTH_TELLING * total
+    )
 
 
 PREDICT = Command(

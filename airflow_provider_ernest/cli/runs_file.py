@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.cli.command import described, read_text, warn
 from airflow_provider_ernest.exceptions import ErnestError, InvalidDocumentError
+from airflow_provider_ernest.words import percent
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.documents import Observation
@@ -129,7 +130,9 @@ def _from_csv(text: str, name: str) -> list[Observation]:
                 _refuse_percentage(observations[-1].scale)
     largest = max((run.scale for run in observations), default=0.0)
     if is_fraction and largest > 1:
-        warn([f"{described(name)}: a fraction of {largest:g} is {largest:.0%} of the input. {PERCENTAGE}"])
+        warn(
+            [f"{described(name)}: a fraction of {largest:g} is {percent(largest)} of the input. {PERCENTAGE}"]
+        )
     if missing:
         warn(
             [f"{missing} of the {len(rows)} runs in {described(name)} have no seconds yet, and are left out."]
@@ -179,7 +182,7 @@ def _title(cell: str) -> str:
 def _refuse_percentage(fraction: float) -> None:
     if fraction >= LARGEST_FRACTION:
         raise InvalidDocumentError(
-            f"the fraction {fraction:g} would be {fraction:.0%} of the input.", remedy=PERCENTAGE
+            f"the fraction {fraction:g} would be {percent(fraction)} of the input.", remedy=PERCENTAGE
         )
 
 

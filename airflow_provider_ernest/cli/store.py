@@ -31,6 +31,7 @@ from airflow_provider_ernest.exceptions import (
     MissingResourceError,
     StoreError,
 )
+from airflow_provider_ernest.words import whole
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.cli.store_list import Group
@@ -220,8 +221,8 @@ def _refuse_gaps(skipped: list[Any], *, jobs: Collection[str]) -> None:
                 left_out.append(path)
     if left_out:
         raise InvalidDocumentError(
-            f"The export lacks {len(left_out):,} of the store's files, which cannot be read; the first is "
-            f"{left_out[0]}.",
+            f"The export lacks {whole(len(left_out))} of the store's files, which cannot be read; the first "
+            f"is {left_out[0]}.",
             remedy="What could be read is in it. The warnings above say what is wrong with the others.",
         )
 
@@ -280,18 +281,18 @@ def _named(refused: list[Refused], count: int) -> Iterator[str]:
     for each in refused[:MOST_LINES]:
         yield f"line {each.line}: {each.name + ': ' if each.name else ''}{each.problem}"
     if count > MOST_LINES:
-        yield f"and {count - MOST_LINES:,} more like that"
+        yield f"and {whole(count - MOST_LINES)} more like that"
 
 
 def _summary(result: Imported) -> str:
     parts = []
     if result.conflicts:
-        parts.append(f"{result.conflict_count:,} would have replaced other documents of the same id")
+        parts.append(f"{whole(result.conflict_count)} would have replaced other documents of the same id")
     if result.refused:
-        parts.append(f"{result.refused_count:,} could not be read")
+        parts.append(f"{whole(result.refused_count)} could not be read")
     if result.missing:
         counted_of = sum(result.header.documents.values())
-        parts.append(f"{result.missing:,} of {counted_of:,} are missing from the file")
+        parts.append(f"{whole(result.missing)} of {whole(counted_of)} are missing from the file")
     if result.damage:
         parts.append(result.damage.removesuffix(".").replace("It ", "it ", 1))
     return "; ".join(parts)

@@ -30,7 +30,9 @@ from airflow_provider_ernest.words import (
     counted,
     error,
     machines,
+    plain,
     seconds,
+    whole,
 )
 
 if TYPE_CHECKING:
@@ -143,11 +145,7 @@ def _unlisted(
 
 def counted_by_kind(counts: Mapping[str, int]) -> str:
     """How many records of each kind, in words."""
-    parts = [
-        f"{counts[form.kind]:,} {form.words}{'s' if counts[form.kind] != 1 else ''}"
-        for form in RECORDS
-        if counts.get(form.kind)
-    ]
+    parts = [counted(counts[form.kind], form.words) for form in RECORDS if counts.get(form.kind)]
     return ", ".join(parts) or "nothing"
 
 
@@ -271,7 +269,7 @@ def _said(entry: CatalogueEntry) -> Iterator[str]:
 
 
 def _ran(run: Observation | RunProfile) -> str:
-    return f"{machines(run.machines)}, scale {run.scale:.4g}, took {seconds(run.seconds)}"
+    return f"{machines(run.machines)}, scale {plain(run.scale)}, took {seconds(run.seconds)}"
 
 
 MOST_SET_ASIDE = 5
@@ -283,8 +281,8 @@ def set_aside_lines(torn: Sequence[SetAside]) -> list[str]:
     if not torn:
         return []
     found = "file that was damaged was" if len(torn) == 1 else "files that were damaged were"
-    lines = [f"{len(torn):,} {found} set aside:"]
+    lines = [f"{whole(len(torn))} {found} set aside:"]
     lines += [f"  {each.path}: {each.problem}" for each in torn[:MOST_SET_ASIDE]]
     if len(torn) > MOST_SET_ASIDE:
-        lines.append(f"  and {len(torn) - MOST_SET_ASIDE:,} more, which --json lists")
+        lines.append(f"  and {whole(len(torn) - MOST_SET_ASIDE)} more, which --json lists")
     return lines

@@ -34,8 +34,10 @@ from airflow_provider_ernest.words import (
     dollars,
     error,
     machines,
+    plain,
     seconds,
     seconds_between,
+    whole,
 )
 
 if TYPE_CHECKING:
@@ -86,7 +88,7 @@ def condition_lines(conditions: RunConditions | None) -> list[str]:
             "Spark": conditions.spark,
             "cores of a machine": conditions.cores_per_machine,
             "input partitions": data.partitions,
-            "input bytes": None if data.total_bytes is None else f"{data.total_bytes:,}",
+            "input bytes": None if data.total_bytes is None else f"{whole(data.total_bytes)}",
             "input columns": data.columns,
             "input format": data.format,
             "settings (digests only)": ", ".join(sorted(conditions.settings or ())),
@@ -132,7 +134,7 @@ def _(record: DecisionRecord) -> list[str]:
             "by model": record.model_id,
             "of models": ", ".join(record.model_ids),
             "reused, since": record.reuse,
-            "scale": f"{record.scale:g}",
+            "scale": plain(record.scale),
             "iterations": record.iterations,
             "machines allowed": f"{record.min_machines} to {record.max_machines}",
         },
@@ -150,7 +152,7 @@ def _(run: ProductionRun) -> list[str]:
             "by decision": run.decision_id,
             "by model": run.model_id,
             "machines": run.machines,
-            "scale": f"{run.scale:g}",
+            "scale": plain(run.scale),
             "took": seconds(run.seconds),
             "start-up, part of it": seconds(run.startup_seconds),
             "predicted": seconds(run.predicted_seconds),
@@ -187,7 +189,7 @@ def _(record: ProfileRecord) -> list[str]:
     run = record.profile
     return _lines(
         record,
-        {"of a run for": record.purpose, "scale": f"{run.scale:g}", "event log": run.event_log},
+        {"of a run for": record.purpose, "scale": plain(run.scale), "event log": run.event_log},
         tables=["", *profile_lines(run)],
         warnings=run.warnings,
     )
@@ -201,7 +203,7 @@ def _(report: BottleneckReport) -> list[str]:
             "beside model": report.model_id,
             "by run profiles": ", ".join(report.profile_ids),
             "Spark application": report.application_id,
-            "its scale": f"{report.scale:g}",
+            "its scale": plain(report.scale),
             "its machines": report.machines,
         },
         tables=bottleneck_table(report),

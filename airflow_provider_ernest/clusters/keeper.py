@@ -49,6 +49,7 @@ from airflow_provider_ernest.processes import (
     reap_adopted,
 )
 from airflow_provider_ernest.spark.master import MasterState, read_state
+from airflow_provider_ernest.words import duration, seconds
 
 log = logging.getLogger(__name__)
 
@@ -111,7 +112,7 @@ class Keeper:
         for group, worker in zip(self._cpu_groups, workers, strict=False):
             group.add(worker.process.pid)
         self._update_state(handle=self._make_handle(state))
-        log.info("The cluster is ready at %s after %.1f s", master_url, self._elapsed())
+        log.info("The cluster is ready at %s after %s", master_url, seconds(self._elapsed()))
 
     def _own(self, daemon: Daemon) -> Daemon:
         self._daemons[daemon.process.pid] = daemon
@@ -178,11 +179,11 @@ class Keeper:
             if dead is not None:
                 return f"{self._daemons[dead].name} died"
             if self._elapsed() >= self._spec.time_to_live_seconds:
-                return f"its time to live of {self._spec.time_to_live_seconds:g} s was over"
+                return f"its time to live of {duration(self._spec.time_to_live_seconds)} was over"
             if self._has_applications():
                 active_at = time.monotonic()
             elif time.monotonic() - active_at >= self._spec.idle_limit_seconds:
-                return f"no application was active for {self._spec.idle_limit_seconds:g} s"
+                return f"no application was active for {duration(self._spec.idle_limit_seconds)}"
 
     def _has_applications(self) -> bool:
         try:
@@ -206,7 +207,7 @@ class Keeper:
         with contextlib.suppress(MissingResourceError):
             sweep(runtime_folder())
         self._directory.clear(reason=reason)
-        log.info("Ended the cluster, %.1f s after its start", self._elapsed())
+        log.info("Ended the cluster, %s after its start", seconds(self._elapsed()))
 
     def _update_state(self, **changes: object) -> None:
         self._state = replace(self._state, **changes)  # type: ignore[arg-type]

@@ -38,6 +38,7 @@ from airflow_provider_ernest.exceptions import (
 )
 from airflow_provider_ernest.json_document import Document
 from airflow_provider_ernest.processes import ProcessIdentity
+from airflow_provider_ernest.words import duration, seconds
 
 log = logging.getLogger(__name__)
 
@@ -170,7 +171,7 @@ class LocalCluster:
         if not done:
             reason = self.why_stopped()
             return "nothing to do, no cluster runs" + (f"; the last one ended: {reason}" if reason else "")
-        return f"{', '.join(done)} in {time.monotonic() - began:.1f} s"
+        return f"{', '.join(done)} in {seconds(time.monotonic() - began)}"
 
     def secret(self) -> str:
         """The secret that its processes share. Do not log it, and keep it out of command lines.
@@ -250,7 +251,7 @@ class LocalCluster:
             if elapsed > self.spec.start_timeout_seconds + _KEEPER_SECONDS:
                 log_end = tail(self._files.keeper_log)
                 raise ClusterStartError(
-                    f"Cluster {self.name} was not ready after {elapsed:.0f} s.\n{log_end}"
+                    f"Cluster {self.name} was not ready after {duration(round(elapsed))}.\n{log_end}"
                 )
             time.sleep(_POLL_SECONDS)
 
@@ -296,9 +297,12 @@ class ClusterState(Document):
     handle: ClusterHandle | None = None
     cpu_groups: tuple[str, ...] = ()
 
-    def progress(self, seconds: float) -> str:
+    def progress(self, waited_seconds: float) -> str:
         """How far a start has come, in words."""
-        return f"workers registered {self.workers_registered} of {self.spec.machines} after {seconds:.1f} s"
+        return (
+            f"workers registered {self.workers_registered} of {self.spec.machines} after "
+            f"{seconds(waited_seconds)}"
+        )
 
 
 class ClusterDirectory:
@@ -374,7 +378,7 @@ class ClusterDirectory:
                     other = file.read() or "of unknown id"
                     raise ClusterStartError(
                         f"Process {other} has been starting a cluster in {self.path} for more than "
-                        f"{wait_seconds:g} s.",
+                        f"{duration(wait_seconds)}.",
                         remedy="Let it end, or end it, and try again.",
                     )
                 time.sleep(_POLL_SECONDS)

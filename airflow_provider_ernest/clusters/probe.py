@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_ernest import words
 from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError, SampleRunError
 from airflow_provider_ernest.owned_folders import make_owned, runtime_folder
 from airflow_provider_ernest.spark.machines import Bandwidth, Measurement, rate
@@ -93,11 +94,11 @@ def probe_bandwidth(
     for host, measured in sorted(bandwidth.items(), key=lambda item: item[1].score):
         network = measured.network_gigabytes_per_second
         log.info(
-            "%s: memory %.1f GB/s, network %s, score %.2f",
+            "%s: memory %s, network %s, score %s",
             host,
-            measured.memory_gigabytes_per_second,
-            "not measured" if network is None else f"{network:.2f} GB/s",
-            measured.score,
+            words.bandwidth(measured.memory_gigabytes_per_second),
+            "not measured" if network is None else words.bandwidth(network),
+            words.number(measured.score),
         )
     return bandwidth
 

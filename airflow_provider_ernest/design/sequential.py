@@ -47,7 +47,7 @@ from airflow_provider_ernest.numbers import (
     whole_number,
 )
 from airflow_provider_ernest.prediction.terms import DICTIONARY, check_terms
-from airflow_provider_ernest.words import counted
+from airflow_provider_ernest.words import counted, percent
 
 RelativeWidth = Callable[[Sequence[Observation]], float]
 """Gives the width of the prediction's interval at the targets, relative to the prediction, from runs."""
@@ -162,7 +162,9 @@ def propose_next(
     )
     width = progress.relative_width
     if width is not None and width <= positive_number("narrow_enough", narrow_enough):
-        return progress.stop(f"the interval is {width:.1%} wide, {narrow_enough:.1%} is narrow enough")
+        return progress.stop(
+            f"the interval is {percent(width)} wide, {percent(narrow_enough)} is narrow enough"
+        )
     if progress.runs >= whole_number("max_runs", max_runs):
         made = f"{counted(progress.runs, 'run')} {'was' if progress.runs == 1 else 'were'} made"
         return progress.stop(f"{made}, and max_runs is {max_runs}")
@@ -225,7 +227,7 @@ def _proposed(
     lowered = 1.0 - math.sqrt(rest.value(best) / before)
     return progress.proposal(
         experiment,
-        f"It is expected to lower the error of the predictions that are asked for by {lowered:.0%}"
+        f"It is expected to lower the error of the predictions that are asked for by {percent(lowered)}"
         + (
             "; the rest of the budget is best spent on it."
             if len(planned) == 1

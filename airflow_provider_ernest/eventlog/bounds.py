@@ -11,6 +11,7 @@ import time
 from sys import getsizeof
 
 from airflow_provider_ernest.exceptions import EventLogError
+from airflow_provider_ernest.words import duration
 
 MOST_KEPT_BYTES = 256 << 20
 """For jobs, stages, executors, queries, cached blocks and properties: 200,000 stages with their jobs."""
@@ -102,7 +103,7 @@ class Notes:
         """
         if self._ends_at is not None and time.monotonic() > self._ends_at:
             raise EventLogError(
-                f"The event log was not read within {self._most_seconds:g} s.",
+                f"The event log was not read within {duration(self._most_seconds or 0.0)}.",
                 remedy="Read it where there is more time, by `ernest analyze`.",
             )
 

@@ -53,6 +53,7 @@ from airflow_provider_ernest.eventlog.files import (
 from airflow_provider_ernest.eventlog.tables import DRIVER, EventLog
 from airflow_provider_ernest.eventlog.tasks import MOST_TASKS, TaskRows, counts
 from airflow_provider_ernest.exceptions import ErnestError, EventLogError
+from airflow_provider_ernest.words import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -318,7 +319,7 @@ class EventLogProgress:
         self._rests_until = 0.0
 
     def __str__(self) -> str:
-        return f"{self.stages} stages and {self.tasks} tasks finished"
+        return f"{counted(self.stages, 'stage')} and {counted(self.tasks, 'task')} finished"
 
     @property
     def executors(self) -> int:

@@ -25,6 +25,7 @@ from airflow_provider_ernest.eventlog.events import (
     TaskEndWithAccumulables,
 )
 from airflow_provider_ernest.exceptions import EventLogError
+from airflow_provider_ernest.words import whole
 
 FloatColumn = NDArray[np.float64]
 IntColumn = NDArray[np.int64]
@@ -178,7 +179,7 @@ class TaskRows:
         self._count += 1
         if self._count > self._most_tasks:
             raise EventLogError(
-                f"The event log tells of more than {self._most_tasks} tasks.",
+                f"The event log tells of more than {whole(self._most_tasks)} tasks.",
                 remedy="Read it where there is more memory: by `read_event_log`, with a larger most_tasks."
                 if self._most_tasks >= MOST_TASKS
                 else "Read it where there is more memory, by `ernest analyze`.",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_provider_ernest.documents import CODE, DATA, SETTINGS, InputFingerprint, RunConditions
 from airflow_provider_ernest.privacy import names_a_secret, without_credentials
 from airflow_provider_ernest.settings import MOST_GROWTH, SHAPE_TOLERANCE
+from airflow_provider_ernest.words import data_amount, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -200,8 +201,6 @@ def _as_text(value: Any) -> str:
 MOST_NAMES = 3
 """So many settings are named in a sentence."""
 
-MEGABYTE = 1e6
-
 
 HASH_DIGITS = 12
 
@@ -322,8 +321,9 @@ def _input_differences(
         yield Difference(DATA, f"a record of the input has {now.columns} columns and had {then.columns}")
     before, after = then.bytes_per_partition, now.bytes_per_partition
     if before and after and not 1 / (1 + shape_tolerance) <= after / before <= 1 + shape_tolerance:
-        sizes = f"{after / MEGABYTE:.4g} MB and held {before / MEGABYTE:.4g} MB"
+        sizes = f"{data_amount(after)} and held {data_amount(before)}"
         yield Difference(DATA, f"a partition of the input holds {sizes}")
     times = growth(RunConditions(input=then), RunConditions(input=now))
     if times > max_growth:
-        yield Difference(DATA, f"the input has grown {times:.3g} times, more than {max_growth:g} times")
+        grown = f"the input has grown {plain(times)} times, more than {plain(max_growth)} times"
+        yield Difference(DATA, grown)

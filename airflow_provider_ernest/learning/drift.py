@@ -42,6 +42,7 @@ from airflow_provider_ernest.learning.conditions import (
     differences,
     sentence_of,
 )
+from airflow_provider_ernest.words import bandwidth, counted, percent, plain
 
 OUTCOMES = (0.80, 0.15, 0.05)
 """How often a run of a right model is inside what is likely, outside of that, outside of nearly certain."""
@@ -114,12 +115,12 @@ class Evidence:
         if not self.runs:
             return "No production run that it predicted is known."
         outside = (
-            f"Of {self.runs} production run{'s' if self.runs > 1 else ''}, {self.unlikely} took a time "
+            f"Of {counted(self.runs, 'production run')}, {self.unlikely} took a time "
             f"outside what was likely (80 %) and {self.unusual} outside what was nearly certain (95 %), "
-            f"where {0.2 * self.runs:.3g} and {0.05 * self.runs:.3g} are to be expected"
+            f"where {plain(0.2 * self.runs)} and {plain(0.05 * self.runs)} are to be expected"
         )
         if not self.is_drift:
-            return f"{outside}: that is no drift (evidence {self.value:.3g} of {self.threshold:g})."
+            return f"{outside}: that is no drift (evidence {plain(self.value)} of {plain(self.threshold)})."
         return (
             f"{outside}, and the last of them more often than a model that is right would have it once in "
             f"{self.threshold:g} runs."
@@ -241,8 +242,8 @@ def _slower_machines(trained: TrainingCluster | None, runs: Sequence[ProductionR
         now = _median(getattr(run.bandwidth, field) for run in runs if run.bandwidth is not None)
         if then and now is not None and now < (1.0 - SLOWER_MACHINES) * then:
             reason = (
-                f"the machines' {name} bandwidth is {now:.3g} GB/s, {1.0 - now / then:.0%} below the "
-                f"{then:.3g} GB/s of the sample runs' machines"
+                f"the machines' {name} bandwidth is {bandwidth(now)}, {percent(1.0 - now / then)} below the "
+                f"{bandwidth(then)} of the sample runs' machines"
             )
             found.append(Difference(CLUSTER, reason))
     return found

@@ -18,6 +18,7 @@ from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, SEEN_DIR
 from airflow_provider_ernest.prediction.terms import check_terms
 from airflow_provider_ernest.prediction.training import check_adequacy
 from airflow_provider_ernest.settings import Reuse
+from airflow_provider_ernest.words import plain
 
 SAME_SIZE = 0.01
 """A growth of less is not worth a word."""
@@ -106,7 +107,7 @@ def _reused(model: Model, conditions: RunConditions) -> Verdict:
     times = growth(model.conditions, conditions)
     sentences = [f"{_named(model)} is reused: nothing that it depends on has changed."]
     if abs(times - 1.0) > SAME_SIZE:
-        sentences.append(f"The input is {times:.3g} times as large as then.")
+        sentences.append(f"The input is {plain(times)} times as large as then.")
     unknown = not_compared(model.conditions, conditions)
     if unknown:
         sentences.append(f"Not known, and so not compared: {', '.join(unknown)}.")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
+from airflow_provider_ernest import words
 from airflow_provider_ernest.clusters.ec2.identity import deployment_of
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.exceptions import ClusterStartError, InvalidParameterError
@@ -274,12 +275,12 @@ class EC2PreflightOperator(EC2ClusterOperator):
         prices = price_book(ec2, aws_conn_id=conn_id, override_per_hour=spec.price_per_hour)
         price = prices.per_hour(spec.instance_type, SPOT if spec.spot else ON_DEMAND)
         self.log.info(
-            "%s in %s: %d cores and %d MB of memory for executors, %s dollars per hour",
+            "%s in %s: %d cores and %d MB of memory for executors, %s per hour",
             spec.instance_type,
             ec2.meta.region_name,
             cores,
             memory,
-            "an unknown number of" if price is None else f"{price:.4f}",
+            "an unknown number of dollars" if price is None else words.dollars(price),
         )
         return {"cores_per_machine": cores, "price_per_hour": price}
 
@@ -360,19 +361,19 @@ def _costs(handle: ClusterHandle, now: datetime) -> list[str]:
     expiry = f"; it ends itself at {handle.expires_at}" if handle.expires_at else ""
     if len(known) < len(prices):
         return [f"what it costs is unknown{expiry}"]
-    each = f"{handle.price_per_hour:.4f} dollars per hour for a worker" if handle.price_per_hour else ""
+    each = f"{words.dollars(handle.price_per_hour)} per hour for a worker" if handle.price_per_hour else ""
     total = sum(known)
-    lines = [f"{each}, {total:.4f} for all with the master{expiry}"]
+    lines = [f"{each}, {words.dollars(total)} for all with the master{expiry}"]
     if handle.expires_at:
         hours = (datetime.fromisoformat(handle.expires_at) - now).total_seconds() / 3600
-        lines.append(f"at most {total * max(0.0, hours):.2f} dollars from now until then")
+        lines.append(f"at most {words.dollars(total * max(0.0, hours))} from now until then")
     return lines
 
 
 def _measured(machine: Machine) -> str:
     bandwidth = machine.bandwidth
     if bandwidth is None:
-        return f"{'-':>11s}  {'-':>12s}  {'-':>5s}"
+        return f"{words.UNKNOWN:>11s}  {words.UNKNOWN:>12s}  {words.UNKNOWN:>5s}"
     memory, network = bandwidth.memory_gigabytes_per_second, bandwidth.network_gigabytes_per_second
-    sent = "-" if network is None else f"{network:.2f}"
-    return f"{memory:11.1f}  {sent:>12s}  {bandwidth.score:5.2f}"
+    sent = words.UNKNOWN if network is None else words.number(network)
+    return f"{words.number(memory):>11s}  {sent:>12s}  {words.number(bandwidth.score):>5s}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
+from airflow_provider_ernest import words
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.operators.task_context import no_vain_retries
 from airflow_provider_ernest.settings import ConnectedCluster
@@ -116,11 +117,11 @@ class ExistingClusterOperator(BaseOperator):
         for host, bandwidth in measured.items():
             if bandwidth.score < floor:
                 self.log.warning(
-                    "%s is a straggler: it scores %.2f, below %.2f. Runs on it are slower than those on "
+                    "%s is a straggler: it scores %s, below %s. Runs on it are slower than those on "
                     "the others",
                     host,
-                    bandwidth.score,
-                    floor,
+                    words.number(bandwidth.score),
+                    words.number(floor),
                 )
         hosts = [machine.host for machine in handle.machines]
         if not measured.keys() >= set(hosts):

@@ -24,7 +24,7 @@ from airflow_provider_ernest.stated import (
     settings_of,
     whole_number,
 )
-from airflow_provider_ernest.words import counted
+from airflow_provider_ernest.words import counted, percent, plain, stated_percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,9 +37,6 @@ if TYPE_CHECKING:
 
 WEIGHTINGS = {RELATIVE: "relative", CLASSIC: "absolute"}
 """Which errors the methods that fit given terms minimise; designs are to be for the same."""
-
-SMALL_SHARE = 0.1
-"""Shares below it are said with a decimal."""
 
 
 class ExperimentDesignOperator(BaseOperator):
@@ -222,19 +219,20 @@ def remarks(design: Design, spending: Spending, bounds: DesignBounds) -> Iterato
     partitions = round(design.experiments[0].partitions / design.experiments[0].scale)
     share = spending.share_of(design)
     if share is not None:
-        billed = f", with {spending.billed_machines:g} machines billed" if spending.billed_machines else ""
-        percent = f"{100 * share:.1f}" if share < SMALL_SHARE else f"{100 * share:.0f}"
+        billed = (
+            f", with {plain(spending.billed_machines)} machines billed" if spending.billed_machines else ""
+        )
         yield (
             logging.INFO,
-            f"The sample runs are expected to cost about {percent} % of one production run{billed}.",
+            f"The sample runs are expected to cost about {percent(share)} of one production run{billed}.",
         )
     if share is not None and round(share, 3) > SHARE and spending.is_frugal:
         smaller = "" if spending.min_scale is None else f"Lower min_scale ({spending.min_scale:g}), "
         split = f"split the input into more partitions (now {partitions})"
         yield (
             logging.WARNING,
-            f"That is more than {100 * SHARE:g} %, and no cheaper runs tell enough: each needs a partition "
-            "for each of its cores, and the whole training cluster is billed as long as it takes. "
+            f"That is more than {stated_percent(SHARE)}, and no cheaper runs tell enough: each needs a "
+            "partition for each of its cores, and the whole training cluster is billed as long as it takes. "
             f"{smaller}{split if smaller else split.capitalize()}, or start a smaller training cluster.",
         )
     largest = max(of_machines.machines for of_machines in design.candidate_ranges)

@@ -20,6 +20,7 @@ from airflow_provider_ernest.settings import (
 )
 from airflow_provider_ernest.stated import as_template, optional_document, optional_text, settings_of
 from airflow_provider_ernest.store_location import store_root
+from airflow_provider_ernest.words import machines, percent, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -156,11 +157,10 @@ class FitModelOperator(OfJobAndInput, EmitsLineage, BaseOperator):
         for run in design.experiments:
             if run.index not in observed:
                 self.log.warning(
-                    "Run %d (%d machines, %.2f %% of the input) is missing: it failed or was skipped. "
-                    "Fitting without it.",
+                    "Run %d (%s, scale %s) is missing: it failed or was skipped. Fitting without it.",
                     run.index,
-                    run.machines,
-                    100 * run.scale,
+                    machines(run.machines),
+                    plain(run.scale),
                 )
 
     def _train(
@@ -281,10 +281,10 @@ def learned_prior(
         return None
     log.info(
         "Learned from the models of other jobs on %s (%d): the driver takes a machine with a probability "
-        "of %.0f %%; terms are there with %s",
+        "of %s; terms are there with %s",
         instance_type,
         len(models),
-        100 * prior.driver_share,
-        ", ".join(f"{name} {prior.belief_in(name).probability:.0%}" for name in terms),
+        percent(prior.driver_share),
+        ", ".join(f"{name} {percent(prior.belief_in(name).probability)}" for name in terms),
     )
     return prior

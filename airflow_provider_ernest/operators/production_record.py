@@ -45,6 +45,7 @@ from airflow_provider_ernest.stated import (
 from airflow_provider_ernest.store.catalogue import MODEL, entry_of
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.store_location import store_root
+from airflow_provider_ernest.words import deviation, machines, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -150,10 +151,12 @@ class Recording:
         )
 
     def _log_run(self, production: ProductionRun) -> None:
-        self.log.info("The run took %.1f s on %d machines.", production.seconds, production.machines)
+        self.log.info("The run took %s on %s.", seconds(production.seconds), machines(production.machines))
         if production.predicted_seconds is not None:
             self.log.info(
-                "Predicted were %.1f s: %+.1f %%.", production.predicted_seconds, production.error_percent
+                "Predicted were %s: %s.",
+                seconds(production.predicted_seconds),
+                deviation(production.error_percent),
             )
         if production.is_unusual:
             self.log.warning("That is outside the interval that was nearly certain (95 %).")

@@ -18,7 +18,7 @@ from airflow_provider_ernest.operators.locations import event_logs, staging
 from airflow_provider_ernest.operators.task_context import no_vain_retries, origin_of
 from airflow_provider_ernest.settings import FILES, SampledInput, SparkJob
 from airflow_provider_ernest.stated import number, optional_number, optional_text, optional_whole_number
-from airflow_provider_ernest.words import counted
+from airflow_provider_ernest.words import counted, plain, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -148,10 +148,10 @@ class SampleRunOperator(OfJobAndInput, EmitsLineage, BaseOperator):
                 experiment, sampled, folder=staging(context), minimum_files=experiment.machines * cores
             ) as sample:
                 self.log.info(
-                    "Run %d: %s, %.2f %% of the input in %s",
+                    "Run %d: %s, scale %s in %s",
                     experiment.index,
                     counted(experiment.machines, "machine"),
-                    100 * sample.scale,
+                    plain(sample.scale),
                     counted(sample.partitions, "partition"),
                 )
                 request = self._request(job, sample, experiment, cores, context)
@@ -159,12 +159,12 @@ class SampleRunOperator(OfJobAndInput, EmitsLineage, BaseOperator):
                     experiment, sample, handle, request, origin_of(context)
                 )
         self.log.info(
-            "Run %d took %.1f s on %s (start-up %.1f s, waited %.1f s for machines)",
+            "Run %d took %s on %s (start-up %s, waited %s for machines)",
             observation.index,
-            observation.seconds,
+            seconds(observation.seconds),
             ", ".join(observation.hosts),
-            observation.startup_seconds,
-            observation.waited_seconds,
+            seconds(observation.startup_seconds),
+            seconds(observation.waited_seconds),
         )
         self._keep(observation, event_log, job, handle)
         self.add_lineage(observation, inputs=[sampled.path])

@@ -8,6 +8,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, TypeVar
 
 from airflow_provider_ernest.exceptions import ErnestError
+from airflow_provider_ernest.words import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -73,7 +74,7 @@ def in_time(work: Callable[[], Result], *, most_seconds: float) -> Result:
     if failures:
         raise failures[0]
     if not results:
-        raise TimeoutError(f"no answer for {most_seconds:g} s")
+        raise TimeoutError(f"no answer for {plain(most_seconds)} s")
     return results[0]
 
 

@@ -37,6 +37,7 @@ from airflow_provider_ernest.numbers import (
 )
 from airflow_provider_ernest.prediction.regression import non_negative_least_squares
 from airflow_provider_ernest.words import counted
+from airflow_provider_ernest.words import seconds as seconds_in_words
 
 
 class ExtendedAmdahl:
@@ -339,8 +340,8 @@ def base_seconds(state: AmdahlState, x: FloatArray) -> FloatArray:
     if wrong.size:
         position = int(wrong[0])
         raise FitError(
-            f"The polynomial of degree {state.degree} gives {seconds[position]:.4g} s at x={x[position]:g}: "
-            "it does not describe the job there.",
+            f"The polynomial of degree {state.degree} gives {seconds_in_words(seconds[position])} at "
+            f"x={x[position]:g}: it does not describe the job there.",
             remedy="Observe predictor values near it, or use a lower degree.",
         )
     return np.asarray(seconds, dtype=np.float64)

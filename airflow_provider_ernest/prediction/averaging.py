@@ -48,7 +48,8 @@ from airflow_provider_ernest.prediction.terms import (
     check_terms,
     iteration_factors,
 )
-from airflow_provider_ernest.words import counted
+from airflow_provider_ernest.words import counted, plain
+from airflow_provider_ernest.words import seconds as seconds_in_words
 
 LEAST_POINTS = 3
 """Fixed and spreading work go through any two points: only a third one says anything about them."""
@@ -361,8 +362,8 @@ def _tight(columns: Sequence[FloatArray], seconds: FloatArray) -> list[int]:
 def contradiction(points: Points, suspects: Sequence[int]) -> FitError:
     """The error that names the points which contradict others."""
     named = "; ".join(
-        f"{counted(int(points.machines[each]), 'machine')}, scale {points.scale[each]:g}, "
-        f"{points.seconds[each]:.4g} s"
+        f"{counted(int(points.machines[each]), 'machine')}, scale {plain(points.scale[each])}, "
+        f"{seconds_in_words(points.seconds[each])}"
         for each in suspects
     )
     return FitError(

@@ -19,6 +19,7 @@ from airflow_provider_ernest.prediction.regimes import RegimeForecast, effective
 from airflow_provider_ernest.prediction.regression import Widening
 from airflow_provider_ernest.prediction.terms import RunColumns
 from airflow_provider_ernest.words import machines as machines_in_words
+from airflow_provider_ernest.words import percent, plain
 
 MOST_KEPT = 32
 """About 2 MB each, for the few configurations that most models are fitted to."""
@@ -222,7 +223,7 @@ def memory_shortage(model: Model, *, machines: int, scale: float = 1.0) -> str:
     forecast = _forecast(model, whole_number("machines", machines), positive_number("scale", scale))
     reasons = []
     if forecast.cache_share is not None and forecast.cache_share < WHOLE_CACHE:
-        reasons.append(f"{forecast.cache_share:.0%} of the data to be cached finds room in memory")
+        reasons.append(f"{percent(forecast.cache_share)} of the data to be cached finds room in memory")
     if forecast.spills:
         reasons.append("tasks spill to disk")
     return "; ".join(reasons)
@@ -262,9 +263,11 @@ def extrapolation(model: Model, *, machines: int, scale: float = 1.0) -> str:
         reasons.append(f"{machines_in_words(machines)}: at least {min(observed_machines)} were observed")
     if scale > FURTHEST_SCALE * largest_scale:
         times = scale / largest_scale
-        reasons.append(f"scale {scale:g}: {times:.0f} times the largest observed, {largest_scale:g}")
+        reasons.append(
+            f"scale {plain(scale)}: {plain(times)} times the largest observed, {plain(largest_scale)}"
+        )
     elif scale < min(scales):
-        reasons.append(f"scale {scale:g}: at least {min(scales):g} was observed")
+        reasons.append(f"scale {plain(scale)}: at least {plain(min(scales))} was observed")
     reasons += _forecast(model, machines, scale).warnings
     return "; ".join(reason.rstrip(".") for reason in reasons)
 

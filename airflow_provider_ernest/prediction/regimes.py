@@ -18,6 +18,7 @@ from airflow_provider_ernest.documents import Observation, RunMetrics
 from airflow_provider_ernest.numbers import FloatArray, machines_and_scale, positive_number, whole_number
 from airflow_provider_ernest.prediction.regression import non_negative_least_squares
 from airflow_provider_ernest.prediction.terms import basis
+from airflow_provider_ernest.words import data_amount, percent, plain, whole
 from airflow_provider_ernest.words import machines as machines_in_words
 
 WIDEST = 3.0
@@ -91,8 +92,8 @@ def _cap(
     tasks = int(known.tasks(machines=machines, scale=scale)[0])
     slots = round(machines * known.slots_per_machine)
     facts = (
-        f"At scale {scale:g} about {tasks} tasks can run at once in the stages that take most of the time, "
-        f"for {slots} slots of {machines_in_words(machines)}"
+        f"At scale {plain(scale)} about {whole(tasks)} tasks can run at once in the stages that take most of "
+        f"the time, for {slots} slots of {machines_in_words(machines)}"
     )
     if tasks < slots:
         most = max(1, math.floor(tasks / known.slots_per_machine))
@@ -309,8 +310,8 @@ def foresee_cache(observations: Sequence[Observation], *, machines: int, scale: 
     least, most = float(runs.share.min()), float(runs.share.max())
     away = max(0.0, least - share, share - most)
     facts = (
-        f"At scale {scale:g} about {_size(wanted)} would be cached and {machines_in_words(machines)} "
-        f"{'has' if machines == 1 else 'have'} room for {_size(room)}"
+        f"At scale {plain(scale)} about {data_amount(wanted)} would be cached and "
+        f"{machines_in_words(machines)} {'has' if machines == 1 else 'have'} room for {data_amount(room)}"
     )
     if away < 1.0 - _WHOLE:
         tight = share >= _WHOLE and wanted > runs.safe_share * room
@@ -332,14 +333,14 @@ def _change(runs: _CachingRuns, share: float, needed: int) -> str:
     """How the share at the target differs from those of the runs, and what to do."""
     least, most = float(runs.share.min()), float(runs.share.max())
     if share < least:
-        before = "all of it" if least >= _WHOLE else f"at least {100 * least:.0f} %"
+        before = "all of it" if least >= _WHOLE else f"at least {percent(least)}"
         return (
-            f"{100 * (1 - share):.0f} % would be read or computed again each time, where the runs held "
+            f"{percent(1 - share)} would be read or computed again each time, where the runs held "
             f"{before} in memory, and the run takes longer than predicted. At least "
             f"{machines_in_words(needed)} would hold it; or take machines with more memory, or cache less."
         )
     return (
-        f"{100 * share:.0f} % of it fits, where the runs held at most {100 * most:.0f} %, and the run may be "
+        f"{percent(share)} of it fits, where the runs held at most {percent(most)}, and the run may be "
         "faster than predicted. Observe a run that holds as much: a smaller sample, or more machines."
     )
 
@@ -366,8 +367,9 @@ def foresee_spill(
         return SpillForecast(spills=False)
     if spilled.all():
         return SpillForecast(
-            warning=f"All runs spilled to disk. At scale {scale:g} on {machines_in_words(machines)} a task "
-            "handles less than in any of them and may not spill: the run may be faster than predicted.",
+            warning=f"All runs spilled to disk. At scale {plain(scale)} on {machines_in_words(machines)} "
+            "a task handles less than in any of them and may not spill: the run may be faster than "
+            "predicted.",
             widening=_UNKNOWN_SPILL,
         )
     if spilled.any():
@@ -391,9 +393,10 @@ def _beyond_all_runs(
         return SpillForecast(spills=False)
     return SpillForecast(
         spills=True,
-        warning=f"At scale {scale:g} on {machines_in_words(machines)} a task needs up to {_size(needed)} "
-        f"to sort, join or aggregate and has {_size(room)}: it spills to disk, as no run did. More "
-        "partitions (spark.sql.shuffle.partitions), or more memory for each core, would avoid it.",
+        warning=f"At scale {plain(scale)} on {machines_in_words(machines)} a task needs up to "
+        f"{data_amount(needed)} to sort, join or aggregate and has {data_amount(room)}: it spills to "
+        "disk, as no run did. More partitions (spark.sql.shuffle.partitions), or more memory for each "
+        "core, would avoid it.",
         widening=_SPILL,
     )
 
@@ -429,13 +432,6 @@ def _caching_runs(observations: Sequence[Observation]) -> _CachingRuns | None:
 
 def _needed(wanted_bytes: float, bytes_per_machine: float) -> int:
     return max(1, math.ceil(wanted_bytes / bytes_per_machine * (1 - 1e-9)))
-
-
-def _size(size_bytes: float) -> str:
-    for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB")):
-        if size_bytes >= unit:
-            return f"{size_bytes / unit:.1f} {name}"
-    return f"{size_bytes / 1e3:.1f} kB"
 
 
 @dataclass(frozen=True, kw_only=True)

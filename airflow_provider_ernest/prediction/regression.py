@@ -25,6 +25,9 @@ from airflow_provider_ernest.prediction.terms import (
     quoted,
     term_named,
 )
+from airflow_provider_ernest.words import machines as machines_in_words
+from airflow_provider_ernest.words import plain
+from airflow_provider_ernest.words import seconds as seconds_in_words
 
 WEIGHTINGS = ("relative", "absolute")
 """How the errors of runs count: as a share of the run's time, or in seconds (the original)."""
@@ -192,8 +195,9 @@ class ErnestRegression:
                 if explained.min() <= 0
                 else "a run on one machine takes no time: nothing is left of fixed work and work that spreads"
             )
-            + f". Furthest off is the run on {machines[worst]:g} machines at scale "
-            f"{scale[worst]:g}: {explained[worst]:.4g} s for {seconds[worst]:.4g} s.",
+            + f". Furthest off is the run on {machines_in_words(machines[worst])} at scale "
+            f"{plain(scale[worst])}: {seconds_in_words(explained[worst])} for "
+            f"{seconds_in_words(seconds[worst])}.",
             remedy="Look at that run and observe it again, or let errors count by their share of the run's "
             'time: use the method "averaging" or "relative".',
         )
@@ -287,7 +291,7 @@ def runs_to_add(undetermined: Sequence[str], *, machines: FloatArray, scale: Flo
     if counts.size < needed:
         return f"Use at least {needed} different numbers of machines (now: {listed})."
     if np.unique(scale).size == 1:
-        return f"Use more than one scale (now: {scale[0]:g})."
+        return f"Use more than one scale (now: {plain(scale[0])})."
     return f"Vary the scale and the number of machines independently of each other (machines now: {listed})."
 
 

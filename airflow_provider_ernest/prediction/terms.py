@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.numbers import FloatArray, column_for_runs, machines_and_scale, positive_number
+from airflow_provider_ernest.words import plain
 
 
 class Column(Protocol):
@@ -244,7 +245,7 @@ def basis(terms: Sequence[str], **runs: Unpack[RunColumns]) -> FloatArray:
             raise InvalidParameterError(
                 "terms",
                 name,
-                f"is {column[at]:g} for {machines[at]:g} machines and scale {scale[at]:g}",
+                f"is {column[at]:g} for {machines[at]:g} machines and scale {plain(scale[at])}",
                 remedy="A term is part of a run's time: it must be a finite number of at least 0 for each "
                 "run.",
             )

@@ -43,7 +43,14 @@ from airflow_provider_ernest.prediction.regimes import effective_machines
 from airflow_provider_ernest.prediction.regression import undetermined_terms
 from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST, basis, check_terms, term_named
 from airflow_provider_ernest.settings import AVERAGING, RELATIVE
-from airflow_provider_ernest.words import counted
+from airflow_provider_ernest.words import (
+    counted,
+    error,
+    percent,
+    plain,
+    seconds,
+    seconds_between,
+)
 
 
 class Kept(TypedDict, total=False):
@@ -269,8 +276,8 @@ def check_adequacy(model: Model, *, max_error_percent: float) -> None:
     worst = max(validation.folds, key=lambda fold: abs(fold.error_percent))
     raise InadequateModelError(
         f"The leave-one-out error of the model of {model.job!r} on {model.instance_type} is "
-        f"{validation.median_error_percent:.1f} % (median), above the threshold of {threshold:g} %; "
-        f"the largest is {validation.max_error_percent:.1f} %, of run {worst.index} "
+        f"{error(validation.median_error_percent)} (median), above the threshold of {plain(threshold)} %; "
+        f"the largest is {error(validation.max_error_percent)}, of run {worst.index} "
         f"({_configuration(worst)}).",
         remedy="Observe more runs or larger samples, look at the worst run for disturbances, add a term that "
         "describes the job better, or raise max_error_percent.",
@@ -293,8 +300,8 @@ def _about_the_design(observations: Sequence[Observation]) -> list[str]:
     scales = {run.scale for run in observations}
     if len(scales) == 1:
         warnings.append(
-            f"All runs read the same share of the input ({scales.pop():.4g}): how time grows with the data "
-            "is derived from the machine counts alone."
+            f"All runs read the same share of the input ({plain(scales.pop())}): how time grows with the "
+            "data is derived from the machine counts alone."
         )
     if len({run.machines for run in observations}) == 1:
         warnings.append(
@@ -306,14 +313,14 @@ def _about_the_design(observations: Sequence[Observation]) -> list[str]:
 
 def _about_different_work(observations: Sequence[Observation], counts: str) -> list[str]:
     """Inputs of the same size need not be the same work, and then scale does not tell the time."""
-    seconds = defaultdict(list)
+    found = defaultdict(list)
     for run in observations:
-        seconds[run.machines, run.scale].append(run.seconds)
+        found[run.machines, run.scale].append(run.seconds)
     return [
-        f"Runs on {counted(machines, 'machine')} at scale {scale:g} took {min(times):.1f} to "
-        f"{max(times):.1f} s: either they were disturbed, or inputs of one size are not the same work, and "
-        f"then no model in machines and scale can be exact. {counts}"
-        for (machines, scale), times in seconds.items()
+        f"Runs on {counted(machines, 'machine')} at scale {plain(scale)} took "
+        f"{seconds_between((min(times), max(times)))}: either they were disturbed, or inputs of one size "
+        f"are not the same work, and then no model in machines and scale can be exact. {counts}"
+        for (machines, scale), times in found.items()
         if max(times) > DIFFERENT_WORK * min(times)
     ]
 
@@ -328,22 +335,23 @@ def _about_the_averaging(predictor: TermAveraging, observations: Sequence[Observ
         )
     told = list(zip(observations, predictor.disturbed_, predictor.apart_, strict=True))
     warnings += [
-        f"Run {run.index} ({_configuration(run)}, {run.seconds:.1f} s) does not fit the others: it was "
-        f"disturbed or short of memory with a probability of {probability:.0%}, and counts accordingly less."
+        f"Run {run.index} ({_configuration(run)}, {seconds(run.seconds)}) does not fit the others: it was "
+        f"disturbed or short of memory with a probability of {percent(probability)}, and counts "
+        "accordingly less."
         for run, probability, apart in told
         if probability > PROBABLY_DISTURBED and not apart
     ]
     warnings += [
-        f"Run {run.index} ({_configuration(run)}, {run.seconds:.4g} s) contradicts the others, which agree "
-        "with each other: it is left out. Look at it: a run that ended early or was held up says nothing of "
-        "the job."
+        f"Run {run.index} ({_configuration(run)}, {seconds(run.seconds)}) contradicts the others, which "
+        "agree with each other: it is left out. Look at it: a run that ended early or was held up says "
+        "nothing of the job."
         for run, _, apart in told
         if apart
     ]
     if predictor.noise_ > MUCH_NOISE:
         warnings.append(
-            f"The runs scatter by about {predictor.noise_:.0%} around every smooth model: the cluster was "
-            "disturbed, or the work of an input is not told by its size. The intervals are as wide."
+            f"The runs scatter by about {percent(predictor.noise_)} around every smooth model: the cluster "
+            "was disturbed, or the work of an input is not told by its size. The intervals are as wide."
         )
     return warnings
 
@@ -365,7 +373,7 @@ def _about_the_terms(terms: Sequence[str], observations: Sequence[Observation]) 
 
 
 def _configuration(run: Observation | Fold) -> str:
-    return f"{counted(run.machines, 'machine')}, scale {run.scale:g}"
+    return f"{counted(run.machines, 'machine')}, scale {plain(run.scale)}"
 
 
 EXTENSIONS: tuple[str, ...] = (

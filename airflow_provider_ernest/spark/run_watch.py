@@ -11,6 +11,7 @@ from airflow_provider_ernest.eventlog.files import application_of_name, find_eve
 from airflow_provider_ernest.eventlog.reading import EventLogProgress
 from airflow_provider_ernest.exceptions import ClusterLostError
 from airflow_provider_ernest.spark.master import read_state
+from airflow_provider_ernest.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -155,9 +156,8 @@ class RunWatch:
     def _reason_to_end(self, watched_seconds: float) -> str | None:
         now = time.monotonic()
         if self._web_url is not None and now - self._master_seen_at > CLUSTER_LOST_SECONDS:
-            return (
-                f"the cluster's master at {self._web_url} has not answered for {CLUSTER_LOST_SECONDS:.0f} s"
-            )
+            lost = duration(CLUSTER_LOST_SECONDS)
+            return f"the cluster's master at {self._web_url} has not answered for {lost}"
         if self._progress.lost is not None:
             return f"it lost {self._progress.lost}; its time would be no measurement"
         if self._granted_at is None:
@@ -167,11 +167,12 @@ class RunWatch:
                     "alive (lost to a spot interruption?)"
                 )
             if watched_seconds > self._limits.wait_seconds:
-                return f"it did not get its {self._cores} cores within {self._limits.wait_seconds:.0f} s"
+                return f"it did not get its {self._cores} cores within {duration(self._limits.wait_seconds)}"
         elif self._progress.executors < self._machines and now - self._granted_at > REGISTER_SECONDS:
             return (
-                f"{self._progress.executors} of its {self._machines} machines registered within "
-                f"{REGISTER_SECONDS:.0f} s; see the executors' stderr on the workers (a wrong JVM option?)"
+                f"{self._progress.executors} of its {self._machines} machines registered "
+                f"within {duration(REGISTER_SECONDS)}; see the executors' stderr on the workers (a wrong "
+                "JVM option?)"
             )
         elif self._limits.run_seconds is not None and now - self._granted_at > self._limits.run_seconds:
             return f"it took longer than run_timeout_seconds={self._limits.run_seconds:.0f}"
@@ -183,8 +184,8 @@ class RunWatch:
             return
         self._reported_at = now
         if self._granted_at is not None:
-            self._log.info("Running for %.0f s: %s", now - self._granted_at, self._progress)
+            self._log.info("Running for %s: %s", duration(round(now - self._granted_at)), self._progress)
         elif self._waiting_since is not None:
-            self._log.info("Waiting for machines for %.0f s", now - self._waiting_since)
+            self._log.info("Waiting for machines for %s", duration(round(now - self._waiting_since)))
         else:
             self._log.info("Starting the driver")

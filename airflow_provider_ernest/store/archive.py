@@ -37,6 +37,7 @@ from airflow_provider_ernest.store.records import (
     with_digest,
     without_digest,
 )
+from airflow_provider_ernest.words import whole
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.store.store import ModelStore
@@ -324,7 +325,7 @@ class ArchiveReader:
             self.damage = f"It cannot be read on: {error}."
             return None
         if len(text) > MOST_BYTES_OF_A_LINE:
-            self.damage = f"A line is longer than {MOST_BYTES_OF_A_LINE:,} bytes."
+            self.damage = f"A line is longer than {whole(MOST_BYTES_OF_A_LINE)} bytes."
             return None
         return text or None
 

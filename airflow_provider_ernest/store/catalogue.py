@@ -43,6 +43,7 @@ from airflow_provider_ernest.store.records import (
     read,
     read_or_skip,
 )
+from airflow_provider_ernest.words import duration
 
 log = logging.getLogger(__name__)
 
@@ -321,7 +322,7 @@ class Catalogue:
         """One reader at a time: what it reads the others know, too. Nobody waits long where storage hangs."""
         if not self._lock.acquire(timeout=MOST_SECONDS_IN_LINE):
             raise StoreError(
-                f"Listing the documents in {self.root} takes more than {MOST_SECONDS_IN_LINE:g} s.",
+                f"Listing the documents in {self.root} takes more than {duration(MOST_SECONDS_IN_LINE)}.",
                 remedy="Try again; if it stays like that, check that the store's storage answers.",
             )
         try:

@@ -36,6 +36,7 @@ from airflow_provider_ernest.documents import (
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError, StoreError
 from airflow_provider_ernest.store.files import changed_at, is_temporary, local_path, store_errors
 from airflow_provider_ernest.store.records import FORMS, list_set_aside
+from airflow_provider_ernest.words import counted, whole
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.store.store import ModelStore
@@ -612,13 +613,13 @@ class Prune:
         done, items = self._removal, self._items
         verb = "Would remove" if done is None else "Removed"
         counts = Counter(item.kind for item in items)
-        gone = ", ".join(f"{counts[kind]:,} {_words(kind, counts[kind])}" for kind in ORDER if counts[kind])
+        gone = ", ".join(counted(counts[kind], FORMS[kind].words) for kind in ORDER if counts[kind])
         lines = [f"{verb} {gone or 'no document'} older than {self._days:g} days from {self._store.root}"]
         lines += [
             f"  {item.kind} {item.id} of {item.job!r} on {item.instance_type}" for item in items[:MOST_NAMED]
         ]
         if len(items) > MOST_NAMED:
-            lines.append(f"  and {len(items) - MOST_NAMED:,} more")
+            lines.append(f"  and {whole(len(items) - MOST_NAMED)} more")
         lines += _counted_line(f"{verb} {{}} event logs", len(self._event_log_names()))
         lines += _counted_line(f"{verb} {{}} files that were set aside", len(self._set_aside))
         lines += _counted_line(
@@ -628,7 +629,7 @@ class Prune:
             "what stays refers to it" if why.endswith(REFERS) else why
             for why in self.plan.kept_because.values()
         )
-        lines += [f"{count:,} as old stay: {why}" for why, count in reasons.most_common()]
+        lines += [f"{whole(count)} as old stay: {why}" for why, count in reasons.most_common()]
         lines += _counted_line("{} stay, since something new needs them", len(done.spared) if done else 0)
         return lines
 
@@ -641,7 +642,7 @@ class Prune:
         failed = self._failures()
         if failed:
             raise StoreError(
-                f"{len(failed):,} could not be removed: {'; '.join(failed[:3])}",
+                f"{whole(len(failed))} could not be removed: {'; '.join(failed[:3])}",
                 remedy="Check what may be done with the store's files, and prune again.",
             )
 
@@ -670,12 +671,8 @@ def _counted(records: Iterable[Record], progress: Callable[[int], None]) -> Iter
         yield record
 
 
-def _words(kind: str, count: int) -> str:
-    return FORMS[kind].words if count == 1 else f"{FORMS[kind].words}s"
-
-
 def _counted_line(form: str, count: int) -> list[str]:
-    return [form.format(f"{count:,}")] if count else []
+    return [form.format(whole(count))] if count else []
 
 
 def retention_days(text: str) -> float:

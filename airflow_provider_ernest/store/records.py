@@ -47,6 +47,7 @@ from airflow_provider_ernest.store.files import (
     safe_name,
     store_errors,
 )
+from airflow_provider_ernest.words import whole
 
 log = logging.getLogger(__name__)
 
@@ -275,11 +276,11 @@ def damage_in(content: bytes) -> str:
     try:
         data = decode_json(content.decode("utf-8"))
     except UnicodeDecodeError:
-        return f"It is not text of UTF-8, {len(content):,} bytes."
+        return f"It is not text of UTF-8, {whole(len(content))} bytes."
     except InvalidDocumentError as error:
         if isinstance(error.__cause__, RecursionError):
             return ""
-        return f"It ends or breaks off in the middle of its JSON, {len(content):,} bytes."
+        return f"It ends or breaks off in the middle of its JSON, {whole(len(content))} bytes."
     if isinstance(data, dict) and DIGEST in data:
         try:
             without_digest(data)

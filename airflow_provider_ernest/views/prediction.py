@@ -30,6 +30,7 @@ from airflow_provider_ernest.views.loaded import OtherType, Readable, other_type
 from airflow_provider_ernest.views.prediction_request import MOST_COMPUTED, PredictionRequest, in_bounds
 from airflow_provider_ernest.views.records import ShownDecision, shown_decision
 from airflow_provider_ernest.views.view import view_of
+from airflow_provider_ernest.words import whole
 
 MOST_CONFIGURATIONS = 100
 """Averaging weighs about a hundred hypotheses by a matrix of all distinct configurations each. At 100 of
@@ -64,7 +65,8 @@ def _refuse_what_cannot_be(model: Model) -> None:
     if rows * terms > MOST_NUMBERS:
         raise cannot_predict(
             model,
-            f"it has {len(model.observations):,} runs and {terms:,} terms, more than a page can wait for",
+            f"it has {whole(len(model.observations))} runs and {whole(terms)} terms, more than a page can "
+            "wait for",
             remedy="Ask it on the command line, with ernest choose.",
         )
     try:
@@ -80,7 +82,8 @@ def _refuse_what_cannot_be(model: Model) -> None:
     if model.method == AVERAGING and configurations > MOST_CONFIGURATIONS:
         raise cannot_predict(
             model,
-            f"its runs have {configurations:,} configurations, and a page can wait for {MOST_CONFIGURATIONS}",
+            f"its runs have {whole(configurations)} configurations, and a page can wait for "
+            f"{whole(MOST_CONFIGURATIONS)}",
             remedy="Ask it on the command line, with ernest choose.",
         )
 

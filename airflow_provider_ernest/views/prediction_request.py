@@ -9,6 +9,7 @@ from airflow_provider_ernest.billing import BESIDE_THE_PRICE, Billing
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.settings import CONFIDENCE, OBJECTIVES, check_confidence
 from airflow_provider_ernest.stated import checked, count, one_of, optional, positive, setting, settings
+from airflow_provider_ernest.words import machines, whole
 
 MOST_MACHINES = 1_000_000
 WIDEST_SPAN = 1_000
@@ -75,7 +76,7 @@ class PredictionRequest:
     )
     min_machines: int = setting(count, "the fewest machines", default=1)
     max_machines: int = setting(
-        count, f"the most, at most {WIDEST_SPAN:,} numbers of machines in all", default=16
+        count, f"the most, at most {whole(WIDEST_SPAN)} numbers of machines in all", default=16
     )
 
     def __post_init__(self) -> None:
@@ -101,7 +102,10 @@ class PredictionRequest:
         least, most = self.min_machines, self.max_machines
         if most > MOST_MACHINES:
             raise InvalidParameterError(
-                "max_machines", most, "is no size of a cluster", remedy=f"Ask for {MOST_MACHINES:,} at most."
+                "max_machines",
+                most,
+                "is no size of a cluster",
+                remedy=f"Ask for {whole(MOST_MACHINES)} at most.",
             )
         if most < least:
             raise InvalidParameterError(
@@ -112,8 +116,8 @@ class PredictionRequest:
             raise InvalidParameterError(
                 "max_machines",
                 most,
-                f"is {span + 1:,} numbers of machines with min_machines={least}",
-                remedy=f"Ask for at most {WIDEST_SPAN:,}, up to {least + WIDEST_SPAN - 1:,} machines.",
+                f"is {whole(span + 1)} numbers of machines with min_machines={least}",
+                remedy=f"Ask for at most {whole(WIDEST_SPAN)}, up to {machines(least + WIDEST_SPAN - 1)}.",
             )
         if span < MOST_COMPUTED:
             return list(range(least, most + 1))
@@ -125,7 +129,10 @@ class PredictionRequest:
         considered, allowed = len(self.counts()), self.max_machines - self.min_machines + 1
         if considered == allowed:
             return ""
-        return f"Of {allowed:,} numbers of machines {considered:,} were considered, evenly spread by ratio."
+        return (
+            f"Of {whole(allowed)} numbers of machines {whole(considered)} were considered, evenly spread by "
+            "ratio."
+        )
 
 
 def in_bounds(value: float | None) -> float | None:

@@ -24,7 +24,7 @@ from airflow_provider_ernest.run_profile import (
     StageProfile,
     WhatIf,
 )
-from airflow_provider_ernest.words import counted, data_amount, duration, number, percent
+from airflow_provider_ernest.words import counted, data_amount, duration, number, percent, rough_change, whole
 
 _CATEGORIES = {SQL: "SQL", STREAMING: "streaming", MLLIB: "MLlib", GRAPHX: "GraphX", CORE: "RDDs"}
 
@@ -117,7 +117,7 @@ def _rate(gigabytes_per_second: float) -> str:
 
 def change_in_words(each: WhatIf) -> str:
     """By how many percent it is longer or shorter."""
-    return "no change" if abs(each.change_percent) < 0.5 else f"{each.change_percent:+.0f} %"
+    return "no change" if abs(each.change_percent) < 0.5 else rough_change(each.change_percent)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,7 +186,7 @@ def quantile(stage: StageProfile, share: float) -> str:
 
 def counts(values: Iterable[int]) -> list[str]:
     """Numbers, and nothing for none."""
-    return [f"{value:,}" if value else "" for value in values]
+    return [whole(value) if value else "" for value in values]
 
 
 def amounts(values: Iterable[int]) -> list[str]:

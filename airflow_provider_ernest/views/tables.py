@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.decision.choice import probability_in_words
 from airflow_provider_ernest.decision.goals import on_pareto_front
 from airflow_provider_ernest.settings import AVERAGING, BALANCED, CHEAPEST, FASTEST
-from airflow_provider_ernest.words import counted, machines
+from airflow_provider_ernest.words import (
+    counted,
+    deviation,
+    dollars,
+    error,
+    machines,
+    number,
+    percent,
+    plain,
+    probability,
+    seconds,
+    stated_percent,
+    tenths,
+    whole,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -49,9 +62,9 @@ def decision_table(decision: Decision, *, only_front: bool = False) -> list[str]
     if decision.predicted_seconds is None:
         return [*lines, f"fallback: {_machines(decision)}, without a prediction"]
     lines.append(
-        f"{_machines(decision)}: {decision.predicted_seconds:.1f} s for "
-        f"{decision.predicted_cost:.5f} $; leave-one-out error of the model "
-        f"{decision.error_percent:.1f} % (median), {decision.max_error_percent:.1f} % (largest)"
+        f"{_machines(decision)}: {seconds(decision.predicted_seconds)} for "
+        f"{dollars(decision.predicted_cost or 0.0)}; leave-one-out error of the model "
+        f"{error(decision.error_percent)} (median), {error(decision.max_error_percent)} (largest)"
     )
     lines += _certainty(decision)
     return [line.rstrip() for line in lines]
@@ -67,14 +80,14 @@ def same_cost_table(rows: Sequence[SameCost]) -> list[str]:
         f"  rate  {'type':{width}}  machines  $ per hour    seconds  likely seconds (80 %)    dollars",
     ]
     for row in rows:
-        rates = [f"{row.dollars_per_hour:6.2f}", *[" " * 6] * (len(row.types) - 1)]
+        rates = [f"{dollars(row.dollars_per_hour):>6s}", *[" " * 6] * (len(row.types) - 1)]
         lines += [f"{rate}  {_at_rate(each, width)}" for rate, each in zip(rates, row.types, strict=True)]
     return lines
 
 
 def _at_rate(each: TypeAtRate, width: int) -> str:
-    line = f"{each.instance_type:{width}}  {each.machines:8d}  {each.dollars_per_hour:10.3f}  "
-    line += f"{each.seconds:9.1f}  {_range(each.likely_seconds):>21s}  {each.dollars:9.5f}  "
+    line = f"{each.instance_type:{width}}  {each.machines:8d}  {dollars(each.dollars_per_hour):>10s}  "
+    line += f"{tenths(each.seconds):>9s}  {_range(each.likely_seconds):>21s}  {dollars(each.dollars):>9s}  "
     marks = ("<- fastest" if each.is_fastest else "", f"[{each.extrapolates}]" if each.extrapolates else "")
     return (line + _joined(marks, SCREEN_WIDTH - len(line))).rstrip()
 
@@ -95,12 +108,12 @@ def _alternatives(decision: Decision, *, only_front: bool) -> list[str]:
     ]
     for each in shown:
         line = f"{each.instance_type:{width}}  " if width else ""
-        line += f"{each.machines:8d}  {each.seconds:9.1f}  {_range(each.likely_seconds):>21s}  "
-        line += f"{each.cost:9.5f}  " + (f"{_percent(each.probability):>11s}  " if certain else "")
+        line += f"{each.machines:8d}  {tenths(each.seconds):>9s}  {_range(each.likely_seconds):>21s}  "
+        line += f"{dollars(each.cost):>9s}  " + (f"{_percent(each.probability):>11s}  " if certain else "")
         lines.append(line + _joined(_marks(each, decision), SCREEN_WIDTH - len(line)))
     left_out = len(considered) - len(shown)
     if left_out:
-        lines.append(f"({left_out} of {len(considered)} alternatives are not shown here)")
+        lines.append(f"({whole(left_out)} of {whole(len(considered))} alternatives are not shown here)")
     return lines
 
 
@@ -127,12 +140,12 @@ def _certainty(decision: Decision) -> list[str]:
     parts = decision.cost_parts
     if parts is not None and parts.total > parts.machines:
         others = ((parts.master, "master"), (parts.volumes, "volumes"), (parts.training, "training"))
-        told = [f"{dollars:.5f} $ {name}" for dollars, name in others if dollars > 0]
-        lines.append(f"of which {', '.join([f'{parts.machines:.5f} $ machines', *told])}")
+        told = [f"{dollars(part)} {name}" for part, name in others if part > 0]
+        lines.append(f"of which {', '.join([f'{dollars(parts.machines)} machines', *told])}")
     if decision.probability is not None and decision.confidence is not None:
         lines.append(
             f"keeps to the goal with a probability of {_percent(decision.probability)}; asked for were "
-            f"{100 * decision.confidence:.10g} %"
+            f"{stated_percent(decision.confidence)}"
         )
         lines += _bargain(decision)
     if decision.likely_seconds and decision.nearly_certain_seconds:
@@ -154,12 +167,12 @@ def _bargain(decision: Decision) -> list[str]:
     }
     if objective not in figures or not chosen or not chosen[0].feasible:
         return []
-    figure, counted = figures[objective], {CHEAPEST: "dollars", FASTEST: "seconds"}
+    figure, counting = figures[objective], {CHEAPEST: "dollars", FASTEST: "seconds"}
     least = figure(chosen[0]) * (1 - LEAST_DIFFERENCE)
     if not any(each.feasible and figure(each) < least for each in decision.alternatives):
         return []
     return [
-        f"{counted.get(objective, 'seconds times dollars')} count per run that keeps to the goal: a little "
+        f"{counting.get(objective, 'seconds times dollars')} count per run that keeps to the goal: a little "
         "more for much more certainty is a bargain"
     ]
 
@@ -168,10 +181,10 @@ def _machines(decision: Decision) -> str:
     """What was chosen, in words; the type is named where there were several to choose from."""
     if decision.composition:
         return " + ".join(f"{part.machines} {part.instance_type}" for part in decision.composition)
-    words = machines(decision.config.machines)
+    chosen = machines(decision.config.machines)
     if len({each.instance_type for each in decision.alternatives}) > 1:
-        return f"{words} of {decision.config.instance_type}"
-    return words
+        return f"{chosen} of {decision.config.instance_type}"
+    return chosen
 
 
 def _marks(alternative: Alternative, decision: Decision) -> tuple[str, ...]:
@@ -180,7 +193,9 @@ def _marks(alternative: Alternative, decision: Decision) -> tuple[str, ...]:
     if not alternative.feasible:
         asked, probability = decision.confidence, alternative.probability
         is_improbable = asked is not None and probability is not None and probability < asked
-        missed = f"below {100 * asked:.10g} %" if asked is not None and is_improbable else "misses the goal"
+        missed = (
+            f"below {stated_percent(asked)}" if asked is not None and is_improbable else "misses the goal"
+        )
     return (
         taken if decision.is_for(alternative) else "",
         missed,
@@ -195,8 +210,8 @@ def _joined(marks: Sequence[str], room: int) -> str:
     return joined if len(joined) <= width else f"{joined[: width - 4].rstrip()} ..."
 
 
-def _range(seconds: tuple[float, float] | None) -> str:
-    return f"{seconds[0]:.1f} to {seconds[1]:.1f}" if seconds else "unknown"
+def _range(interval: tuple[float, float] | None) -> str:
+    return f"{tenths(interval[0])} to {tenths(interval[1])}" if interval else "unknown"
 
 
 def _percent(probability: float | None) -> str:
@@ -206,35 +221,25 @@ def _percent(probability: float | None) -> str:
 ERRORS = {"relative": "errors relative to the run's time", "absolute": "errors in seconds"}
 """What the weighting of a design means."""
 
-MOST_COST_DIGITS = 9
-"""Decimals of a cost at most."""
-
 WORTH_MENTIONING = 0.01
 """A lower probability that the driver takes a machine is not shown."""
 
 
 def design_table(design: Design) -> list[str]:
     """The runs to be made, and how good the choice is."""
-    digits = _cost_digits(design)
     lines = [
         f"{design.criterion}-optimal design for {ERRORS.get(design.weighting, design.weighting)}: "
-        f"{counted(len(design.experiments), 'run')} out of {design.candidates} candidates",
-        f"cost {design.cost:.{digits}f} of {design.budget:.{digits}f} {design.cost_unit}, "
-        f"{design.efficiency:.0%} as efficient as the relaxed optimum",
+        f"{counted(len(design.experiments), 'run')} out of {counted(design.candidates, 'candidate')}",
+        f"cost {number(design.cost)} of {number(design.budget)} {design.cost_unit}, "
+        f"{percent(design.efficiency)} as efficient as the relaxed optimum",
         "run  machines    scale  partitions  weight    cost",
     ]
     lines += [
-        f"{run.index:3d}  {run.machines:8d}  {run.scale:7.2%}  {run.partitions:10d}  {run.weight:6.2f}  "
-        f"{run.cost:6.{digits}f}"
+        f"{run.index:3d}  {run.machines:8d}  {plain(run.scale):>7s}  {run.partitions:10d}  "
+        f"{number(run.weight):>6s}  {number(run.cost):>6s}"
         for run in design.experiments
     ]
     return lines
-
-
-def _cost_digits(design: Design) -> int:
-    """Decimals that tell the cheapest run's cost: in dollars it may be a fraction of a cent."""
-    cheapest = min((run.cost for run in design.experiments if run.cost > 0), default=1.0)
-    return min(max(1, 1 - math.floor(math.log10(cheapest))), MOST_COST_DIGITS)
 
 
 def observations_table(observations: Iterable[Observation]) -> list[str]:
@@ -243,8 +248,9 @@ def observations_table(observations: Iterable[Observation]) -> list[str]:
     for run in sorted(observations, key=lambda run: run.index):
         tasks = run.metrics.tasks if run.metrics else 0
         lines.append(
-            f"{run.index:3d}  {run.machines:8d}  {run.scale:7.2%}  {run.seconds:7.1f}  "
-            f"{run.startup_seconds:8.1f}  {run.waited_seconds:6.1f}  {tasks:5d}  {run.application_id or ''}"
+            f"{run.index:3d}  {run.machines:8d}  {plain(run.scale):>7s}  {tenths(run.seconds):>7s}  "
+            f"{tenths(run.startup_seconds):>8s}  {tenths(run.waited_seconds):>6s}  {tasks:5d}  "
+            f"{run.application_id or ''}"
         )
     return lines
 
@@ -255,13 +261,13 @@ def model_table(model: Model) -> list[str]:
     lines = _terms(model)
     lines.append("run  machines    scale  seconds  predicted from the others    error")
     lines += [
-        f"{fold.index:3d}  {fold.machines:8d}  {fold.scale:7.2%}  {fold.seconds:7.1f}  "
-        f"{fold.predicted_seconds:25.1f}  {fold.error_percent:+6.1f}%"
+        f"{fold.index:3d}  {fold.machines:8d}  {plain(fold.scale):>7s}  {tenths(fold.seconds):>7s}  "
+        f"{tenths(fold.predicted_seconds):>25s}  {deviation(fold.error_percent):>7s}"
         for fold in validation.folds
     ]
     lines.append(
-        f"leave-one-out error: median {validation.median_error_percent:.1f} %, largest "
-        f"{validation.max_error_percent:.1f} %; a start-up of {model.startup_seconds:.1f} s comes on top"
+        f"leave-one-out error: median {error(validation.median_error_percent)}, largest "
+        f"{error(validation.max_error_percent)}; a start-up of {seconds(model.startup_seconds)} comes on top"
     )
     return lines
 
@@ -270,18 +276,19 @@ def _terms(model: Model) -> list[str]:
     if model.method != AVERAGING:
         return [
             f"{model.method} least squares:",
-            *(f"{term.coefficient:12.4f} s x {term.name:22s} {term.meaning}" for term in model.terms),
+            *(f"{number(term.coefficient):>12s} s x {term.name:22s} {term.meaning}" for term in model.terms),
         ]
     driver = (
-        f"; a machine is the driver's with a probability of {model.driver_share:.0%}"
+        f"; a machine is the driver's with a probability of {percent(model.driver_share)}"
         if model.driver_share > WORTH_MENTIONING
         else ""
     )
     return [
         "average over all sets of terms: how probable each is, its mean coefficient, what it is",
         *(
-            f"{term.probability:6.1%}  {term.coefficient:10.4f} s x {term.name:22s} {term.meaning}"
+            f"{probability(term.probability):>11s}  {number(term.coefficient):>7s} s x {term.name:22s} "
+            f"{term.meaning}"
             for term in model.terms
         ),
-        f"single runs scatter by {model.noise:.1%}{driver}",
+        f"single runs scatter by {percent(model.noise)}{driver}",
     ]

@@ -2,6 +2,7 @@ import pytest
 
 from airflow_provider_ernest.words import (
     bandwidth,
+    counted,
     data_amount,
     deviation,
     dollars,
@@ -10,11 +11,18 @@ from airflow_provider_ernest.words import (
     machines,
     number,
     percent,
+    plain,
     probability,
+    rough_change,
+    rough_percent,
+    rough_seconds,
     seconds,
     seconds_between,
+    since,
+    stated_percent,
     tenths,
     tick,
+    whole,
 )
 
 
@@ -69,6 +77,20 @@ def test_dollars_have_cents_at_least(value: float, words: str):
     assert dollars(value) == words
 
 
+def test_counts_and_what_people_state():
+    assert [whole(value) for value in (0, 1312, 5e6)] == ["0", "1,312", "5,000,000"]
+    assert [counted(1, "run"), counted(1312, "run")] == ["1 run", "1,312 runs"]
+    assert [plain(value) for value in (0.05, 1.0, 0.09821, 1e-9)] == ["0.05", "1", "0.09821", "1e-09"]
+    assert [stated_percent(value) for value in (0.8, 0.9995)] == ["80 %", "99.95 %"]
+    assert [since(value) for value in (-5, 119, 120, 7200, 200_000)] == ["now", "now", "2 min", "2 h", "2 d"]
+
+
+def test_estimates_are_told_roughly():
+    assert [rough_seconds(value) for value in (1312.4, 36.4, 5.54)] == ["1,312 s", "36 s", "5.5 s"]
+    assert [rough_percent(value) for value in (41.3, 2.0, 0.4, 0.0)] == ["41 %", "2 %", "0.4 %", "0.1 %"]
+    assert [rough_change(value) for value in (63.2, -12.0, -0.2)] == ["+63 %", "-12 %", "+0 %"]
+
+
 def test_shares_machines_and_ticks():
     assert [percent(value) for value in (0, 0.005, 0.0996, 0.123, 1)] == [
         "0 %",
@@ -115,7 +137,7 @@ def test_amounts_of_data(value: float, words: str):
 @pytest.mark.parametrize(
     ("told", "words"),
     [
-        (seconds(1234.56), "1234.6 s"),
+        (seconds(1234.56), "1,234.6 s"),
         (seconds(0), "0.0 s"),
         (seconds_between((290.06, 331.7)), "290.1 to 331.7 s"),
         (tenths(1234.56), "1,234.6"),

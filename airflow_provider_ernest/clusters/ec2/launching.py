@@ -35,6 +35,7 @@ from airflow_provider_ernest.clusters.ec2.readiness import GIVEN_UP
 from airflow_provider_ernest.clusters.ec2.requests import ON_DEMAND, SPOT, Place, run_instances_request
 from airflow_provider_ernest.clusters.ec2.user_data import master_user_data, worker_user_data
 from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError, ErnestError
+from airflow_provider_ernest.words import duration
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.ec2.ending import AttemptGuard
@@ -137,7 +138,7 @@ class Launcher:
             if guard.known <= guard.shown:
                 return
             guard.sleep(_POLL_SECONDS)
-        log.warning("AWS does not show all machines after %.0f s; going on.", ending.SETTLE_SECONDS)
+        log.warning("AWS does not show all machines after %s; going on.", duration(ending.SETTLE_SECONDS))
 
     def _place(self, master: Instance, instance_type: str, *, have: int) -> WorkerPlacement:
         cores, memory_megabytes = self._plan.offered(self._spec, instance_type)

@@ -25,6 +25,7 @@ from airflow_provider_ernest.clusters.local_spec import (
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.json_document import Document
 from airflow_provider_ernest.stated import has_template
+from airflow_provider_ernest.words import duration
 
 MIN_TIME_TO_LIVE_SECONDS = 60
 MAX_TIME_TO_LIVE_SECONDS = 30 * 24 * 3600
@@ -205,7 +206,7 @@ def _check_times(spec: EC2ClusterSpec) -> None:
         raise InvalidParameterError(
             "time_to_live_seconds",
             life,
-            f"leaves no time for jobs: the start and the probe may take {before_jobs:g} s",
+            f"leaves no time for jobs: the start and the probe may take {duration(before_jobs)}",
             remedy="Make it larger, or start_timeout_seconds smaller.",
         )
 

@@ -35,6 +35,7 @@ from airflow_provider_ernest.exceptions import (
     InvalidParameterError,
 )
 from airflow_provider_ernest.spark.machines import Machine
+from airflow_provider_ernest.words import duration
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
@@ -203,7 +204,7 @@ class EmrCluster:
             if job_flow is not None:
                 if job_flow.state != state:
                     state = job_flow.state
-                    log.info("Job flow %s: %s after %.0f s", job_flow_id, state, waited)
+                    log.info("Job flow %s: %s after %s", job_flow_id, state, duration(round(waited)))
                 if state in READY_STATES:
                     return job_flow
                 if not job_flow.is_alive:
@@ -212,7 +213,8 @@ class EmrCluster:
                     )
             if waited >= self.spec.start_timeout_seconds:
                 raise ClusterStartError(
-                    f"Job flow {job_flow_id} was not ready after {waited:.0f} s (last: {state or 'none'}).",
+                    f"Job flow {job_flow_id} was not ready after {duration(round(waited))} "
+                    f"(last: {state or 'none'}).",
                     remedy="Raise start_timeout_seconds, or look at the bootstrap actions' logs.",
                 )
             self._pause()
@@ -517,7 +519,8 @@ def end(emr: Any, job_flow_ids: Sequence[str], *, wait_seconds: float = END_SECO
             return
         if time.monotonic() >= deadline:
             raise ClusterError(
-                f"EMR was asked to end {', '.join(alive)}, and has not begun after {wait_seconds:.0f} s.",
+                f"EMR was asked to end {', '.join(alive)}, and has not begun after "
+                f"{duration(round(wait_seconds))}.",
                 remedy="See whether somebody protected it from termination, and end it in EMR's console.",
             )
         time.sleep(_END_POLL_SECONDS)

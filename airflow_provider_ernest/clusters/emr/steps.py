@@ -21,6 +21,7 @@ from airflow_provider_ernest.exceptions import ClusterLostError, SampleRunError
 from airflow_provider_ernest.places import local_path
 from airflow_provider_ernest.spark.artifact import sha256_of
 from airflow_provider_ernest.spark.sizing import event_log_conf
+from airflow_provider_ernest.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -307,7 +308,7 @@ class StepRun:
         if self._running_since is None:
             if now - added_at > limits.wait_seconds:
                 raise SampleRunError(
-                    f"The run was ended: its step did not begin within {limits.wait_seconds:.0f} s.",
+                    f"The run was ended: its step did not begin within {duration(limits.wait_seconds)}.",
                     remedy="EMR runs one step at a time: let fewer runs be active at once.",
                 )
         elif limits.run_seconds is not None and now - self._running_since > limits.run_seconds:

@@ -26,8 +26,10 @@ from airflow_provider_ernest.views.sample_runs import modelled_runs
 from airflow_provider_ernest.words import (
     counted,
     data_amount,
+    deviation,
     dollars,
     duration,
+    error,
     machines,
     number,
     percent,
@@ -84,12 +86,12 @@ def _header(model: Model, prediction: Prediction) -> Element:
 def _key_figures(model: Model, prediction: Prediction) -> Element:
     validation, decision = model.validation, prediction.decision
     figures = list(_answer(decision, prediction) if decision else _what_is_possible(prediction))
-    error = (
+    expected = (
         "Error to expect",
-        f"{validation.median_error_percent:.1f} %",
-        f"median where each run is predicted from the others, {validation.max_error_percent:.1f} % at most",
+        error(validation.median_error_percent),
+        f"median where each run is predicted from the others, {error(validation.max_error_percent)} at most",
     )
-    return key_figures(*figures, error, best=0 if decision else None)
+    return key_figures(*figures, expected, best=0 if decision else None)
 
 
 def _answer(decision: ShownDecision, prediction: Prediction) -> Iterator[tuple[str, str, str]]:
@@ -200,7 +202,7 @@ def _folds(model: Model) -> Element:
             "scale": (percent(fold.scale) for fold in folds),
             "seconds": (number(fold.seconds) for fold in folds),
             "predicted from the others": (number(fold.predicted_seconds) for fold in folds),
-            "error": (f"{fold.error_percent:+.1f} %" for fold in folds),
+            "error": (deviation(fold.error_percent) for fold in folds),
         }
     )
 
@@ -293,7 +295,7 @@ def _shape(shape: InputFingerprint) -> Iterator[str]:
     if shape.partitions is not None:
         each = shape.bytes_per_partition
         size = f" of {data_amount(each)}" if each is not None else ""
-        yield f"{shape.partitions:,} partition{'' if shape.partitions == 1 else 's'}{size}"
+        yield f"{counted(shape.partitions, 'partition')}{size}"
     elif shape.total_bytes is not None:
         yield data_amount(shape.total_bytes)
     if shape.columns is not None:

@@ -34,7 +34,16 @@ from airflow_provider_ernest.views.report.page import (
     warnings_section,
     whole_page,
 )
-from airflow_provider_ernest.words import counted, duration, machines, number, percent, shortened
+from airflow_provider_ernest.words import (
+    counted,
+    deviation,
+    duration,
+    machines,
+    number,
+    percent,
+    shortened,
+    whole,
+)
 
 LONGEST_NAME = 36
 """Of a stage in the table of what the stages did; their table over time has it in full."""
@@ -133,9 +142,9 @@ def _key_figures(profile: RunProfile) -> Element:
     if profile.straggler_causes:
         stragglers = sum(each.tasks for each in profile.straggler_causes)
         excess = sum(each.excess_seconds for each in profile.straggler_causes)
-        value = f"{stragglers:,} of {profile.tasks:,} tasks"
+        value = f"{whole(stragglers)} of {whole(profile.tasks)} tasks"
         figures.append(("Stragglers", value, f"{duration(excess)} too long"))
-    error = f"{profile.replay_error_percent:+z.1f} %"
+    error = deviation(profile.replay_error_percent)
     figures.append(("Error of the replay", error, "where the very same run is replayed"))
     return key_figures(*figures, best=1 if most else None)
 
@@ -205,7 +214,11 @@ def _waits(stage: StageProfile) -> str:
 
 
 def _tasks(stage: StageProfile) -> str:
-    return f"{stage.tasks:,} + {stage.failed_tasks:,} failed" if stage.failed_tasks else f"{stage.tasks:,}"
+    return (
+        f"{whole(stage.tasks)} + {whole(stage.failed_tasks)} failed"
+        if stage.failed_tasks
+        else f"{whole(stage.tasks)}"
+    )
 
 
 def _stragglers(profile: RunProfile) -> Iterator[Element | None]:
@@ -215,7 +228,7 @@ def _stragglers(profile: RunProfile) -> Iterator[Element | None]:
         yield table(
             {
                 "cause": (each.cause for each in causes),
-                "tasks": (f"{each.tasks:,}" for each in causes),
+                "tasks": (whole(each.tasks) for each in causes),
                 "too long by": (duration(each.excess_seconds) for each in causes),
                 "the run without": (duration(each.seconds_without) for each in causes),
                 "won at most": (percent(share_without(profile, each.seconds_without)) for each in causes),
@@ -262,7 +275,7 @@ def _sizes(profile: RunProfile) -> Element:
     sizes = profile.sizes
     return table(
         {
-            "machines": (f"{size.machines:,}" for size in sizes),
+            "machines": (whole(size.machines) for size in sizes),
             "seconds": (number(size.seconds) for size in sizes),
             "remark": ("the run itself" if size.machines == profile.machines else "" for size in sizes),
         },
@@ -284,15 +297,15 @@ def _phases(profile: RunProfile) -> Element:
 
 
 def _origin(profile: RunProfile) -> dict[str, str | None]:
-    failed = f", and {profile.failed_tasks:,} that failed or were killed" if profile.failed_tasks else ""
+    failed = f", and {whole(profile.failed_tasks)} that failed or were killed" if profile.failed_tasks else ""
     return {
         "application": profile.application_id,
         "name": profile.name,
         "event log": profile.event_log,
         "Spark": profile.spark,
         "category": category_name(profile.category),
-        "machines": f"{profile.machines:,}, {_at_once(profile)}",
+        "machines": f"{whole(profile.machines)}, {_at_once(profile)}",
         "share of the input": percent(profile.scale),
         "iterations": None if profile.iterations is None else str(profile.iterations),
-        "tasks": f"{profile.tasks:,}{failed}",
+        "tasks": f"{whole(profile.tasks)}{failed}",
     }

@@ -109,7 +109,7 @@ HALF_THE_MACHINES = (run_profile.ReplayedSize(machines=2, seconds=64.0),)
         ),
         pytest.param(
             {"stages": (TINY_TASKS,)},
-            *("partitions", "Make fewer partitions", "1600 tasks of 50 ms each, 50 % of it scheduling"),
+            *("partitions", "Make fewer partitions", "1,600 tasks of 50 ms each, 50 % of it scheduling"),
             id="tiny tasks",
         ),
         pytest.param(
@@ -119,7 +119,7 @@ HALF_THE_MACHINES = (run_profile.ReplayedSize(machines=2, seconds=64.0),)
                     a_stage(5.0),
                 )
             },
-            *("memory", "stage 4", "3.0 GB spilled to disk, in stages that take 50 % of the time"),
+            *("memory", "stage 4", "3.00 GB spilled to disk, in stages that take 50 % of the time"),
             id="spilling",
         ),
         pytest.param(

@@ -57,11 +57,11 @@ def test_a_run_of_equal_tasks_has_none():
 @pytest.mark.parametrize(
     ("late", "cause", "figure"),
     [
-        ({"input_bytes": 300_000_000}, INPUT_SKEW, "3.0 times as much .*300.0 MB against 100.0 MB"),
+        ({"input_bytes": 300_000_000}, INPUT_SKEW, "3.0 times as much .*300 MB against 100 MB"),
         ({"input_records": 3000}, INPUT_SKEW, "3.0 times as much"),
         ({"fetch_wait_seconds": 1.9}, SLOW_FETCH, r"waited 1.9 s \(median 0.0 s\) for shuffle data"),
         ({"shuffle_write_seconds": 1.8}, SLOW_DISK, r"waited 1.8 s \(median 0.0 s\) to write shuffle data"),
-        ({"disk_spilled_bytes": 2_000_000_000}, SLOW_DISK, "spilled 2.0 GB where .* spilled nothing"),
+        ({"disk_spilled_bytes": 2_000_000_000}, SLOW_DISK, "spilled 2.00 GB where .* spilled nothing"),
         ({"garbage_collection_seconds": 2.0}, COLLECTION, "collected garbage for 2.0 s"),
         ({}, UNEXPLAINED, "no metric"),
         ({"run_seconds": 1.0}, UNEXPLAINED, "scheduler delay with 2.0 s"),

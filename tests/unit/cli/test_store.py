@@ -26,7 +26,7 @@ from tests.examples import (
     run_profile,
 )
 from tests.unit.cli.test_airflow_commands import airflow_parser
-from tests.unit.model.store_samples import save_all
+from tests.unit.store.store_samples import save_all
 
 TODAY = datetime.now(UTC)
 
@@ -374,6 +374,6 @@ def test_one_profile_shows_its_longest_stages_and_one_report_both_opinions(profi
     assert "warning: 2 tasks told no metrics." in told
     told = run("show", bottleneck_report(1).id, "--store", profiled)
     assert f"by run profiles: {profile_record(0).id}" in told
-    assert "180.0 .. 230.0" in told
+    assert "180.0 to 230.0" in told
     shown = run("show", profile_record(0).id, "--store", profiled, "--json")
     assert json.loads(shown)["profile"]["stages"][1]["name"] == "reduceByKey at job.py:1"

@@ -459,7 +459,7 @@ def test_machines_that_cannot_hold_the_data_are_marked_and_can_be_left_out():
 
     small, large = consider(offered, goal=goal)
 
-    assert "40% of the data to be cached finds room in memory" in small.memory_shortage
+    assert "40 % of the data to be cached finds room in memory" in small.memory_shortage
     assert large.memory_shortage == ""
     assert choose_of(offered, goal=goal, only_in_memory=True).config.machines == 8
 

@@ -60,7 +60,7 @@ def test_stops_as_soon_as_the_interval_is_narrow_enough():
     )
 
     assert len(observed) == 7
-    assert proposal.reason == "Stop: the interval is 25.0% wide, 30.0% is narrow enough."
+    assert proposal.reason == "Stop: the interval is 25 % wide, 30 % is narrow enough."
     assert proposal.relative_width == 0.25
 
 

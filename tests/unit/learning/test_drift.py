@@ -226,8 +226,8 @@ def test_the_last_run_that_tells_its_conditions_counts():
 @pytest.mark.parametrize(
     ("production", "said"),
     [
-        (bandwidth(15.0), "memory bandwidth is 15 GB/s, 25% below the 20 GB/s"),
-        (bandwidth(20.0, network=0.6), "network bandwidth is 0.6 GB/s, 50% below the 1.2 GB/s"),
+        (bandwidth(15.0), "memory bandwidth is 15.0 GB/s, 25 % below the 20.0 GB/s"),
+        (bandwidth(20.0, network=0.6), "network bandwidth is 0.6 GB/s, 50 % below the 1.2 GB/s"),
     ],
 )
 def test_slower_machines_are_the_cause(production, said):

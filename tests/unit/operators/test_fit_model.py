@@ -13,6 +13,7 @@ from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import SizingGoal
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.store_location import store_root
+from airflow_provider_ernest.words import percent
 from tests import examples
 from tests.unit.operators.stated import rendered, sampled, spark_job
 from tests.unit.operators.submissions import handle
@@ -108,7 +109,7 @@ def test_missing_runs_are_named_and_the_rest_is_fitted(fit, observations, capsys
     fitted = fit(observations[:-1], design=design_of(observations))
 
     assert len(fitted["observations"]) == len(observations) - 1
-    assert "Run 6 (4 machines, 10.00 % of the input) is missing" in capsys.readouterr().out
+    assert "Run 6 (4 machines, scale 0.1) is missing" in capsys.readouterr().out
 
 
 def test_too_few_observations_fail_without_retry(fit, observations):
@@ -177,7 +178,7 @@ def test_other_jobs_on_such_machines_tell_which_terms_to_expect(fit, capsys):
     scale = taught.belief_in("scale").probability
     assert scale > 0.5 > AveragingPrior().belief_in("scale").probability
     assert "models of other jobs on local (8)" in said
-    assert f"scale {scale:.0%}" in said
+    assert f"scale {percent(scale)}" in said
     assert "driver takes a machine with a probability of" in said
 
 

@@ -153,7 +153,7 @@ def test_a_cache_that_no_longer_holds_widens_the_interval_and_is_named(method, l
         return float(np.log(high / low)[0])
 
     assert log_width(foreseeing, 4) > 2 * log_width(blind, 4)
-    assert "32.0 GB would be cached and 4 machines have room for 8.0 GB" in extrapolation(
+    assert "32.0 GB would be cached and 4 machines have room for 8.00 GB" in extrapolation(
         foreseeing, machines=4
     )
     assert extrapolation(blind, machines=4) == ""

@@ -172,8 +172,8 @@ def test_spilling_is_foreseen_where_no_run_has_spilled():
     spilling = foresee(runs, machines=4, scale=10.0)
     assert spilling.spills is True
     assert spilling.widening == 1.5
-    assert "up to 3.0 GB" in spilling.warnings[0]
-    assert "has 500.0 MB" in spilling.warnings[0]
+    assert "up to 3.00 GB" in spilling.warnings[0]
+    assert "has 500 MB" in spilling.warnings[0]
 
 
 def test_several_changes_widen_together_up_to_a_bound():

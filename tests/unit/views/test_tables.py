@@ -11,6 +11,7 @@ from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents import Billing, Configuration, Decision, Model
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.views.tables import decision_table, design_table, model_table
+from airflow_provider_ernest.words import dollars, seconds
 from tests.examples import alternative, design, experiment, noisy_observations
 
 WIDTH = 110
@@ -46,10 +47,10 @@ class TestDesign:
     @pytest.mark.parametrize(
         ("costs", "shown"),
         [
-            ((0.000731, 0.0123), ["0.00073", "0.01230"]),
-            ((0.15, 2.0), ["0.15", "2.00"]),
-            ((1.0, 24.25), ["1.0", "24.2"]),
-            ((0.0, 3.0), ["0.0", "3.0"]),
+            ((0.000731, 0.0123), ["0.000731", "0.0123"]),
+            ((0.15, 2.0), ["0.150", "2.00"]),
+            ((1.0, 24.25), ["1.00", "24.2"]),
+            ((0.0, 3.0), ["0", "3.00"]),
         ],
     )
     def test_a_cost_of_a_fraction_of_a_cent_is_told(self, costs: tuple[float, ...], shown: list[str]):
@@ -65,7 +66,7 @@ class TestModel:
     ):
         lines = model_table(replace(averaged, driver_share=share))
         assert any("driver" in line for line in lines) == shown
-        assert any("driver's with a probability of 40%" in line for line in lines) == shown
+        assert any("driver's with a probability of 40 %" in line for line in lines) == shown
 
 
 class TestDecision:
@@ -111,7 +112,7 @@ class TestDecision:
         assert [line for line in lines if "<- chosen" in line]
         assert any("unknown" in line for line in lines) == bool(intervals)
         assert not any("probability" in line for line in lines[1:-1]), "but for those of goal and intervals"
-        figures = f"{decision.predicted_seconds:.1f} s for {decision.predicted_cost:.5f} $"
+        figures = f"{seconds(decision.predicted_seconds)} for {dollars(decision.predicted_cost or 0.0)}"
         assert figures in line_of(lines, f"{decision.config.machines} machine")
 
     def test_few_are_all_shown_and_one_machine_is_no_machines(self, averaged: Model):
@@ -130,7 +131,7 @@ class TestDecision:
         fastest = min(decided.alternatives, key=lambda each: each.seconds).machines
         cheapest = min(decided.alternatives, key=lambda each: each.cost).machines
         assert {chosen, chosen + 1, chosen + 2, fastest, cheapest} <= set(shown)
-        assert f"({1000 - len(shown)} of 1000 alternatives are not shown here)" in lines
+        assert f"({1000 - len(shown)} of 1,000 alternatives are not shown here)" in lines
 
     def test_a_fallback_has_no_prediction(self):
         fallback = Decision(config=Configuration(machines=3), goal="cheapest within 5 s", price_per_hour=1.0)

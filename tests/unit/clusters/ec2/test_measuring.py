@@ -32,9 +32,9 @@ FIVE = {"a": (20.0, 1.0), "b": (19.4, 1.0), "c": (20.0, 0.52), "d": (20.0, 1.0),
 def test_the_slowest_are_culled_slowest_first_and_the_reason_says_what_was_slow():
     culled = choose_culled(probed(**FIVE), keep=2, floor=0.85, smallest=2)
     assert [(each.machine.host, each.reason) for each in culled] == [
-        ("e", "memory 0.50 of the median, below the floor of 0.85: a straggler"),
-        ("c", "network 0.52 of the median, below the floor of 0.85: a straggler"),
-        ("b", "not needed: memory 0.97 of the median"),
+        ("e", "memory 50 % of the median, below the floor of 85 %: a straggler"),
+        ("c", "network 52 % of the median, below the floor of 85 %: a straggler"),
+        ("b", "not needed: memory 97 % of the median"),
     ]
 
 
@@ -82,7 +82,7 @@ def test_the_order_of_the_machines_does_not_matter():
 
 def test_machines_without_network_are_judged_by_memory():
     culled = choose_culled(probed(a=(9.0,), b=(9.0,)), keep=1, floor=0.85, smallest=1)
-    assert [each.reason for each in culled] == ["not needed: memory 1.00 of the median"]
+    assert [each.reason for each in culled] == ["not needed: memory 100 % of the median"]
 
 
 @pytest.mark.parametrize("smallest", [0, 4])
@@ -93,7 +93,7 @@ def test_the_smallest_acceptable_number_lies_between_1_and_what_is_wanted(smalle
 
 def test_stragglers_that_had_to_stay_are_told_slowest_first():
     first, second = warnings_after(probed(**FIVE), floor=0.85)
-    assert "e remains though it is slow: memory 0.50 of the median, below the floor of 0.85" in first
+    assert "e remains though it is slow: memory 50 % of the median, below the floor of 85 %" in first
     assert "c remains though it is slow: network 0.52" in second
 
 

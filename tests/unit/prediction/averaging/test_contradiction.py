@@ -57,13 +57,13 @@ def test_a_model_names_the_run_that_ended_too_early(method):
     runs["seconds"] = [*runs["seconds"][:6], 1.21]
     observations = observe(**runs)
     if method != "averaging":
-        with pytest.raises(FitError, match=r"4 machines, scale 0\.05, 1\.21 s"):
+        with pytest.raises(FitError, match=r"4 machines, scale 0\.05, 1\.2 s"):
             train(observations, job="grep", method=method)
         return
 
     model = train(observations, job="grep")
 
-    assert [warning for warning in model.warnings if "Run 6 (4 machines, scale 0.05, 1.21 s)" in warning]
+    assert [warning for warning in model.warnings if "Run 6 (4 machines, scale 0.05, 1.2 s)" in warning]
     assert model.validation.median_error_percent < 5
     assert predict_seconds(model, machines=8) == pytest.approx(981, rel=0.05)
     assert probability_within(model, machines=8, seconds=30.0) < 0.001
