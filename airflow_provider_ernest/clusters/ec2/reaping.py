@@ -14,7 +14,6 @@ from airflow_provider_ernest.clusters.ec2.identity import DEPLOYMENT_TAG
 from airflow_provider_ernest.clusters.ec2.instances import TO_BE_ENDED, Instance, of_all_clusters, workers
 from airflow_provider_ernest.clusters.ec2.spec import MAX_TIME_TO_LIVE_SECONDS
 from airflow_provider_ernest.json_document import Document
-from airflow_provider_ernest.words import dollars, duration
 
 log = logging.getLogger(__name__)
 
@@ -166,7 +165,7 @@ def cluster_table(
             costs; the master is taken for a machine of the workers' type.
     """
     rows: list[tuple[str, ...]] = [("cluster", "region", "machines", "type", "age", "expires", "owner")]
-    costs = ["per hour, about"]
+    costs = ["about $ per hour"]
     for region, clusters in found.items():
         for cluster in clusters:
             told_at = datetime.fromisoformat(cluster.told_at)
@@ -204,8 +203,9 @@ def _cost(cluster: TaggedCluster, region: str, prices: Mapping[tuple[str, str], 
     known = [price for price in of_types if price is not None]
     if not known or len(known) < len(of_types):
         return _UNKNOWN
-    return dollars(len(cluster.instance_ids) * sum(known) / len(known))
+    return f"{len(cluster.instance_ids) * sum(known) / len(known):.2f}"
 
 
 def _span(span: timedelta) -> str:
-    return duration(60 * round(span.total_seconds() / 60))
+    minutes = round(span.total_seconds() / 60)
+    return f"{minutes} min" if abs(minutes) < 120 else f"{minutes / 60:.1f} h"

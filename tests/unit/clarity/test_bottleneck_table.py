@@ -60,7 +60,7 @@ def test_the_table_tells_what_binds_what_could_be_won_and_both_opinions_in_one_r
     assert "  Take machines of the compute-optimised family. (CPU 38 of 40 s)" in lines
     assert any("the run on 3.2 % of the input" in line for line in lines)
     (row,) = [line for line in lines if line.startswith("         4 ")]
-    assert row.split() == ["4", "50.0", "45.0", "..", "55.0", "75.0", "disagrees"]
+    assert row.split() == ["4", "50.0", "s", "45.0", "to", "55.0", "s", "75.0", "s", "disagrees"]
 
 
 def test_why_there_is_no_second_opinion_is_said():

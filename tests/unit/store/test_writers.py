@@ -11,7 +11,7 @@ from airflow_provider_ernest.store.records import list_set_aside
 from airflow_provider_ernest.store.store import ModelStore
 from tests.unit.store.store_samples import KINDS, LISTED, all_of
 
-PROJECT = Path(__file__).parents[4]
+PROJECT = Path(__file__).parents[3]
 WRITERS = 8
 KILLED = {1, 3, 5, 6}
 ROUNDS = 6
