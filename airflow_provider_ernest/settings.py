@@ -111,19 +111,6 @@ MOST_GROWTH = 4.0
 _FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)+")
 
 
-def check_confidence(parameter: str, value: Any) -> float:
-    """A probability with which a goal can be kept.
-
-    Raises:
-        InvalidParameterError: it is not between 0 and 1.
-    """
-    if not isinstance(value, int | float) or not 0 < value < 1:
-        raise InvalidParameterError(
-            parameter, value, "is not between 0 and 1", remedy="Give 0.95, say: nothing is certain."
-        )
-    return float(value)
-
-
 def require_goal(*, deadline_seconds: Any, budget_dollars: Any, objective: Any) -> None:
     """Refuse what says nothing of what is best, or two things; None is what is not stated.
 
@@ -541,8 +528,17 @@ def _allowed(parameter: str, value: Any) -> Any:
     return tuple(whole_number(parameter, each) for each in texts(parameter, value))
 
 
-def _confidence(parameter: str, value: Any) -> float:
-    return check_confidence(parameter, number(parameter, value))
+def check_confidence(parameter: str, value: Any) -> float:
+    """A probability with which a goal can be kept.
+
+    Raises:
+        InvalidParameterError: it is not between 0 and 1.
+    """
+    if not 0 < number(parameter, value) < 1:
+        raise InvalidParameterError(
+            parameter, value, "is not between 0 and 1", remedy="Give 0.95, say: nothing is certain."
+        )
+    return number(parameter, value)
 
 
 def _objective(parameter: str, value: Any) -> str:
@@ -600,7 +596,7 @@ class SizingGoal:
         optional(positive), "the run must cost no more: the fastest way is chosen", default=None
     )
     confidence: Number = setting(
-        _confidence,
+        check_confidence,
         "the probability with which the deadline or the budget is to be kept, by the model's interval: 0.95 "
         "spares more machines than 0.8, and 0.5 goes by the median prediction alone",
         default=CONFIDENCE,
@@ -709,6 +705,11 @@ class SizingGoal:
                 "has none to take",
                 remedy='Give fallback_machines, or use "fail" or "most_probable".',
             )
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether there is a deadline or a budget at all."""
+        return self.deadline_seconds is not None or self.budget_dollars is not None
 
     @property
     def machines(self) -> tuple[int, ...]:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.clarity.replay_scaled import replay_scaled
-from airflow_provider_ernest.decision.choice import consider
-from airflow_provider_ernest.decision.offers import Offer
+from airflow_provider_ernest.decision.offers import LIKELY, NEARLY_CERTAIN, Offer, OfferForecast
 from airflow_provider_ernest.documents import (
     SAMPLE,
     BottleneckReport,
@@ -152,22 +153,23 @@ def replay_opinion(
         )
         if model is None:
             return replayed
-        offer = Offer(model=model, machines=counts, billing=_NOT_PAID)
-        considered = consider(offer, scale=scale, iterations=iterations)
+        forecast = OfferForecast(
+            Offer(model=model, machines=counts, billing=_NOT_PAID), scale=scale, iterations=iterations
+        )
+        intervals = [np.transpose(forecast.interval(level)) for level in (LIKELY, NEARLY_CERTAIN)]
     except ErnestError as error:
         return replace(silent, problem=error.message)
-    by_model = {each.machines: each for each in considered}
+    startup, place = model.startup_seconds, {count: at for at, count in enumerate(counts)}
 
     def beside(size: TwoOpinions) -> TwoOpinions:
-        with_startup = replace(size, replayed_seconds=size.replayed_seconds + model.startup_seconds)
-        alternative = by_model.get(size.machines)
-        if alternative is None:
-            return with_startup
+        at = place[size.machines]
+        (low, high), (lowest, highest) = (startup + bounds[at] for bounds in intervals)
         return replace(
-            with_startup,
-            model_seconds=alternative.seconds,
-            likely_seconds=alternative.likely_seconds,
-            nearly_certain_seconds=alternative.nearly_certain_seconds,
+            size,
+            replayed_seconds=size.replayed_seconds + startup,
+            model_seconds=float(forecast.seconds[at]) + startup,
+            likely_seconds=(float(low), float(high)),
+            nearly_certain_seconds=(float(lowest), float(highest)),
         )
 
     return replace(replayed, sizes=tuple(map(beside, replayed.sizes)))

@@ -6,7 +6,7 @@ import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from airflow_provider_ernest.billing import BESIDE_THE_PRICE, Billing
 from airflow_provider_ernest.cli.command import (
@@ -24,15 +24,18 @@ from airflow_provider_ernest.cli.command import (
 )
 from airflow_provider_ernest.cli.models import MODEL_HELP, add_run_arguments, read_model
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.settings import SizingGoal
+from airflow_provider_ernest.settings import FAIL, MOST_PROBABLE, SizingGoal
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.decision.goals import Goal
+    from airflow_provider_ernest.decision.deciding import Choice
     from airflow_provider_ernest.decision.offers import Offer
     from airflow_provider_ernest.decision.same_cost import SameCost
     from airflow_provider_ernest.documents import Decision, Model
 
 Value = TypeVar("Value")
+
+LIMITS = ("deadline_seconds", "budget_dollars", "objective")
+"""The options of which one or two make a goal."""
 
 UNTRAINED = re.compile(r"(?P<type>[^=]+)=(?P<speed>[0-9.]+)(x(?P<like>[^@]+))?@(?P<dollars>[0-9.]+)")
 
@@ -157,7 +160,7 @@ def untrained_type(text: str) -> Extrapolation:
 
 def _add_goal_arguments(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("goal")
-    for name in ("deadline_seconds", "budget_dollars", "objective"):
+    for name in LIMITS:
         add_setting(group, SizingGoal, name)
     add_setting(group, SizingGoal, "confidence", type=confidence)
 
@@ -177,22 +180,19 @@ def _add_billing_arguments(parser: ArgumentParser, *, required: bool) -> None:
         add_setting(group, Billing, name)
 
 
-def goal_of(args: Namespace) -> Goal | None:
-    """The goal that the options state, None where there is none.
+def goal_of(args: Namespace, machines: Iterable[int], **others: Any) -> SizingGoal:
+    """The goal that the options state.
+
+    Args:
+        args: the options.
+        machines: all numbers of machines that there are to choose from.
+        others: further fields of the goal.
 
     Raises:
-        InvalidParameterError: they contradict each other, or a value cannot be.
+        InvalidParameterError: they state none, contradict each other, or a value cannot be.
     """
-    from airflow_provider_ernest.decision.goals import Goal, load_objective
-
-    if (args.deadline_seconds, args.budget_dollars, args.objective) == (None, None, None):
-        return None
-    return Goal(
-        deadline_seconds=args.deadline_seconds,
-        budget_dollars=args.budget_dollars,
-        confidence=args.confidence,
-        objective=None if args.objective is None else load_objective(args.objective),
-    )
+    stated = {name: getattr(args, name) for name in (*LIMITS, "confidence", "scale")}
+    return SizingGoal(**stated, allowed_machines=tuple(machines), **others)
 
 
 def billing_of(args: Namespace, *, price_per_hour: float, models: Sequence[Model]) -> Billing:
@@ -368,21 +368,23 @@ def _add_output_arguments(parser: ArgumentParser) -> None:
 
 
 def _run_choose(args: Namespace) -> None:
+    from airflow_provider_ernest.decision.deciding import Offered, decide
+
     if args.models.count(STANDARD) > 1:
         raise InvalidParameterError(
             "MODEL", args.models, "names standard input twice", remedy="Write the models to files."
         )
-    goal = goal_of(args)
-    if goal is None:
-        raise InvalidParameterError(
-            "(deadline_seconds, budget_dollars)",
-            (None, None),
-            "is no goal",
-            remedy="Give one of them, or an --objective such as cheapest.",
-        )
     models = [read_model(name) for name in args.models]
     offers = offers_of(args, models)
-    decision, compared = _decide(args, offers, goal), _compare(args, offers)
+    goal = goal_of(
+        args,
+        {count for offer in offers for count in offer.counts},
+        allow_mixed=args.allow_mixed,
+        only_in_memory=args.only_in_memory,
+        on_failure=MOST_PROBABLE if args.most_probable else FAIL,
+    )
+    choice = decide(goal, Offered(offers=offers), iterations=args.iterations)
+    decision, compared = choice.required(), _compare(args, choice)
     if args.format == "json":
         _print_document(decision, compared, only_front=args.pareto)
     else:
@@ -391,29 +393,13 @@ def _run_choose(args: Namespace) -> None:
     warn(warning for warning in decision.warnings if warning not in known)
 
 
-def _decide(args: Namespace, offers: Sequence[Offer], goal: Goal) -> Decision:
-    from airflow_provider_ernest.decision.choice import choose
-
-    return choose(
-        offers,
-        goal=goal,
-        scale=args.scale,
-        iterations=args.iterations,
-        allow_mixed=args.allow_mixed,
-        only_in_memory=args.only_in_memory,
-        else_most_probable=args.most_probable,
-    )
-
-
-def _compare(args: Namespace, offers: Sequence[Offer]) -> tuple[SameCost, ...] | None:
+def _compare(args: Namespace, choice: Choice) -> tuple[SameCost, ...] | None:
     """The types at the same dollars per hour, where that is asked for."""
     from airflow_provider_ernest.decision.same_cost import same_cost
 
     if not args.same_cost and args.dollars_per_hour is None:
         return None
-    return same_cost(
-        offers, dollars_per_hour=args.dollars_per_hour, scale=args.scale, iterations=args.iterations
-    )
+    return same_cost(choice.offers, choice.alternatives, dollars_per_hour=args.dollars_per_hour)
 
 
 def _print_document(decision: Decision, compared: Sequence[SameCost] | None, *, only_front: bool) -> None:
@@ -473,14 +459,11 @@ def _run_report(args: Namespace) -> None:
     if args.price_per_hour is not None:
         prices = by_type("price_per_hour", args.price_per_hour, [model.instance_type], one_for_all=True)
         billing = billing_of(args, price_per_hour=prices[model.instance_type], models=[model])
-    goal = goal_of(args)
+    machines = args.machines or _machines_around(model)
+    has_goal = any(getattr(args, name) is not None for name in LIMITS)
+    goal = goal_of(args, machines) if has_goal else None
     prediction = prediction_alone(
-        model,
-        machines=args.machines or _machines_around(model),
-        scale=args.scale,
-        iterations=args.iterations,
-        billing=billing,
-        goal=goal,
+        model, machines=machines, scale=args.scale, iterations=args.iterations, billing=billing, goal=goal
     )
     write_text(args.output, render(model, prediction, goal=goal), force=args.force)
     if prediction.out_of_reach:

@@ -18,15 +18,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from airflow_provider_ernest.decision.goals import TOLERANCE, Goal
+from airflow_provider_ernest.decision.goals import TOLERANCE, goal_in_words
 from airflow_provider_ernest.decision.mixed import CompositionProblem, best_counts, starting_compositions
 from airflow_provider_ernest.documents import Configuration
 from airflow_provider_ernest.exceptions import InfeasibleGoalError, InvalidParameterError
 from airflow_provider_ernest.json_document import Document
-from airflow_provider_ernest.numbers import IntArray, number_not_negative, positive_number, whole_number
+from airflow_provider_ernest.numbers import number_not_negative, positive_number, whole_number
 from airflow_provider_ernest.prediction.optex import JobProfile, phases
 from airflow_provider_ernest.run_profile import PhaseSeconds
-from airflow_provider_ernest.settings import CHEAPEST, FASTEST
+from airflow_provider_ernest.settings import CHEAPEST, FASTEST, require_goal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,8 +79,10 @@ class Composition(Document):
 def choose_composition(
     profile: JobProfile,
     *,
-    goal: Goal,
     machine_types: Sequence[MachineType],
+    deadline_seconds: float | None = None,
+    budget_dollars: float | None = None,
+    objective: str | None = None,
     iterations: int = 1,
     scale: float = 1.0,
     startup_seconds: float = 0.0,
@@ -91,17 +93,20 @@ def choose_composition(
 
     Args:
         profile: the job's profile, of a machine with relative speed 1.
-        goal: a deadline, a budget or both, for the cheapest or the fastest. The closed form knows no
-            uncertainty: the goal's confidence plays no part.
         machine_types: the types to choose from.
+        deadline_seconds: that the run may take; None for any. The closed form knows no uncertainty.
+        budget_dollars: that it may cost; None for any.
+        objective: "cheapest" or "fastest"; None for the cheapest within the deadline, or the fastest within
+            the budget.
         iterations: of the run.
         scale: the input, in the unit of the profile.
         startup_seconds: until the machines are there; part of the deadline, and paid for.
 
     Raises:
-        InvalidParameterError: a parameter cannot be, or the objective is another.
+        InvalidParameterError: a parameter cannot be.
         InfeasibleGoalError: no composition meets the goal; `best` is the best that can be reached.
     """
+    best = _best_of(deadline_seconds, budget_dollars, objective)
     types = tuple(machine_types)
     names = [each.instance_type for each in types]
     if not types or len(set(names)) < len(names):
@@ -118,7 +123,14 @@ def choose_composition(
         speeds=np.array([each.relative_speed for each in types]),
         allowed=tuple(np.arange(1, each.max_machines + 1) for each in types),
     )
-    counts = _best_counts(problem, goal, names)
+    counts = best_counts(
+        problem,
+        most_seconds=math.inf if deadline_seconds is None else deadline_seconds,
+        most_cost=math.inf if budget_dollars is None else budget_dollars,
+        fastest=best == FASTEST,
+    )
+    if counts is None:
+        raise _infeasible(problem, names, deadline_seconds, budget_dollars)
     seconds, cost = problem.seconds_and_cost(counts[None, :])
     return Composition(
         configurations=tuple(
@@ -135,48 +147,49 @@ def choose_composition(
             scale=scale,
             total_speed=float(problem.speeds @ counts),
         ),
-        goal=goal.without_confidence,  # of which the closed form knows none
+        goal=goal_in_words(best, deadline_seconds=deadline_seconds, budget_dollars=budget_dollars),
     )
 
 
-def _best_counts(problem: CompositionProblem, goal: Goal, names: Sequence[str]) -> IntArray:
-    """The numbers of machines of the best composition, shape (k,)."""
-    if goal.objective_in_words not in (CHEAPEST, FASTEST):
+def _best_of(deadline_seconds: float | None, budget_dollars: float | None, objective: str | None) -> str:
+    """What is best within these limits."""
+    require_goal(deadline_seconds=deadline_seconds, budget_dollars=budget_dollars, objective=objective)
+    for name, limit in (("deadline_seconds", deadline_seconds), ("budget_dollars", budget_dollars)):
+        if limit is not None:
+            positive_number(name, limit)
+    if objective not in (None, CHEAPEST, FASTEST):
         raise InvalidParameterError(
             "objective",
-            goal.objective_in_words,
+            objective,
             "cannot be searched for among compositions",
             remedy=f'Use "{CHEAPEST}" or "{FASTEST}".',
         )
-    counts = best_counts(
-        problem,
-        most_seconds=math.inf if goal.deadline_seconds is None else goal.deadline_seconds,
-        most_cost=math.inf if goal.budget_dollars is None else goal.budget_dollars,
-        fastest=goal.objective_in_words == FASTEST,
-    )
-    if counts is None:
-        raise _infeasible(goal, problem, names)
-    return counts
+    return objective or (CHEAPEST if deadline_seconds is not None else FASTEST)
 
 
-def _infeasible(goal: Goal, problem: CompositionProblem, names: Sequence[str]) -> InfeasibleGoalError:
+def _infeasible(
+    problem: CompositionProblem,
+    names: Sequence[str],
+    deadline_seconds: float | None,
+    budget_dollars: float | None,
+) -> InfeasibleGoalError:
     known = starting_compositions(problem)
     seconds, cost = problem.seconds_and_cost(known)
     in_time = np.ones(len(known), dtype=bool)
-    if goal.deadline_seconds is not None:
-        in_time = seconds <= goal.deadline_seconds * (1 + TOLERANCE)
+    if deadline_seconds is not None:
+        in_time = seconds <= deadline_seconds * (1 + TOLERANCE)
     nearest = int(np.argmin(np.where(in_time, cost, np.inf) if in_time.any() else seconds))
     told = " + ".join(f"{n} {name}" for name, n in zip(names, known[nearest], strict=True) if n)
     told += f" with {seconds[nearest]:,.1f} s for {cost[nearest]:,.4g} $"
     if not in_time.any():
         return InfeasibleGoalError(
-            f"No composition ends within {goal.deadline_seconds:,.10g} s: the fastest is {told}.",
+            f"No composition ends within {deadline_seconds:,.10g} s: the fastest is {told}.",
             best=float(seconds[nearest]),
             remedy="Extend the deadline, allow more machines, or add a faster machine type.",
         )
-    in_time_too = "" if goal.deadline_seconds is None else f" and ends within {goal.deadline_seconds:,.10g} s"
+    in_time_too = "" if deadline_seconds is None else f" and ends within {deadline_seconds:,.10g} s"
     return InfeasibleGoalError(
-        f"No composition costs at most {goal.budget_dollars:,.10g} ${in_time_too}: the cheapest is {told}.",
+        f"No composition costs at most {budget_dollars:,.10g} ${in_time_too}: the cheapest is {told}.",
         best=float(cost[nearest]),
         remedy="Raise the budget, or add a cheaper machine type.",
     )

@@ -1,354 +1,367 @@
-"""The decision on what production gets: from what the user states and what the trainings came to.
+"""The decision: the cheapest way to keep a deadline, or the fastest within a budget (Ernest, section 6.3).
 
-`decide` is the way in: settings and models go in, a `Decision` comes out, also where there is none to make
-and the stated fallback is taken.
+`decide` is the only way in, for operators, pages and command line alike. It chooses over all types of
+machines that are offered. A configuration counts as keeping to the goal where it does so with the probability
+asked for; of those that do, the best by its predicted seconds and dollars per run that keeps to it is taken
+(see `goals.preference`).
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Generic, Protocol, TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from airflow_provider_ernest.billing import Billing
-from airflow_provider_ernest.decision.choice import choose
-from airflow_provider_ernest.decision.goals import Goal, load_objective
-from airflow_provider_ernest.decision.offers import Offer
-from airflow_provider_ernest.documents import Configuration, Decision, Model, training_dollars
-from airflow_provider_ernest.exceptions import (
-    ErnestError,
-    InvalidParameterError,
-    MissingResourceError,
+import numpy as np
+
+from airflow_provider_ernest.decision.goals import (
+    describe,
+    is_sure,
+    limit_seconds,
+    objective_of,
+    on_pareto_front,
+    preference,
 )
-from airflow_provider_ernest.settings import (
-    FAIL,
-    MOST_PROBABLE,
-    SizingGoal,
-    UntrainedType,
-    require_likeness,
-)
-from airflow_provider_ernest.stated import in_words
-from airflow_provider_ernest.words import counted
+from airflow_provider_ernest.decision.mixed import mixed_alternatives, mixed_billing
+from airflow_provider_ernest.decision.offers import LIKELY, NEARLY_CERTAIN, Offer, OfferForecast
+from airflow_provider_ernest.documents import Alternative, Configuration, Decision
+from airflow_provider_ernest.exceptions import ErnestError, InfeasibleGoalError, InvalidParameterError
+from airflow_provider_ernest.prediction.predict import no_prediction
+from airflow_provider_ernest.settings import FAIL, MOST_PROBABLE, SizingGoal
+from airflow_provider_ernest.words import machines as machines_in_words
 
-UNKNOWN_REASON = "its training failed or was skipped (see the tasks sample_run and fit_model)"
+OTHERWISE = "ask for less confidence, allow other numbers of machines, or train on another instance type."
 
-NO_CLUSTER = "Its cluster did not start (see the tasks find_model, design, check_cluster and create_cluster)"
+OUT_OF_ALL_REACH = 5e-4
+"""Lower probabilities hang on single draws, and order nothing; they read as less than 0.1 %."""
+
+AS_PROBABLE = 0.01
+"""Probabilities are means over some hundred draws: within this share of the highest they are equal."""
 
 _log = logging.getLogger(__name__)
 
 
-class KnownCluster(Protocol):
-    """What a decision needs to know of a cluster of the type; a `ClusterHandle` is one."""
+@dataclass(frozen=True, kw_only=True)
+class Offered:
+    """What a decision may choose from.
 
-    @property
-    def instance_type(self) -> str:
-        """Of its machines."""
+    Attributes:
+        offers: one for each type of machine.
+        warnings: of what is not among them, and why, each a sentence.
+        error: why there are none; None where there are.
+        fallback: the decision for the configuration that the user has stated for where nothing can be chosen,
+            but for the reason; None where none is stated.
+    """
 
-    @property
-    def price_per_hour(self) -> float | None:
-        """Dollars for one of its machines and hour; None where unknown."""
-
-    @property
-    def master_price_per_hour(self) -> float:
-        """Dollars for the machine of its master; 0 where it has none of its own."""
-
-    @property
-    def market(self) -> str | None:
-        """In which its machines were bought; None where unknown."""
-
-    @property
-    def most_machines(self) -> int | None:
-        """That production can have; None for any number."""
-
-
-Cluster = TypeVar("Cluster", bound=KnownCluster)
+    offers: Sequence[Offer] = ()
+    warnings: tuple[str, ...] = ()
+    error: ErnestError | None = None
+    fallback: Decision | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainedType(Generic[Cluster]):
-    """A type of machine that was to be trained, and what came of it.
+class Choice:
+    """What came of a goal: what was considered, and the decision, or why there is none.
 
     Attributes:
-        instance_type: its name.
-        model: None where there is none.
-        cluster: of that type; None where there is none.
-        failure: why there is no model; empty where nothing tells.
-        lacks_cluster: it was to have one, and has none.
-        reuse: why its model is an earlier run's; empty where it was trained now.
-        input_growth: how many times the input that the model was trained for today's is.
+        goal: what was asked for.
+        offers: that could be predicted.
+        alternatives: all that was considered, by type and number of machines, then the mixed ones.
+        left_out: by type the error of an offer beside others that could not be predicted.
+        warnings: of what was not considered.
+        decision: None where there is none.
+        error: why nothing could be chosen that keeps to the goal, also where something else was decided on
+            then; of an `InfeasibleGoalError` `best` is the best that can be reached, and `most_probable` the
+            alternative that keeps to the goal most probably.
     """
 
-    instance_type: str
-    model: Model | None
-    cluster: Cluster | None
-    failure: str = ""
-    lacks_cluster: bool = False
-    reuse: str = ""
-    input_growth: float = 1.0
+    goal: SizingGoal
+    offers: tuple[Offer, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
+    left_out: Mapping[str, ErnestError] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    decision: Decision | None = None
+    error: ErnestError | None = None
 
-    @property
-    def why_missing(self) -> str:
-        """Why there is no model, to end a sentence."""
-        if self.lacks_cluster:
-            # Of which the task that fits the model knows only that there were no runs.
-            return f"{self.failure} {NO_CLUSTER}" if self.failure else NO_CLUSTER[0].lower() + NO_CLUSTER[1:]
-        return self.failure or UNKNOWN_REASON
+    def required(self) -> Decision:
+        """The decision.
+
+        Raises:
+            ErnestError: there is none; what was not considered is told in the log.
+        """
+        if self.decision is not None:
+            return self.decision
+        for warning in self.warnings:
+            _log.warning("%s", warning)
+        raise self.error or _nothing_offered()
+
+    def runners_up(self, most: int) -> list[Alternative]:
+        """What keeps to the goal and would have been chosen next."""
+        feasible = (each for each in self.alternatives if each.feasible)
+        return sorted(feasible, key=preference(objective_of(self.goal)))[1 : 1 + most]
 
 
-Types = Sequence[TrainedType[Any]]
-
-
-def decide(goal: SizingGoal, types: Types, *, iterations: int | None = None) -> Decision:
+def decide(goal: SizingGoal, offered: Offered, *, iterations: int | None = None) -> Choice:
     """Choose the machines of production; where that is impossible do what the goal says.
 
+    Start-up counts: it is part of what the deadline allows, and it is billed.
+
     Args:
-        goal: what is asked for, without templates.
-        types: what came of each training; at least one.
-        iterations: of the production run, for iterative jobs.
+        goal: what is asked for, without templates. The offers say which machines there are.
+        offered: what may be chosen.
+        iterations: of the production run, for iterative jobs; see `predict_seconds`.
 
     Raises:
         InvalidParameterError: a parameter cannot be; no fallback helps there.
-        ErnestError: nothing can be chosen, and there is no fallback.
     """
-    limits = goal_of(goal)
-    _check_fallback(goal, types)
-    left_out: list[str] = []
+    best = preference(objective_of(goal))
+    choice = Choice(goal=goal, warnings=offered.warnings)
     try:
-        offers = offers_of(goal, types, left_out=left_out)
-        decision = choose(
-            offers,
-            goal=limits,
-            scale=goal.scale,
-            iterations=iterations,
-            allow_mixed=goal.allow_mixed,
-            only_in_memory=goal.only_in_memory,
-            else_most_probable=goal.reaction == MOST_PROBABLE,
-        )
-        return replace(decision, warnings=(*left_out, *decision.warnings))
+        if offered.error is not None:
+            raise offered.error
+        choice = _considered(goal, offered, iterations)
+        feasible = [each for each in choice.alternatives if each.feasible]
+        if not feasible:
+            raise _infeasible(choice)
+        return replace(choice, decision=_decision_on(min(feasible, key=best), choice))
     except InvalidParameterError:
         raise
     except ErnestError as error:
-        if goal.fallback_machines is None or goal.reaction == FAIL:
-            for warning in left_out:
-                _log.warning("%s", warning)
-            raise
-        decision = _fallen_back(goal, types, error, machines=goal.fallback_machines)
-        return replace(decision, warnings=(*decision.warnings, *left_out))
+        return replace(choice, decision=_instead(choice, error, offered.fallback), error=error)
 
 
-def goal_of(goal: SizingGoal) -> Goal:
-    """The limits and what is best within them, with the objective's function.
+def _nothing_offered() -> InvalidParameterError:
+    return InvalidParameterError(
+        "offers", [], "is empty", remedy="Offer each type of machine once, with the model of that type."
+    )
+
+
+def _instead(choice: Choice, error: ErnestError, fallback: Decision | None) -> Decision | None:
+    """What the goal says of where nothing can be chosen: a decision with a loud warning, or none."""
+    goal = choice.goal
+    surest = error.most_probable if isinstance(error, InfeasibleGoalError) else None
+    if goal.reaction == MOST_PROBABLE and surest is not None:
+        return _decision_on(surest, choice, fallback_reason=error.message)
+    if goal.reaction == FAIL or fallback is None:
+        return None
+    machines = machines_in_words(fallback.config.machines)
+    taken = f"The stated fallback of {machines} was taken: {error.message}"
+    return replace(fallback, fallback_reason=error.message, warnings=(taken, *choice.warnings))
+
+
+def _considered(goal: SizingGoal, offered: Offered, iterations: int | None) -> Choice:
+    """All that may be chosen, with seconds, dollars, and the probability of keeping to the goal.
 
     Raises:
-        InvalidParameterError: there is no such objective.
+        InvalidParameterError: a type is offered twice, or none is.
+        ErnestError: nothing that is offered can be predicted.
     """
-    return Goal(
-        deadline_seconds=goal.deadline_seconds,
-        budget_dollars=goal.budget_dollars,
-        confidence=goal.confidence,
-        objective=None if goal.objective is None else load_objective(goal.objective),
-    )
-
-
-# What may be chosen: the types of machines that have a model and a price, with what each is billed.
-
-
-def offers_of(goal: SizingGoal, types: Types, *, left_out: list[str]) -> list[Offer]:
-    """What may be chosen; at least one.
-
-    Args:
-        goal: what is asked for.
-        types: what came of each training.
-        left_out: takes which types are not among the offers, and why.
-
-    Raises:
-        InvalidParameterError: a single cluster has fewer machines than were allowed, or a type that was not
-            trained is like none.
-        MissingResourceError: nothing can be offered: there is no model, or no price.
-    """
-    for untrained in goal.untrained_types:
-        require_likeness(untrained.instance_type, untrained.like, [each.instance_type for each in types])
-    training = sum(training_dollars(each.model) or 0.0 for each in types if each.model)
-    offers: dict[str, Offer] = {}
-    for each in types:
-        try:
-            offer = _of_trained(each, goal, training, machines_for(each, goal, among=types))
-        except MissingResourceError as error:
-            if len(types) == 1:
-                raise
-            left_out.append(f"{each.instance_type} is not among the choices: {error.message}")
-            continue
-        if offers.setdefault(offer.type_name, offer) is not offer:
-            left_out.append(f"A second model of {offer.type_name} is not looked at.")
-    _add_untrained(offers, goal, types, left_out=left_out)
-    if not offers:
-        raise MissingResourceError(" ".join(left_out), remedy="Set fallback_machines to go on without.")
-    if goal.billing.expected_runs is not None:
-        left_out += [
-            f"What the sample runs on {each.instance_type} cost is not known and not counted."
-            for each in types
-            if each.model and training_dollars(each.model) is None
-        ]
-    return list(offers.values())
-
-
-def _add_untrained(offers: dict[str, Offer], goal: SizingGoal, types: Types, *, left_out: list[str]) -> None:
-    for untrained in goal.untrained_types:
-        like = offers.get(untrained.like)
-        if like is None:
-            left_out.append(
-                f"{untrained.instance_type} is not among the choices: neither is {untrained.like}, "
-                "which it is like."
-            )
-        else:
-            offers.setdefault(untrained.instance_type, _of_untrained(untrained, like, goal, types))
-
-
-def machines_for(trained: TrainedType[Any], goal: SizingGoal, *, among: Types) -> tuple[int, ...]:
-    """The allowed numbers of machines that the cluster of a type can have.
-
-    Where the type is the only one, its cluster must have all that are allowed; among others, it is offered
-    with those that it has.
-
-    Raises:
-        InvalidParameterError: the only cluster has fewer.
-    """
-    machines, most = goal.machines, trained.cluster.most_machines if trained.cluster else None
-    if most is None or machines[-1] <= most:
-        return machines
-    if len(among) > 1:
-        return tuple(count for count in machines if count <= most)
-    raise InvalidParameterError(
-        "max_machines" if goal.allowed_machines is None else "allowed_machines",
-        machines[-1],
-        f"is outside the 1 to {most} machines that production may have",
-        remedy="Correct it, or allow or start more machines.",
-    )
-
-
-def _of_trained(
-    trained: TrainedType[Any], goal: SizingGoal, training: float, machines: tuple[int, ...]
-) -> Offer:
-    if trained.model is None:
-        raise MissingResourceError(
-            f"There is no model to choose by: {trained.why_missing.rstrip('.')}.",
-            remedy="Set fallback_machines to go on without one.",
-        )
-    price = _price_of(trained, goal)
-    if price is None:
-        raise MissingResourceError(
-            f"price_per_hour={goal.price_per_hour} leaves open what a machine of type "
-            f"{trained.instance_type} costs, and no cluster tells it.",
-            remedy="Give the dollars for one machine and hour.",
-        )
-    if not machines:
-        raise MissingResourceError(
-            f"its cluster has none of the {in_words(goal.machines)} machines that are allowed."
-        )
-    return Offer(
-        model=trained.model,
-        machines=machines,
-        billing=billing_of(
-            goal.billing, price_per_hour=price, cluster=trained.cluster, training_dollars=training
-        ),
-        input_growth=trained.input_growth,
-    )
-
-
-def _of_untrained(untrained: UntrainedType, like: Offer, goal: SizingGoal, types: Types) -> Offer:
-    cluster = next((each.cluster for each in types if each.instance_type == untrained.like), None)
-    return Offer(
-        model=like.model,
-        machines=goal.machines,
-        billing=billing_of(
-            goal.billing,
-            price_per_hour=untrained.price_per_hour,
-            cluster=cluster,
-            training_dollars=like.billing.training_dollars,
-        ),
-        instance_type=untrained.instance_type,
-        relative_speed=untrained.relative_speed,
-        input_growth=like.input_growth,
-    )
-
-
-def _price_of(trained: TrainedType[Any], goal: SizingGoal) -> float | None:
-    """Dollars for one machine of a type and hour; None where unknown."""
-    stated = goal.price_of(trained.instance_type)
-    return stated if stated is not None or trained.cluster is None else trained.cluster.price_per_hour
-
-
-def billing_of(
-    stated: Billing, *, price_per_hour: float, cluster: KnownCluster | None, training_dollars: float
-) -> Billing:
-    """How the machines of a type are paid for: as the user says, else as their cluster tells.
-
-    Args:
-        stated: by the user.
-        price_per_hour: dollars for one of them and hour.
-        cluster: of that type, which the sample runs were made on, or that production has.
-        training_dollars: what all sample runs cost.
-    """
-    return stated.completed(
-        price_per_hour=price_per_hour,
-        training_dollars=training_dollars,
-        master_price_per_hour=cluster.master_price_per_hour if cluster else 0.0,
-        market=cluster.market if cluster else None,
-    )
-
-
-# What is taken where nothing can be chosen.
-
-
-def _check_fallback(goal: SizingGoal, types: Types) -> None:
-    """Refuse a fallback to more machines than its cluster can have, if that was trained."""
-    trained, named = _type_of_fallback(goal, types), goal.fallback_instance_type
-    is_trained = named is None or trained.instance_type == named
-    machines = machines_for(trained, goal, among=types) if is_trained else goal.machines
-    if goal.fallback_machines is not None and goal.fallback_machines not in machines:
+    names = [offer.type_name for offer in offered.offers]
+    if not names:
+        raise _nothing_offered()
+    if len(set(names)) < len(names):
         raise InvalidParameterError(
-            "fallback_machines",
-            goal.fallback_machines,
-            f"is outside the {in_words(machines) or 'no'} machines that its cluster can have",
-            remedy="Correct it, or start more machines.",
+            "offers",
+            names,
+            "names a type of machine twice",
+            remedy="Offer each type of machine once, with the model of that type.",
         )
-
-
-def _type_of_fallback(goal: SizingGoal, types: Types) -> TrainedType[Any]:
-    """The training of the fallback's type; where it is not told, or was not trained, the first."""
-    named = goal.fallback_instance_type
-    return next((each for each in types if each.instance_type == named), types[0])
-
-
-def _fallen_back(goal: SizingGoal, types: Types, error: ErnestError, *, machines: int) -> Decision:
-    trained = _type_of_fallback(goal, types)
-    # Of a cluster that is there already, whatever the model was trained on.
-    at_hand = trained.cluster.instance_type if trained.cluster else trained.instance_type
-    instance_type = goal.fallback_instance_type or at_hand
-    is_trained = instance_type in (at_hand, trained.instance_type)
-    price = _price_of(trained, goal) if is_trained else _price_of_another(instance_type, goal)
-    return Decision(
-        config=Configuration(machines=machines, instance_type=instance_type),
-        goal=goal_of(goal).describe(),
-        price_per_hour=price,
-        billing=None
-        if price is None
-        else billing_of(
-            goal.billing,
-            price_per_hour=price,
-            cluster=trained.cluster if is_trained else None,
-            training_dollars=0.0,
+    offers: list[Offer] = []
+    alternatives: list[Alternative] = []
+    left_out: dict[str, ErnestError] = {}
+    for offer in offered.offers:
+        try:
+            alternatives += _alternatives(offer, goal, iterations)
+            offers.append(offer)
+        except ErnestError as error:
+            left_out[offer.type_name] = error
+        except (ArithmeticError, ValueError) as error:
+            left_out[offer.type_name] = no_prediction(offer.model, f"the computation failed ({error})")
+    if not offers:
+        raise next(iter(left_out.values()))
+    if goal.allow_mixed:
+        alternatives += mixed_alternatives(offers, goal=goal, iterations=iterations)
+    front = on_pareto_front([(each.seconds, each.cost) for each in alternatives])
+    return Choice(
+        goal=goal,
+        offers=tuple(offers),
+        alternatives=tuple(
+            replace(
+                each,
+                is_pareto=is_pareto,
+                feasible=each.feasible and not (goal.only_in_memory and each.memory_shortage),
+            )
+            for each, is_pareto in zip(alternatives, front, strict=True)
         ),
-        fallback_reason=error.message,
-        warnings=(f"The stated fallback of {counted(machines, 'machine')} was taken: {error.message}",),
-        confidence=goal.confidence,
+        left_out=left_out,
+        warnings=(
+            *offered.warnings,
+            *(f"{name} is not among the choices: {error.message}" for name, error in left_out.items()),
+        ),
     )
 
 
-def _price_of_another(instance_type: str, goal: SizingGoal) -> float | None:
-    """Dollars for one machine and hour of a type that was not trained; None where unknown."""
-    for untrained in goal.untrained_types:
-        if untrained.instance_type == instance_type:
-            return float(untrained.price_per_hour)
-    return goal.price_of(instance_type)
+def _decision_on(chosen: Alternative, choice: Choice, *, fallback_reason: str | None = None) -> Decision:
+    """The decision for one of the alternatives.
+
+    The fallback's reason says why it is chosen although it does not keep to the goal.
+    """
+    goal, offer = choice.goal, _offer_of(chosen, choice.offers)
+    model, billing, startup = offer.model, offer.billing, offer.model.startup_seconds
+    models = [model]
+    if chosen.composition:
+        billing = mixed_billing(choice.offers, chosen.composition)
+        names = {part.instance_type for part in chosen.composition}
+        models = [each.model for each in choice.offers if each.type_name in names]
+        startup = max(each.startup_seconds for each in models)
+    marks = [mark for mark in (chosen.extrapolates, chosen.memory_shortage) if mark]
+    reasons = [fallback_reason] if fallback_reason else []
+    doubts = dict.fromkeys(warning for each in models for warning in each.warnings)
+    return Decision(
+        config=Configuration(machines=chosen.machines, instance_type=chosen.instance_type),
+        goal=describe(goal),
+        price_per_hour=billing.price_per_hour,
+        predicted_seconds=chosen.seconds,
+        run_seconds=chosen.seconds - startup,
+        startup_seconds=startup,
+        likely_seconds=chosen.likely_seconds,
+        nearly_certain_seconds=chosen.nearly_certain_seconds,
+        predicted_cost=chosen.cost,
+        error_percent=model.validation.median_error_percent,
+        max_error_percent=model.validation.max_error_percent,
+        alternatives=choice.alternatives,
+        model_id=model.id,
+        fallback_reason=fallback_reason,
+        warnings=(*choice.warnings, *reasons, *marks, *doubts),
+        probability=chosen.probability,
+        confidence=goal.confidence if goal.has_limits else None,
+        billing=billing,
+        cost_parts=billing.cost(machines=chosen.machines, seconds=chosen.seconds),
+        composition=chosen.composition,
+    )
+
+
+def _alternatives(offer: Offer, goal: SizingGoal, iterations: int | None) -> list[Alternative]:
+    """The alternatives of one type, by number of machines."""
+    forecast, counts = OfferForecast(offer, scale=goal.scale, iterations=iterations), offer.counts
+    startup = offer.model.startup_seconds
+    likely, nearly_certain = (
+        [(float(low) + startup, float(high) + startup) for low, high in zip(*bounds, strict=True)]
+        for bounds in (forecast.interval(LIKELY), forecast.interval(NEARLY_CERTAIN))
+    )
+    probabilities: list[float | None] = [None] * len(counts)
+    if goal.has_limits:
+        limits = np.array([limit_seconds(goal, offer.billing, count) for count in counts])
+        probabilities = forecast.probability_within(limits - startup).tolist()
+    alternatives = []
+    for position, count in enumerate(counts):
+        seconds, probability = float(forecast.seconds[position]) + startup, probabilities[position]
+        alternatives.append(
+            Alternative(
+                machines=count,
+                instance_type=offer.type_name,
+                seconds=seconds,
+                cost=offer.billing.cost(machines=count, seconds=seconds).total,
+                feasible=is_sure(probability, goal),
+                likely_seconds=likely[position],
+                nearly_certain_seconds=nearly_certain[position],
+                extrapolates=forecast.extrapolates(count),
+                probability=probability,
+                memory_shortage=forecast.memory_shortage(count),
+            )
+        )
+    return alternatives
+
+
+def _offer_of(alternative: Alternative, offers: Sequence[Offer]) -> Offer:
+    """The offer that an alternative comes from; of a mix that of the type with most machines."""
+    parts = alternative.composition or (
+        Configuration(machines=alternative.machines, instance_type=alternative.instance_type),
+    )
+    main = max(parts, key=lambda part: part.machines)
+    return next(offer for offer in offers if offer.type_name == main.instance_type)
+
+
+def most_probable(alternatives: Sequence[Alternative], goal: SizingGoal) -> Alternative:
+    """The alternative that keeps to the goal most probably; of as probable ones the one it prefers.
+
+    Where none has a chance worth the name, the one that comes nearest to the goal's limits.
+    """
+    best = preference(objective_of(goal))
+    highest = max(each.probability or 0.0 for each in alternatives)
+    if highest < OUT_OF_ALL_REACH:
+        return min(alternatives, key=lambda each: (_overshoot(each, goal), *best(each)))
+    return min(
+        (each for each in alternatives if (each.probability or 0.0) >= highest * (1 - AS_PROBABLE)),
+        key=best,
+    )
+
+
+def _overshoot(alternative: Alternative, goal: SizingGoal) -> float:
+    """How many times the limit that is missed most is used up."""
+    used: list[float] = []
+    if goal.deadline_seconds is not None:
+        used.append(alternative.seconds / goal.deadline_seconds)
+    if goal.budget_dollars is not None:
+        used.append(alternative.cost / goal.budget_dollars)
+    return max(used)
+
+
+def _infeasible(choice: Choice) -> InfeasibleGoalError:
+    """The error that none keeps to the goal, with the best within reach and the most probable."""
+    goal, alternatives = choice.goal, choice.alternatives
+    fastest_of_all = min(each.seconds for each in alternatives)
+    if goal.only_in_memory:
+        alternatives = tuple(each for each in alternatives if not each.memory_shortage)
+    if not alternatives:
+        return InfeasibleGoalError(
+            "None of the allowed machines can hold the data in memory.",
+            best=fastest_of_all,
+            remedy="Allow more machines, or types with more memory, or leave out only_in_memory.",
+        )
+    surest = most_probable(alternatives, goal)
+    none = "No allowed configuration" + (" that holds the data in memory" if goal.only_in_memory else "")
+    boot_seconds = max(float(offer.billing.boot_seconds) for offer in choice.offers)
+    missed, best, remedy = _best_within_reach(goal, alternatives, boot_seconds)
+    return InfeasibleGoalError(
+        f"{none} {missed}. The most probable is {_told(surest)}: "
+        f"{probability_in_words(surest.probability or 0.0)}.",
+        best=best,
+        remedy=f"{remedy}, {OTHERWISE}",
+        most_probable=surest,
+    )
+
+
+def _best_within_reach(
+    goal: SizingGoal, alternatives: Sequence[Alternative], boot_seconds: float
+) -> tuple[str, float, str]:
+    """What is missed and what can be had, in words; that figure; and what else to ask for."""
+    asked = f"with a probability of {100 * goal.confidence:.10g} %"
+    budget = f"{goal.budget_dollars:,.10g} $" if goal.budget_dollars is not None else ""
+    if goal.deadline_seconds is None:
+        cheapest = min(alternatives, key=lambda each: (each.cost, each.seconds))
+        missed = f"costs at most {budget} {asked}: the cheapest is {_told(cheapest)}"
+        return missed, cheapest.cost, "Raise the budget"
+    fastest = min(alternatives, key=lambda each: (each.seconds, each.cost))
+    missed = (
+        f"ends within {goal.deadline_seconds:,.10g} s{f' for at most {budget}' if budget else ''} {asked}: "
+    )
+    missed += f"the fastest is {_told(fastest)}"
+    if boot_seconds:
+        missed += f" after a boot of {boot_seconds:,.10g} s"
+    return missed, fastest.seconds, "Extend the deadline" + (", raise the budget" if budget else "")
+
+
+def _told(alternative: Alternative) -> str:
+    if alternative.composition:
+        machines = alternative.instance_type
+    else:
+        machines = f"{machines_in_words(alternative.machines)} of {alternative.instance_type}"
+    return f"{machines} with {alternative.seconds:,.1f} s for {alternative.cost:,.4g} $"
+
+
+def probability_in_words(probability: float) -> str:
+    """As a percentage; what is not certain is never called so."""
+    if 0.9995 <= probability < 1:
+        return "> 99.9 %"
+    return "< 0.1 %" if 0 < probability < OUT_OF_ALL_REACH else f"{100 * probability:.1f} %"

@@ -23,15 +23,14 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from airflow_provider_ernest.billing import HOUR_SECONDS, ON_DEMAND, Billing
-from airflow_provider_ernest.decision.choice import LIKELY, NEARLY_CERTAIN, is_sure
-from airflow_provider_ernest.decision.goals import TOLERANCE, Goal
-from airflow_provider_ernest.decision.offers import Offer, OfferForecast
+from airflow_provider_ernest.decision.goals import TOLERANCE, is_sure, limit_seconds, objective_of, preference
+from airflow_provider_ernest.decision.offers import LIKELY, NEARLY_CERTAIN, Offer, OfferForecast
 from airflow_provider_ernest.documents import Alternative, Configuration
 from airflow_provider_ernest.exceptions import FitError
 from airflow_provider_ernest.numbers import FloatArray, IntArray
 from airflow_provider_ernest.prediction.predict import extrapolation, memory_shortage
 from airflow_provider_ernest.prediction.regression import non_negative_least_squares, two_sided
-from airflow_provider_ernest.settings import CHEAPEST, FASTEST
+from airflow_provider_ernest.settings import CHEAPEST, FASTEST, SizingGoal
 
 SURER = (0.9, 0.95, 0.99)
 """Confidences that are tried besides the one asked for."""
@@ -40,7 +39,7 @@ UNOBSERVED = "a mix of types by OptEx's formula: no such run was observed"
 
 
 def mixed_alternatives(
-    offers: Sequence[Offer], *, goal: Goal, scale: float = 1.0, iterations: int | None = None
+    offers: Sequence[Offer], *, goal: SizingGoal, iterations: int | None = None
 ) -> tuple[Alternative, ...]:
     """The best clusters of at least two types that keep to a goal as surely as it asks for.
 
@@ -51,10 +50,11 @@ def mixed_alternatives(
     does not fit the models.
     """
     trained = tuple(offer for offer in offers if not offer.is_extrapolated)
-    job = mixed_job(trained, scale=scale, iterations=iterations) if len(trained) > 1 else None
+    job = mixed_job(trained, scale=goal.scale, iterations=iterations) if len(trained) > 1 else None
     if job is None:
         return ()
-    ends = {CHEAPEST: (False,), FASTEST: (True,)}.get(goal.objective_in_words, (False, True))
+    best = objective_of(goal)
+    ends = (best == FASTEST,) if best in (CHEAPEST, FASTEST) else (False, True)
     found = {each.instance_type: each for fastest in ends if (each := _best(job, goal, fastest=fastest))}
     return tuple(found.values())
 
@@ -86,20 +86,20 @@ def mixed_billing(offers: Sequence[Offer], composition: Sequence[Configuration])
     )
 
 
-def _best(job: MixedJob, goal: Goal, *, fastest: bool) -> Alternative | None:
+def _best(job: MixedJob, goal: SizingGoal, *, fastest: bool) -> Alternative | None:
     """The best mix found that keeps to the goal; None where there is none.
 
-    What is best also depends on how surely it keeps to the goal (see `Goal.preference`), so that more
+    What is best also depends on how surely it keeps to the goal (see `goals.preference`), so that more
     confidence than is asked for is tried as well.
     """
     surer = [level for level in SURER if level > goal.confidence] if goal.has_limits else []
     found = {counts for level in (goal.confidence, *surer) for counts in _found(job, goal, level, fastest)}
     mixes = [each for counts in found if (each := _alternative(job, goal, np.array(counts))).composition]
-    preference = Goal(objective=FASTEST if fastest else CHEAPEST).preference
-    return min((each for each in mixes if each.feasible), key=preference, default=None)
+    best = preference(FASTEST if fastest else CHEAPEST)
+    return min((each for each in mixes if each.feasible), key=best, default=None)
 
 
-def _found(job: MixedJob, goal: Goal, confidence: float, fastest: bool) -> set[tuple[int, ...]]:
+def _found(job: MixedJob, goal: SizingGoal, confidence: float, fastest: bool) -> set[tuple[int, ...]]:
     """Compositions that may keep to the goal with this confidence.
 
     How much must be spared for it depends on the number of machines. The search is made with the widest
@@ -123,7 +123,7 @@ def _most_machines(job: MixedJob) -> int:
     return max(offer.counts[-1] for offer in job.offers)
 
 
-def _search(job: MixedJob, goal: Goal, *, factor: float, fastest: bool) -> IntArray | None:
+def _search(job: MixedJob, goal: SizingGoal, *, factor: float, fastest: bool) -> IntArray | None:
     """The best numbers of machines, shape (k,); None where none keeps to the goal.
 
     A run is to keep to it even where it takes `factor` times its predicted seconds. A budget is searched
@@ -169,7 +169,7 @@ def _per_second(billing: Billing, *, with_master: bool = False) -> float:
     return plain.cost(machines=1, seconds=HOUR_SECONDS).total / HOUR_SECONDS
 
 
-def _alternative(job: MixedJob, goal: Goal, counts: IntArray) -> Alternative:
+def _alternative(job: MixedJob, goal: SizingGoal, counts: IntArray) -> Alternative:
     """What is told of a composition."""
     parts = tuple(
         Configuration(machines=int(count), instance_type=offer.type_name)
@@ -183,7 +183,7 @@ def _alternative(job: MixedJob, goal: Goal, counts: IntArray) -> Alternative:
     scales = [(offer.model, job.scale * offer.input_growth) for offer in offers]
     shortages = {memory_shortage(model, machines=machines, scale=scale) for model, scale in scales} - {""}
     unsupported = {extrapolation(model, machines=machines, scale=scale) for model, scale in scales} - {""}
-    limit = goal.limit_seconds(billing, machines) - startup
+    limit = limit_seconds(goal, billing, machines) - startup
     probability = None
     if goal.has_limits:
         probability = float(ndtr(math.log(limit / run) / spread)) if limit > 0 else 0.0

@@ -30,6 +30,10 @@ from airflow_provider_ernest.prediction.regression import Widening
 from airflow_provider_ernest.prediction.terms import term_named
 from airflow_provider_ernest.words import machines as machines_in_words
 
+LIKELY = 0.8
+NEARLY_CERTAIN = 0.95
+"""The probabilities of the two intervals that are told of a run."""
+
 UNTRAINED_LOG_SPREAD = 0.3
 """The standard deviation of log(seconds) to assume at least on a type that was not trained: its relative
 speed is a guess. The same runs on two types of 8 cores differ by about as much in the traces of C3O."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from airflow_provider_ernest.decision.choice import consider
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents import Alternative
 from airflow_provider_ernest.exceptions import InvalidParameterError
@@ -69,22 +68,15 @@ class SameCost(Document):
 
 
 def same_cost(
-    offers: Sequence[Offer],
-    *,
-    dollars_per_hour: float | None = None,
-    scale: float = 1.0,
-    iterations: int | None = None,
-    alternatives: Sequence[Alternative] | None = None,
+    offers: Sequence[Offer], alternatives: Sequence[Alternative], *, dollars_per_hour: float | None = None
 ) -> tuple[SameCost, ...]:
     """Compare types of machines at the same dollars per hour.
 
     Args:
         offers: the types, each with its numbers of machines.
+        alternatives: what a decision has considered of all of them; see `deciding.Choice`.
         dollars_per_hour: the rate; None for up to `MOST_RATES` rates from few machines to most, at which
             whole numbers of all types cost nearly the same.
-        scale: the production input relative to the one that was sampled.
-        iterations: of the production run; see `prediction.predict_seconds`.
-        alternatives: of all offers at that scale, where they were considered before; None to do so here.
 
     Returns:
         By ascending rate. Empty where no rate is given and the types have none in common.
@@ -97,10 +89,6 @@ def same_cost(
     else:
         rates = [positive_number("dollars_per_hour", dollars_per_hour)]
         _refuse_too_little(offers, dollars_per_hour)
-    if not rates:
-        return ()
-    if alternatives is None:
-        alternatives = consider(offers, scale=scale, iterations=iterations)
     predicted = {(each.instance_type, each.machines): each for each in alternatives}
     return tuple(_at_rate(offers, predicted, rate) for rate in rates)
 

@@ -144,6 +144,7 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
     def execute(self, context: Context) -> dict[str, Any]:
         """Decide, and push the decision in the forms that downstream tasks need."""
         from airflow_provider_ernest.decision.deciding import decide
+        from airflow_provider_ernest.decision.trainings import offered_by
         from airflow_provider_ernest.operators.deciding import (
             decided_outputs,
             record_of,
@@ -171,7 +172,7 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
                 self.job.get("iterations"), goal, has_model=has_model, log=self.log
             )
             cores = stated_cores(self.cores_per_machine)
-            decision = decide(goal, types, iterations=iterations)
+            decision = decide(goal, offered_by(goal, types), iterations=iterations).required()
             dag = self.get_dag()
             warnings = submission_warnings(dag.tasks if dag else (), choose=self.task_id, conf=self.conf)
             record = record_of(

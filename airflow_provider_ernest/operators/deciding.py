@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.clusters.base import EC2, EMR, EXISTING, LOCAL, ClusterHandle
-from airflow_provider_ernest.decision.deciding import TrainedType
 from airflow_provider_ernest.decision.forms.all_forms import UNAVAILABLE, outputs
 from airflow_provider_ernest.decision.forms.machines import HEAP, MachineShape, groups_of, layout_on
+from airflow_provider_ernest.decision.trainings import TrainedType
 from airflow_provider_ernest.documents import Decision, DecisionRecord, Model, new_stamp
 from airflow_provider_ernest.exceptions import (
     ErnestError,
@@ -426,7 +426,6 @@ def record_of(
     models = {each.model.id: each for each in types if each.model}
     of_model = models.get(decision.model_id or "") or next(iter(models.values()), None)
     model = of_model.model if of_model else None
-    has_limits = goal.deadline_seconds is not None or goal.budget_dollars is not None
     return DecisionRecord(
         **new_stamp(),
         job=job or (model.job if model else ""),
@@ -441,7 +440,7 @@ def record_of(
         max_machines=goal.machines[-1],
         artifact_sha256=model.artifact_sha256 if model else None,
         origin=origin,
-        confidence=goal.confidence if has_limits else None,
+        confidence=goal.confidence if goal.has_limits else None,
         objective=goal.objective,
         allowed_machines=() if goal.allowed_machines is None else goal.machines,
         model_ids=tuple(models),

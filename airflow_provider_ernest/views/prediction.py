@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from airflow_provider_ernest.billing import Billing
-from airflow_provider_ernest.decision.choice import choose_among, consider
-from airflow_provider_ernest.decision.goals import Goal, on_pareto_front
+from airflow_provider_ernest.decision.deciding import Choice, Offered, decide
+from airflow_provider_ernest.decision.goals import describe
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.decision.same_cost import SameCost, same_cost
 from airflow_provider_ernest.documents import Alternative, Decision, Model
@@ -18,12 +17,13 @@ from airflow_provider_ernest.exceptions import (
     FitError,
     InfeasibleGoalError,
     InvalidParameterError,
+    MissingResourceError,
 )
 from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
 from airflow_provider_ernest.prediction.predict import contributions_of_runs
 from airflow_provider_ernest.prediction.predictors import check_method
 from airflow_provider_ernest.prediction.terms import check_terms
-from airflow_provider_ernest.settings import AVERAGING, CONFIDENCE
+from airflow_provider_ernest.settings import AVERAGING, CHEAPEST, SizingGoal
 from airflow_provider_ernest.store.catalogue import CatalogueEntry
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.loaded import OtherType, Readable, other_types
@@ -42,23 +42,12 @@ MOST_NUMBERS = 200_000
 """In the matrix of the terms of runs or answers, whatever the method: its copies take some 0.02 GB then."""
 
 
-@contextmanager
-def computing(model: Model) -> Iterator[None]:
-    """Do what a prediction needs, with errors that a reader can make something of.
+def _refuse_what_cannot_be(model: Model) -> None:
+    """Refuse a model that has nothing to predict from, or too much for a page.
 
     Raises:
-        FitError: the model has nothing to predict from, or too much for a page, or the computation fails.
+        FitError: it is such a model.
     """
-    try:
-        _refuse_what_cannot_be(model)
-        yield
-    except ErnestError:
-        raise
-    except (ArithmeticError, ValueError, LookupError) as error:
-        raise cannot_predict(model, f"the computation failed ({error})") from error
-
-
-def _refuse_what_cannot_be(model: Model) -> None:
     if not model.observations:
         raise cannot_predict(model, "it has no observations", remedy="Train it again.")
     rows, terms = max(len(model.observations), MOST_COMPUTED), len(model.terms)
@@ -131,67 +120,57 @@ class CurvePoint:
     extrapolates: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Considered:
-    """What may be chosen for a job.
-
-    The curve is of the model that was asked, the rest of all types of machines: empty where the price of its
-    machines is not known. Skipped types are not compared.
-    """
-
-    curve: tuple[CurvePoint, ...]
-    offers: tuple[Offer, ...] = ()
-    alternatives: tuple[Alternative, ...] = ()
-    skipped: tuple[SkippedType, ...] = ()
-
-
-def all_considered(
+def _chosen(
     store: ModelStore,
     model: Model,
     request: PredictionRequest,
     *,
     entries: Sequence[CatalogueEntry],
     readable: Readable,
-) -> Considered:
-    """What the model predicts, and what there is to choose from at known prices; see `prediction`."""
-    with computing(model):
-        own, alternatives = _offered(model, request.price_per_hour, request)
-        curve = curve_of(model, alternatives, scale=request.scale, iterations=request.iterations)
-    if not all(math.isfinite(part) for point in curve for part in point.parts.values()):
-        raise cannot_predict(model, BEYOND)
-    if request.price_per_hour is None:
-        return Considered(curve=curve)
-    offers, told, skipped = [own], [*alternatives], []
-    for other in other_types(store, model, entries, readable):
-        reason = _incomparable(other, model)
-        if not reason and other.model is not None:
-            try:
-                with computing(other.model):
-                    offer, more = _offered(other.model, other.price_per_hour, request)
-            except ErnestError as error:
-                reason = str(error)
-            else:
-                offers.append(offer)
-                told += more
-        if reason:
-            skipped.append(SkippedType(instance_type=other.entry.instance_type, reason=reason))
-    front = on_pareto_front([(each.seconds, each.cost) for each in told])
-    return Considered(
-        curve=curve,
-        offers=tuple(offers),
-        alternatives=tuple(
-            replace(each, is_pareto=is_pareto) for each, is_pareto in zip(told, front, strict=True)
-        ),
-        skipped=tuple(skipped),
-    )
+) -> tuple[Choice, tuple[SkippedType, ...]]:
+    """What there is to choose from and what is chosen, and the types that are not among it."""
+    _refuse_what_cannot_be(model)
+    price = request.price_per_hour
+    # Without a price nothing can be chosen, but all the rest can be shown.
+    offers = [_offer(model, ANY_PRICE if price is None else price, request)]
+    skipped: dict[str, str] = {}
+    for other in other_types(store, model, entries, readable) if price is not None else ():
+        try:
+            offers.append(_comparable(other, model, request))
+        except ErnestError as error:
+            skipped[other.entry.instance_type] = str(error)
+    offered = Offered(offers=offers, warnings=tuple(filter(None, [request.left_out()])))
+    choice = decide(request.goal(), offered, iterations=request.iterations)
+    beyond = {each.instance_type for each in choice.alternatives if not _is_finite(each)}
+    if beyond:
+        if model.instance_type in beyond:
+            raise cannot_predict(model, BEYOND)
+        skipped |= {
+            each.type_name: str(cannot_predict(each.model, BEYOND))
+            for each in offers
+            if each.type_name in beyond
+        }
+        comparable = [each for each in offers if each.type_name not in beyond]
+        choice = decide(request.goal(), replace(offered, offers=comparable), iterations=request.iterations)
+    skipped |= {name: str(error) for name, error in choice.left_out.items()}
+    _raise_what_hinders(choice, model)
+    return choice, tuple(SkippedType(instance_type=name, reason=why) for name, why in sorted(skipped.items()))
 
 
-def curve_of(
-    model: Model, alternatives: Sequence[Alternative], *, scale: float, iterations: int | None
-) -> tuple[CurvePoint, ...]:
+def _raise_what_hinders(choice: Choice, model: Model) -> None:
+    """Let what hinders a prediction by the model be an error; that a goal is out of reach does not."""
+    error = choice.left_out.get(model.instance_type, choice.error)
+    if error is not None and not isinstance(error, InfeasibleGoalError):
+        raise error
+
+
+def _curve(choice: Choice, model: Model, iterations: int | None) -> tuple[CurvePoint, ...]:
     """What was considered of the model's type, with where its time goes."""
+    alternatives = [each for each in choice.alternatives if each.instance_type == model.instance_type]
     counts = [each.machines for each in alternatives]
-    parts = contributions_of_runs(model, machines=counts, scale=scale, iterations=iterations)
+    parts = contributions_of_runs(model, machines=counts, scale=choice.goal.scale, iterations=iterations)
+    if not all(math.isfinite(part) for of_terms in parts for part in of_terms.values()):
+        raise cannot_predict(model, BEYOND)
     start_up = {START_UP: model.startup_seconds} if model.startup_seconds > 0 else {}
     return tuple(
         view_of(
@@ -205,30 +184,33 @@ def curve_of(
     )
 
 
-def _offered(
-    model: Model, price: float | None, request: PredictionRequest
-) -> tuple[Offer, tuple[Alternative, ...]]:
-    # Without a price nothing can be chosen, but all the rest can be shown.
-    billing = request.billing_at(ANY_PRICE if price is None else price)
-    offer = Offer(model=model, machines=request.counts(), billing=billing)
-    goal = goal_of(request) if price is not None else None
-    alternatives = consider(offer, goal=goal, scale=request.scale, iterations=request.iterations)
-    if not all(map(_is_finite, alternatives)):
-        raise cannot_predict(model, BEYOND)
-    return offer, alternatives
+def _offer(model: Model, price_per_hour: float, request: PredictionRequest) -> Offer:
+    return Offer(model=model, machines=request.counts(), billing=request.billing_at(price_per_hour))
 
 
-def _incomparable(other: OtherType, model: Model) -> str:
-    """Why another type cannot be offered beside the model's; empty where it can."""
+def _comparable(other: OtherType, model: Model, request: PredictionRequest) -> Offer:
+    """The offer of another type beside the model's.
+
+    Raises:
+        MissingResourceError, FitError: it cannot be offered.
+    """
     if other.model is None:
-        return "Its newest model cannot be read."
+        raise MissingResourceError("Its newest model cannot be read.")
     if other.price_per_hour is None:
-        return "What its machines cost is not known. Choose by its model once, with a price."
+        raise MissingResourceError(
+            "What its machines cost is not known.", remedy="Choose by its model once, with a price."
+        )
     if in_bounds(other.price_per_hour) is None:
-        return "The price known of its machines is beyond all measure. Choose by its model with another."
+        raise MissingResourceError(
+            "The price known of its machines is beyond all measure.",
+            remedy="Choose by its model with another.",
+        )
     if model.artifact_sha256 and other.model.artifact_sha256 not in (None, model.artifact_sha256):
-        return "Its newest model is of another JAR or .py file. Train it again with this one."
-    return ""
+        raise MissingResourceError(
+            "Its newest model is of another JAR or .py file.", remedy="Train it again with this one."
+        )
+    _refuse_what_cannot_be(other.model)
+    return _offer(other.model, other.price_per_hour, request)
 
 
 def _is_finite(each: Alternative) -> bool:
@@ -337,17 +319,6 @@ RUNNERS_UP = 3
 NO_PRICE = "What a machine costs is not known. Give the dollars for one machine and hour."
 
 
-def goal_of(request: PredictionRequest) -> Goal | None:
-    """What is to be kept and what is best; None without a deadline, a budget and an objective.
-
-    Raises:
-        InvalidParameterError: there are both limits and no objective, or what is no confidence.
-    """
-    if request.deadline_seconds is None and request.budget_dollars is None and request.objective is None:
-        return None
-    return view_of(Goal, request)
-
-
 def prediction(
     store: ModelStore,
     model: Model,
@@ -373,18 +344,14 @@ def prediction(
         FitError: the model cannot predict: it has no runs, or terms that this version does not know.
         StoreError: the store cannot be read.
     """
-    goal = goal_of(request)
-    considered = all_considered(store, model, request, entries=entries, readable=readable)
+    choice, skipped = _chosen(store, model, request, entries=entries, readable=readable)
     return _predicted(
         model,
-        considered,
-        goal,
-        scale=request.scale,
-        iterations=request.iterations,
+        choice,
+        has_goal=request.has_goal,
         price_per_hour=request.price_per_hour,
-        confidence=request.confidence,
-        boot_seconds=request.billing.boot_seconds,
-        left_out=request.left_out(),
+        iterations=request.iterations,
+        skipped=skipped,
     )
 
 
@@ -395,7 +362,7 @@ def prediction_alone(
     scale: float = 1.0,
     iterations: int | None = None,
     billing: Billing | None = None,
-    goal: Goal | None = None,
+    goal: SizingGoal | None = None,
 ) -> Prediction:
     """The same of a model without a store: of its own type of machine only, at any numbers of machines.
 
@@ -405,7 +372,7 @@ def prediction_alone(
         scale: the production input relative to the one that was sampled.
         iterations: of the production run, for iterative jobs; see `prediction.predict_seconds`.
         billing: what machines cost; None for neither costs nor choice.
-        goal: a deadline or a budget, and how surely to keep it; needs `billing`.
+        goal: what is to be kept and what is best, at that scale; needs `billing`.
 
     Raises:
         InvalidParameterError: a parameter cannot be, or there is a goal and no price.
@@ -418,84 +385,62 @@ def prediction_alone(
             remedy="A choice needs the dollars for one machine and hour.",
         )
     offer = Offer(model=model, machines=machines, billing=billing or Billing(price_per_hour=ANY_PRICE))
-    alternatives = consider(offer, goal=goal, scale=scale, iterations=iterations)
-    considered = Considered(curve=curve_of(model, alternatives, scale=scale, iterations=iterations))
-    if billing is not None:
-        considered = replace(considered, offers=(offer,), alternatives=alternatives)
+    asked = goal or SizingGoal(objective=CHEAPEST, allowed_machines=offer.counts)
+    choice = decide(replace(asked, scale=scale), Offered(offers=(offer,)), iterations=iterations)
+    _raise_what_hinders(choice, model)
     return _predicted(
         model,
-        considered,
-        goal,
-        scale=scale,
-        iterations=iterations,
+        choice,
+        has_goal=goal is not None,
         price_per_hour=billing.price_per_hour if billing else None,
-        confidence=goal.confidence if goal else CONFIDENCE,
-        boot_seconds=billing.boot_seconds if billing else 0.0,
+        iterations=iterations,
     )
 
 
 def _predicted(
     model: Model,
-    considered: Considered,
-    goal: Goal | None,
+    choice: Choice,
     *,
-    scale: float,
-    iterations: int | None,
+    has_goal: bool,
     price_per_hour: float | None,
-    confidence: float,
-    boot_seconds: float,
-    left_out: str = "",
+    iterations: int | None,
+    skipped: tuple[SkippedType, ...] = (),
 ) -> Prediction:
-    decision, out_of_reach, most_probable = _chosen(considered, goal)
+    """What is shown of a choice: without a goal no decision, without a price nothing that follows from it."""
+    goal, is_priced = choice.goal, price_per_hour is not None
+    decision = choice.decision if has_goal and is_priced else None
+    error = choice.error if has_goal and is_priced else None
+    why = str(error) if error else NO_PRICE
+    surest = error.most_probable if isinstance(error, InfeasibleGoalError) else None
+    boot_seconds = choice.offers[0].billing.boot_seconds
+    is_in_time = goal.deadline_seconds is not None and goal.deadline_seconds > boot_seconds
     return Prediction(
         instance_type=model.instance_type,
-        scale=scale,
+        scale=goal.scale,
         iterations=iterations,
         startup_seconds=model.startup_seconds,
         price_per_hour=price_per_hour,
-        goal=goal.describe() if goal else None,
-        confidence=confidence,
+        goal=describe(goal) if has_goal else None,
+        confidence=goal.confidence,
         boot_seconds=boot_seconds,
-        latest_seconds=goal.latest_seconds(boot_seconds) if goal else None,
-        curve=considered.curve,
-        alternatives=considered.alternatives,
-        decision=shown_decision(decision, warnings=[left_out] if left_out else ()) if decision else None,
-        out_of_reach=f"{out_of_reach} {left_out}".rstrip() if out_of_reach else "",
-        most_probable=most_probable,
-        runners_up=_runners_up(considered, goal, decision),
-        second_opinion=second_opinion(model, decision, scale=scale, iterations=iterations),
+        latest_seconds=goal.deadline_seconds - boot_seconds if is_in_time else None,
+        curve=_curve(choice, model, iterations),
+        alternatives=choice.alternatives if is_priced else (),
+        decision=shown_decision(decision) if decision else None,
+        out_of_reach=" ".join([why, *choice.warnings]) if has_goal and decision is None else "",
+        most_probable=surest,
+        runners_up=tuple(choice.runners_up(RUNNERS_UP)) if decision else (),
+        second_opinion=second_opinion(model, decision, scale=goal.scale, iterations=iterations),
         offered_types=tuple(
             OfferedType(
                 instance_type=offer.type_name,
                 model_id=offer.model.id,
                 price_per_hour=offer.billing.price_per_hour,
             )
-            for offer in considered.offers
+            for offer in (choice.offers if is_priced else ())
         ),
-        skipped_types=considered.skipped,
+        skipped_types=skipped,
     )
-
-
-def _chosen(considered: Considered, goal: Goal | None) -> tuple[Decision | None, str, Alternative | None]:
-    """The decision; or why there is none although there is a goal, and what keeps to it most probably."""
-    if goal is None:
-        return None, "", None
-    if not considered.offers:
-        return None, NO_PRICE, None
-    try:
-        return choose_among(considered.alternatives, considered.offers, goal=goal), "", None
-    except InfeasibleGoalError as error:
-        return None, str(error), error.most_probable
-
-
-def _runners_up(
-    considered: Considered, goal: Goal | None, decision: Decision | None
-) -> tuple[Alternative, ...]:
-    """What would have been chosen next."""
-    if goal is None or decision is None:
-        return ()
-    feasible: Iterable[Alternative] = (each for each in considered.alternatives if each.feasible)
-    return tuple(sorted(feasible, key=goal.preference)[1 : 1 + RUNNERS_UP])
 
 
 FEWEST_TYPES = 2
@@ -525,8 +470,8 @@ def compared_at_same_cost(
 
     The arguments and errors are those of `prediction`; without a price nothing is compared.
     """
-    considered = all_considered(store, model, request, entries=entries, readable=readable)
-    offers, alternatives = considered.offers, considered.alternatives
-    enough = len(offers) >= FEWEST_TYPES
-    rates = same_cost(offers, scale=request.scale, alternatives=alternatives) if enough else ()
-    return TypesAtSameCost(rates=rates, skipped_types=considered.skipped)
+    choice, skipped = _chosen(store, model, request, entries=entries, readable=readable)
+    enough = len(choice.offers) >= FEWEST_TYPES
+    return TypesAtSameCost(
+        rates=same_cost(choice.offers, choice.alternatives) if enough else (), skipped_types=skipped
+    )

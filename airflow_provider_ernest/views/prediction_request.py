@@ -7,7 +7,7 @@ from typing import Any
 
 from airflow_provider_ernest.billing import BESIDE_THE_PRICE, Billing
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.settings import CONFIDENCE, OBJECTIVES, check_confidence
+from airflow_provider_ernest.settings import CHEAPEST, CONFIDENCE, OBJECTIVES, SizingGoal, check_confidence
 from airflow_provider_ernest.stated import checked, count, one_of, optional, positive, setting, settings
 from airflow_provider_ernest.words import machines, whole
 
@@ -82,6 +82,27 @@ class PredictionRequest:
     def __post_init__(self) -> None:
         """Refuse numbers with which nothing can be reckoned."""
         checked(self)
+
+    @property
+    def has_goal(self) -> bool:
+        """Whether anything is said of what is best: a deadline, a budget or an objective."""
+        return (self.deadline_seconds, self.budget_dollars, self.objective) != (None, None, None)
+
+    def goal(self) -> SizingGoal:
+        """What is to be kept and what is best; where nothing is said of that, the cheapest without limits.
+
+        Raises:
+            InvalidParameterError: there are both limits and no objective, what is no confidence, or what are
+                no numbers of machines.
+        """
+        return SizingGoal(
+            deadline_seconds=self.deadline_seconds,
+            budget_dollars=self.budget_dollars,
+            confidence=self.confidence,
+            objective=self.objective if self.has_goal else CHEAPEST,
+            scale=self.scale,
+            allowed_machines=self.counts(),
+        )
 
     def billing_at(self, price_per_hour: float) -> Billing:
         """The billing of machines of a price; the training is left out where no runs are said to share it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from airflow_provider_ernest.decision.choice import probability_in_words
+from airflow_provider_ernest.decision.deciding import probability_in_words
 from airflow_provider_ernest.decision.goals import on_pareto_front
 from airflow_provider_ernest.settings import AVERAGING, BALANCED, CHEAPEST, FASTEST
 from airflow_provider_ernest.words import (

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from airflow_provider_ernest.decision.goals import TOLERANCE, Goal
+from airflow_provider_ernest.decision.goals import TOLERANCE
 from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.settings import SizingGoal
 from benchmarks.decisions.situations import Option, Situation
 
 DEADLINE, BUDGET = "deadline", "budget"
@@ -35,11 +36,14 @@ class Question:
     limit: float
     slack: float
 
-    def goal(self, confidence: float) -> Goal:
-        """The goal as the package has it."""
-        if self.kind == DEADLINE:
-            return Goal(deadline_seconds=self.limit, confidence=confidence)
-        return Goal(budget_dollars=self.limit, confidence=confidence)
+    def goal(self, confidence: float) -> SizingGoal:
+        """The goal as the package has it; the options say which numbers of machines there are."""
+        return SizingGoal(
+            deadline_seconds=self.limit if self.kind == DEADLINE else None,
+            budget_dollars=None if self.kind == DEADLINE else self.limit,
+            confidence=confidence,
+            max_machines=1,
+        )
 
     def keeps(self, option: Option, seconds: float) -> bool:
         """Whether a run of the option that takes so long keeps to it."""

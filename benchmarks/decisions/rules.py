@@ -12,10 +12,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from airflow_provider_ernest.decision.choice import is_sure, most_probable
-from airflow_provider_ernest.decision.goals import Goal
+from airflow_provider_ernest.decision.deciding import most_probable
+from airflow_provider_ernest.decision.goals import is_sure, limit_seconds, objective_of, preference
 from airflow_provider_ernest.documents import Alternative
 from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.settings import SizingGoal
 from benchmarks.decisions.outlook import Outlook
 from benchmarks.decisions.questions import DEADLINE, Question
 
@@ -132,36 +133,34 @@ def _rule_of_thumb(outlook: Outlook, questions: Sequence[Question]) -> list[Answ
     return [(int(of_type[chosen]), None)] * len(questions)
 
 
-Preference = Callable[[Goal, Alternative], tuple[float, ...]]
+Preference = Callable[[SizingGoal, Alternative], tuple[float, ...]]
 
 
-def _preferred(goal: Goal, alternative: Alternative) -> tuple[float, ...]:
+def _preferred(goal: SizingGoal, alternative: Alternative) -> tuple[float, ...]:
     """As the package has it."""
-    return goal.preference(alternative)
+    return preference(objective_of(goal))(alternative)
 
 
-def _plainly_best(goal: Goal, alternative: Alternative) -> tuple[float, ...]:
+def _plainly_best(goal: SizingGoal, alternative: Alternative) -> tuple[float, ...]:
     """By the predicted dollars or seconds alone, however much surer another one is for little more."""
-    return goal.preference(replace(alternative, probability=None))
+    return preference(objective_of(goal))(replace(alternative, probability=None))
 
 
-def _ours(confidence: float, preference: Preference) -> Rule:
-    """As the package chooses: `model.choice`, and where nothing is sure enough the most probable option."""
+def _ours(confidence: float, prefer: Preference) -> Rule:
+    """As the package chooses (`decision.deciding`); where nothing is sure enough the most probable option."""
 
     def decide(outlook: Outlook, questions: Sequence[Question]) -> list[Answer]:
         goals = [question.goal(confidence) for question in questions]
         options = outlook.situation.options
         limits = np.array(
-            [[goal.limit_seconds(option.billing, option.machines) for option in options] for goal in goals]
+            [[limit_seconds(goal, option.billing, option.machines) for option in options] for goal in goals]
         )
         answers: list[Answer] = []
         for goal, probabilities in zip(goals, outlook.probabilities(limits).tolist(), strict=True):
             alternatives = _alternatives(outlook, goal, probabilities)
             sure = [each for each in alternatives if each.feasible]
             chosen = (
-                min(sure, key=lambda each: preference(goal, each))
-                if sure
-                else most_probable(alternatives, goal)
+                min(sure, key=lambda each: prefer(goal, each)) if sure else most_probable(alternatives, goal)
             )
             answers.append((alternatives.index(chosen), chosen.probability))
         return answers
@@ -169,7 +168,7 @@ def _ours(confidence: float, preference: Preference) -> Rule:
     return decide
 
 
-def _alternatives(outlook: Outlook, goal: Goal, probabilities: Sequence[float]) -> list[Alternative]:
+def _alternatives(outlook: Outlook, goal: SizingGoal, probabilities: Sequence[float]) -> list[Alternative]:
     return [
         Alternative(
             machines=option.machines,

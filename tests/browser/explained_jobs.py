@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.decision.choice import consider
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents import (
     PRODUCTION,
@@ -25,6 +24,7 @@ from airflow_provider_ernest.documents import (
 )
 from airflow_provider_ernest.run_profile import RunProfile
 from airflow_provider_ernest.store.store import ModelStore
+from tests.examples import choice_of, sizing_goal
 from tests.unit.run_profiles import cpu_bound, hostile, network_bound, reported_of
 
 if TYPE_CHECKING:
@@ -88,6 +88,8 @@ def replayed(
     off: Callable[[int], float] = lambda machines: 1.02,
 ) -> BottleneckReport:
     """The same with a replay that is so many times what the model says of each number of machines."""
+    goal = sizing_goal(objective="cheapest", scale=scale)
+    considered = choice_of(replace(offer, machines=SIZES), goal=goal)
     sizes = [
         TwoOpinions(
             machines=each.machines,
@@ -96,7 +98,7 @@ def replayed(
             likely_seconds=each.likely_seconds,
             nearly_certain_seconds=each.nearly_certain_seconds,
         )
-        for each in consider(replace(offer, machines=SIZES), scale=scale)
+        for each in considered.alternatives
     ]
     opinion = ReplayOpinion(
         scale=scale,

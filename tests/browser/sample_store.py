@@ -13,8 +13,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 
-from airflow_provider_ernest.decision.choice import choose
-from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents import (
     DATA,
@@ -30,6 +28,7 @@ from airflow_provider_ernest.documents import (
 )
 from airflow_provider_ernest.learning.update import learn
 from airflow_provider_ernest.prediction.training import train
+from airflow_provider_ernest.settings import SizingGoal
 from airflow_provider_ernest.store.store import ModelStore
 from tests.browser.cheap_models import add_cheap_models
 from tests.browser.explained_jobs import add_explanations
@@ -48,6 +47,7 @@ from tests.browser.synthetic_jobs import (
     production_run,
     training_cluster,
 )
+from tests.examples import choice_of, sizing_goal
 
 DAG_ID = "nightly_sizing"
 SECRET_DAG_ID = "secret_dag"  # the name of a DAG, no password
@@ -240,8 +240,8 @@ class _Seeding:
         for ago in days:
             when = self.now - timedelta(days=ago)
             scale = round(self.random.uniform(0.92, 1.08), 3)
-            goal = Goal(deadline_seconds=DEADLINE_SECONDS)
-            decision = choose(_offer(model, machine_type), goal=goal, scale=scale)
+            goal = sizing_goal(deadline_seconds=DEADLINE_SECONDS)
+            decision = choice_of(_offer(model, machine_type), goal=goal, scale=scale).required()
             record = replace(
                 self._record(model, decision, when, goal=goal, scale=scale),
                 artifact_sha256=artifact_sha256,
@@ -256,7 +256,7 @@ class _Seeding:
 
     def _fall_back(self, model: Model, machine_type: MachineType, *, stated_days: float, days: float) -> None:
         """A night without a model, and a night with a deadline out of reach, so many days ago."""
-        goal = Goal(deadline_seconds=60.0, confidence=0.95)
+        goal = sizing_goal(deadline_seconds=60.0, confidence=0.95)
         decisions = {
             stated_days: stated(machine_type.name, goal=goal),
             days: most_probable(_offer(model, machine_type), goal=goal),
@@ -267,7 +267,7 @@ class _Seeding:
             self.store.save(record)
 
     def _record(
-        self, model: Model, decision: Decision, when: datetime, *, goal: Goal, scale: float
+        self, model: Model, decision: Decision, when: datetime, *, goal: SizingGoal, scale: float
     ) -> DecisionRecord:
         return DecisionRecord(
             **new_stamp(when),

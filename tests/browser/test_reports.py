@@ -11,14 +11,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.documents import Billing
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.views.prediction import prediction_alone
 from airflow_provider_ernest.views.report import model, run
 from tests.browser.axe import broken_rules
 from tests.browser.visit import expect_no_scrolling_sideways
-from tests.examples import noisy_observations
+from tests.examples import noisy_observations, sizing_goal
 from tests.integration.conftest import wait_until
 from tests.unit.run_profiles import bare, hostile, network_bound
 
@@ -28,7 +27,7 @@ HOSTILE = "</script><img src=x onerror=alert(1)>"
 def of_a_model(job: str) -> str:
     trained = train(noisy_observations(event_log=job), job=job, instance_type=job)
     trained = replace(trained, terms=tuple(replace(term, meaning=job) for term in trained.terms))
-    goal = Goal(deadline_seconds=200)
+    goal = sizing_goal(deadline_seconds=200)
     billing = Billing(price_per_hour=0.5, boot_seconds=20)
     prediction = prediction_alone(trained, machines=range(1, 17), billing=billing, goal=goal)
     return model.render(trained, prediction, goal=goal)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
-from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.documents import Alternative, InputFingerprint, Model, RunConditions
-from airflow_provider_ernest.settings import AVERAGING
+from airflow_provider_ernest.settings import AVERAGING, SizingGoal
 from airflow_provider_ernest.views.prediction import CurvePoint, Prediction
 from airflow_provider_ernest.views.records import ShownDecision
 from airflow_provider_ernest.views.report.page import (
@@ -40,7 +39,7 @@ NEARLY_AS_FAST = 1.1
 """So many times the shortest time is still about as fast."""
 
 
-def render(model: Model, prediction: Prediction, *, goal: Goal | None = None) -> str:
+def render(model: Model, prediction: Prediction, *, goal: SizingGoal | None = None) -> str:
     """The report as an HTML page that needs nothing else; the same arguments give the same page.
 
     Args:

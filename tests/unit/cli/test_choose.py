@@ -52,8 +52,8 @@ def test_more_confidence_takes_more_machines(model_json, choose):
     [
         ([], "(--deadline-seconds, --budget-dollars)=(None, None) is no goal"),
         (["--deadline-seconds", "300", "--budget-dollars", "1"], "(300.0, 1.0) is two goals"),
-        (["--objective", "nicest"], "--objective='nicest' is no function"),
-        (["--deadline-seconds", "-1"], "--deadline-seconds=-1.0 is not a finite number above 0"),
+        (["--objective", "nicest"], "--objective='nicest' is unknown"),
+        (["--deadline-seconds", "-1"], "--deadline-seconds=-1.0 is not above 0"),
         (["--deadline-seconds", "1"], "the fastest is 4 machines"),
         (["--budget-dollars", "1", "--increment-seconds", "0"], "--increment-seconds=0.0 is"),
         (["--budget-dollars", "1", "--expected-runs", "0"], "--expected-runs=0 is not a number of at least"),

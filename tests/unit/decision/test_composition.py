@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from airflow_provider_ernest.decision.composition import Composition, MachineType, choose_composition
-from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.exceptions import InfeasibleGoalError
 from airflow_provider_ernest.prediction.optex import JobProfile
 
@@ -67,7 +66,7 @@ def test_no_composition_is_cheaper_within_the_deadline(seed):
     seconds, cost = everything(profile, types)
     deadline = float(seconds.min() * generator.uniform(1.0, 2.5))
 
-    chosen = choose_composition(profile, goal=Goal(deadline_seconds=deadline), machine_types=types)
+    chosen = choose_composition(profile, deadline_seconds=deadline, machine_types=types)
 
     assert chosen.predicted_cost == pytest.approx(cost[seconds <= deadline * (1 + 1e-9)].min(), rel=1e-8)
     assert chosen.predicted_seconds <= deadline * (1 + 1e-8)
@@ -79,7 +78,7 @@ def test_no_composition_is_faster_within_the_budget(seed):
     seconds, cost = everything(profile, types)
     budget = float(cost.min() * generator.uniform(1.0, 4.0))
 
-    chosen = choose_composition(profile, goal=Goal(budget_dollars=budget), machine_types=types)
+    chosen = choose_composition(profile, budget_dollars=budget, machine_types=types)
 
     assert chosen.predicted_seconds == pytest.approx(seconds[cost <= budget * (1 + 1e-9)].min(), rel=1e-8)
     assert chosen.predicted_cost <= budget * (1 + 1e-8)
@@ -89,9 +88,7 @@ def test_what_is_told_of_a_composition_belongs_together():
     types = types_of([0.35, 0.6], [1.0, 2.1], [3, 40])
     profile = job()
 
-    chosen = choose_composition(
-        profile, goal=Goal(deadline_seconds=200.0), machine_types=types, startup_seconds=60.0
-    )
+    chosen = choose_composition(profile, deadline_seconds=200.0, machine_types=types, startup_seconds=60.0)
 
     prices = {each.instance_type: each.price_per_hour for each in types}
     dollars_per_hour = sum(each.machines * prices[each.instance_type] for each in chosen.configurations)
@@ -106,9 +103,7 @@ def test_a_deadline_that_is_just_met():
     profile, types = job(sharing=0.0), types_of([0.35], [1.0], [7])
     deadline = 33.0 + 4000.0 / 7
 
-    assert (
-        choose_composition(profile, goal=Goal(deadline_seconds=deadline), machine_types=types).machines == 7
-    )
+    assert choose_composition(profile, deadline_seconds=deadline, machine_types=types).machines == 7
 
 
 def test_an_unreachable_deadline_names_the_fastest():
@@ -117,7 +112,7 @@ def test_an_unreachable_deadline_names_the_fastest():
     with pytest.raises(
         InfeasibleGoalError, match=r"within 100 s: the fastest is 10 type0 \+ 4 type1"
     ) as caught:
-        choose_composition(job(), goal=Goal(deadline_seconds=100.0), machine_types=types)
+        choose_composition(job(), deadline_seconds=100.0, machine_types=types)
 
     assert caught.value.best == pytest.approx(everything(job(), types)[0].min())
     assert "Extend the deadline" in caught.value.remedy
@@ -127,7 +122,7 @@ def test_an_unreachable_budget_names_the_cheapest():
     types = types_of([0.35, 0.6], [1.0, 2.0], [10, 4])
 
     with pytest.raises(InfeasibleGoalError, match=r"at most 0\.01 \$: the cheapest is 1 type1") as caught:
-        choose_composition(job(), goal=Goal(budget_dollars=0.01), machine_types=types)
+        choose_composition(job(), budget_dollars=0.01, machine_types=types)
 
     assert caught.value.best == pytest.approx(everything(job(), types)[1].min())
     assert "Raise the budget" in caught.value.remedy
@@ -135,7 +130,7 @@ def test_an_unreachable_budget_names_the_cheapest():
 
 def test_where_the_fastest_just_meets_the_deadline_it_is_the_budget_that_is_too_small():
     types = types_of([0.35], [1.0], [7])
-    goal = Goal(deadline_seconds=33.0 + 4000.0 / 7, budget_dollars=0.01, objective="cheapest")
+    limits = {"deadline_seconds": 33.0 + 4000.0 / 7, "budget_dollars": 0.01}
 
     with pytest.raises(InfeasibleGoalError, match=r"at most 0\.01 \$ and ends within .* is 7 type0"):
-        choose_composition(job(sharing=0.0), goal=goal, machine_types=types)
+        choose_composition(job(sharing=0.0), **limits, objective="cheapest", machine_types=types)

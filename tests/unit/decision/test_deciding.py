@@ -1,97 +1,559 @@
-"""The decision as a function of settings and models, as anybody may call it without Airflow."""
+"""Choosing a configuration, with the saving of the paper as the worked example."""
 
-from __future__ import annotations
+import math
+from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest.clusters.base import ClusterHandle
-from airflow_provider_ernest.decision.deciding import TrainedType, billing_of, decide
-from airflow_provider_ernest.documents import Model, Observation
-from airflow_provider_ernest.exceptions import InfeasibleGoalError, MissingResourceError
+from airflow_provider_ernest.decision.deciding import most_probable
+from airflow_provider_ernest.decision.offers import Offer
+from airflow_provider_ernest.documents import Alternative, Billing, Decision
+from airflow_provider_ernest.exceptions import InfeasibleGoalError, InvalidParameterError
+from airflow_provider_ernest.prediction import terms
+from airflow_provider_ernest.prediction.predict import predict_interval
+from airflow_provider_ernest.prediction.terms import Term, basis, register
 from airflow_provider_ernest.prediction.training import train
-from airflow_provider_ernest.settings import Billing, SizingGoal
-from airflow_provider_ernest.spark.machines import Machine
+from airflow_provider_ernest.settings import METHODS
+from tests import examples
+from tests.examples import choice_of, observe, sizing_goal
+
+HOUR = 3600.0
 
 
-@pytest.fixture(scope="module")
-def model() -> Model:
-    runs = [(1, 0.05), (1, 0.1), (2, 0.05), (2, 0.1), (3, 0.1), (4, 0.05), (4, 0.1)]
+def goal_of(**limits):
+    """By the median prediction unless a test says otherwise."""
+    return sizing_goal(**{"confidence": 0.5, **limits})
+
+
+ANY = goal_of(objective="cheapest")
+
+
+def offer(model, *, machines, price_per_hour=1.0, instance_type=None, relative_speed=1.0, **billing):
+    return Offer(
+        model=model,
+        machines=machines,
+        billing=Billing(**{"price_per_hour": price_per_hour, "minimum_seconds": 0.0, **billing}),
+        instance_type=instance_type,
+        relative_speed=relative_speed,
+    )
+
+
+def choose(model, *, goal, scale=1.0, iterations=None, **offered):
+    return choice_of(offer(model, **offered), goal=goal, scale=scale, iterations=iterations).required()
+
+
+def model_with(
+    *,
+    fixed=0.0,
+    spread=0.0,
+    per_machine=0.0,
+    startup=0.0,
+    iterations=None,
+    observed_up_to=16,
+    method="relative",
+):
+    """A model trained on exact runs of a job with these coefficients, which "relative" finds exactly."""
+    machines = [count for count in (1, 2, 4, 8, 16, 32, 64) if count <= observed_up_to]
+    machines += machines[:1]
+    scale = [0.1] * (len(machines) - 1) + [0.05]
+    seconds = [fixed + spread * s / m + per_machine * m for m, s in zip(machines, scale, strict=True)]
     return train(
-        [
-            Observation(
-                index=index,
-                machines=machines,
-                scale=scale,
-                seconds=2.0 + 120.0 * scale / machines + 1.5 * machines,
-            )
-            for index, (machines, scale) in enumerate(runs)
-        ],
-        job="enrich",
-        method="relative",
+        observe(
+            machines=machines, scale=scale, seconds=seconds, startup_seconds=startup, iterations=iterations
+        ),
+        job="job",
+        method=method,
+        terms=("1", "scale/machines", "machines"),
+        instance_type="r3.xlarge",
     )
 
 
-def trained(model: Model | None, cluster: ClusterHandle | None = None) -> TrainedType[ClusterHandle]:
-    return TrainedType(instance_type="local", model=model, cluster=cluster)
+def test_the_saving_of_the_paper_16_machines_where_64_cost_four_times_as_much():
+    """Section 6.3: 40 iterations must end within an hour; machines cost 0.35 $ for each hour begun.
 
+    An iteration may take 90 s. It takes 1,400 s on one machine and spreads, so that 16 machines need
+    87.5 s. Two iterations on samples were observed.
+    """
+    model = model_with(spread=2 * 1400.0, iterations=2)
 
-def handle(**changes: object) -> ClusterHandle:
-    machine = Machine(
-        worker_id="w", host="h", cores=1, memory_megabytes=900, price_per_hour=0.4, market="spot"
+    decision = choose(
+        model,
+        goal=goal_of(deadline_seconds=HOUR),
+        machines=[4, 8, 16, 32, 45, 64],
+        price_per_hour=0.35,
+        iterations=40,
+        increment_seconds=HOUR,
     )
-    fields = {"kind": "local", "name": "c", "master_url": "spark://h:7077", "machines": (machine,) * 4}
-    return ClusterHandle(**{**fields, **changes})  # type: ignore[arg-type]
+
+    assert decision.config.machines == 16
+    assert decision.predicted_seconds == pytest.approx(40 * 87.5)
+    assert decision.predicted_cost == pytest.approx(5.6)
+    costs = {each.machines: each.cost for each in decision.alternatives}
+    assert costs[64] == pytest.approx(22.4)
+    assert [each.machines for each in decision.alternatives if not each.feasible] == [4, 8]
 
 
-def goal(**changes: object) -> SizingGoal:
-    return SizingGoal(**{"deadline_seconds": 60, "max_machines": 8, "price_per_hour": 0.35, **changes})
+def test_the_fastest_within_a_budget():
+    model = model_with(spread=36000.0, per_machine=10.0)
+
+    decision = choose(
+        model, goal=goal_of(budget_dollars=12.0), machines=range(1, 101), price_per_hour=1.0, scale=1.0
+    )
+
+    assert decision.predicted_cost <= 12.0
+    assert 1 < decision.config.machines < 100
+    faster = [each for each in decision.alternatives if each.seconds < decision.predicted_seconds]
+    # What is faster by a few seconds may well cost more than there is.
+    assert all(each.probability < decision.probability for each in faster)
+    assert min(each.seconds for each in faster if each.cost <= 12.0) > 0.9 * decision.predicted_seconds
 
 
-def test_the_cheapest_in_time_is_decided_on(model: Model) -> None:
-    decision = decide(goal(), [trained(model)])
-    in_time = [each for each in decision.alternatives if each.feasible]
-    assert decision.predicted_cost == min(each.cost for each in in_time)
-    assert decision.fallback_reason is None
+def test_of_equal_costs_the_faster_one():
+    # Billed by the hour, 1 machine for 4 hours and 4 machines for 1 hour cost the same.
+    decision = choose(
+        model_with(spread=4 * HOUR),
+        goal=goal_of(deadline_seconds=5 * HOUR),
+        machines=[1, 2, 4],
+        price_per_hour=1.0,
+        increment_seconds=HOUR,
+    )
+
+    assert {each.cost for each in decision.alternatives} == {4.0}
+    assert decision.config.machines == 4
 
 
-def test_the_fallback_is_a_decision_with_its_reason(model: Model) -> None:
-    decision = decide(goal(deadline_seconds=1, fallback_machines=6), [trained(model)])
-    assert decision.config.machines == 6
-    assert "No allowed configuration ends within 1 s" in str(decision.fallback_reason)
+def test_an_unreachable_deadline_names_the_fastest():
+    # 3600/m + 10 m is least at 19 machines.
+    with pytest.raises(
+        InfeasibleGoalError, match=r"the fastest is 19 machines of r3.xlarge with 379\.5 s"
+    ) as caught:
+        choose(
+            model_with(spread=3600.0, per_machine=10.0),
+            goal=goal_of(deadline_seconds=300.0),
+            machines=range(1, 65),
+            price_per_hour=1.0,
+        )
+
+    assert caught.value.best == pytest.approx(3600 / 19 + 190)
+    assert "Extend the deadline" in caught.value.remedy
 
 
-def test_without_a_fallback_it_is_an_error(model: Model) -> None:
-    with pytest.raises(InfeasibleGoalError):
-        decide(goal(deadline_seconds=1), [trained(model)])
-    with pytest.raises(MissingResourceError, match="There is no model to choose by"):
-        decide(goal(), [trained(None)])
+def test_an_unreachable_budget_names_the_cheapest():
+    with pytest.raises(InfeasibleGoalError, match=r"at most 1 \$.*: the cheapest is 4 machines") as caught:
+        choose(
+            model_with(spread=2 * HOUR, per_machine=1.0),
+            goal=goal_of(budget_dollars=1.0),
+            machines=[4, 8, 16],
+            price_per_hour=1.0,
+        )
+
+    assert caught.value.best == pytest.approx(4 * math.ceil(HOUR / 2 + 4) / HOUR)
 
 
-def test_sample_runs_of_unknown_cost_are_told_of_the_types_that_had_some(model: Model) -> None:
-    unmodelled = TrainedType(instance_type="m5.large", model=None, cluster=handle(kind="ec2"))
-    asked = goal(price_per_hour=None, billing=Billing(expected_runs=30))
-    decision = decide(asked, [trained(model, handle()), unmodelled])
-    assert [warning for warning in decision.warnings if "sample runs" in warning] == [
-        "What the sample runs on local cost is not known and not counted."
-    ]
+def test_a_choice_beyond_the_observations_says_so():
+    model = model_with(spread=36000.0)
+
+    decision = choose(model, goal=goal_of(deadline_seconds=900.0), machines=[16, 64], price_per_hour=1.0)
+
+    assert decision.config.machines == 64
+    assert decision.warnings == ("64 machines: at most 16 were observed",)
+    assert [each.extrapolates for each in decision.alternatives] == ["", decision.warnings[0]]
 
 
-def test_a_local_cluster_limits_production_until_it_has_ended() -> None:
-    assert handle().most_machines == 4
-    assert handle(master_url="").most_machines is None
-    assert handle(kind="ec2").most_machines is None
+def test_the_decision_carries_the_models_errors_and_warnings():
+    model = model_with(spread=100.0, observed_up_to=2)
+    assert model.warnings
+
+    decision = choose(model, goal=goal_of(deadline_seconds=1e4), machines=[1, 2], price_per_hour=0.5)
+
+    assert decision.warnings == model.warnings
+    assert decision.error_percent == model.validation.median_error_percent
+    assert decision.max_error_percent == model.validation.max_error_percent
+    assert decision.model_id == model.id
+    assert decision.config.instance_type == "r3.xlarge"
+    assert decision.price_per_hour == 0.5
+    assert decision.goal == "cheapest within 10,000 s with a probability of 50 %"
+    assert Decision.from_dict(decision.to_dict()) == decision
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_each_alternative_carries_what_its_run_lies_between(method):
+    model = model_with(fixed=20.0, spread=3600.0, startup=200.0, method=method)
+
+    decision = choose(
+        model, goal=goal_of(deadline_seconds=5000.0), machines=[4, 8, 32], price_per_hour=1.0, scale=0.5
+    )
+
+    for each in decision.alternatives:
+        for shown, level in ((each.likely_seconds, 0.8), (each.nearly_certain_seconds, 0.95)):
+            low, high = predict_interval(model, machines=each.machines, level=level, scale=0.5)
+            assert shown == pytest.approx((low[0] + 200.0, high[0] + 200.0))
+        assert each.nearly_certain_seconds[0] < each.likely_seconds[0] < each.seconds
+        assert each.seconds < each.likely_seconds[1] < each.nearly_certain_seconds[1]
+    (chosen,) = [each for each in decision.alternatives if each.machines == decision.config.machines]
+    assert decision.likely_seconds == chosen.likely_seconds
+    assert decision.nearly_certain_seconds == chosen.nearly_certain_seconds
+    assert Decision.from_dict(decision.to_dict()) == decision
 
 
 @pytest.mark.parametrize(
-    ("terms", "market", "master"),
+    ("change", "named"),
     [
-        (Billing(), "spot", 0.4),
-        (Billing(market="reserved", master_price_per_hour=0), "reserved", 0.0),
+        ({"price_per_hour": 0.0}, "price_per_hour=0.0"),
+        ({"price_per_hour": math.nan}, "price_per_hour=nan"),
+        ({"price_per_hour": None}, "price_per_hour=None"),
+        ({"machines": []}, r"machines=\[\] is empty"),
+        ({"machines": [4, 0]}, r"machines\[1\]=0"),
+        ({"scale": -1.0}, "scale"),
+        ({"increment_seconds": 0.0}, "increment_seconds=0.0"),
+        ({"minimum_seconds": -1.0}, "minimum_seconds=-1.0"),
     ],
 )
-def test_what_is_billed_is_as_stated_else_as_the_cluster_tells(
-    terms: Billing, market: str, master: float
-) -> None:
-    cluster = handle(master=handle().machines[0])
-    billing = billing_of(terms, price_per_hour=1.0, cluster=cluster, training_dollars=5.0)
-    assert (billing.market, billing.master_price_per_hour, billing.training_dollars) == (market, master, 0.0)
+def test_parameters_that_cannot_be_are_named(change, named):
+    usual = {"goal": goal_of(deadline_seconds=60.0), "machines": [1, 2], "price_per_hour": 1.0}
+
+    with pytest.raises(InvalidParameterError, match=named):
+        choose(model_with(spread=10.0), **{**usual, **change})
+
+
+def test_more_confidence_buys_more_machines_or_says_what_it_cannot_buy():
+    model = model_with(fixed=10.0, spread=3600.0, method="averaging")
+    ask = {"machines": range(1, 17), "price_per_hour": 1.0}
+
+    even, sure = (
+        choose(model, goal=goal_of(deadline_seconds=615.0, confidence=confidence), **ask)
+        for confidence in (0.5, 0.95)
+    )
+
+    fewest = [
+        min(each.machines for each in decision.alternatives if each.feasible) for decision in (even, sure)
+    ]
+    assert fewest == [6, 7]
+    assert sure.probability >= 0.95
+    assert (even.confidence, sure.confidence) == (0.5, 0.95)
+    for each in sure.alternatives:
+        assert each.feasible == (each.probability >= 0.95)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_probability_agrees_with_the_interval(method):
+    """A run stays below the upper bound of its 80 % interval with 90 %, above the lower with 90 %."""
+    model = model_with(fixed=20.0, spread=3600.0, startup=30.0, method=method)
+    low, high = predict_interval(model, machines=[8], level=0.8)
+
+    for bound, probability in ((high, 0.9), (low, 0.1)):
+        (alternative,) = choice_of(
+            offer(model, machines=[8]), goal=goal_of(deadline_seconds=float(bound[0]) + 30.0)
+        ).alternatives
+        assert alternative.probability == pytest.approx(probability, abs=2e-3)
+
+
+def test_a_deadline_that_cannot_be_kept_surely_names_the_most_probable():
+    model = model_with(fixed=10.0, spread=3600.0, per_machine=10.0, method="averaging")
+    offered = offer(model, machines=range(1, 65))
+    goal = goal_of(deadline_seconds=395.0, confidence=0.95)
+
+    with pytest.raises(InfeasibleGoalError, match=r"probability of 95 %.*The most probable is") as caught:
+        choice_of(offered, goal=goal).required()
+
+    surest = caught.value.most_probable
+    choice = choice_of(offered, goal=goal, on_failure="most_probable")
+    highest = max(each.probability for each in choice.alternatives)
+    assert 0.99 * highest <= surest.probability <= highest < 0.95
+    decision = choice.required()
+    assert decision.config.machines == surest.machines
+    assert decision.fallback_reason == decision.warnings[0] == caught.value.message
+    assert decision.probability == surest.probability
+
+
+def test_where_all_is_nearly_hopeless_the_hopeless_is_not_the_most_probable():
+    each = {"instance_type": "m5.large", "feasible": False}
+    hopeless = Alternative(machines=1, seconds=900.0, cost=0.1, probability=0.0, **each)
+    slight = Alternative(machines=8, seconds=120.0, cost=0.2, probability=0.004, **each)
+
+    assert most_probable([hopeless, slight], goal_of(deadline_seconds=100.0)) is slight
+    assert most_probable([slight, hopeless], goal_of(deadline_seconds=100.0)) is slight
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("limit", [{"deadline_seconds": 1.0}, {"deadline_seconds": 25.0}])
+def test_out_of_all_reach_of_a_deadline_the_fastest_comes_nearest(method, limit):
+    """At 25 s, with a start-up of 30 s, each has a probability of exactly 0."""
+    offered = offer(model_with(fixed=20.0, spread=3600.0, startup=30.0, method=method), machines=range(1, 17))
+
+    with pytest.raises(
+        InfeasibleGoalError, match=r"most probable is 16 machines .*: (< 0\.1|0\.0) %\."
+    ) as caught:
+        choice_of(offered, goal=goal_of(**limit)).required()
+
+    assert caught.value.most_probable.machines == 16
+
+
+def test_out_of_all_reach_of_a_budget_the_cheapest_comes_nearest():
+    offered = offer(model_with(fixed=20.0, spread=3600.0), machines=range(1, 17), price_per_hour=3600.0)
+
+    with pytest.raises(InfeasibleGoalError) as caught:
+        choice_of(offered, goal=goal_of(budget_dollars=1.0)).required()
+
+    assert caught.value.most_probable.machines == 1
+
+
+@pytest.mark.parametrize("scale", [1e308, 1e-320])
+def test_a_scale_that_leads_to_no_time_is_named(scale):
+    """No number holds 1e308 times 3600 s; and without fixed work next to no data takes next to no time."""
+    model = model_with(spread=3600.0, method="classic")
+
+    with pytest.raises(
+        InvalidParameterError, match=r"scale=1e.* is predicted to take (inf|.*e-31.) s on 1 machine"
+    ):
+        choose(model, goal=goal_of(deadline_seconds=60.0), machines=[1, 2], scale=scale)
+
+
+def test_the_boot_of_the_machines_counts_against_the_deadline_and_is_billed():
+    model = model_with(fixed=10.0, spread=3600.0)
+    ask = {"machines": range(1, 17), "price_per_hour": 3600.0, "goal": goal_of(deadline_seconds=1000.0)}
+
+    assert choose(model, **ask).config.machines == 4
+    late = choose(model, boot_seconds=300.0, **ask)
+
+    assert late.config.machines == 6
+    assert late.predicted_seconds == pytest.approx(610.0)  # as production will measure it, from submission
+    assert late.predicted_cost == pytest.approx(6 * 910.0)
+
+
+def test_the_cheapest_of_several_types():
+    """The dearer type is twice as fast for 1.5 times the price: where data counts, it costs less."""
+    slow = model_with(fixed=10.0, spread=3600.0)
+    fast = replace(model_with(fixed=10.0, spread=1800.0), instance_type="c5.xlarge")
+    offers = [
+        offer(slow, machines=[1, 2, 4, 8], price_per_hour=1.0),
+        offer(fast, machines=[1, 2, 4], price_per_hour=1.5),
+    ]
+
+    decision = choice_of(offers, goal=goal_of(deadline_seconds=1000.0)).required()
+
+    assert (decision.config.machines, decision.config.instance_type) == (2, "c5.xlarge")
+    assert decision.model_id == fast.id
+    assert decision.price_per_hour == 1.5
+    assert [(each.instance_type, each.machines) for each in decision.alternatives] == [
+        *(("r3.xlarge", count) for count in (1, 2, 4, 8)),
+        *(("c5.xlarge", count) for count in (1, 2, 4)),
+    ]
+    front = {(each.instance_type, each.machines) for each in decision.alternatives if each.is_pareto}
+    assert ("c5.xlarge", 4) in front
+    assert not any(name == "r3.xlarge" for name, _ in front)
+
+
+def test_a_type_offered_twice_is_refused():
+    model = model_with(spread=3600.0)
+
+    with pytest.raises(InvalidParameterError, match=r"names a type of machine twice"):
+        choice_of([offer(model, machines=[1]), offer(model, machines=[2])], goal=ANY)
+    with pytest.raises(InvalidParameterError, match=r"offers=\[\] is empty"):
+        choice_of([], goal=ANY)
+
+
+def test_a_type_that_cannot_be_predicted_is_left_out_beside_others():
+    with_iterations = model_with(spread=3600.0, iterations=2)
+    without = replace(model_with(spread=3600.0), instance_type="c5.xlarge")
+    offers = [offer(without, machines=[1]), offer(with_iterations, machines=[1, 2])]
+
+    choice = choice_of(offers, goal=ANY, iterations=4)
+
+    assert [each.type_name for each in choice.offers] == ["r3.xlarge"]
+    assert list(choice.left_out) == ["c5.xlarge"]
+    assert choice.decision.config.instance_type == "r3.xlarge"
+    assert choice.decision.warnings[0].startswith("c5.xlarge is not among the choices: iterations=4 is asked")
+    with pytest.raises(InvalidParameterError, match="iterations=4 is asked"):
+        choice_of(offers[:1], goal=ANY, iterations=4)
+
+
+def test_what_would_have_been_chosen_next():
+    choice = choice_of(offer(model_with(fixed=10.0, spread=3600.0), machines=range(1, 9)), goal=ANY)
+
+    assert choice.decision.config.machines == 1
+    assert [each.machines for each in choice.runners_up(2)] == [2, 3]
+
+
+def test_of_both_limits_both_are_kept():
+    model = model_with(fixed=100.0, spread=3600.0)
+    goal = goal_of(deadline_seconds=1000.0, budget_dollars=5520.0, objective="balanced")
+
+    decision = choose(model, goal=goal, machines=range(1, 33), price_per_hour=3600.0)
+
+    kept = {each.machines for each in decision.alternatives if each.feasible}
+    # 100 + 3600/m within 1,000 s from m = 4 on; 100 m + 3600 $ within 5,520 $ up to m = 19.
+    assert kept == set(range(4, 20))
+    assert decision.config.machines in kept
+    assert decision.goal == "balanced within 1,000 s and 5,520 $ with a probability of 50 %"
+
+
+def test_balanced_is_the_least_product_and_on_the_front():
+    """(100 + 3600/m) x m (100 + 3600/m) is least at m = 36."""
+    decision = choose(
+        model_with(fixed=100.0, spread=3600.0, observed_up_to=64),
+        goal=goal_of(objective="balanced"),
+        machines=range(1, 65),
+        price_per_hour=3600.0,
+    )
+
+    assert decision.config.machines == 36
+    assert next(each for each in decision.alternatives if each.machines == 36).is_pareto
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "is_of_data"),
+    [
+        ("spread work", lambda *, machines, scale: scale / machines, True),
+        ("autoscaler's overhead", lambda *, machines, scale: machines / 100, False),
+        ("max(scale/machines - 0.001, 0)", None, True),
+        ("max(1 - scale/scale/machines, 0)", None, False),
+    ],
+)
+def test_a_faster_type_speeds_up_the_terms_that_follow_the_data_whatever_their_names(
+    monkeypatch, name, column, is_of_data
+):
+    monkeypatch.setattr(terms, "_registered", {})
+    if column is not None:
+        register(Term(name, "of the user's", column))
+    machines, scale = [1, 2, 4, 8, 16, 1], [0.1, 0.1, 0.1, 0.1, 0.1, 0.05]
+    values = basis([name], machines=machines, scale=scale)[:, 0].tolist()
+    seconds = [10 + 100 * value for value in values]
+    model = train(
+        observe(machines=machines, scale=scale, seconds=seconds),
+        job="job",
+        method="relative",
+        terms=("1", name),
+        instance_type="r3.xlarge",
+    )
+
+    offers = [
+        offer(model, machines=[4]),
+        offer(model, machines=[4], instance_type="r3.2xlarge", relative_speed=2.0),
+    ]
+    trained, guessed = choice_of(offers, goal=ANY).alternatives
+
+    work = 100 * basis([name], machines=4, scale=1.0)[0, 0]
+    assert trained.seconds == pytest.approx(10 + work, rel=1e-6)
+    assert guessed.seconds == pytest.approx(10 + (work / 2 if is_of_data else work), rel=1e-6)
+
+
+def test_an_untrained_type_is_marked_and_less_sure():
+    """Twice the speed for work on data; what is fixed stays, and nobody has measured it."""
+    model = model_with(fixed=100.0, spread=3600.0)
+    offers = [
+        offer(model, machines=[4]),
+        offer(model, machines=[4], instance_type="r3.2xlarge", relative_speed=2.0),
+    ]
+
+    trained, guessed = choice_of(offers, goal=goal_of(deadline_seconds=1300.0)).alternatives
+
+    assert trained.seconds == pytest.approx(1000.0)
+    assert guessed.seconds == pytest.approx(550.0)
+    assert trained.extrapolates == ""
+    assert "r3.2xlarge was not trained: taken as r3.xlarge with 2 times the speed" in guessed.extrapolates
+    low, high = guessed.nearly_certain_seconds
+    assert high / guessed.seconds > 1.5
+    assert guessed.seconds / low > 1.5
+    assert high / guessed.seconds == pytest.approx(guessed.seconds / low, rel=0.05), "as far above as below"
+
+
+@pytest.mark.parametrize("growth", [0.5, 3.0])
+def test_scales_are_of_the_input_as_it_is_now_not_as_it_was_trained_for(growth):
+    model = model_with(fixed=100.0, spread=3600.0)
+    goal = goal_of(deadline_seconds=1000.0)
+
+    of_grown = replace(offer(model, machines=[4]), input_growth=growth)
+    (grown,) = choice_of(of_grown, goal=goal, scale=0.5).alternatives
+    (asked,) = choice_of(offer(model, machines=[4]), goal=goal, scale=0.5 * growth).alternatives
+
+    assert grown == asked
+    assert grown.seconds == pytest.approx(100.0 + 3600.0 * 0.5 * growth / 4)
+
+
+def test_machines_that_cannot_hold_the_data_are_marked_and_can_be_left_out():
+    """A job that caches 1 GiB for each tenth of the input, on machines that hold 2 GiB each."""
+    model = model_with(spread=360.0)
+    cached = tuple(
+        replace(run, metrics=caching_metrics(run, gibibytes_at_full_scale=10, gibibytes_per_machine=2))
+        for run in model.observations
+    )
+    model = replace(model, observations=cached)
+    offered = offer(model, machines=[2, 8])
+    goal = goal_of(deadline_seconds=1e5)
+
+    small, large = choice_of(offered, goal=goal).alternatives
+
+    assert "40 % of the data to be cached finds room in memory" in small.memory_shortage
+    assert large.memory_shortage == ""
+    assert choice_of(offered, goal=goal, only_in_memory=True).decision.config.machines == 8
+
+
+def test_machines_that_were_left_out_for_their_memory_are_not_the_best_within_reach():
+    """Two machines would be in time, but do not hold the data; eight hold it, and are too slow."""
+    model = model_with(per_machine=10.0, fixed=1.0)
+    cached = tuple(
+        replace(run, metrics=caching_metrics(run, gibibytes_at_full_scale=10, gibibytes_per_machine=2))
+        for run in model.observations
+    )
+    model = replace(model, observations=cached)
+    goal = goal_of(deadline_seconds=50.0)
+
+    with pytest.raises(
+        InfeasibleGoalError, match=r"No allowed configuration that holds the data in memory .* 8 machines"
+    ) as caught:
+        choice_of(offer(model, machines=[2, 8]), goal=goal, only_in_memory=True).required()
+    assert caught.value.most_probable.machines == 8
+
+    with pytest.raises(InfeasibleGoalError, match=r"None of the allowed machines can hold") as caught:
+        choice_of(offer(model, machines=[2]), goal=goal, only_in_memory=True).required()
+    assert caught.value.most_probable is None
+
+
+def caching_metrics(run, *, gibibytes_at_full_scale, gibibytes_per_machine):
+    wanted = int(gibibytes_at_full_scale * run.scale * 2**30)
+    return examples.metrics(
+        slots=run.machines,
+        storage_memory_bytes=gibibytes_per_machine * 2**30 * run.machines,
+        cache_wanted_bytes=wanted,
+        cached_bytes=wanted,
+    )
+
+
+def test_a_mix_that_is_chosen_is_billed_for_all_its_parts():
+    """Production may have at most four machines of the slow type and two of the fast one."""
+    slow = model_with(fixed=10.0, spread=3600.0, method="averaging")
+    fast = replace(
+        model_with(fixed=10.0, spread=1800.0, startup=20.0, method="averaging"),
+        instance_type="c5.xlarge",
+        warnings=("Only ten runs.",),
+    )
+    offers = [
+        offer(slow, machines=range(1, 5), price_per_hour=1.0),
+        offer(fast, machines=range(1, 3), price_per_hour=2.0, master_price_per_hour=0.5),
+    ]
+
+    goal = goal_of(deadline_seconds=750.0, confidence=0.8, allow_mixed=True)
+    decision = choice_of(offers, goal=goal).required()
+
+    parts = {part.instance_type: part.machines for part in decision.composition}
+    assert set(parts) == {"r3.xlarge", "c5.xlarge"}
+    assert decision.config.machines == sum(parts.values()) <= 4
+    hourly = parts["r3.xlarge"] * 1.0 + parts["c5.xlarge"] * 2.0
+    billed = math.ceil(decision.predicted_seconds)
+    assert decision.cost_parts.machines == pytest.approx(hourly * billed / HOUR)
+    assert decision.cost_parts.master == pytest.approx(0.5 * billed / HOUR)
+    assert decision.predicted_cost == pytest.approx(decision.cost_parts.total)
+    assert decision.startup_seconds == 20.0
+    assert "a mix of types" in decision.warnings[0]
+    assert "Only ten runs." in decision.warnings, "which is of one of its parts"
+    assert Decision.from_dict(decision.to_dict()) == decision
+
+
+def test_where_there_is_a_chance_the_surest_is_taken_not_the_fastest():
+    """A model of few runs may be surer of fewer machines, of which some were observed."""
+    each = {"instance_type": "m5.large", "feasible": False, "cost": 0.1}
+    observed = Alternative(machines=8, seconds=95.0, probability=0.6, **each)
+    unobserved = Alternative(machines=64, seconds=90.0, probability=0.55, **each)
+
+    assert most_probable([observed, unobserved], goal_of(deadline_seconds=100.0)) is observed

@@ -8,14 +8,12 @@ from dataclasses import replace
 import pytest
 from scipy.special import ndtr, ndtri
 
-from airflow_provider_ernest.decision.choice import choose
-from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.decision.mixed import mixed_alternatives, mixed_billing, mixed_job
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents import Billing, Configuration
 from airflow_provider_ernest.prediction.training import train
 from tests import examples
-from tests.examples import observe
+from tests.examples import choice_of, observe, sizing_goal
 
 FIXED, SHARING = 20.0, 0.4
 WORK = {"m5.large": 4000.0, "c5.large": 2000.0, "r5.large": 1600.0}
@@ -98,7 +96,7 @@ def test_no_composition_keeps_the_deadline_for_less(types, deadline, confidence)
     machines = [1, 2, 3, 5, 8, 12]
     offers, goal = (
         offers_of(*types, machines=machines),
-        Goal(deadline_seconds=deadline, confidence=confidence),
+        sizing_goal(deadline_seconds=deadline, confidence=confidence),
     )
 
     found = mixed_alternatives(offers, goal=goal)
@@ -120,7 +118,7 @@ def test_no_composition_keeps_the_deadline_for_less(types, deadline, confidence)
 def test_no_composition_is_faster_for_the_money(budget):
     billing = {"boot_seconds": 60, "master_price_per_hour": 0.1}
     offers = offers_of("m5.large", "c5.large", machines=range(1, 9), billing=billing)
-    goal = Goal(budget_dollars=budget)
+    goal = sizing_goal(budget_dollars=budget)
 
     found = mixed_alternatives(offers, goal=goal)
 
@@ -148,7 +146,7 @@ def few_cheap_machines(noise=0.0):
 
 
 def test_where_the_cheap_type_runs_out_the_mix_is_named_and_marked():
-    (mix,) = mixed_alternatives(few_cheap_machines(), goal=Goal(deadline_seconds=330.0))
+    (mix,) = mixed_alternatives(few_cheap_machines(), goal=sizing_goal(deadline_seconds=330.0))
 
     names = " + ".join(f"{part.machines} {part.instance_type}" for part in mix.composition)
     assert mix.instance_type == names
@@ -161,7 +159,7 @@ def test_a_mix_of_more_machines_than_were_observed_says_that_too():
     cheap, dear = few_cheap_machines()
     offers = [replace(cheap, machines=range(1, 13)), replace(dear, machines=[*range(1, 21)])]
 
-    (mix,) = mixed_alternatives(offers, goal=Goal(deadline_seconds=170.0))
+    (mix,) = mixed_alternatives(offers, goal=sizing_goal(deadline_seconds=170.0))
 
     assert mix.machines > 16
     assert mix.extrapolates.startswith("a mix of types by OptEx's formula: no such run was observed; ")
@@ -171,7 +169,7 @@ def test_a_mix_of_more_machines_than_were_observed_says_that_too():
 @pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95])
 def test_a_mix_keeps_its_deadline_as_surely_as_was_asked_for(confidence):
     offers = few_cheap_machines(noise=0.04)
-    goal = Goal(deadline_seconds=330.0, confidence=confidence)
+    goal = sizing_goal(deadline_seconds=330.0, confidence=confidence)
 
     (mix,) = mixed_alternatives(offers, goal=goal)
 
@@ -187,16 +185,16 @@ def test_there_are_none_of_types_that_were_not_trained():
     (offer,) = offers_of("m5.large")
     untrained = replace(offer, instance_type="c5.large", relative_speed=2.0)
 
-    assert mixed_alternatives([offer], goal=Goal(deadline_seconds=500.0)) == ()
-    assert mixed_alternatives([offer, untrained], goal=Goal(deadline_seconds=500.0)) == ()
+    assert mixed_alternatives([offer], goal=sizing_goal(deadline_seconds=500.0)) == ()
+    assert mixed_alternatives([offer, untrained], goal=sizing_goal(deadline_seconds=500.0)) == ()
 
 
 def test_there_are_none_out_of_reach():
     offers = offers_of("m5.large", "c5.large", billing={"boot_seconds": 100})
 
-    assert mixed_alternatives(offers, goal=Goal(deadline_seconds=90.0)) == ()
-    assert mixed_alternatives(offers, goal=Goal(deadline_seconds=130.0)) == ()
-    assert mixed_alternatives(offers, goal=Goal(budget_dollars=0.001)) == ()
+    assert mixed_alternatives(offers, goal=sizing_goal(deadline_seconds=90.0)) == ()
+    assert mixed_alternatives(offers, goal=sizing_goal(deadline_seconds=130.0)) == ()
+    assert mixed_alternatives(offers, goal=sizing_goal(budget_dollars=0.001)) == ()
 
 
 def test_there_are_none_where_the_formula_does_not_fit_the_models():
@@ -205,7 +203,7 @@ def test_there_are_none_where_the_formula_does_not_fit_the_models():
     odd = replace(offers[1], model=model_of("c5.large", fixed=100 * FIXED))
 
     assert mixed_job([offers[0], odd], scale=1.0, iterations=None) is None
-    assert mixed_alternatives([offers[0], odd], goal=Goal(deadline_seconds=4000.0)) == ()
+    assert mixed_alternatives([offers[0], odd], goal=sizing_goal(deadline_seconds=4000.0)) == ()
 
 
 def test_all_wait_for_the_slowest_start():
@@ -216,7 +214,7 @@ def test_all_wait_for_the_slowest_start():
         billing=replace(offers[1].billing, boot_seconds=70),
     )
 
-    (mix,) = mixed_alternatives(offers, goal=Goal(deadline_seconds=330.0))
+    (mix,) = mixed_alternatives(offers, goal=sizing_goal(deadline_seconds=330.0))
 
     counts = {part.instance_type: part.machines for part in mix.composition}
     run, _ = seconds_and_cost(counts)
@@ -285,19 +283,19 @@ def test_machines_that_cannot_hold_the_data_are_marked():
         for offer in offers_of("m5.large", "c5.large")
     ]
 
-    (mix,) = mixed_alternatives(offers, goal=Goal(deadline_seconds=330.0, confidence=0.5))
+    (mix,) = mixed_alternatives(offers, goal=sizing_goal(deadline_seconds=330.0, confidence=0.5))
 
     assert "finds room in memory" in mix.memory_shortage
 
 
 def test_the_choice_takes_the_mix_where_it_is_best():
-    offers, goal = few_cheap_machines(), Goal(deadline_seconds=330.0)
+    offers, goal = few_cheap_machines(), sizing_goal(deadline_seconds=330.0)
 
-    decision = choose(offers, goal=goal, allow_mixed=True)
+    decision = choice_of(offers, goal=goal, allow_mixed=True).required()
 
     (mix,) = mixed_alternatives(offers, goal=goal)
     assert decision.composition == mix.composition
     assert decision.predicted_cost == mix.cost
     assert decision.alternatives[-1].composition == mix.composition
     assert mix.extrapolates in decision.warnings
-    assert not choose(offers, goal=goal).composition
+    assert not choice_of(offers, goal=goal).required().composition

@@ -2,14 +2,20 @@
 
 import pytest
 
-from airflow_provider_ernest.decision.choice import choose
-from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.decision.offers import Offer
-from airflow_provider_ernest.decision.same_cost import SameCost, same_cost
+from airflow_provider_ernest.decision.same_cost import SameCost
+from airflow_provider_ernest.decision.same_cost import same_cost as compared
 from airflow_provider_ernest.documents import Billing
 from airflow_provider_ernest.exceptions import InvalidParameterError
+from tests.examples import choice_of, sizing_goal
 
 from .test_mixed import model_of
+
+ANY = sizing_goal(objective="cheapest")
+
+
+def same_cost(offers, **asked):
+    return compared(offers, choice_of(offers, goal=ANY).alternatives, **asked)
 
 
 def offer(name, price, *, work, machines=range(1, 41), **billing):
@@ -48,7 +54,7 @@ def test_the_seconds_and_dollars_are_those_of_the_choice():
 
     told = {
         (each.instance_type, each.machines): (each.seconds, each.cost)
-        for each in choose(offers, goal=Goal(objective="cheapest")).alternatives
+        for each in choice_of(offers, goal=ANY).alternatives
     }
     for each in row.types:
         assert told[each.instance_type, each.machines] == (each.seconds, each.dollars)

@@ -6,8 +6,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from airflow_provider_ernest.decision.choice import choose
-from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents import Billing
 from airflow_provider_ernest.eventlog.tables import EventLog, ExecutorRow
@@ -39,7 +37,7 @@ def outcome():
     return Outcome(
         design=examples.design(),
         model=model,
-        decision=choose(offer, goal=Goal(deadline_seconds=60)),
+        decision=examples.choice_of(offer, goal=examples.sizing_goal(deadline_seconds=60)).required(),
         production=EventLog(
             application_id="app-7",
             started_at=100.0,

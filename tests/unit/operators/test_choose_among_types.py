@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -338,22 +337,17 @@ def test_a_fallback_to_more_machines_than_its_cluster_can_have_is_refused(contex
 
 def test_a_mix_of_types_is_sized_by_executors_that_fit_all_of_them(context, ti, models, monkeypatch):
     """The machines with more cores hold several of them."""
-    from airflow_provider_ernest.decision import choice
-    from airflow_provider_ernest.documents import Configuration
+    from airflow_provider_ernest.documents import Alternative, Configuration
 
-    consider = choice.consider
-
-    def only_mixed(offers, **asked):
-        assert asked["allow_mixed"]
-        first = consider(offers, **{**asked, "allow_mixed": False})[0]
+    def mixed_as_well(offers, **asked):
         parts = tuple(
             Configuration(machines=count, instance_type=name)
             for count, name in zip((3, 2), PRICES, strict=True)
         )
         mixed = {"machines": 5, "instance_type": "3 m5.large + 2 c5.xlarge", "composition": parts}
-        return (replace(first, feasible=True, **mixed),)
+        return (Alternative(seconds=1.0, cost=1e-6, feasible=True, probability=1.0, **mixed),)
 
-    monkeypatch.setattr("airflow_provider_ernest.decision.choice.consider", only_mixed)
+    monkeypatch.setattr("airflow_provider_ernest.decision.deciding.mixed_alternatives", mixed_as_well)
     choose_operator(models, allow_mixed=True).execute(context)
 
     conf = ti.pushed["spark_conf"]

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from airflow_provider_ernest import run_profile
-from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.documents import Billing, InputFingerprint, Model, RunConditions
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.prediction.training import train
@@ -14,7 +13,7 @@ from airflow_provider_ernest.run_profile import Capacity, RunProfile, StragglerC
 from airflow_provider_ernest.views.prediction import prediction_alone
 from airflow_provider_ernest.views.report import model as model_report
 from airflow_provider_ernest.views.report import run as run_report
-from tests.examples import ARTIFACT_SHA256, noisy_observations
+from tests.examples import ARTIFACT_SHA256, noisy_observations, sizing_goal
 from tests.unit.report_page import Page, dangers
 from tests.unit.run_profiles import HOSTILE, bare, cpu_bound, hostile, network_bound
 
@@ -95,12 +94,12 @@ def kinds(page: Page) -> set[tuple[str, str]]:
 class TestModel:
     def test_what_cannot_be_reported(self, model: Model):
         with pytest.raises(InvalidParameterError, match="price_per_hour=None is missing"):
-            prediction_alone(model, machines=[4], goal=Goal(deadline_seconds=100))
+            prediction_alone(model, machines=[4], goal=sizing_goal(deadline_seconds=100))
         with pytest.raises(InvalidParameterError, match="is empty"):
             prediction_alone(model, machines=[])
 
     def test_the_choice_stands_first_and_each_chart_over_its_numbers(self, model: Model):
-        page = of_model(model, billing=PRICED, goal=Goal(deadline_seconds=200))
+        page = of_model(model, billing=PRICED, goal=sizing_goal(deadline_seconds=200))
         chosen = page.data["prediction"]["decision"]["machines"]
         words = f"Chosen\n{chosen} machines\ncheapest within 200 s"
         assert page.text.index(words) < page.text.index("Time against machines")
@@ -112,8 +111,8 @@ class TestModel:
 
     def test_it_says_how_surely_the_goal_is_kept(self, model: Model):
         seconds = prediction_alone(model, machines=[8]).curve[0].seconds
-        close = Goal(deadline_seconds=seconds, confidence=0.4)
-        far = Goal(deadline_seconds=5 * seconds, confidence=0.9)
+        close = sizing_goal(deadline_seconds=seconds, confidence=0.4)
+        far = sizing_goal(deadline_seconds=5 * seconds, confidence=0.9)
         probable = re.compile(r"Probability to keep the goal\n(.+?) %\nasked for: (\d+) %")
         near, sure = (
             probable.findall(of_model(model, machines=[8], billing=PRICED, goal=goal).text)[0]
@@ -126,10 +125,10 @@ class TestModel:
         terms = {"master_price_per_hour": 1.0, "training_dollars": 3.0, "expected_runs": 100}
         billing = Billing(price_per_hour=0.5, **terms)
         words = r"at \$0\.50 for a machine and hour; of it \$0\.\d+ for the master, \$0\.03 for training"
-        assert re.search(words, of_model(model, billing=billing, goal=Goal(deadline_seconds=300)).text)
+        assert re.search(words, of_model(model, billing=billing, goal=sizing_goal(deadline_seconds=300)).text)
 
     def test_a_goal_out_of_reach_is_told_and_what_things_cost_all_the_same(self, model: Model):
-        page = of_model(model, billing=PRICED, goal=Goal(deadline_seconds=1))
+        page = of_model(model, billing=PRICED, goal=sizing_goal(deadline_seconds=1))
         for words in (
             "No allowed configuration ends within 1 s",
             "The most probable is",
@@ -141,7 +140,7 @@ class TestModel:
 
     def test_a_deadline_that_the_boot_uses_up_has_no_place_in_a_picture(self, model: Model):
         billing = Billing(price_per_hour=0.5, boot_seconds=60)
-        told = prediction_alone(model, machines=[4], goal=Goal(deadline_seconds=50), billing=billing)
+        told = prediction_alone(model, machines=[4], goal=sizing_goal(deadline_seconds=50), billing=billing)
         assert told.latest_seconds is None
 
     def test_the_origin_is_told(self, model: Model):

@@ -5,17 +5,15 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.decision.choice import choose
-from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents import Billing, Configuration, Decision, Model
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.views.tables import decision_table, design_table, model_table
 from airflow_provider_ernest.words import dollars, seconds
-from tests.examples import alternative, design, experiment, noisy_observations
+from tests.examples import alternative, choice_of, design, experiment, noisy_observations, sizing_goal
 
 WIDTH = 110
-EASY = Goal(deadline_seconds=1e6)
+EASY = sizing_goal(deadline_seconds=1e6)
 ADDED_LATER = ("probability", "confidence", "billing", "cost_parts", "is_pareto", "composition")
 """Fields of decisions that earlier ones lack."""
 
@@ -31,7 +29,7 @@ def offer(model: Model, machines: Any = range(1, 65, 9), **billing: Any) -> Offe
 
 @pytest.fixture(scope="module")
 def decision(averaged: Model) -> Decision:
-    return choose(offer(averaged), goal=EASY)
+    return choice_of(offer(averaged), goal=EASY).required()
 
 
 def line_of(lines: list[str], beginning: str) -> str:
@@ -116,13 +114,13 @@ class TestDecision:
         assert figures in line_of(lines, f"{decision.config.machines} machine")
 
     def test_few_are_all_shown_and_one_machine_is_no_machines(self, averaged: Model):
-        lines = decision_table(choose(offer(averaged, range(1, 41)), goal=EASY))
+        lines = decision_table(choice_of(offer(averaged, range(1, 41)), goal=EASY).required())
         assert [int(line.split()[0]) for line in lines[2:42]] == list(range(1, 41))
         assert not any("not shown" in line for line in lines)
-        assert line_of(decision_table(choose(offer(averaged, [1]), goal=EASY)), "1 machine: ")
+        assert line_of(decision_table(choice_of(offer(averaged, [1]), goal=EASY).required()), "1 machine: ")
 
     def test_of_very_many_those_that_matter_are_shown(self, averaged: Model):
-        decided = choose(offer(averaged, range(1, 1001)), goal=EASY)
+        decided = choice_of(offer(averaged, range(1, 1001)), goal=EASY).required()
         chosen = decided.config.machines
         lines = decision_table(decided)
         shown = [int(line.split()[0]) for line in lines[2:] if line[:8].strip().isdigit()]
@@ -142,7 +140,7 @@ def test_lines_fit_a_screen(averaged: Model, decision: Decision):
     wide = "scale*log2(1e9*scale)/machines"
     extended = train(noisy_observations(), job="pca", method="relative", terms=["1", wide])
     other = offer(replace(averaged, instance_type="m5.24xlarge"), [4])
-    large = choose([offer(averaged, range(1, 500)), other], goal=EASY)
+    large = choice_of([offer(averaged, range(1, 500)), other], goal=EASY).required()
     reason = "64 machines: at most 16 were observed; " * 4
     reasoned = tuple(replace(each, extrapolates=reason) for each in decision.alternatives)
     far = replace(decision, alternatives=reasoned)

@@ -1,0 +1,300 @@
+"""What the trainings came to, and what may be chosen by it: offers, and the stated fallback."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from airflow_provider_ernest.billing import Billing
+from airflow_provider_ernest.decision.deciding import Offered
+from airflow_provider_ernest.decision.goals import describe
+from airflow_provider_ernest.decision.offers import Offer
+from airflow_provider_ernest.documents import Configuration, Decision, Model, training_dollars
+from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
+from airflow_provider_ernest.settings import SizingGoal, UntrainedType, require_likeness
+from airflow_provider_ernest.stated import in_words
+
+UNKNOWN_REASON = "its training failed or was skipped (see the tasks sample_run and fit_model)"
+
+NO_CLUSTER = "Its cluster did not start (see the tasks find_model, design, check_cluster and create_cluster)"
+
+
+class KnownCluster(Protocol):
+    """What a decision needs to know of a cluster of the type; a `ClusterHandle` is one."""
+
+    @property
+    def instance_type(self) -> str:
+        """Of its machines."""
+
+    @property
+    def price_per_hour(self) -> float | None:
+        """Dollars for one of its machines and hour; None where unknown."""
+
+    @property
+    def master_price_per_hour(self) -> float:
+        """Dollars for the machine of its master; 0 where it has none of its own."""
+
+    @property
+    def market(self) -> str | None:
+        """In which its machines were bought; None where unknown."""
+
+    @property
+    def most_machines(self) -> int | None:
+        """That production can have; None for any number."""
+
+
+Cluster = TypeVar("Cluster", bound=KnownCluster)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainedType(Generic[Cluster]):
+    """A type of machine that was to be trained, and what came of it.
+
+    Attributes:
+        instance_type: its name.
+        model: None where there is none.
+        cluster: of that type; None where there is none.
+        failure: why there is no model; empty where nothing tells.
+        lacks_cluster: it was to have one, and has none.
+        reuse: why its model is an earlier run's; empty where it was trained now.
+        input_growth: how many times the input that the model was trained for today's is.
+    """
+
+    instance_type: str
+    model: Model | None
+    cluster: Cluster | None
+    failure: str = ""
+    lacks_cluster: bool = False
+    reuse: str = ""
+    input_growth: float = 1.0
+
+    @property
+    def why_missing(self) -> str:
+        """Why there is no model, to end a sentence."""
+        if self.lacks_cluster:
+            # Of which the task that fits the model knows only that there were no runs.
+            return f"{self.failure} {NO_CLUSTER}" if self.failure else NO_CLUSTER[0].lower() + NO_CLUSTER[1:]
+        return self.failure or UNKNOWN_REASON
+
+
+Types = Sequence[TrainedType[Any]]
+
+
+# What may be chosen: the types of machines that have a model and a price, with what each is billed.
+
+
+def offered_by(goal: SizingGoal, types: Types) -> Offered:
+    """What may be chosen after the trainings.
+
+    Args:
+        goal: what is asked for, without templates.
+        types: what came of each training; at least one.
+
+    Raises:
+        InvalidParameterError: a single cluster has fewer machines than were allowed, a type that was not
+            trained is like none, or the fallback is to more machines than its cluster can have.
+    """
+    fallback = _fallback(goal, types)
+    left_out: list[str] = []
+    try:
+        offers = _offers_of(goal, types, left_out=left_out)
+    except MissingResourceError as error:
+        return Offered(error=error, warnings=tuple(left_out), fallback=fallback)
+    return Offered(offers=offers, warnings=tuple(left_out), fallback=fallback)
+
+
+def _offers_of(goal: SizingGoal, types: Types, *, left_out: list[str]) -> list[Offer]:
+    """At least one; to `left_out` is added which types are not among them, and why.
+
+    Raises:
+        MissingResourceError: nothing can be offered: there is no model, or no price.
+    """
+    for untrained in goal.untrained_types:
+        require_likeness(untrained.instance_type, untrained.like, [each.instance_type for each in types])
+    training = sum(training_dollars(each.model) or 0.0 for each in types if each.model)
+    offers: dict[str, Offer] = {}
+    for each in types:
+        try:
+            offer = _of_trained(each, goal, training, machines_for(each, goal, among=types))
+        except MissingResourceError as error:
+            if len(types) == 1:
+                raise
+            left_out.append(f"{each.instance_type} is not among the choices: {error.message}")
+            continue
+        if offers.setdefault(offer.type_name, offer) is not offer:
+            left_out.append(f"A second model of {offer.type_name} is not looked at.")
+    _add_untrained(offers, goal, types, left_out=left_out)
+    if not offers:
+        raise MissingResourceError(" ".join(left_out), remedy="Set fallback_machines to go on without.")
+    if goal.billing.expected_runs is not None:
+        left_out += [
+            f"What the sample runs on {each.instance_type} cost is not known and not counted."
+            for each in types
+            if each.model and training_dollars(each.model) is None
+        ]
+    return list(offers.values())
+
+
+def _add_untrained(offers: dict[str, Offer], goal: SizingGoal, types: Types, *, left_out: list[str]) -> None:
+    for untrained in goal.untrained_types:
+        like = offers.get(untrained.like)
+        if like is None:
+            left_out.append(
+                f"{untrained.instance_type} is not among the choices: neither is {untrained.like}, "
+                "which it is like."
+            )
+        else:
+            offers.setdefault(untrained.instance_type, _of_untrained(untrained, like, goal, types))
+
+
+def machines_for(trained: TrainedType[Any], goal: SizingGoal, *, among: Types) -> tuple[int, ...]:
+    """The allowed numbers of machines that the cluster of a type can have.
+
+    Where the type is the only one, its cluster must have all that are allowed; among others, it is offered
+    with those that it has.
+
+    Raises:
+        InvalidParameterError: the only cluster has fewer.
+    """
+    machines, most = goal.machines, trained.cluster.most_machines if trained.cluster else None
+    if most is None or machines[-1] <= most:
+        return machines
+    if len(among) > 1:
+        return tuple(count for count in machines if count <= most)
+    raise InvalidParameterError(
+        "max_machines" if goal.allowed_machines is None else "allowed_machines",
+        machines[-1],
+        f"is outside the 1 to {most} machines that production may have",
+        remedy="Correct it, or allow or start more machines.",
+    )
+
+
+def _of_trained(
+    trained: TrainedType[Any], goal: SizingGoal, training: float, machines: tuple[int, ...]
+) -> Offer:
+    if trained.model is None:
+        raise MissingResourceError(
+            f"There is no model to choose by: {trained.why_missing.rstrip('.')}.",
+            remedy="Set fallback_machines to go on without one.",
+        )
+    price = _price_of(trained, goal)
+    if price is None:
+        raise MissingResourceError(
+            f"price_per_hour={goal.price_per_hour} leaves open what a machine of type "
+            f"{trained.instance_type} costs, and no cluster tells it.",
+            remedy="Give the dollars for one machine and hour.",
+        )
+    if not machines:
+        raise MissingResourceError(
+            f"its cluster has none of the {in_words(goal.machines)} machines that are allowed."
+        )
+    return Offer(
+        model=trained.model,
+        machines=machines,
+        billing=billing_of(
+            goal.billing, price_per_hour=price, cluster=trained.cluster, training_dollars=training
+        ),
+        input_growth=trained.input_growth,
+    )
+
+
+def _of_untrained(untrained: UntrainedType, like: Offer, goal: SizingGoal, types: Types) -> Offer:
+    cluster = next((each.cluster for each in types if each.instance_type == untrained.like), None)
+    return Offer(
+        model=like.model,
+        machines=goal.machines,
+        billing=billing_of(
+            goal.billing,
+            price_per_hour=untrained.price_per_hour,
+            cluster=cluster,
+            training_dollars=like.billing.training_dollars,
+        ),
+        instance_type=untrained.instance_type,
+        relative_speed=untrained.relative_speed,
+        input_growth=like.input_growth,
+    )
+
+
+def _price_of(trained: TrainedType[Any], goal: SizingGoal) -> float | None:
+    """Dollars for one machine of a type and hour; None where unknown."""
+    stated = goal.price_of(trained.instance_type)
+    return stated if stated is not None or trained.cluster is None else trained.cluster.price_per_hour
+
+
+def billing_of(
+    stated: Billing, *, price_per_hour: float, cluster: KnownCluster | None, training_dollars: float
+) -> Billing:
+    """How the machines of a type are paid for: as the user says, else as their cluster tells.
+
+    Args:
+        stated: by the user.
+        price_per_hour: dollars for one of them and hour.
+        cluster: of that type, which the sample runs were made on, or that production has.
+        training_dollars: what all sample runs cost.
+    """
+    return stated.completed(
+        price_per_hour=price_per_hour,
+        training_dollars=training_dollars,
+        master_price_per_hour=cluster.master_price_per_hour if cluster else 0.0,
+        market=cluster.market if cluster else None,
+    )
+
+
+# What is taken where nothing can be chosen.
+
+
+def _fallback(goal: SizingGoal, types: Types) -> Decision | None:
+    """The decision for the stated fallback, but for its reason.
+
+    Raises:
+        InvalidParameterError: its cluster was trained, and can have no such number of machines.
+    """
+    trained, machines = _type_of_fallback(goal, types), goal.fallback_machines
+    named = goal.fallback_instance_type
+    if named in (None, trained.instance_type):
+        allowed = machines_for(trained, goal, among=types)
+    else:
+        allowed = goal.machines
+    if machines is None:
+        return None
+    if machines not in allowed:
+        raise InvalidParameterError(
+            "fallback_machines",
+            machines,
+            f"is outside the {in_words(allowed) or 'no'} machines that its cluster can have",
+            remedy="Correct it, or start more machines.",
+        )
+    # Of a cluster that is there already, whatever the model was trained on.
+    at_hand = trained.cluster.instance_type if trained.cluster else trained.instance_type
+    instance_type = named or at_hand
+    is_trained = instance_type in (at_hand, trained.instance_type)
+    price = _price_of(trained, goal) if is_trained else _price_of_another(instance_type, goal)
+    return Decision(
+        config=Configuration(machines=machines, instance_type=instance_type),
+        goal=describe(goal),
+        price_per_hour=price,
+        billing=None
+        if price is None
+        else billing_of(
+            goal.billing,
+            price_per_hour=price,
+            cluster=trained.cluster if is_trained else None,
+            training_dollars=0.0,
+        ),
+        confidence=goal.confidence,
+    )
+
+
+def _type_of_fallback(goal: SizingGoal, types: Types) -> TrainedType[Any]:
+    """The training of the fallback's type; where it is not told, or was not trained, the first."""
+    named = goal.fallback_instance_type
+    return next((each for each in types if each.instance_type == named), types[0])
+
+
+def _price_of_another(instance_type: str, goal: SizingGoal) -> float | None:
+    """Dollars for one machine and hour of a type that was not trained; None where unknown."""
+    for untrained in goal.untrained_types:
+        if untrained.instance_type == instance_type:
+            return float(untrained.price_per_hour)
+    return goal.price_of(instance_type)

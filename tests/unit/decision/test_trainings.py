@@ -1,0 +1,102 @@
+"""The decision as a function of settings and models, as anybody may call it without Airflow."""
+
+from __future__ import annotations
+
+import pytest
+
+from airflow_provider_ernest.clusters.base import ClusterHandle
+from airflow_provider_ernest.decision import deciding
+from airflow_provider_ernest.decision.trainings import TrainedType, billing_of, offered_by
+from airflow_provider_ernest.documents import Decision, Model, Observation
+from airflow_provider_ernest.exceptions import InfeasibleGoalError, MissingResourceError
+from airflow_provider_ernest.prediction.training import train
+from airflow_provider_ernest.settings import Billing, SizingGoal
+from airflow_provider_ernest.spark.machines import Machine
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    runs = [(1, 0.05), (1, 0.1), (2, 0.05), (2, 0.1), (3, 0.1), (4, 0.05), (4, 0.1)]
+    return train(
+        [
+            Observation(
+                index=index,
+                machines=machines,
+                scale=scale,
+                seconds=2.0 + 120.0 * scale / machines + 1.5 * machines,
+            )
+            for index, (machines, scale) in enumerate(runs)
+        ],
+        job="enrich",
+        method="relative",
+    )
+
+
+def trained(model: Model | None, cluster: ClusterHandle | None = None) -> TrainedType[ClusterHandle]:
+    return TrainedType(instance_type="local", model=model, cluster=cluster)
+
+
+def handle(**changes: object) -> ClusterHandle:
+    machine = Machine(
+        worker_id="w", host="h", cores=1, memory_megabytes=900, price_per_hour=0.4, market="spot"
+    )
+    fields = {"kind": "local", "name": "c", "master_url": "spark://h:7077", "machines": (machine,) * 4}
+    return ClusterHandle(**{**fields, **changes})  # type: ignore[arg-type]
+
+
+def decide(goal: SizingGoal, types: list[TrainedType[ClusterHandle]]) -> Decision:
+    return deciding.decide(goal, offered_by(goal, types)).required()
+
+
+def goal(**changes: object) -> SizingGoal:
+    return SizingGoal(**{"deadline_seconds": 60, "max_machines": 8, "price_per_hour": 0.35, **changes})
+
+
+def test_the_cheapest_in_time_is_decided_on(model: Model) -> None:
+    decision = decide(goal(), [trained(model)])
+    in_time = [each for each in decision.alternatives if each.feasible]
+    assert decision.predicted_cost == min(each.cost for each in in_time)
+    assert decision.fallback_reason is None
+
+
+def test_the_fallback_is_a_decision_with_its_reason(model: Model) -> None:
+    decision = decide(goal(deadline_seconds=1, fallback_machines=6), [trained(model)])
+    assert decision.config.machines == 6
+    assert "No allowed configuration ends within 1 s" in str(decision.fallback_reason)
+
+
+def test_without_a_fallback_it_is_an_error(model: Model) -> None:
+    with pytest.raises(InfeasibleGoalError):
+        decide(goal(deadline_seconds=1), [trained(model)])
+    with pytest.raises(MissingResourceError, match="There is no model to choose by"):
+        decide(goal(), [trained(None)])
+
+
+def test_sample_runs_of_unknown_cost_are_told_of_the_types_that_had_some(model: Model) -> None:
+    unmodelled = TrainedType(instance_type="m5.large", model=None, cluster=handle(kind="ec2"))
+    asked = goal(price_per_hour=None, billing=Billing(expected_runs=30))
+    decision = decide(asked, [trained(model, handle()), unmodelled])
+    assert [warning for warning in decision.warnings if "sample runs" in warning] == [
+        "What the sample runs on local cost is not known and not counted."
+    ]
+
+
+def test_a_local_cluster_limits_production_until_it_has_ended() -> None:
+    assert handle().most_machines == 4
+    assert handle(master_url="").most_machines is None
+    assert handle(kind="ec2").most_machines is None
+
+
+@pytest.mark.parametrize(
+    ("terms", "market", "master"),
+    [
+        (Billing(), "spot", 0.4),
+        (Billing(market="reserved", master_price_per_hour=0), "reserved", 0.0),
+    ],
+)
+def test_what_is_billed_is_as_stated_else_as_the_cluster_tells(
+    terms: Billing, market: str, master: float
+) -> None:
+    cluster = handle(master=handle().machines[0])
+    billing = billing_of(terms, price_per_hour=1.0, cluster=cluster, training_dollars=5.0)
+    assert (billing.market, billing.master_price_per_hour, billing.training_dollars) == (market, master, 0.0)
