@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol, TypeAlias
 
@@ -19,7 +19,14 @@ from airflow_provider_ernest.numbers import (
     whole_number,
 )
 from airflow_provider_ernest.prediction.regression import ErnestRegression
-from airflow_provider_ernest.settings import COST_UNITS, DOLLARS, MACHINE_SECONDS, PAPERS_COST
+from airflow_provider_ernest.settings import (
+    COST_UNITS,
+    DOLLARS,
+    MACHINE_SECONDS,
+    PAPERS_COST,
+    DesignBounds,
+    SizingGoal,
+)
 
 Cost: TypeAlias = Callable[[Candidates], FloatArray]
 """Gives the expected cost of each of n candidates, shape (n,), all above 0."""
@@ -434,69 +441,6 @@ RUN_OVERHEAD_SECONDS = 45.0
 """What every run takes besides its work, where nobody says: start-up, result, the gap before the next one."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProductionRun:
-    """What is known of one production run beforehand; its scale is relative to the input that is sampled."""
-
-    seconds: float
-    machine_seconds: float
-    scale: float = 1.0
-
-    @property
-    def is_long(self) -> bool:
-        """Whether its sample runs are to be frugal by default."""
-        return self.seconds >= LONG_SECONDS
-
-    def cost_of_samples(
-        self, *, billed_machines: float, run_overhead_seconds: float = RUN_OVERHEAD_SECONDS
-    ) -> MachineSeconds:
-        """What sample runs cost beside it, in machine seconds."""
-        return MachineSeconds(
-            full_seconds_on_one_machine=self.machine_seconds / self.scale,
-            run_overhead_seconds=run_overhead_seconds,
-            billed_machines=billed_machines,
-        )
-
-    def share_of(self, design: Design, cost: MachineSeconds) -> float:
-        """What the runs of a design are expected to cost by `cost_of_samples`, as a share of its own cost."""
-        machines = np.array([run.machines for run in design.experiments])
-        scale = np.array([run.scale for run in design.experiments])
-        seconds = cost.seconds(machines=machines, scale=scale)
-        return float(cost.of_seconds(machines=machines, seconds=seconds).sum()) / self.machine_seconds
-
-
-def expected_production(
-    *,
-    machines: Sequence[int] | None,
-    scale: float = 1.0,
-    deadline_seconds: float | None = None,
-    full_seconds_on_one_machine: float | None = None,
-) -> ProductionRun | None:
-    """What one production run takes by what the user said; None where that tells nothing.
-
-    The machines are those that it may have, None where they are not known. The user's guess of the seconds is
-    worth more than the deadline.
-
-    Raises:
-        InvalidParameterError: a number cannot be.
-    """
-    middle = None if machines is None else float(np.exp(np.mean(np.log(machines))))
-    positive_number("target_scale", scale)
-    if deadline_seconds is not None:
-        positive_number("target_deadline_seconds", deadline_seconds)
-    work = None
-    if full_seconds_on_one_machine is not None:
-        work = scale * positive_number("full_seconds_on_one_machine", full_seconds_on_one_machine)
-    elif deadline_seconds is not None and middle is not None:
-        work = deadline_seconds * middle
-    seconds = deadline_seconds
-    if seconds is None and work is not None and middle is not None:
-        seconds = work / middle
-    if work is None or seconds is None:
-        return None
-    return ProductionRun(seconds=seconds, machine_seconds=work, scale=scale)
-
-
 COSTS_OF_PRODUCTION = (MACHINE_SECONDS, DOLLARS)
 """The costs of which a production run has one, too."""
 
@@ -535,36 +479,48 @@ class Allowance:
 
 @dataclass(frozen=True, kw_only=True)
 class Spending:
-    """What is known of the cost of sample runs and of production, and what the user says of it.
+    """What sample runs may cost, beside the production run that they are for.
 
     Attributes:
-        cost: the name of the cost of a run.
-        options: what it needs to know: arguments of `costs.resolve_cost`.
-        budget: of all runs, in the unit of the cost; None where none is stated.
-        share: the same as a share of what one production run costs.
-        min_scale: the smallest share of the input that a run reads; None for the default.
+        bounds: what the user says of the sample runs.
+        goal: of production; None where nothing is said of it.
         billed_machines: that are paid for while a run is on, however few it uses; 0 for the run's own.
-        production: what one production run takes; None where nothing tells.
-        fewest_machines: that production may have.
-        scale: of production's input, relative to the one that is sampled.
     """
 
-    cost: str = PAPERS_COST
-    options: Mapping[str, float]
-    budget: float | None = None
-    share: float | None = None
-    min_scale: float | None = None
+    bounds: DesignBounds
+    goal: SizingGoal | None = None
     billed_machines: float = 0.0
-    production: ProductionRun | None = None
-    fewest_machines: int = 1
-    scale: float = 1.0
+
+    @property
+    def machine_seconds(self) -> float | None:
+        """Of one production run, by what the user said; None where that tells nothing.
+
+        The user's guess of the seconds is worth more than the deadline.
+        """
+        if self.goal is None:
+            return None
+        guess: float | None = self.bounds.cost_options.get("full_seconds_on_one_machine")
+        if guess is not None:
+            return float(self.goal.scale * guess)
+        deadline: float | None = self.goal.deadline_seconds
+        return None if deadline is None else deadline * _middle(self.goal.machines)
+
+    @property
+    def is_beside_long_production(self) -> bool:
+        """Whether one production run is known to take so long that its samples should cost little of it."""
+        if self.goal is None or self.machine_seconds is None:
+            return False
+        if self.goal.deadline_seconds is not None:
+            return bool(self.goal.deadline_seconds >= LONG_SECONDS)
+        return self.machine_seconds / _middle(self.goal.machines) >= LONG_SECONDS
 
     @property
     def is_frugal(self) -> bool:
         """Whether training is to cost little although nobody says so: beside long production."""
-        stated = self.budget is not None or self.share is not None or "run_overhead" in self.options
-        comparable = self.cost in (PAPERS_COST, *COSTS_OF_PRODUCTION)
-        return comparable and not stated and self.production is not None and self.production.is_long
+        bounds = self.bounds
+        stated = (bounds.budget, bounds.budget_share) != (None, None) or "run_overhead" in bounds.cost_options
+        comparable = bounds.cost in (PAPERS_COST, *COSTS_OF_PRODUCTION)
+        return comparable and not stated and self.is_beside_long_production
 
     def planned(self, plan: Callable[[Allowance], Design]) -> Design:
         """The design of the first allowance within which `plan` makes one.
@@ -587,12 +543,12 @@ class Spending:
         Raises:
             InvalidParameterError: a number cannot be, or nothing tells of what the share is.
         """
-        own, _ = resolve_cost(self.cost, **self.options, billed_machines=self.billed_machines)
-        if self.share is not None:
-            return [self._of_share(self.share, own)]
-        usual = Allowance(
-            cost=own, budget=self.budget, min_scale=MIN_SCALE if self.min_scale is None else self.min_scale
-        )
+        bounds = self.bounds
+        own, _ = resolve_cost(bounds.cost, **bounds.cost_options, billed_machines=self.billed_machines)
+        if bounds.budget_share is not None:
+            return [self._of_share(bounds.budget_share, own)]
+        least = MIN_SCALE if bounds.min_scale is None else bounds.min_scale
+        usual = Allowance(cost=own, budget=bounds.budget, min_scale=least)
         if not self.is_frugal:
             return [usual]
         beside_production = self._cost_beside_production()
@@ -600,47 +556,64 @@ class Spending:
 
     def share_of(self, design: Design) -> float | None:
         """What a design's runs are expected to cost, as a share of one production run; None if unknown."""
-        if self.production is None:
+        cost = self._cost_in_machine_seconds()
+        if cost is None or self.machine_seconds is None:
             return None
-        return self.production.share_of(design, self._machine_seconds())
+        machines = np.array([run.machines for run in design.experiments])
+        scale = np.array([run.scale for run in design.experiments])
+        seconds = cost.seconds(machines=machines, scale=scale)
+        return float(cost.of_seconds(machines=machines, seconds=seconds).sum()) / self.machine_seconds
 
     def _of_share(self, share: float, own: CheckedCost) -> Allowance:
-        if self.cost in COSTS_OF_PRODUCTION:
-            return self._within(share, own, machines=self.fewest_machines)
-        if self.cost == PAPERS_COST and self.production is not None:
+        if self.bounds.cost in COSTS_OF_PRODUCTION:
+            return self._within(share, own, machines=self.goal.min_machines if self.goal else 1)
+        if self.bounds.cost == PAPERS_COST and self.machine_seconds is not None:
             return self._within(share, self._cost_beside_production())
         raise InvalidParameterError(
             "budget_share",
             share,
-            f'says nothing with cost="{self.cost}", by which production costs nothing',
+            f'says nothing with cost="{self.bounds.cost}", by which production costs nothing',
             remedy='Use cost="machine_seconds" or "dollars", or state a deadline.',
         )
 
     def _within(self, share: float, cost: CheckedCost, *, machines: int = 1) -> Allowance:
+        least = self.bounds.min_scale
         return Allowance(
             cost=cost,
-            budget=ProductionShare(share=share, machines=machines, scale=self.scale),
-            min_scale=MIN_SCALE_WITHIN_SHARE if self.min_scale is None else self.min_scale,
+            budget=ProductionShare(
+                share=share, machines=machines, scale=self.goal.scale if self.goal else 1.0
+            ),
+            min_scale=MIN_SCALE_WITHIN_SHARE if least is None else least,
             by_ratio=True,
         )
 
     def _cost_beside_production(self) -> CheckedCost:
         """The user's cost, or machine seconds, with what the user does not say of it guessed."""
-        guess = self._machine_seconds()
-        named = self.cost if self.cost in COSTS_OF_PRODUCTION else COSTS_OF_PRODUCTION[0]
+        guess = self._cost_in_machine_seconds()
+        if guess is None:
+            raise AssertionError("asked only where production is known")
+        bounds = self.bounds
         cost, _ = resolve_cost(
-            named,
+            bounds.cost if bounds.cost in COSTS_OF_PRODUCTION else MACHINE_SECONDS,
             full_seconds_on_one_machine=guess.full_seconds_on_one_machine,
             run_overhead_seconds=guess.run_overhead_seconds,
-            price_per_hour=self.options.get("price_per_hour"),
+            price_per_hour=bounds.cost_options.get("price_per_hour"),
             billed_machines=self.billed_machines,
         )
         return cost
 
-    def _machine_seconds(self) -> MachineSeconds:
-        if self.production is None:
-            raise AssertionError("asked only where it is known")
-        return self.production.cost_of_samples(
+    def _cost_in_machine_seconds(self) -> MachineSeconds | None:
+        """What sample runs cost beside production; None where nothing is known of that."""
+        if self.goal is None or self.machine_seconds is None:
+            return None
+        options = self.bounds.cost_options
+        return MachineSeconds(
+            full_seconds_on_one_machine=self.machine_seconds / self.goal.scale,
+            run_overhead_seconds=options.get("run_overhead_seconds", RUN_OVERHEAD_SECONDS),
             billed_machines=self.billed_machines,
-            run_overhead_seconds=self.options.get("run_overhead_seconds", RUN_OVERHEAD_SECONDS),
         )
+
+
+def _middle(machines: Sequence[int]) -> float:
+    """Their geometric mean."""
+    return float(np.exp(np.mean(np.log(machines))))

@@ -110,46 +110,29 @@ class ExperimentDesignOperator(BaseOperator):
         from airflow_provider_ernest.views.tables import design_table
 
         with no_vain_retries():
-            bounds, spending, design = self._planned()
+            spending, design = self._planned()
         for line in design_table(design):
             self.log.info("%s", line)
-        for level, text in remarks(design, spending, bounds):
+        for level, text in remarks(design, spending):
             self.log.log(level, "%s", text)
         context["ti"].xcom_push(key="design", value=design.to_dict())
         return [experiment.to_dict() for experiment in design.experiments]
 
     def design(self) -> Design:
         """The design as `execute` makes it, without a run of a DAG; raises what the operator does."""
-        return self._planned()[-1]
+        return self._planned()[1]
 
-    def _planned(self) -> tuple[DesignBounds, Spending, Design]:
-        bounds = settings_of(DesignBounds, self.bounds, "bounds")
-        goal = None if self.goal is None else settings_of(SizingGoal, self.goal, "goal")
-        spending = self._spending(bounds, goal)
-        return bounds, spending, self._design(bounds, goal, spending)
+    def _planned(self) -> tuple[Spending, Design]:
+        from airflow_provider_ernest.design.costs import Spending
 
-    def _spending(self, bounds: DesignBounds, goal: SizingGoal | None) -> Spending:
-        from airflow_provider_ernest.design.costs import Spending, expected_production
-
-        options = dict(bounds.cost_options)
-        return Spending(
-            cost=bounds.cost,
-            options=options,
-            budget=bounds.budget,
-            share=bounds.budget_share,
-            min_scale=bounds.min_scale,
+        spending = Spending(
+            bounds=settings_of(DesignBounds, self.bounds, "bounds"),
+            goal=None if self.goal is None else settings_of(SizingGoal, self.goal, "goal"),
             billed_machines=optional_number("billed_machines", self.billed_machines) or 0.0,
-            production=expected_production(
-                machines=goal.machines if goal else None,
-                scale=goal.scale if goal else 1.0,
-                deadline_seconds=goal.deadline_seconds if goal else None,
-                full_seconds_on_one_machine=options.get("full_seconds_on_one_machine"),
-            ),
-            fewest_machines=goal.min_machines if goal else 1,
-            scale=goal.scale if goal else 1.0,
         )
+        return spending, self._design(spending)
 
-    def _design(self, bounds: DesignBounds, goal: SizingGoal | None, spending: Spending) -> Design:
+    def _design(self, spending: Spending) -> Design:
         """The first design that one of the allowances allows."""
         from airflow_provider_ernest.design.candidates import enumerate_candidates
         from airflow_provider_ernest.design.criteria import Targets
@@ -157,6 +140,7 @@ class ExperimentDesignOperator(BaseOperator):
         from airflow_provider_ernest.documents import Observation
         from airflow_provider_ernest.setting_checks import require_available
 
+        bounds, goal = spending.bounds, spending.goal
         settings = settings_of(ModelSettings, self.model, "model")
         available = optional_whole_number("available_machines", self.available_machines)
         if available is not None:  # before the cluster is started, not after it has been paid for
@@ -212,10 +196,11 @@ def _terms(settings: ModelSettings) -> tuple[str, ...] | None:
     return (*terms, *(name for name in settings.extension_terms if name not in terms))
 
 
-def remarks(design: Design, spending: Spending, bounds: DesignBounds) -> Iterator[tuple[int, str]]:
+def remarks(design: Design, spending: Spending) -> Iterator[tuple[int, str]]:
     """What to log of a design, each with its level in `logging`."""
     from airflow_provider_ernest.design.costs import SHARE
 
+    bounds = spending.bounds
     partitions = round(design.experiments[0].partitions / design.experiments[0].scale)
     share = spending.share_of(design)
     if share is not None:
@@ -227,7 +212,7 @@ def remarks(design: Design, spending: Spending, bounds: DesignBounds) -> Iterato
             f"The sample runs are expected to cost about {percent(share)} of one production run{billed}.",
         )
     if share is not None and round(share, 3) > SHARE and spending.is_frugal:
-        smaller = "" if spending.min_scale is None else f"Lower min_scale ({spending.min_scale:g}), "
+        smaller = "" if bounds.min_scale is None else f"Lower min_scale ({bounds.min_scale:g}), "
         split = f"split the input into more partitions (now {partitions})"
         yield (
             logging.WARNING,

@@ -1,28 +1,30 @@
 """What the sample runs may cost, and what is known of a production run before any run was made."""
 
-import numpy as np
 import pytest
 
-from airflow_provider_ernest.design.costs import SHARE, ProductionRun, Spending, expected_production
+from airflow_provider_ernest.design.costs import SHARE, Spending
 from airflow_provider_ernest.documents import Design, Experiment
 from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
+from airflow_provider_ernest.settings import DesignBounds
+from tests.examples import sizing_goal
 
-LONG = ProductionRun(seconds=1200.0, machine_seconds=12_000.0)
-SHORT = ProductionRun(seconds=1199.0, machine_seconds=12_000.0)
+LONG = sizing_goal(deadline_seconds=1200.0, max_machines=10)
+SHORT = sizing_goal(deadline_seconds=1199.0, max_machines=10)
 
 
-def spending(**changes) -> Spending:
-    return Spending(**{"options": {}, "production": LONG, **changes})
+def spending(*, goal=LONG, **bounds) -> Spending:
+    return Spending(bounds=DesignBounds(max_machines=8, **bounds), goal=goal)
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"production": SHORT},
-        {"production": None},
+        {"goal": SHORT},
+        {"goal": None},
+        {"goal": sizing_goal(objective="cheapest")},
         {"budget": 3.0},
-        {"options": {"run_overhead": 1.0}},
-        {"cost": "seconds", "options": {"full_seconds_on_one_machine": 12_000.0}},
+        {"cost_options": {"run_overhead": 1.0}},
+        {"cost": "seconds", "cost_options": {"full_seconds_on_one_machine": 12_000.0}},
     ],
 )
 def test_nothing_is_bounded_that_was_not_where_production_is_short_or_the_user_says_otherwise(changes):
@@ -79,7 +81,7 @@ def test_an_error_that_no_money_mends_is_not_tried_again():
 
 
 def test_a_share_of_the_users_is_the_only_one_and_kept_to():
-    (only,) = spending(share=0.3, production=SHORT).allowances()
+    (only,) = spending(budget_share=0.3, goal=SHORT).allowances()
 
     assert only.budget.share == 0.3
     assert only.cost.unit == "machine seconds"
@@ -106,55 +108,38 @@ def design_of(*runs: tuple[int, float]) -> Design:
 
 
 def test_a_production_run_takes_about_as_long_as_its_deadline_on_a_middling_number_of_machines():
-    production = expected_production(machines=[2, 8, 32], deadline_seconds=1200.0)
+    asked = spending(goal=sizing_goal(deadline_seconds=1200.0, allowed_machines=(2, 8, 32)))
 
-    assert production.seconds == 1200.0
-    assert production.machine_seconds == pytest.approx(1200.0 * 8)
-    assert production.is_long
-
-
-def test_a_guess_of_the_users_is_worth_more_than_the_deadline():
-    guess = {"full_seconds_on_one_machine": 5000.0, "scale": 2.0, "machines": [10]}
-
-    assert expected_production(**guess).seconds == pytest.approx(1000.0)
-    assert expected_production(**guess, deadline_seconds=2000.0).seconds == 2000.0
-    for known in (guess, {**guess, "deadline_seconds": 2000.0}):
-        assert expected_production(**known).machine_seconds == pytest.approx(10_000.0)
+    assert asked.machine_seconds == pytest.approx(1200.0 * 8)
+    assert asked.is_beside_long_production
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        {"machines": [4]},
-        {"machines": None, "deadline_seconds": 3600.0},
-        {"machines": None, "full_seconds_on_one_machine": 3600.0},
-    ],
-)
-def test_without_a_time_or_without_machines_nothing_is_known(said):
-    assert expected_production(**said) is None
+@pytest.mark.parametrize(("deadline", "is_long"), [(None, False), (1100.0, False), (2000.0, True)])
+def test_a_guess_of_the_users_is_worth_more_than_the_deadline(deadline, is_long):
+    """Twice 5,000 s on one machine are 1,000 s on ten."""
+    goal = sizing_goal(objective="cheapest", deadline_seconds=deadline, scale=2.0, allowed_machines=(10,))
+    asked = spending(goal=goal, cost_options={"full_seconds_on_one_machine": 5000.0})
+
+    assert asked.machine_seconds == pytest.approx(10_000.0)
+    assert asked.is_beside_long_production == is_long
 
 
-@pytest.mark.parametrize(
-    ("changes", "named"),
-    [
-        ({"deadline_seconds": 0.0}, "target_deadline_seconds=0"),
-        ({"full_seconds_on_one_machine": -1.0}, "full_seconds_on_one_machine=-1"),
-        ({"scale": 0.0}, "target_scale=0"),
-    ],
-)
-def test_what_cannot_be_is_named(changes, named):
-    with pytest.raises(InvalidParameterError, match=named):
-        expected_production(machines=[4], **changes)
+@pytest.mark.parametrize("goal", [None, sizing_goal(objective="cheapest")])
+def test_without_a_time_or_without_a_goal_nothing_is_known(goal):
+    assert spending(goal=goal).machine_seconds is None
+    assert spending(goal=goal).share_of(design_of((2, 0.1))) is None
 
 
-def test_the_share_counts_all_machines_that_are_billed_while_a_run_is_on():
+@pytest.mark.parametrize(("billed", "machine_seconds"), [(0, 2 * 530 + 4 * 280), (4, 4 * 530 + 4 * 280)])
+def test_the_share_counts_all_machines_that_are_billed_while_a_run_is_on(billed, machine_seconds):
     """Runs of 10 % of 10,000 machine seconds: 500 s on two machines, 250 s on four, and 30 s besides."""
-    production = ProductionRun(seconds=1000.0, machine_seconds=20_000.0, scale=2.0)
-    design = design_of((2, 0.1), (4, 0.1))
+    options = {"full_seconds_on_one_machine": 10_000.0, "run_overhead_seconds": 30.0}
+    asked = Spending(
+        bounds=DesignBounds(max_machines=8, cost_options=options),
+        goal=sizing_goal(objective="cheapest", scale=2.0),
+        billed_machines=billed,
+    )
 
-    own = production.cost_of_samples(billed_machines=0, run_overhead_seconds=30.0)
-    whole = production.cost_of_samples(billed_machines=4, run_overhead_seconds=30.0)
+    share = asked.share_of(design_of((2, 0.1), (4, 0.1)))
 
-    assert production.share_of(design, own) == pytest.approx((2 * 530 + 4 * 280) / 20_000)
-    assert production.share_of(design, whole) == pytest.approx((4 * 530 + 4 * 280) / 20_000)
-    np.testing.assert_allclose(whole.seconds(machines=np.array([2]), scale=np.array([0.1])), [530.0])
+    assert share == pytest.approx(machine_seconds / 20_000)
