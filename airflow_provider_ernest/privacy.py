@@ -66,7 +66,7 @@ def without_credentials(address: str) -> str:
 
 
 def without_addresses(text: str) -> str:
-    """A sentence with `LEFT_OUT` in the place of each URL, absolute path, IP address and host's name in it.
+    """A sentence with `LEFT_OUT` instead of each URL, absolute path, IP address and host's name in it.
 
     It goes by how addresses are usually written: a name of a host without its domain stays.
     """

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import cycle, islice
 from random import Random
 from typing import Any
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
-from airflow_provider_ernest.decision.deciding import Choice, Offered, decide
-from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents import (
     CODE,
     SAMPLE,
@@ -483,11 +480,3 @@ def in_an_address(request: Mapping[str, Any]) -> dict[str, Any]:
 def sizing_goal(**fields: Any) -> SizingGoal:
     """A goal for up to 1,000 machines; what is to be kept, or what is best, is among its fields."""
     return SizingGoal(**{"max_machines": 1000, **fields})
-
-
-def choice_of(
-    offers: Offer | Sequence[Offer], *, goal: SizingGoal, iterations: int | None = None, **changes: Any
-) -> Choice:
-    """What comes of a goal with some changes, where these are offered."""
-    listed = [offers] if isinstance(offers, Offer) else offers
-    return decide(replace(goal, **changes), Offered(offers=listed), iterations=iterations)

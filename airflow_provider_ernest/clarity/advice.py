@@ -1,9 +1,9 @@
 """What a run is bound by, as a sentence, and what to change, where its profile makes it safe to say.
 
 Each advice rests on a figure of the profile, and there is none below a threshold: what would win little, or
-what the figures do not show, is not told. What rests on a replay is told only where the replay of the run as
-it was comes out right. A sample has fewer and smaller partitions than all of the input, and its driver
-as much to do: what may come of that alone is told of no sample.
+what the figures do not show, is not advised. What rests on a replay is advised only where the replay of the
+run as it was comes out right. A sample has fewer and smaller partitions than all of the input, and its driver
+as much to do: what may come of that alone is not said of a sample.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _DRIVER_SHARE = 0.5
 """A run of which no task runs for so much of its time is bound by its driver, whatever tasks wait for."""
 
 _WORTH_TELLING_SHARE = 0.2
-"""So much of its time without a task, or unmeasured, is told, whatever else binds the run."""
+"""So much of its time without a task, or unmeasured, is reported, whatever else binds the run."""
 
 _WORTHLESS_PERCENT = 5.0
 """Waiting that wins less does not bind a run, even where its resource is used most, and is nothing to buy."""
@@ -43,7 +43,7 @@ _WORTH_PERCENT = 10.0
 """Of the run: less is not worth a change."""
 
 TRUSTED_ERROR_PERCENT = 10.0
-"""Error of the replay of the run as it was; beyond that, nothing that rests on a replay is told."""
+"""Error of the replay of the run as it was; beyond that, nothing that rests on a replay is said."""
 
 _UNMEASURED_SHARE = 0.1
 """Of the tasks' time: more may be the reading of input over the network, which Spark does not measure."""

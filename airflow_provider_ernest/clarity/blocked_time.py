@@ -116,7 +116,8 @@ def blocked_seconds(
     Nothing counts but time that the task had left beside its CPU's: writing to the page cache takes the CPU,
     and no disk makes it faster. Spark measures no time to read input, to write output or to spill: they count
     as disk time only at an assumed rate. Garbage collection stops all tasks of an executor, so it counts in
-    each, but waiting that is told of the same time goes before it. No parts add up to more than a task took.
+    each, but waiting that Spark reports for the same time goes before it. No parts add up to more than a
+    task took.
 
     Args:
         tasks: of the log.

@@ -194,7 +194,7 @@ class IdealTimes:
         """What a stage may be bound by, with its seconds.
 
         Tasks that share their cores with others wait as long as they compute, or so: of unmeasured waiting,
-        only what is more than that is told apart from computing.
+        only what is more than that is distinguished from computing.
         """
         seconds = {part: float(column[place]) for part, column in self.held.items()}
         seconds[UNMEASURED] = max(0.0, seconds[UNMEASURED] - seconds[CPU])

@@ -52,7 +52,7 @@ _DIGITS = 4
 """Spark's times are milliseconds: more digits are none."""
 
 _LATE_SHARE = 0.05
-"""Machines may join when work is under way; where more of the run than this lacked one, that is told."""
+"""Machines may join when work is under way; where more of the run than this lacked one, that is reported."""
 
 _LIBRARY_SHARE = 0.2
 """MLlib and GraphX read and prepare their data by queries and RDDs: a job is theirs if at least this share of
@@ -455,8 +455,8 @@ def category_of(log: EventLog) -> str:
     A stage that a library of Spark asked for shows it by its call site, whether the job is Scala, Java or
     Python: that of a regression is ``treeAggregate at RDDLossFunction.scala:61``, and its stack trace, which
     the log has, names ``org.apache.spark.ml``. Queries are known by their own events. What is none of these
-    is a job of plain RDDs. A job that does its own learning over RDDs, or in Python functions, is told from
-    no other: the log does not show what the functions of the user do.
+    is a job of plain RDDs. A job that does its own learning over RDDs, or in Python functions, is not
+    recognised: the log does not show what the functions of the user do.
 
     Returns:
         `STREAMING`, `GRAPHX`, `MLLIB`, `SQL` or `CORE`.

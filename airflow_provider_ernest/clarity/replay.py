@@ -105,7 +105,7 @@ def replay(
     plan = plan or plan_of(log)
     seconds = tasks.seconds if task_seconds is None else np.asarray(task_seconds, dtype=np.float64)
     if machines is None or machines == len(log.machines):
-        # No warm-up is told apart: the run's own first tasks are first again.
+        # No warm-up is distinguished: the run's own first tasks are first again.
         durations = Durations(seconds=seconds, slot_seconds=seconds * _slot_share(tasks))
         slots = _slots_of(log)
     else:

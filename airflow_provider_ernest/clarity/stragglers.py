@@ -1,7 +1,7 @@
 """Tasks that held their stage up, why, and what they cost (Ousterhout and others, NSDI 2015, section 2.7).
 
 A cause explains the time that the task would not have taken were it like its stage's median in that respect.
-The one that explains most of its excess over the median is told, if it explains at least half.
+The one that explains most of its excess over the median is reported, if it explains at least half.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ WORST = 20
 """As many are told one by one."""
 
 PRECEDENCE = (INPUT_SKEW, SLOW_HOST, FIRST_TASK, SLOW_FETCH, SLOW_DISK, COLLECTION)
-"""Of causes that explain about as much the first is told: a slow host makes its fetches slow, too."""
+"""Of causes that explain about as much the first is reported: a slow host makes its fetches slow, too."""
 
 _ABOUT_AS_MUCH = 0.25
 _LEAST_SHARE = 0.5

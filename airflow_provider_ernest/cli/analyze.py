@@ -390,7 +390,7 @@ FILES = ("jobs.csv", "stages.csv", "tasks.csv", "executors.csv", "sql_executions
 """What is written into a folder."""
 
 _OF_TASKS = ("seconds", "scheduler_delay_seconds")
-"""What is reckoned from the columns of tasks and stands beside them."""
+"""What is computed from the columns of tasks and stands beside them."""
 
 _ROWS_AT_ONCE = 10_000
 

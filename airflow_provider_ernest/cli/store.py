@@ -436,7 +436,7 @@ def _add_list_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--kind",
         choices=KINDS,
-        help="one line for each document of this kind, in the place of one for each job and type of machine",
+        help="one line for each document of this kind, instead of one for each job and type of machine",
     )
     parser.add_argument("--state", choices=STATES, help="only where the newest model is in this state")
     parser.add_argument("--limit", metavar="N", type=at_least_one, help="at most so many lines, the newest")
@@ -490,7 +490,7 @@ LIST = Command(
     name="list",
     summary="list jobs with their newest model, its state and what is kept beside it",
     description="List what a store holds: for each job and type of machine the newest model, whether it "
-    "still speaks for the job and if not why, its age, its median leave-one-out error, and how many "
+    "can still be used and if not why, its age, its median leave-one-out error, and how many "
     "documents there are. With --kind each document has a line. Torn files that were set aside are named.",
     example="""\
   %(prog)s

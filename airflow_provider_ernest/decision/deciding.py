@@ -87,7 +87,7 @@ class Choice:
         """The decision.
 
         Raises:
-            ErnestError: there is none; what was not considered is told in the log.
+            ErnestError: there is none; what was not considered is logged.
         """
         if self.decision is not None:
             return self.decision

@@ -45,7 +45,7 @@ def mixed_alternatives(
 
     The cheapest, the fastest, or both where the goal's objective is another one. Each type has a number of
     machines that its offer allows, and all together have no more than the largest of these numbers. Types
-    that were not trained are left out. The search bills by the second; what is told of its result is billed
+    that were not trained are left out. The search bills by the second; what is shown of its result is billed
     as the offers say. There are none where machines of one type are better by the same formula, and where it
     does not fit the models.
     """
@@ -170,7 +170,7 @@ def _per_second(billing: Billing, *, with_master: bool = False) -> float:
 
 
 def _alternative(job: MixedJob, goal: SizingGoal, counts: IntArray) -> Alternative:
-    """What is told of a composition."""
+    """A composition in words."""
     parts = tuple(
         Configuration(machines=int(count), instance_type=offer.type_name)
         for offer, count in zip(job.offers, counts, strict=True)

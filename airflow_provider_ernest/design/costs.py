@@ -154,7 +154,7 @@ class Dollars(MachineSeconds):
 
 @dataclass(frozen=True)
 class CheckedCost:
-    """A cost that refuses what no budget can be reckoned with when it is called."""
+    """A cost that refuses what no budget can be computed with when it is called."""
 
     cost: Cost
     unit: str
@@ -379,7 +379,7 @@ def _runs(candidates: Candidates, *, machines: IntArray, scale: FloatArray) -> C
 def spent_on(observed: Sequence[Observation], *, cost: CheckedCost, candidates: Candidates) -> float:
     """What runs that were made have cost, in the unit of the cost.
 
-    A cost made of seconds is reckoned from the seconds that the runs took, start-up included; any other
+    A cost made of seconds is computed from the seconds that the runs took, start-up included; any other
     one is taken as it was expected, a relative one relative to the candidates.
     """
     if not observed:

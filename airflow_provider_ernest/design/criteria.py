@@ -152,7 +152,7 @@ class Criterion:
         return matrix_frac(to_whitened.T @ self.loadings, information), []
 
     def gains_of_swapping(self, inverse: FloatArray, entering: FloatArray, leaving: FloatArray) -> FloatArray:
-        """By how much each entering row in the place of each leaving one betters the criterion, shape (e, l).
+        """By how much each entering row instead of each leaving one betters the criterion, shape (e, l).
 
         With U = [a, b], a entering and b leaving, and ``S = diag(1, -1) + U^T inverse U``: the determinant
         grows by the factor ``-det S``; by Woodbury's identity ``trace(L^T M^-1 L)`` falls by the trace of

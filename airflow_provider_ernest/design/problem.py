@@ -351,7 +351,7 @@ def resolve_limits(
     max_runs: int | None,
     max_repetitions: int,
 ) -> Limits:
-    """The user's limits with defaults in the place of None, if runs exist that respect them.
+    """The user's limits with defaults instead of None, if runs exist that respect them.
 
     Args:
         problem: the candidates, with q terms that the runs must determine, and m runs already made.

@@ -1,4 +1,4 @@
-"""The relaxed design problem: weights between 0 and 1 in the place of whole runs (Ernest, section 3.2).
+"""The relaxed design problem: weights between 0 and 1 instead of whole runs (Ernest, section 3.2).
 
 Each candidate gets a weight lambda, and the criterion of ``sum lambda_i a_i a_i^T`` is minimised under
 linear bounds, a convex problem. Its optimum is a bound on what whole runs can reach, and `rounding`
@@ -207,7 +207,7 @@ def _heaviest_that_fit(problem: DesignProblem, weights: FloatArray, *, limits: L
 
 
 class _Exchange:
-    """The neighbourhood of a design: one run more, or one run in the place of another."""
+    """The neighbourhood of a design: one run more, or one run instead of another."""
 
     def __init__(self, problem: DesignProblem, limits: Limits) -> None:
         self._problem = problem
@@ -266,7 +266,7 @@ class _Exchange:
         return neighbour
 
     def _allowed(self, counts: IntArray, present: IntArray) -> NDArray[np.bool_]:
-        """Which candidate may enter in the place of nothing (column 0) and of each run that is present."""
+        """Which candidate may enter instead of nothing (column 0) and of each run that is present."""
         costs, limits = self._problem.costs, self._limits
         new_costs = float(counts @ costs) + costs[:, None] - np.concatenate([[0.0], costs[present]])
         room = (counts < limits.max_repetitions)[:, None]

@@ -294,7 +294,7 @@ class SqlEvent(msgspec.Struct, rename="camel"):
 
 
 class Metric(SqlEvent):
-    """A metric of an operator, and the accumulator that it is told by."""
+    """A metric of an operator, and the accumulator that reports it."""
 
     name: str = ""
     accumulator_id: Whole = -1

@@ -4,7 +4,7 @@ A hypothesis says which terms the job has, whether the driver takes one of the m
 do not belong to the others, how noisy runs are, and how far the job deviates from all terms. Given it,
 the logarithms of run times are (to first order around a reference fit) linear in the coefficients with
 Gaussian errors, so the coefficients' distribution and the probability of the runs have closed forms
-(Bishop, Pattern Recognition and Machine Learning, section 3.5). All hypotheses are reckoned at once,
+(Bishop, Pattern Recognition and Machine Learning, section 3.5). All hypotheses are computed at once,
 in arrays with one axis for each of the five questions.
 """
 

@@ -54,7 +54,7 @@ class Term:
 
 
 NOMINAL_RECORDS = 1e9
-"""Records of the whole input that sorting is reckoned with: the logarithm hardly depends on it."""
+"""Records of the whole input that sorting is assumed to have: the logarithm hardly depends on it."""
 
 
 _LIBRARY = (
@@ -76,7 +76,7 @@ _LIBRARY = (
     ),
     Term(
         "scale*log2(1e9*scale)/machines",
-        "sorting, reckoned with 1e9 records in the whole input",
+        "sorting, for 1e9 records in the whole input",
         lambda *, machines, scale: scale * np.log2(np.maximum(NOMINAL_RECORDS * scale, 1.0)) / machines,
         spreads=True,
     ),

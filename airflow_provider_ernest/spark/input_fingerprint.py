@@ -61,7 +61,7 @@ def input_fingerprint(input_path: str, *, partitions: int | None, header: bool, 
         input_path: a file or folder, local or of any fsspec scheme; empty for none.
         partitions: that Spark reads of it; None for its number of files.
         header: each file begins with a line that names the columns.
-        log: the logger that is told what cannot be found out.
+        log: where what cannot be found out is logged.
     """
     if not input_path:
         return InputFingerprint(partitions=partitions)

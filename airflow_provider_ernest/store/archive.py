@@ -49,7 +49,7 @@ MOST_BYTES_OF_A_LINE = 16 * 1024 * 1024
 """A longer line is no record, and would fill the memory."""
 
 MOST_LETTERS = 300
-"""Of a problem that is told: it may name what a line holds."""
+"""Of a problem that is reported: it may name what a line holds."""
 
 BATCH, WRITERS = 32, 4
 """So many records are in memory at once, and so many are written at once: more help little."""

@@ -175,7 +175,7 @@ def other_types(
 ) -> list[OtherType]:
     """The `MOST_TYPES` newest of them that a person may see, by name of the type.
 
-    What cannot be read of them is told in the log: the page of another model must not fail for it.
+    What cannot be read of them is logged: the page of another model must not fail for it.
     """
     of_job = visible_entries((entry for entry in entries if entry.job == model.job), readable)
     newest = [entry for entry in newest_models(of_job).values() if entry.instance_type != model.instance_type]

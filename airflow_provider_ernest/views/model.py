@@ -240,7 +240,7 @@ def _rounded(dollars: float | None) -> float | None:
 
 MOST_MARKS = 50
 MOST_SETTINGS = 200
-"""So many names of settings are told; their number is told in any case."""
+"""So many names of settings are shown; their number is shown in any case."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -305,7 +305,7 @@ class Conditions:
 
 @dataclass(frozen=True, kw_only=True)
 class Life:
-    """What has become of a model since it was trained.
+    """The history of a model since it was trained.
 
     Attributes:
         base_model_id: of the version of sample runs alone.
@@ -329,7 +329,7 @@ def life_of(
     versions: Sequence[Version],
     readable: Readable,
 ) -> Life:
-    """What has become of a model since it was trained.
+    """The history of a model since it was trained.
 
     Args:
         store: where its marks lie.

@@ -80,7 +80,7 @@ class PredictionRequest:
     )
 
     def __post_init__(self) -> None:
-        """Refuse numbers with which nothing can be reckoned."""
+        """Refuse numbers with which nothing can be computed."""
         checked(self)
 
     @property

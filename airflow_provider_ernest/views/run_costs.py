@@ -40,7 +40,7 @@ class Training:
 
 
 def price_per_hour(documents: Documents) -> float | None:
-    """Dollars for a worker and hour: what the cluster tells, else what the decision reckoned with."""
+    """Dollars for a worker and hour: what the cluster tells, else what the decision used."""
     cluster = documents.cluster
     told = cluster.price_per_hour if cluster else None
     return told if told is not None else _price_of_decision(documents)
@@ -49,9 +49,9 @@ def price_per_hour(documents: Documents) -> float | None:
 def training_of(group: Group, documents: Documents, *, now: datetime) -> Training:
     """What the way to the decision took and cost, for one type of machine.
 
-    All machines of the cluster, its master among them, are reckoned from the start of the task that launches
+    All machines of the cluster, its master among them, count from the start of the task that launches
     them to the end of the decision, or to that of the teardown where it came first, at their own prices, or
-    at the decision's where the cluster does not tell them. Machines that were culled are reckoned until the
+    at the decision's where the cluster does not tell them. Machines that were culled count until the
     cluster was ready, when they were ended. Where a stored model is reused there is no training: a cluster is
     then production's from its start. Where no decision was made, the end of the teardown counts; where
     neither is there yet, now. What a cluster costs after the decision is not of the training. Only the last

@@ -566,7 +566,7 @@ def _missing(run: RunRecord, group: Group, found: Documents) -> list[str]:
             or (step.kind == SAMPLE_RUN and step.task.map_index not in found.observations)
         )
     ]
-    # What is there and cannot be read is told of by itself.
+    # What is there and cannot be read is reported by itself.
     return list(dict.fromkeys(task.task_id for task in lost if run.value(task) is None))
 
 

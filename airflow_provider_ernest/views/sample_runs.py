@@ -92,7 +92,7 @@ def modelled_runs(
     they were is for those who may read the DAG.
     """
     may_read = cache(readable)
-    # By all that is told of a run, for runs of several designs may share an index.
+    # By all that is known of a run, for runs of several designs may share an index.
     folds = {(fold.index, fold.machines, fold.scale, fold.seconds): fold for fold in model.validation.folds}
     samples = len(model.observations) - len(model.learned_from)
     modelled = []

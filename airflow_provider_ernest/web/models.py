@@ -104,8 +104,8 @@ def found_model(
 ) -> FoundModel:
     """The model that was asked for, the newest that the user may read where no version was named.
 
-    Who may read all DAGs is told that there is none. Others are told the same of a model that they may not
-    read and of one that does not exist, so that nobody learns by guessing what there is.
+    Who may read all DAGs is answered that there is none. Others get the same answer for a model that they may
+    not read and for one that does not exist, so that nobody learns by guessing what there is.
 
     Raises:
         HTTPException: 404 or 403, see above.

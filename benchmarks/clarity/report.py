@@ -1,4 +1,4 @@
-"""The tables: what was foretold and what came, the favourable and the others."""
+"""The tables: what was predicted and what came, the favourable and the others."""
 
 from __future__ import annotations
 

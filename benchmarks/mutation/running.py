@@ -1,4 +1,4 @@
-"""Tests in forked processes, with a mutant in the place of the module that it changes.
+"""Tests in forked processes, with a mutant instead of the module that it changes.
 
 The first process loads the heavy libraries and never the package. Each run forks it: the child imports the
 package anew, the mutated module from memory. So neither the working tree nor compiled files ever hold a

@@ -24,7 +24,8 @@ from airflow_provider_ernest.documents import (
 )
 from airflow_provider_ernest.run_profile import RunProfile
 from airflow_provider_ernest.store.store import ModelStore
-from tests.examples import choice_of, sizing_goal
+from tests.choices import choice_of
+from tests.examples import sizing_goal
 from tests.unit.run_profiles import cpu_bound, hostile, network_bound, reported_of
 
 if TYPE_CHECKING:

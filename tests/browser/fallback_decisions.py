@@ -6,7 +6,7 @@ from airflow_provider_ernest.decision.goals import describe
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents import Configuration, Decision
 from airflow_provider_ernest.settings import SizingGoal
-from tests.examples import choice_of
+from tests.choices import choice_of
 
 STATED_MACHINES = 12
 NO_MODEL = "There is no model to choose by: its training failed or was skipped."

@@ -47,7 +47,8 @@ from tests.browser.synthetic_jobs import (
     production_run,
     training_cluster,
 )
-from tests.examples import choice_of, sizing_goal
+from tests.choices import choice_of
+from tests.examples import sizing_goal
 
 DAG_ID = "nightly_sizing"
 SECRET_DAG_ID = "secret_dag"  # the name of a DAG, no password

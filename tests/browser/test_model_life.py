@@ -1,4 +1,4 @@
-"""What has become of a model: production, evidence, marks, lineage, conditions."""
+"""A model since it was trained: production, evidence, marks, lineage, conditions."""
 
 from __future__ import annotations
 

@@ -125,12 +125,12 @@ def test_a_job_that_shuffles_over_slow_links_is_bound_by_them(throttled: RunProf
     assert throttled.capacity.network_gigabytes_per_second == pytest.approx(LINK_MEGABITS / 8000, rel=0.4)
 
 
-def test_the_same_job_takes_what_was_foretold_once_its_links_are_fast(
+def test_the_same_job_takes_what_was_predicted_once_its_links_are_fast(
     throttled: RunProfile, unthrottled: RunProfile
 ) -> None:
-    foretold = limit(throttled, run_profile.NETWORK).seconds_without
+    predicted = limit(throttled, run_profile.NETWORK).seconds_without
     was, came = throttled.seconds, unthrottled.seconds
-    assert 100 * abs(foretold / came - 1) <= TOLERANCE_PERCENT, f"{was:.1f} s, {foretold:.1f} s foretold"
+    assert 100 * abs(predicted / came - 1) <= TOLERANCE_PERCENT, f"{was:.1f} s, {predicted:.1f} s predicted"
     assert unthrottled.bottleneck != run_profile.NETWORK
     assert limit(unthrottled, run_profile.NETWORK).improvement_percent < 15
 

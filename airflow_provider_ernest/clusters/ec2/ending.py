@@ -25,7 +25,7 @@ from airflow_provider_ernest.words import seconds
 log = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 120.0
-"""How long throttling and delays of AWS are endured before the user is told that machines live."""
+"""How long throttling and delays of AWS are endured before the user is warned that machines live."""
 SETTLE_SECONDS = 30.0
 """How long AWS may take to show, and to let end, what it launched (EC2 API reference, "Eventual
 consistency")."""
@@ -83,7 +83,7 @@ def end_until_gone(
         awaited: ids of machines that the cluster had. Where AWS does not show them, it may only be late; they
             are not ended by these ids, but by the tag that they turn out to carry.
         patience_seconds: how long the end may take.
-        settle_seconds: how long, from now on, machines may still appear; None to reckon with a launch right
+        settle_seconds: how long, from now on, machines may still appear; None to allow for a launch right
             after that of the newest machine that AWS shows.
 
     Raises:

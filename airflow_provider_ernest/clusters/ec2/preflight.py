@@ -470,7 +470,7 @@ def executor_memory_megabytes(instance_type: InstanceType) -> int:
     A standalone worker offers the machine's memory less 1 GB, which is for the operating system and the
     daemon (Spark documentation, "Spark Standalone Mode", SPARK_WORKER_MEMORY). But an executor takes more
     than its heap: class metadata, thread stacks, network buffers and PySpark's workers lie beside it.
-    Cluster managers that reckon with it add a tenth of the heap ("Running Spark on Kubernetes",
+    Cluster managers that allow for it add a tenth of the heap ("Running Spark on Kubernetes",
     spark.kubernetes.memoryOverheadFactor; "Configuration", spark.executor.memoryOverheadFactor). The
     standalone one does not, and Linux would kill the executor instead. So it is left out here:
     (memory - 1 GB) / 1.1. Machines of less than 2 GB keep half of their memory for the system.

@@ -42,7 +42,7 @@ class PriceBook:
             asked for. Give it timeouts of seconds: from a private subnet the Pricing API may be out of
             reach, and boto3's own would take minutes.
         region: of the machines.
-        override_per_hour: dollars for any worker and hour, whatever AWS says, to reckon with negotiated
+        override_per_hour: dollars for any worker and hour, whatever AWS says, to use negotiated
             prices, or without permissions. It is no price of the master: see `listed_per_hour`.
     """
 

@@ -142,7 +142,7 @@ OWN_SIZES = (
     "spark.driver.memoryOverhead",
     REQUESTED_CORES,
 )
-"""Of a job's own properties those that a decision goes by. It is told nothing of the others: they may hold
+"""Of a job's own properties those that a decision goes by. It sees nothing of the others: they may hold
 secrets, and what is decided is handed on by XComs, which whoever may see the DAG can read."""
 
 DEFAULT_FACTOR = 0.1

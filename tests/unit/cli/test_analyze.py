@@ -92,10 +92,10 @@ def test_the_jobs_profile_and_what_it_foretells(analyze, other_log, tmp_path):
     out, _ = analyze(LOG, other_log, "--scale", "0.1", "--job-profile", file, "--machines", "2,16")
     job = JobProfile.from_dict(json.loads(file.read_text()))
     assert job.baseline_scale == 0.1
-    foretold = out[out.index("seconds at scale 1 by the job's profile") :].splitlines()[2:4]
-    assert [line.split()[0] for line in foretold] == ["2", "16"]
+    predicted = out[out.index("seconds at scale 1 by the job's profile") :].splitlines()[2:4]
+    assert [line.split()[0] for line in predicted] == ["2", "16"]
     seconds = predicted_phases(job, machines=16).total_seconds
-    assert float(foretold[1].split()[1].replace(",", "")) == pytest.approx(seconds, abs=0.06)
+    assert float(predicted[1].split()[1].replace(",", "")) == pytest.approx(seconds, abs=0.06)
 
 
 @pytest.mark.parametrize("keep", [0.5, 0.9])

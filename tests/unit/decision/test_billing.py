@@ -1,4 +1,4 @@
-"""What production runs and the sample runs of a model cost, reckoned by hand."""
+"""What production runs and the sample runs of a model cost, computed by hand."""
 
 import math
 from dataclasses import replace

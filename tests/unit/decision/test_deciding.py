@@ -15,7 +15,8 @@ from airflow_provider_ernest.prediction.terms import Term, basis, register
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import METHODS
 from tests import examples
-from tests.examples import choice_of, observe, sizing_goal
+from tests.choices import choice_of
+from tests.examples import observe, sizing_goal
 
 HOUR = 3600.0
 

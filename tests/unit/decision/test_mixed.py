@@ -13,7 +13,8 @@ from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents import Billing, Configuration
 from airflow_provider_ernest.prediction.training import train
 from tests import examples
-from tests.examples import choice_of, observe, sizing_goal
+from tests.choices import choice_of
+from tests.examples import observe, sizing_goal
 
 FIXED, SHARING = 20.0, 0.4
 WORK = {"m5.large": 4000.0, "c5.large": 2000.0, "r5.large": 1600.0}

@@ -7,7 +7,8 @@ from airflow_provider_ernest.decision.same_cost import SameCost
 from airflow_provider_ernest.decision.same_cost import same_cost as compared
 from airflow_provider_ernest.documents import Billing
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from tests.examples import choice_of, sizing_goal
+from tests.choices import choice_of
+from tests.examples import sizing_goal
 
 from .test_mixed import model_of
 

@@ -15,6 +15,7 @@ from benchmarks.demo.api import TaskInstance
 from benchmarks.demo.example_run import PRODUCTION_TASK, ExampleRun
 from benchmarks.demo.report import Outcome, report_lines
 from tests import examples
+from tests.choices import choice_of
 from tests.unit.eventlog.logs import task_table
 
 MACHINES = (1, 1, 2, 2, 3, 4, 4)
@@ -37,7 +38,7 @@ def outcome():
     return Outcome(
         design=examples.design(),
         model=model,
-        decision=examples.choice_of(offer, goal=examples.sizing_goal(deadline_seconds=60)).required(),
+        decision=choice_of(offer, goal=examples.sizing_goal(deadline_seconds=60)).required(),
         production=EventLog(
             application_id="app-7",
             started_at=100.0,

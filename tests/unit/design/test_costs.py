@@ -104,7 +104,7 @@ def test_priors_that_cannot_be(prior):
         (lambda candidates: 1.0, r"shape \(\)"),
     ],
 )
-def test_a_cost_that_no_budget_can_be_reckoned_with(cost, problem):
+def test_a_cost_that_no_budget_can_be_computed_with(cost, problem):
     checked, _ = resolve_cost(cost)
 
     with pytest.raises(InvalidParameterError, match=problem):

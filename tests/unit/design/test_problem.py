@@ -1,4 +1,4 @@
-"""What a design is reckoned with: relative rows, belief, targets, and what must be told apart."""
+"""What a design is computed from: relative rows, belief, targets, and what must be told apart."""
 
 import numpy as np
 import pytest

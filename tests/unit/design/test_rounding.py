@@ -57,7 +57,7 @@ def test_no_whole_design_falls_below_the_relaxed_optimum(criterion, budget_runs)
     ],
 )
 def test_belief_never_stands_in_for_runs_that_vary(criterion, size, budget_runs, min_runs):
-    """Also where another run in the place of one would better the criterion."""
+    """Also where another run instead of one would better the criterion."""
     problem = small_problem(criterion, **size)
 
     counts = rounded(problem, limits_of(problem, budget_runs=budget_runs, min_runs=min_runs, max_runs=4))

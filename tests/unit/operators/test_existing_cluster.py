@@ -108,4 +108,4 @@ def test_the_probe_tells_stragglers_and_keeps_the_scores(context, monkeypatch, c
     assert (len(asked["handle"].machines), asked["handle"].cores_per_machine, asked["rounds"]) == (3, 4, 2)
     warnings = [line for line in capsys.readouterr().out.splitlines() if "straggler:" in line]
     assert len(warnings) == 1
-    assert "10.0.0.2 is a straggler: it scores 0.70, below 0.80" in warnings[0]
+    assert "10.0.0.2 is a straggler: it scores 0.700, below 0.800" in warnings[0]

@@ -82,7 +82,7 @@ def test_runs_on_one_machine_count_name_the_terms_and_the_remedy():
 def test_intervals_of_its_own_kind_of_job_contain_new_runs_as_often_as_they_say(weighting):
     """300 jobs of fixed and spreading work, ten runs each: the share has a standard deviation of 2 %.
 
-    Errors are of the kind that the weighting reckons with: a share of the time, or seconds.
+    Errors are of the kind that the weighting assumes: a share of the time, or seconds.
     """
     machines, scale = np.array([1, 2, 4, 8, 16, 1, 4, 8, 16, 2]), np.array([0.1] * 5 + [0.03] * 5)
     terms, job = ("1", "scale/machines"), np.array([10.0, 400.0])

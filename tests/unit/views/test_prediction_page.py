@@ -17,7 +17,8 @@ from airflow_provider_ernest.views.prediction import compared_at_same_cost, pred
 from airflow_provider_ernest.views.prediction_request import PredictionRequest
 from airflow_provider_ernest.views.records import shown_decision
 from airflow_provider_ernest.web.answers import json_ready
-from tests.examples import choice_of, noisy_observations, sizing_goal
+from tests.choices import choice_of
+from tests.examples import noisy_observations, sizing_goal
 from tests.unit.views.stored import decided, everything, model, not_secret
 
 METHODS = ["averaging", "relative", "classic"]

@@ -10,7 +10,8 @@ from airflow_provider_ernest.documents import Billing, Configuration, Decision, 
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.views.tables import decision_table, design_table, model_table
 from airflow_provider_ernest.words import dollars, seconds
-from tests.examples import alternative, choice_of, design, experiment, noisy_observations, sizing_goal
+from tests.choices import choice_of
+from tests.examples import alternative, design, experiment, noisy_observations, sizing_goal
 
 WIDTH = 110
 EASY = sizing_goal(deadline_seconds=1e6)

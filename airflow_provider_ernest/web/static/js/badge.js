@@ -9,7 +9,7 @@ const MODEL_STATES = {
   drifting: { kind: "bad", sign: "⚠", text: "Drifting" },
 };
 
-/** Why a model no longer speaks for its job, in a word; a drift that nothing explains is just a drift. */
+/** Why a model should no longer be used, in a word; a drift that nothing explains is just a drift. */
 const CAUSES = {
   code: "code", data: "data", settings: "settings", cluster: "cluster", age: "age", unexplained: "",
 };

@@ -1,6 +1,6 @@
 """The posterior of jobs of two terms by summing over a fine grid: no linearisation, no draws.
 
-What `averaging` reckons with closed forms and draws must agree with it up to their approximations.
+What `averaging` computes by closed forms and draws must agree with it up to their approximations.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ function nameOf({ resource }) {
   return NAMES.get(resource) ?? isolated(resource);
 }
 
-/** The share is of the run with the waiting, of which only the rest is told. */
+/** The share is of the run with the waiting, of which only the rest is shown. */
 function saved({ improvement_percent: won, seconds_without: rest }) {
   return won < 100 ? (rest * won) / (100 - won) : null;
 }

@@ -7,7 +7,7 @@ import { card } from "./slot.js";
 const [UNLIKELY, UNUSUAL] = [0.2, 0.05];
 
 const NO_RUNS =
-  "No production run that it predicted has been recorded: nothing speaks for its predictions yet, and nothing " +
+  "No production run that it predicted has been recorded: nothing confirms its predictions yet, and nothing " +
   "against them.";
 
 /** The card, for `life.evidence` of api/model. */

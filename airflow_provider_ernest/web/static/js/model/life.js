@@ -1,4 +1,4 @@
-/** "What has become of it": do the predictions hold, what was noted against it, what it goes on from. */
+/** "Since training": do the predictions hold, what was noted against it, what it goes on from. */
 import { airflowLink, taskUrl } from "../airflow.js";
 import { fetchJson, pageUrl } from "../api.js";
 import { stateBadge } from "../badge.js";
@@ -14,7 +14,7 @@ import { card, part } from "./slot.js";
 /** The part of the page, for the answer of api/model. */
 export function life(page) {
   return part(
-    { id: "life", title: "What has become of it" },
+    { id: "life", title: "Since training" },
     production(page),
     element("div", { class: "pair" }, evidence(page.life.evidence), conditions(page.life.conditions)),
     marks(page),

@@ -27,7 +27,7 @@ const NO_PROFILE =
   "The profile of that run is not kept any more, or is of a DAG that you may not read: only what the report says of " +
   "it is shown.";
 
-/** A replay that is further off does not speak for what was replayed with changes. */
+/** A replay that is further off says nothing about what was replayed with changes. */
 const FAR_OFF_PERCENT = 15;
 
 const [SAMPLE, PRODUCTION] = ["sample", "production"];
@@ -193,5 +193,5 @@ function capacityOf(capacity) {
 
 function replayOf({ replayed_seconds: taken, replay_error_percent: error }) {
   if (!Number.isFinite(taken)) return null;
-  return `${seconds(taken)}, off by ${signedPercent(error)}: what cannot be replayed cannot be foretold`;
+  return `${seconds(taken)}, off by ${signedPercent(error)}: what cannot be replayed cannot be predicted`;
 }

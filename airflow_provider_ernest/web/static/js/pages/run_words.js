@@ -88,7 +88,7 @@ function ofDecision({ decision }) {
 
 function ofFailures({ steps }) {
   const failed = steps.filter((step) => step.state === "failed");
-  // What only reports is told with its step: nothing that was asked for is missing without it.
+  // What only reports is shown with its step: nothing that was asked for is missing without it.
   const names = new Set(failed.filter((step) => step.kind !== BOTTLENECKS).map((step) => step.task_id));
   return names.size ? ` Failed: ${[...names].map(isolated).join(", ")}; the log in Airflow says why.` : "";
 }
