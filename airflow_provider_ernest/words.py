@@ -83,6 +83,17 @@ def bandwidth(value: float | None) -> str:
     return UNKNOWN if value is None else f"{value:.1f} GB/s"
 
 
+def stated(value: float) -> str:
+    """A number with all the digits that somebody gave it: 3,600, 0.3, 99.99999."""
+    return f"{value:,.10g}"
+
+
+def stated_dollars(value: float) -> str:
+    """Dollars with all the digits that somebody gave them, at least cents: $5.00, $0.2129."""
+    digits, _, cents = stated(value).partition(".")
+    return f"${digits}" if "e" in digits + cents else f"${digits}.{cents:0<2}"
+
+
 def tick(value: float) -> str:
     """A round number on an axis: 0.05, 2, 1,000."""
     return f"{value:,.6g}"
@@ -131,6 +142,13 @@ def probability(value: float) -> str:
     if value < 1 - ALMOST_ONE:
         return f"below {100 * (1 - ALMOST_ONE):.1g} %"
     return f"{100 * value:.1f} %" if value > 0.99 else percent(value)
+
+
+def probability_to_compare(value: float) -> str:
+    """The same to a tenth, for comparison with others and with what is asked for: 79.8 %, > 99.9 %."""
+    if 0.9995 <= value < 1:
+        return "> 99.9 %"
+    return "< 0.1 %" if 0 < value < 0.0005 else f"{100 * value:.1f} %"
 
 
 def whole(value: float) -> str:

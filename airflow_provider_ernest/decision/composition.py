@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from airflow_provider_ernest import words
 from airflow_provider_ernest.decision.goals import TOLERANCE, goal_in_words
 from airflow_provider_ernest.decision.mixed import CompositionProblem, best_counts, starting_compositions
 from airflow_provider_ernest.documents import Configuration
@@ -180,16 +181,17 @@ def _infeasible(
         in_time = seconds <= deadline_seconds * (1 + TOLERANCE)
     nearest = int(np.argmin(np.where(in_time, cost, np.inf) if in_time.any() else seconds))
     told = " + ".join(f"{n} {name}" for name, n in zip(names, known[nearest], strict=True) if n)
-    told += f" with {seconds[nearest]:,.1f} s for {cost[nearest]:,.4g} $"
-    if not in_time.any():
+    told += f" with {words.seconds(seconds[nearest])} for {words.dollars(cost[nearest])}"
+    within = "" if deadline_seconds is None else f"ends within {words.stated(deadline_seconds)} s"
+    if budget_dollars is None or not in_time.any():
         return InfeasibleGoalError(
-            f"No composition ends within {deadline_seconds:,.10g} s: the fastest is {told}.",
+            f"No composition {within}: the fastest is {told}.",
             best=float(seconds[nearest]),
             remedy="Extend the deadline, allow more machines, or add a faster machine type.",
         )
-    in_time_too = "" if deadline_seconds is None else f" and ends within {deadline_seconds:,.10g} s"
+    limits = f"costs at most {words.stated_dollars(budget_dollars)}{f' and {within}' if within else ''}"
     return InfeasibleGoalError(
-        f"No composition costs at most {budget_dollars:,.10g} ${in_time_too}: the cheapest is {told}.",
+        f"No composition {limits}: the cheapest is {told}.",
         best=float(cost[nearest]),
         remedy="Raise the budget, or add a cheaper machine type.",
     )

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from airflow_provider_ernest import words
 from airflow_provider_ernest.decision.goals import (
     describe,
     is_sure,
@@ -28,7 +29,6 @@ from airflow_provider_ernest.documents import Alternative, Configuration, Decisi
 from airflow_provider_ernest.exceptions import ErnestError, InfeasibleGoalError, InvalidParameterError
 from airflow_provider_ernest.prediction.predict import no_prediction
 from airflow_provider_ernest.settings import FAIL, MOST_PROBABLE, SizingGoal
-from airflow_provider_ernest.words import machines as machines_in_words
 
 OTHERWISE = "ask for less confidence, allow other numbers of machines, or train on another instance type."
 
@@ -144,7 +144,7 @@ def _instead(choice: Choice, error: ErnestError, fallback: Decision | None) -> D
         return _decision_on(surest, choice, fallback_reason=error.message)
     if goal.reaction == FAIL or fallback is None:
         return None
-    machines = machines_in_words(fallback.config.machines)
+    machines = words.machines(fallback.config.machines)
     taken = f"The stated fallback of {machines} was taken: {error.message}"
     return replace(fallback, fallback_reason=error.message, warnings=(taken, *choice.warnings))
 
@@ -325,7 +325,7 @@ def _infeasible(choice: Choice) -> InfeasibleGoalError:
     missed, best, remedy = _best_within_reach(goal, alternatives, boot_seconds)
     return InfeasibleGoalError(
         f"{none} {missed}. The most probable is {_told(surest)}: "
-        f"{probability_in_words(surest.probability or 0.0)}.",
+        f"{words.probability_to_compare(surest.probability or 0.0)}.",
         best=best,
         remedy=f"{remedy}, {OTHERWISE}",
         most_probable=surest,
@@ -336,19 +336,18 @@ def _best_within_reach(
     goal: SizingGoal, alternatives: Sequence[Alternative], boot_seconds: float
 ) -> tuple[str, float, str]:
     """What is missed and what can be had, in words; that figure; and what else to ask for."""
-    asked = f"with a probability of {100 * goal.confidence:.10g} %"
-    budget = f"{goal.budget_dollars:,.10g} $" if goal.budget_dollars is not None else ""
+    asked = f"with a probability of {words.stated_percent(goal.confidence)}"
+    budget = words.stated_dollars(goal.budget_dollars) if goal.budget_dollars is not None else ""
     if goal.deadline_seconds is None:
         cheapest = min(alternatives, key=lambda each: (each.cost, each.seconds))
         missed = f"costs at most {budget} {asked}: the cheapest is {_told(cheapest)}"
         return missed, cheapest.cost, "Raise the budget"
     fastest = min(alternatives, key=lambda each: (each.seconds, each.cost))
-    missed = (
-        f"ends within {goal.deadline_seconds:,.10g} s{f' for at most {budget}' if budget else ''} {asked}: "
-    )
+    missed = f"ends within {words.stated(goal.deadline_seconds)} s"
+    missed += f" for at most {budget} {asked}: " if budget else f" {asked}: "
     missed += f"the fastest is {_told(fastest)}"
     if boot_seconds:
-        missed += f" after a boot of {boot_seconds:,.10g} s"
+        missed += f" after a boot of {words.stated(boot_seconds)} s"
     return missed, fastest.seconds, "Extend the deadline" + (", raise the budget" if budget else "")
 
 
@@ -356,12 +355,5 @@ def _told(alternative: Alternative) -> str:
     if alternative.composition:
         machines = alternative.instance_type
     else:
-        machines = f"{machines_in_words(alternative.machines)} of {alternative.instance_type}"
-    return f"{machines} with {alternative.seconds:,.1f} s for {alternative.cost:,.4g} $"
-
-
-def probability_in_words(probability: float) -> str:
-    """As a percentage; what is not certain is never called so."""
-    if 0.9995 <= probability < 1:
-        return "> 99.9 %"
-    return "< 0.1 %" if 0 < probability < OUT_OF_ALL_REACH else f"{100 * probability:.1f} %"
+        machines = f"{words.machines(alternative.machines)} of {alternative.instance_type}"
+    return f"{machines} with {words.seconds(alternative.seconds)} for {words.dollars(alternative.cost)}"

@@ -10,6 +10,7 @@ from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.documents import Alternative
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.settings import BALANCED, CHEAPEST, FASTEST, OBJECTIVES, SizingGoal
+from airflow_provider_ernest.words import stated, stated_dollars, stated_percent
 
 Objective = Callable[[Alternative], float]
 """Gives an alternative a number; the one with the least is chosen."""
@@ -45,13 +46,13 @@ def describe(goal: SizingGoal) -> str:
         deadline_seconds=goal.deadline_seconds,
         budget_dollars=goal.budget_dollars,
     )
-    return f"{words} with a probability of {100 * goal.confidence:.10g} %" if goal.has_limits else words
+    return f"{words} with a probability of {stated_percent(goal.confidence)}" if goal.has_limits else words
 
 
 def goal_in_words(best: str, *, deadline_seconds: float | None, budget_dollars: float | None) -> str:
     """What is best within which limits, but for how surely they are to be kept."""
-    stated = ((deadline_seconds, "s"), (budget_dollars, "$"))
-    limits = [f"{value:,.10g} {unit}" for value, unit in stated if value is not None]
+    limits = [] if deadline_seconds is None else [f"{stated(deadline_seconds)} s"]
+    limits += [] if budget_dollars is None else [stated_dollars(budget_dollars)]
     return " within ".join([best, *([" and ".join(limits)] if limits else [])])
 
 

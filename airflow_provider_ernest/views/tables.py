@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from airflow_provider_ernest.decision.deciding import probability_in_words
 from airflow_provider_ernest.decision.goals import on_pareto_front
 from airflow_provider_ernest.settings import AVERAGING, BALANCED, CHEAPEST, FASTEST
 from airflow_provider_ernest.words import (
@@ -17,6 +16,7 @@ from airflow_provider_ernest.words import (
     percent,
     plain,
     probability,
+    probability_to_compare,
     seconds,
     stated_percent,
     tenths,
@@ -215,7 +215,7 @@ def _range(interval: tuple[float, float] | None) -> str:
 
 
 def _percent(probability: float | None) -> str:
-    return "unknown" if probability is None else probability_in_words(probability)
+    return "unknown" if probability is None else probability_to_compare(probability)
 
 
 ERRORS = {"relative": "errors relative to the run's time", "absolute": "errors in seconds"}

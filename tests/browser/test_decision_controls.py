@@ -114,9 +114,9 @@ def test_a_deadline_and_a_budget_at_once(own_page: Page):
         own_page.get_by_role("combobox", name="Deadline and budget hold with a probability of")
     ).to_be_visible()
     own_page.get_by_role("spinbutton", name="Budget").fill("0.6")
-    expect(own_page.locator("#answer")).to_contain_text("Balanced within 420 s and 0.6 $")
+    expect(own_page.locator("#answer")).to_contain_text("Balanced within 420 s and $0.60")
     own_page.get_by_role("combobox", name="Best of those").select_option("fastest")
-    expect(own_page.locator("#answer")).to_contain_text("Fastest within 420 s and 0.6 $")
+    expect(own_page.locator("#answer")).to_contain_text("Fastest within 420 s and $0.60")
 
 
 def test_types_at_the_same_dollars_per_hour(site: Site, page: Page):

@@ -45,10 +45,10 @@ NOT_A_FUNCTION = 3
     ("goal", "words"),
     [
         ({"deadline_seconds": 3600}, "cheapest within 3,600 s with a probability of 80 %"),
-        ({"budget_dollars": 2.5, "confidence": 0.95}, "fastest within 2.5 $ with a probability of 95 %"),
+        ({"budget_dollars": 2.5, "confidence": 0.95}, "fastest within $2.50 with a probability of 95 %"),
         (
             {"deadline_seconds": 60, "budget_dollars": 2, "objective": "fastest"},
-            "fastest within 60 s and 2 $ with a probability of 80 %",
+            "fastest within 60 s and $2.00 with a probability of 80 %",
         ),
         ({"deadline_seconds": 14 * 86400}, "cheapest within 1,209,600 s with a probability of 80 %"),
         (
