@@ -283,7 +283,7 @@ class _Seeding:
             artifact_sha256=ARTIFACT,
             origin=self._origin("sizing.choose_config", when, None),
             confidence=goal.confidence,
-            objective=goal.objective_in_words,
+            objective=goal.objective,
             model_ids=(decision.model_id,) if decision.model_id else (),
         )
 
