@@ -7,7 +7,7 @@ import math
 MINUTE, HOUR = 60, 3600
 
 UNKNOWN = "-"
-"""In the place of what is not known."""
+"""Written for what is not known."""
 
 ALMOST_ONE = 0.999
 """No model tells probabilities nearer to 1, or to 0."""
