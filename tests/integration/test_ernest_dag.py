@@ -204,6 +204,6 @@ def test_the_example_dag_sizes_its_production_run(api: AirflowApi, server: Airfl
     production = read_run(find_event_log(Path(xcom("choose_config", "spark_conf")["spark.eventLog.dir"])))
     assert len(production.machines) == decision.config.machines, "production ran on the chosen machines"
     actual = run_seconds(production, decision.config.machines)
-    # Two cores shared with other tests: the demo shows how close it comes, this that scale and units are right.
+    # On two cores shared with other tests: the demo shows how close it comes, this that the units are right.
     assert actual / 10 < decision.run_seconds < actual * 10
     assert not processes_mentioning(clusters_of(server, dag_id)), "the teardown ended the cluster"
