@@ -12,6 +12,9 @@ UNKNOWN = "-"
 ALMOST_ONE = 0.999
 """No model tells probabilities nearer to 1, or to 0."""
 
+HARDLY_PROBABLE = 5e-4
+"""Where probabilities are compared, lower ones read as less than 0.1 %."""
+
 TOO_LONG = 1e9
 """Numbers from here on are written with a power of ten."""
 
@@ -148,7 +151,7 @@ def probability_to_compare(value: float) -> str:
     """The same to a tenth, for comparison with others and with what is asked for: 79.8 %, > 99.9 %."""
     if 0.9995 <= value < 1:
         return "> 99.9 %"
-    return "< 0.1 %" if 0 < value < 0.0005 else f"{100 * value:.1f} %"
+    return "< 0.1 %" if 0 < value < HARDLY_PROBABLE else f"{100 * value:.1f} %"
 
 
 def whole(value: float) -> str:

@@ -32,9 +32,6 @@ from airflow_provider_ernest.settings import FAIL, MOST_PROBABLE, SizingGoal
 
 OTHERWISE = "ask for less confidence, allow other numbers of machines, or train on another instance type."
 
-OUT_OF_ALL_REACH = 5e-4
-"""Lower probabilities hang on single draws, and order nothing; they read as less than 0.1 %."""
-
 AS_PROBABLE = 0.01
 """Probabilities are means over some hundred draws: within this share of the highest they are equal."""
 
@@ -289,7 +286,7 @@ def most_probable(alternatives: Sequence[Alternative], goal: SizingGoal) -> Alte
     """
     best = preference(objective_of(goal))
     highest = max(each.probability or 0.0 for each in alternatives)
-    if highest < OUT_OF_ALL_REACH:
+    if highest < words.HARDLY_PROBABLE:  # it hangs on single draws, and orders nothing
         return min(alternatives, key=lambda each: (_overshoot(each, goal), *best(each)))
     return min(
         (each for each in alternatives if (each.probability or 0.0) >= highest * (1 - AS_PROBABLE)),
