@@ -81,6 +81,7 @@ benchmarks: install java browser ## designs (what they cost, what they are worth
 	$(BIN)/python -m benchmarks.straggler_culling
 	$(BIN)/python -m benchmarks.store
 	$(BIN)/python -m benchmarks.event_log
+	$(BIN)/python -m benchmarks.survey_speed
 	$(BIN)/python -m benchmarks.replay_prior
 	$(BIN)/python -m benchmarks.first_paint
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from airflow_provider_ernest.cli import analyze, choose, design, machines, models, store
+from airflow_provider_ernest.cli import analyze, choose, design, history, machines, models, store, survey
 from airflow_provider_ernest.cli import main as program
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ COMMANDS = (
     choose.REPORT,
     store.COMMAND,
     analyze.COMMAND,
+    history.COMMAND,
+    survey.COMMAND,
     machines.CLUSTERS,
     machines.REAP,
 )

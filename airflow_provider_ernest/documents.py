@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Self, TypedDict
 
@@ -20,7 +19,7 @@ from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidPara
 from airflow_provider_ernest.json_document import Document, not_negative, positive
 from airflow_provider_ernest.numbers import number_not_negative, positive_number
 from airflow_provider_ernest.run_profile import Advice, ResourceLimit, RunProfile, StragglerCause
-from airflow_provider_ernest.words import counted, duration, machines, percent
+from airflow_provider_ernest.words import counted, duration, duration_range, machines, percentage
 
 Interval = tuple[float, float]
 """Seconds: the lower and the upper end."""
@@ -47,17 +46,14 @@ Key = tuple[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Record(Document):
-    """What a model store keeps, for good: nothing that was written is changed again.
+class Stored(Document):
+    """What a model store keeps in a file of its own, for good: nothing that was written is changed again.
 
-    Its JSON also says its ``kind``, by which a record of another kind is refused.
+    Its JSON also says its ``kind``, by which a document of another kind is refused.
 
     Attributes:
-        id: unique among those of its kind, job and instance type; sorts by time, see `new_id`.
+        id: unique among those that lie beside it; sorts by time, see `new_id`.
         at: when it was made, ISO 8601 with UTC offset.
-        job: the user's name of the job.
-        instance_type: the machines' type.
-        origin: the task instance that made it; None outside Airflow.
     """
 
     kind: ClassVar[str]
@@ -66,6 +62,33 @@ class Record(Document):
 
     id: str
     at: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document as JSON-compatible builtins, with its schema number and its kind."""
+        return {"kind": self.kind, **super().to_dict()}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Read a document, see `Document.from_dict`."""
+        if isinstance(data, dict) and "kind" in data:
+            if data["kind"] != cls.kind:
+                raise InvalidDocumentError(
+                    f"This is no {cls.__name__} document: its kind is {data['kind']!r}."
+                )
+            data = {name: value for name, value in data.items() if name != "kind"}
+        return super().from_dict(data)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record(Stored):
+    """What is kept of a job on a type of machine.
+
+    Attributes:
+        job: the user's name of the job.
+        instance_type: the machines' type.
+        origin: the task instance that made it; None outside Airflow.
+    """
+
     job: str
     instance_type: str
     origin: Origin | None = None
@@ -84,21 +107,6 @@ class Record(Document):
     def event_logs(self) -> tuple[str, ...]:
         """Where the event logs lie that it names."""
         return ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """The record as JSON-compatible builtins, with its schema number and its kind."""
-        return {"kind": self.kind, **super().to_dict()}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Read a record, see `Document.from_dict`."""
-        if isinstance(data, dict) and "kind" in data:
-            if data["kind"] != cls.kind:
-                raise InvalidDocumentError(
-                    f"This is no {cls.__name__} document: its kind is {data['kind']!r}."
-                )
-            data = {name: value for name, value in data.items() if name != "kind"}
-        return super().from_dict(data)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,7 +214,8 @@ class Design(Document):
     Attributes:
         experiments: the runs to make.
         terms: names of the model terms that the design is optimal for.
-        criterion: the optimality criterion that was minimised.
+        criterion: the optimality criterion that was minimised; "decision" of runs in rounds, which are chosen
+            by what they do to the decision.
         efficiency: criterion of the relaxed optimum over that of the whole runs, 0..1.
         cost: the sum of the runs' expected costs.
         budget: the bound on that sum.
@@ -214,6 +223,9 @@ class Design(Document):
         candidates: how many (machines, scale) points were considered.
         weighting: which errors the design is for, "relative" to the run's time or "absolute" in seconds.
         candidate_ranges: where these points lie, by number of machines.
+        past_runs: how many past runs of the job it has counted, at no cost.
+        reason: why no runs are to be made, or why some are although there are past ones; empty without these.
+            Of runs that are chosen in rounds: why the last of them are made, or why no more are.
     """
 
     experiments: tuple[Experiment, ...]
@@ -226,6 +238,8 @@ class Design(Document):
     candidates: int
     weighting: str = "absolute"
     candidate_ranges: tuple[CandidateRange, ...] = ()
+    past_runs: int = 0
+    reason: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -291,6 +305,8 @@ class Observation(Document):
         hosts: the machines' addresses.
         metrics: what the event log tells of the run.
         origin: the task instance that observed it; None outside Airflow.
+        from_history: it is a past run that nobody made for the model, so that it cost nothing; what is known
+            of it is what its event log, or its record, tells.
     """
 
     index: int
@@ -306,6 +322,7 @@ class Observation(Document):
     hosts: tuple[str, ...] = ()
     metrics: RunMetrics | None = None
     origin: Origin | None = None
+    from_history: bool = False
 
     def __post_init__(self) -> None:
         """Refuse NaN, negative and zero measurements: no model may be fitted to them."""
@@ -350,6 +367,9 @@ class TrainingCluster(Document):
         price_per_hour: dollars for one worker and hour; None where it is not known.
         machines: those kept and those culled, and the master where it is a machine of its own.
         memory_megabytes_per_machine: that each offers to executors; None where it is not known.
+        master_price_per_hour: dollars for the machine of its master and hour; 0 where it has none of its own,
+            None where it has one whose price is not known.
+        market: in which its machines are bought, of which there may be several; None where it is not known.
     """
 
     kind: str
@@ -359,6 +379,8 @@ class TrainingCluster(Document):
     price_per_hour: float | None = None
     machines: tuple[TrainedMachine, ...] = ()
     memory_megabytes_per_machine: int | None = None
+    master_price_per_hour: float | None = None
+    market: str | None = None
 
     @property
     def kept_machines(self) -> list[TrainedMachine]:
@@ -524,18 +546,6 @@ class AveragingPrior(Document):
         """What is believed of the term."""
         known = {belief.name: belief for belief in self.beliefs}
         return known.get(term) or TermBelief(name=term, probability=self.other_probability)
-
-
-def prior_for(observations: Sequence[Observation], prior: AveragingPrior | None = None) -> AveragingPrior:
-    """The prior for a job, knowing that the driver takes no machine where executors were counted.
-
-    Args:
-        observations: the job's runs; those that name their hosts were counted by Spark's event log.
-        prior: what is believed otherwise; None for the default.
-    """
-    known = prior or AveragingPrior()
-    counted = bool(observations) and all(run.hosts for run in observations)
-    return replace(known, driver_share=0.0) if counted else known
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -717,6 +727,8 @@ class Decision(Document):
         billing: how the chosen machines are paid for.
         cost_parts: `predicted_cost` by what it is paid for.
         composition: the machines of each type where a mix of several was chosen.
+        worth: what a best value costs more than the cheapest (within a budget the fastest) that is sure
+            enough, and what that buys; empty where nothing.
     """
 
     config: Configuration
@@ -739,11 +751,74 @@ class Decision(Document):
     billing: Billing | None = None
     cost_parts: BilledCost | None = None
     composition: tuple[Configuration, ...] = ()
+    worth: str = ""
+
+    @property
+    def predicted_run_cost(self) -> float | None:
+        """Of `predicted_cost` what the run itself costs: without its part of the training, paid before."""
+        if self.predicted_cost is None:
+            return None
+        return self.predicted_cost - (self.cost_parts.training if self.cost_parts else 0.0)
 
     def is_for(self, alternative: Alternative) -> bool:
         """Whether it chose this alternative."""
         chosen = (self.config.machines, self.config.instance_type)
         return (alternative.machines, alternative.instance_type) == chosen
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reachable(Document):
+    """A limit that can be kept as surely as was asked, and on what.
+
+    Attributes:
+        limit: seconds or dollars: the least that can be asked for, rounded up to three digits, and from one
+            hour on to whole minutes, so that nothing is lost where people read and type it.
+        machines: that keep to it.
+        instance_type: of these.
+    """
+
+    is_part: ClassVar[bool] = True
+
+    limit: float
+    machines: int
+    instance_type: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refusal(Document):
+    """A goal that nothing keeps: what a task pushes that decides on nothing then.
+
+    Attributes:
+        goal: in words.
+        reason: why it is out of reach, with the nearest that is not.
+        remedy: what to change.
+        alternatives: all configurations considered.
+        nearest: of these the one that keeps to the goal most probably; None where none can be taken.
+        earliest_deadline: the shortest deadline that can be kept; None where there was none, or none can.
+        least_budget: the smallest budget that can be kept, likewise.
+        model_id: the model that predicts the nearest.
+        scale, iterations, deadline_seconds, budget_dollars, confidence, objective, min_machines,
+            max_machines: what was asked, as in `DecisionRecord`.
+        billing: how the nearest is paid for.
+    """
+
+    goal: str
+    reason: str
+    remedy: str
+    scale: float
+    min_machines: int
+    max_machines: int
+    confidence: float
+    alternatives: tuple[Alternative, ...] = ()
+    nearest: Alternative | None = None
+    earliest_deadline: Reachable | None = None
+    least_budget: Reachable | None = None
+    model_id: str | None = None
+    iterations: int | None = None
+    deadline_seconds: float | None = None
+    budget_dollars: float | None = None
+    objective: str | None = None
+    billing: Billing | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -784,6 +859,17 @@ class DecisionRecord(Record):
     allowed_machines: tuple[int, ...] = ()
     model_ids: tuple[str, ...] = ()
     reuse: str = ""
+
+    @property
+    def latest_seconds(self) -> float | None:
+        """The longest run, from submission to end, that keeps the deadline; None without one.
+
+        At least 0: a deadline that passes while the machines boot is kept by no run.
+        """
+        if self.deadline_seconds is None:
+            return None
+        billing = self.decision.billing
+        return max(0.0, self.deadline_seconds - (billing.boot_seconds if billing else 0.0))
 
     @property
     def references(self) -> tuple[Key, ...]:
@@ -1023,14 +1109,14 @@ class ReplayOpinion(Document):
         _, by_model, (low, high), worst = max(apart, key=lambda each: each[0])
         others = f", and on {counted(len(apart) - 1, 'other number')} of machines" if len(apart) > 1 else ""
         error = (
-            f" For the job's other runs the replay was off by {percent(self.error_percent / 100)} (median)."
+            f" For the job's other runs the replay was off by {percentage(self.error_percent)} (median)."
             if self.error_percent is not None
             else ""
         )
         return (
             f"The replay disagrees with the model: {duration(worst.replayed_seconds)} on "
-            f"{machines(worst.machines)}, where the model says {duration(by_model)} ({duration(low)} to "
-            f"{duration(high)} with 95 %){others}.{error} One of the two is wrong: watch the first "
+            f"{machines(worst.machines)}, where the model says {duration(by_model)} (95 % of "
+            f"runs: {duration_range((low, high))}){others}.{error} One of the two is wrong: watch the first "
             "production run."
         )
 
@@ -1159,6 +1245,11 @@ def training_dollars(model: Model) -> float | None:
     after the other. What the cluster took to form, and its culled machines, are left out: where the DAG run
     is still known to Airflow, its page has the bill to the second.
     """
+    # Those that it has learned from in production come after them, and past runs cost nothing.
+    samples = model.observations[: len(model.observations) - len(model.learned_from)]
+    samples = tuple(run for run in samples if not run.from_history)
+    if not samples:
+        return 0.0
     if model.cluster is None:
         return None
     kept = [machine for machine in model.cluster.machines if not machine.culled_because]
@@ -1169,7 +1260,5 @@ def training_dollars(model: Model) -> float | None:
     ]
     if not prices or any(price is None for price in prices):
         return None
-    # Those that it has learned from in production come after them.
-    samples = model.observations[: len(model.observations) - len(model.learned_from)]
     seconds = sum(run.startup_seconds + run.seconds for run in samples)
     return sum(price for price in prices if price is not None) * seconds / HOUR_SECONDS

@@ -105,12 +105,23 @@ class InfeasibleGoalError(ErnestError):
         best: the best value that can be reached, in the unit of the goal (seconds or dollars).
         remedy: what to change.
         most_probable: the `Alternative` that keeps to the goal most probably; None where there is none.
+        within_reach: the nearest limits that can be kept, `decision.candidates.WithinReach`; None where
+            nothing is known of them.
     """
 
-    def __init__(self, message: str, *, best: float, remedy: str = "", most_probable: Any = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        best: float,
+        remedy: str = "",
+        most_probable: Any = None,
+        within_reach: Any = None,
+    ) -> None:
         super().__init__(message, remedy=remedy)
         self.best = best
         self.most_probable = most_probable
+        self.within_reach = within_reach
 
 
 class ClusterError(ErnestError):

@@ -53,10 +53,15 @@ def whole_number(parameter: str, value: int, *, minimum: int = 1, remedy: str = 
     return number
 
 
+def raised(value: float, *, digits: int) -> float:
+    """A positive number with so many digits, never below the value: what is proposed must work."""
+    unit = 10.0 ** (math.floor(math.log10(value)) + 1 - digits)
+    return float(f"{math.ceil(value / unit * (1 - 1e-12)) * unit:.{digits}g}")
+
+
 def rounded_up(value: float) -> str:
-    """A positive number with six digits, never below the value: what an error message proposes must work."""
-    unit = 10.0 ** (math.floor(math.log10(value)) - 5)
-    return f"{math.ceil(value / unit * (1 - 1e-12)) * unit:.6g}"
+    """A positive number with six digits, never below the value, for error messages."""
+    return f"{raised(value, digits=6):.6g}"
 
 
 def positive_column(parameter: str, values: ArrayLike, *, minimum: float = 0.0) -> FloatArray:

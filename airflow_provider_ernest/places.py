@@ -7,12 +7,15 @@ installed, which cannot be beside the newest amazon provider.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
-from stat import S_ISREG
+from stat import S_ISDIR, S_ISREG
 from typing import Any, Protocol
 
 from airflow_provider_ernest.exceptions import MissingResourceError
@@ -98,6 +101,28 @@ class Place(Protocol):
         """The content of a file."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """What a listing tells of a file or a folder, without asking for each by itself.
+
+    Attributes:
+        place: it.
+        is_folder: whether it holds others.
+        is_file: whether it may be read; neither is a link that leads nowhere, a pipe or a device.
+        size_bytes: 0 where the storage does not tell.
+        modified_at: seconds since the epoch; None where the storage does not tell.
+        version: changes with a file's content as far as the storage tells; empty where it does not. Of a
+            folder the same for the same one, by whatever links it is come upon.
+    """
+
+    place: Any
+    is_folder: bool = False
+    is_file: bool = False
+    size_bytes: int = 0
+    modified_at: float | None = None
+    version: str = ""
+
+
 class WatchedFile(Protocol):
     """What is asked of a file that is watched."""
 
@@ -141,6 +166,36 @@ class LocalPlace:
         """What a folder holds."""
         return map(LocalPlace, self._path.iterdir())
 
+    def entry(self) -> Entry:
+        """What the file system tells of it.
+
+        Raises:
+            OSError: it is not there, or may not be asked for.
+        """
+        return self._told(self._path.stat())
+
+    def entries(self) -> Iterator[Entry]:
+        """What a folder holds; links are followed."""
+        with os.scandir(self._path) as found:
+            for each in found:
+                place = LocalPlace(each.path)
+                try:
+                    yield place._told(each.stat())
+                except OSError:
+                    yield Entry(place=place)
+
+    def _told(self, status: os.stat_result) -> Entry:
+        is_folder = S_ISDIR(status.st_mode)
+        changed = "" if is_folder else f" {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
+        return Entry(
+            place=self,
+            is_folder=is_folder,
+            is_file=S_ISREG(status.st_mode),
+            size_bytes=status.st_size,
+            modified_at=status.st_mtime,
+            version=f"{status.st_dev} {status.st_ino}{changed}",
+        )
+
     def probe(self) -> str:
         """Size, times and inode: of the file that a link leads to."""
         status = self._path.stat()
@@ -183,9 +238,34 @@ class FileSystemPlace:
 
     def iterdir(self) -> Iterator[FileSystemPlace]:
         """What a folder holds."""
-        for path in self._filesystem.ls(self._path, detail=False):
-            name = PurePosixPath(path).name
-            yield FileSystemPlace(self._filesystem, path, f"{self._address}/{name}")
+        return (each.place for each in self.entries())
+
+    def entry(self) -> Entry:
+        """What the file system tells of it.
+
+        Raises:
+            Exception: it is not there, or whatever the storage's library raises where it cannot be asked.
+        """
+        return self._told(self._path, self._address, self._filesystem.info(self._path))
+
+    def entries(self) -> Iterator[Entry]:
+        """What a folder holds."""
+        for told in self._filesystem.ls(self._path, detail=True):
+            path = told["name"]
+            # The mark that some object stores set for a folder is in it.
+            if path.rstrip("/") != self._path.rstrip("/"):
+                yield self._told(path, f"{self._address}/{PurePosixPath(path).name}", told)
+
+    def _told(self, path: str, address: str, told: Mapping[str, Any]) -> Entry:
+        is_folder = told.get("type") == "directory"
+        return Entry(
+            place=FileSystemPlace(self._filesystem, path, address),
+            is_folder=is_folder,
+            is_file=not is_folder,
+            size_bytes=int(told.get("size") or 0),
+            modified_at=_modified_at(told),
+            version="" if is_folder else probe_of(told),
+        )
 
     def probe(self) -> str:
         """What the file system tells of its content, such as an ETag, and its size."""
@@ -281,11 +361,16 @@ def _s3_place(address: str, clients: S3Clients | None) -> S3Place | None:
         )
     client = clients(connection) if clients else None
     if client is None and find_spec("s3fs") is None:
-        client = _client(connection, address)
+        client = boto3_client(connection, address)
     return None if client is None else S3Place(client, bucket, key, connection=connection)
 
 
-def _client(connection: str, address: str) -> Any:
+def boto3_client(connection: str, address: str) -> Any:
+    """A client of S3, by the Airflow connection where one is named.
+
+    Raises:
+        MissingResourceError: its library is not installed; names the address.
+    """
     try:
         if connection:
             from airflow.providers.amazon.aws.hooks.s3 import S3Hook
@@ -328,15 +413,46 @@ class S3Place:
 
     def iterdir(self) -> Iterator[S3Place]:
         """The files and folders right below."""
+        return (each.place for each in self.entries())
+
+    def entry(self) -> Entry:
+        """What S3 tells of it, by a HEAD request where it is no folder.
+
+        Raises:
+            FileNotFoundError: it is not there.
+            Exception: S3 does not answer, or refuses.
+        """
+        if not self._key or self.is_dir():
+            return Entry(place=self, is_folder=True)
+        with self._absence_told():
+            return self._told(self._client.head_object(Bucket=self._bucket, Key=self._key))
+
+    def entries(self) -> Iterator[Entry]:
+        """What a folder holds, by one request for a thousand of them."""
         pages = self._client.get_paginator("list_objects_v2").paginate(
             Bucket=self._bucket, Prefix=self._prefix, Delimiter="/"
         )
         for page in pages:
-            keys = [each["Key"] for each in page.get("Contents", ())]
-            keys += [each["Prefix"] for each in page.get("CommonPrefixes", ())]
-            for key in keys:
-                if key != self._prefix:
-                    yield S3Place(self._client, self._bucket, key, connection=self._connection)
+            for each in page.get("Contents", ()):
+                # The mark that some programs set for a folder is in it.
+                if each["Key"] != self._prefix:
+                    yield self._below(each["Key"])._told({**each, "ContentLength": each["Size"]})
+            for each in page.get("CommonPrefixes", ()):
+                yield Entry(place=self._below(each["Prefix"]), is_folder=True)
+
+    def _below(self, key: str) -> S3Place:
+        return S3Place(self._client, self._bucket, key, connection=self._connection)
+
+    def _told(self, told: Mapping[str, Any]) -> Entry:
+        size_bytes = told["ContentLength"]
+        return Entry(
+            place=self,
+            is_file=True,
+            size_bytes=size_bytes,
+            modified_at=_modified_at(told),
+            # A listing tells less than a request for one.
+            version=f"size={size_bytes} etag={told.get('ETag')} lastmodified={told.get('LastModified')}",
+        )
 
     def probe(self) -> str:
         """ETag, time, version and size, by a HEAD request."""
@@ -373,6 +489,23 @@ class S3Place:
     @property
     def _prefix(self) -> str:
         return f"{self._key}/" if self._key else ""
+
+
+_MODIFIED_KEYS = ("mtime", "LastModified", "last_modified", "updated", "modified", "modificationTime")
+
+
+def _modified_at(told: Mapping[str, Any]) -> float | None:
+    """When a file was written last, in seconds since the epoch; None where that is not told as a moment."""
+    moment = next((told[key] for key in _MODIFIED_KEYS if told.get(key)), None)
+    if isinstance(moment, str):
+        try:
+            moment = datetime.fromisoformat(moment)
+        except ValueError:
+            return None
+    if isinstance(moment, datetime):
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    # HDFS counts milliseconds.
+    return None if not isinstance(moment, int | float) else moment / (1000 if moment > 1e11 else 1)
 
 
 def probe_of(told: Mapping[str, Any]) -> str:

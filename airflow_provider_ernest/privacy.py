@@ -8,6 +8,7 @@ What names a place stays: the connection in ``s3://conn_id@bucket``, the contain
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from urllib.parse import unquote
 
 _URL = re.compile(r"(?<![\w+.-])(?:[A-Za-z][\w+.-]*://|jdbc:)[^\s'\"<>]*")
@@ -134,9 +135,7 @@ def call_site(name: str) -> str:
         # An address may follow "at", too; it stays one, without its credentials.
         short = file if "://" in file else _FOLDERS.sub("", file)
         line = f"{found['method']} at {short}:{found['line']}"
-    line = _LITERAL.sub(CALL_SITE_LEFT_OUT, without_credentials(line))
-    for told in (_ASSIGNED, _OPTION):
-        line = told.sub(_shown, line)
+    line = _without_secrets(_LITERAL.sub(CALL_SITE_LEFT_OUT, without_credentials(line)))
     return (
         line
         if len(line) <= MOST_LETTERS
@@ -144,7 +143,45 @@ def call_site(name: str) -> str:
     )
 
 
-def _shown(found: re.Match[str]) -> str:
-    if not names_a_secret(found["name"]):
-        return found[0]
-    return f"{found['name']}{found['between']}{CALL_SITE_LEFT_OUT}"
+MOST_LETTERS_OF_EXCEPTION = 300
+"""Of the line that names an exception; what is longer is cut."""
+
+LEAST_LETTERS_HIDDEN = 3
+"""A shorter argument, such as a number, would be found within words."""
+
+
+def exception_line(line: str, *, arguments: Iterable[str] = ()) -> str:
+    """An exception of a user's program without literals, arguments and what is said to be secret.
+
+    Its message may hold anything, of which the kind and most words remain: "ValueError: unknown zone ...".
+
+    Args:
+        line: as it was printed.
+        arguments: of the program.
+    """
+    line = " ".join(line[: 10 * MOST_LETTERS_OF_EXCEPTION].split())
+    for value in sorted({part for each in arguments for part in _parts(each)}, key=len, reverse=True):
+        line = line.replace(value, CALL_SITE_LEFT_OUT)
+    line = _without_secrets(_LITERAL.sub(CALL_SITE_LEFT_OUT, without_credentials(line)))
+    if len(line) <= MOST_LETTERS_OF_EXCEPTION:
+        return line
+    return f"{line[: MOST_LETTERS_OF_EXCEPTION - len(CALL_SITE_LEFT_OUT)]}{CALL_SITE_LEFT_OUT}"
+
+
+def _parts(argument: str) -> list[str]:
+    """The argument, and of ``--name=value`` the value."""
+    parts = [argument, argument.partition("=")[2]] if argument.startswith("-") else [argument]
+    return [part for part in parts if len(part) >= LEAST_LETTERS_HIDDEN]
+
+
+def _without_secrets(line: str) -> str:
+    """The line without what follows a name that tells of a secret: ``token=...``, ``--password ...``."""
+    for told in (_ASSIGNED, _OPTION):
+        at = 0
+        while found := told.search(line, at):
+            # What is no secret may itself be the name of one: "error: token=abc".
+            at = found.start("value")
+            if names_a_secret(found["name"]):
+                line = f"{line[:at]}{CALL_SITE_LEFT_OUT}{line[found.end('value') :]}"
+                at += len(CALL_SITE_LEFT_OUT)
+    return line

@@ -6,12 +6,14 @@ from typing import Any
 
 OPERATORS = (
     "find_model",
+    "read_history",
     "experiment_design",
     "local_cluster",
     "ec2_cluster",
     "emr_cluster",
     "existing_cluster",
     "sample_run",
+    "next_runs",
     "fit_model",
     "bottleneck_report",
     "choose_config",
@@ -85,6 +87,7 @@ def get_provider_info() -> dict[str, Any]:
                         "Samples while their run lasts; machines and Airflow workers must see it.", "staging"
                     ),
                     "clusters": _folder_option("State and logs of local clusters.", "clusters"),
+                    "history": _folder_option("What was read of event logs, on each worker.", "history"),
                     "deployment": {
                         "description": "Id of this deployment of Airflow in the names and tags of what it "
                         "starts at AWS: 1 to 40 letters, digits, '.', '_' and '-', another one for each "

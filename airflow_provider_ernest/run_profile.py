@@ -269,7 +269,7 @@ class RunProfile(Document):
     category: str = CORE  # or `SQL`, `STREAMING`, `MLLIB`, `GRAPHX`
     scale: float = 1.0  # the share of the target input that it read; 1.0 where nobody said
     iterations: int | None = None  # of an iterative job
-    startup_seconds: float = 0.0  # from the application's start to the clean time's
+    startup_seconds: float = 0.0  # before the clean time; of a log alone, from the application's start on
     driver_seconds: float = 0.0  # of the clean time, that in which no task ran
     tasks: int = 0  # that succeeded
     failed_tasks: int = 0  # that failed or were killed

@@ -20,6 +20,7 @@ from airflow_provider_ernest.clusters.emr.spec import (
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.settings import (
     ARGUMENT,
+    AVERAGING,
     DOLLARS,
     FIRST_ROWS,
     MACHINE_SECONDS,
@@ -89,6 +90,7 @@ class SizingSettings:
         )
         if not is_template(self.run_timeout_seconds):
             optional(positive)("run_timeout_seconds", self.run_timeout_seconds)
+        require_averaging(self.bounds, self.model)
         self._check_sample_runs()
         self._check_prices()
         self._check_production()
@@ -166,6 +168,23 @@ def require_available(bounds: DesignBounds, machines: int) -> None:
             bounds.max_machines,
             f"is more than the cluster will have ({machines})",
             remedy="Lower max_machines of the bounds, or start a larger cluster.",
+        )
+
+
+def require_averaging(bounds: DesignBounds, model: ModelSettings) -> None:
+    """Refuse rounds of sample runs for a model that does not tell how sure it is.
+
+    Raises:
+        InvalidParameterError: there are several, and the method is another.
+    """
+    if is_template(bounds.rounds) or is_template(model.method) or model.method == AVERAGING:
+        return
+    if count("rounds", bounds.rounds) > 1:
+        raise InvalidParameterError(
+            "rounds",
+            bounds.rounds,
+            f'cannot be with method="{model.method}", which determines all its terms',
+            remedy=f'Use method="{AVERAGING}", or leave rounds out.',
         )
 
 

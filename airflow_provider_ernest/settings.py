@@ -66,6 +66,12 @@ BAYESIAN = "bayesian "
 CRITERIA = ("A", "D", "I", f"{BAYESIAN}A", f"{BAYESIAN}D", f"{BAYESIAN}I")
 """What makes one design better than another; see `design.criteria`."""
 
+IN_ROUNDS = "decision"
+"""What runs of a design are chosen for where it is made in rounds; see `rounds`."""
+
+MOST_ROUNDS = 3
+"""Each is a task of the DAG file's, and while it begins the cluster is billed."""
+
 PAPERS_COST, SECONDS, MACHINE_SECONDS, DOLLARS = ("relative_time", "seconds", "machine_seconds", "dollars")
 
 COST_UNITS = {
@@ -85,13 +91,19 @@ COST_OPTIONS = {
 }
 """What the costs may need to know."""
 
-CHEAPEST, FASTEST, BALANCED = OBJECTIVES = ("cheapest", "fastest", "balanced")
-"""What is best among the configurations. Balanced is least seconds times dollars: where all keep to the
-limits as surely, that is on the Pareto front, at the point where a per cent more of one buys a per cent less
-of the other."""
+BEST_VALUE, CHEAPEST, FASTEST, BALANCED = OBJECTIVES = ("best_value", "cheapest", "fastest", "balanced")
+"""What is best among the configurations that keep to the limits as surely as asked.
+
+Best value counts per run that keeps to them: the least dollars divided by the probability, or within a budget
+alone the least seconds. The others look at nothing but the predicted figures: the least dollars, the least
+seconds, and the least seconds times dollars, which is on the Pareto front at the point where a per cent more
+of one buys a per cent less of the other."""
 
 CONFIDENCE = 0.8
 """The probability with which a goal is kept unless another is asked for."""
+
+MAX_ERROR_PERCENT = 25.0
+"""The median leave-one-out error above which a model is inadequate unless another is stated."""
 
 FILES, FIRST_ROWS, ARGUMENT = SAMPLINGS = ("files", "first_rows", "argument")
 """How a sample of the input is taken; see `spark.sampling`."""
@@ -122,7 +134,7 @@ def require_goal(*, deadline_seconds: Any, budget_dollars: Any, objective: Any) 
             "(deadline_seconds, budget_dollars)",
             (deadline_seconds, budget_dollars),
             "is no goal" if deadline_seconds is None else "is two goals",
-            remedy='Give exactly one of them, or an objective such as "cheapest".',
+            remedy='Give exactly one of them, or an objective such as "best_value".',
         )
 
 
@@ -291,6 +303,12 @@ def _cost_options(parameter: str, value: Any) -> dict[str, float]:
     return {name: readers[name](name, each) for name, each in value.items() if not is_template(each)}
 
 
+def _rounds(parameter: str, value: Any) -> int:
+    if count(parameter, value) > MOST_ROUNDS:
+        raise InvalidParameterError(parameter, value, f"is not a number of 1 to {MOST_ROUNDS}")
+    return count(parameter, value)
+
+
 @settings
 class DesignBounds:
     """What the sample runs may be.
@@ -339,10 +357,18 @@ class DesignBounds:
         optional(count), "the fewest runs; default: what the terms need to be told apart", default=None
     )
     max_runs: OptionalCount = setting(optional(count), "the most; default: two more", default=None)
+    rounds: Count = setting(
+        _rounds,
+        "1 designs all runs at once; with 2 or 3 the first are few, and further ones are made only where "
+        "they are worth to the decision what they cost",
+        default=1,
+    )
 
     def __post_init__(self) -> None:
         """Refuse bounds that leave nothing between them, and a cost that lacks what it is computed from."""
         read = checked(self)
+        if read.get("rounds", 1) > 1:
+            self._refuse_what_designs_keep_to()
         for name in ("machines", "scale", "runs"):
             least, most = f"min_{name}", f"max_{name}"
             low, high = read.get(least), read.get(most)
@@ -367,6 +393,17 @@ class DesignBounds:
                     dict(self.cost_options),
                     f'lacks {name}, and cost="{cost}" needs it',
                     remedy=f"Give it, or use cost={PAPERS_COST!r}.",
+                )
+
+    def _refuse_what_designs_keep_to(self) -> None:
+        """Refuse what only a design of all runs at once keeps to."""
+        for name in ("criterion", "budget", "budget_share"):
+            if getattr(self, name) not in NOTHING:
+                raise InvalidParameterError(
+                    name,
+                    getattr(self, name),
+                    f"cannot be with rounds={self.rounds}",
+                    remedy="Leave it out: a run is made where the decision gains more by it than it costs.",
                 )
 
 
@@ -461,6 +498,89 @@ class Reuse:
     def __post_init__(self) -> None:
         """Refuse what no model could be judged by."""
         checked(self)
+
+
+def _job_pattern(parameter: str, value: Any) -> str:
+    try:
+        re.compile(line(parameter, value))
+    except re.error as error:
+        raise InvalidParameterError(
+            parameter, value, f"is no regular expression: {error}", remedy="Write it as Python does."
+        ) from error
+    return str(value)
+
+
+@settings
+class EventLogs:
+    """Where past runs of the job are known from, as observations that cost nothing.
+
+    .. code-block:: python
+
+        EventLogs("s3a://bucket/spark-events", job="nightly report")  # Spark's event logs
+        EventLogs.recorded()  # the production runs that Ernest has recorded
+
+    Raises:
+        InvalidParameterError: a value that cannot work.
+    """
+
+    place: str | None = setting(
+        optional(line),
+        "folder of Spark's event logs, a glob or one log, local or wherever fsspec reads; default: none, "
+        "only what production runs have left in the model store",
+        default=None,
+        kw_only=False,
+    )
+    job: str | None = setting(
+        optional(line),
+        "the job as its logs name it: the application's name, without dates, numbers and run ids as "
+        "`ernest history` shows it; default: the name of the `SparkJob`",
+        default=None,
+    )
+    job_pattern: str | None = setting(
+        optional(_job_pattern),
+        "regular expression that is found in the application's names of the job's runs and of no others; "
+        "instead of `job`",
+        default=None,
+    )
+    most_runs: Count = setting(
+        count, "so many past runs count: of each number of machines and input the newest first", default=50
+    )
+    max_age_days: OptionalNumber = setting(
+        optional(positive), "older runs do not count, and their logs are not read", default=90.0
+    )
+    instance_type: str | None = setting(
+        optional(line),
+        "type of the machines that past runs had, where their logs do not tell; default: not known, and so "
+        "not compared",
+        default=None,
+    )
+    same_code_only: bool = setting(
+        truth,
+        "leave out runs that began before the application's file was last changed: a log does not tell which "
+        "code ran. Else they count, and a warning says so",
+        default=False,
+    )
+    with_recorded: bool = setting(
+        truth, "count the production runs that the model store has, too", default=True
+    )
+    processes: Count = setting(count, "that read logs at the same time on the Airflow worker", default=2)
+
+    def __post_init__(self) -> None:
+        """Refuse what names no runs."""
+        read = checked(self)
+        if read.get("job") is not None and read.get("job_pattern") is not None:
+            raise InvalidParameterError(
+                "(job, job_pattern)", (self.job, self.job_pattern), "is two jobs", remedy="Give one of them."
+            )
+        if "place" in read and self.place is None and read.get("with_recorded") is False:
+            raise InvalidParameterError(
+                "place", None, "leaves no past runs, with with_recorded=False", remedy="Name a folder."
+            )
+
+    @classmethod
+    def recorded(cls, **fields: Any) -> EventLogs:
+        """The production runs that the model store has, and no logs besides."""
+        return cls(**fields)
 
 
 @settings
@@ -589,24 +709,25 @@ class SizingGoal:
 
     deadline_seconds: OptionalNumber = setting(
         optional(positive),
-        "the run must end within so long, boot and start-up included: the cheapest way is chosen",
+        "the run must end within so long, boot and start-up included: the best value for dollars is chosen",
         default=None,
     )
     budget_dollars: OptionalNumber = setting(
-        optional(positive), "the run must cost no more: the fastest way is chosen", default=None
+        optional(positive), "the run must cost no more: the best value in time is chosen", default=None
     )
     confidence: Number = setting(
         check_confidence,
-        "the probability with which the deadline or the budget is to be kept, by the model's interval: 0.95 "
+        "the share of runs that must meet the deadline or the budget, by the model's prediction: 0.95 "
         "spares more machines than 0.8, and 0.5 goes by the median prediction alone",
         default=CONFIDENCE,
     )
     objective: str | None = setting(
         optional(_objective),
-        "what is best: cheapest, fastest, balanced (least seconds times dollars), or the path of a function "
-        "of an alternative that returns a number of which less is better, such as "
+        "what is best of what is sure enough: best_value (least dollars per run that keeps to the limits; "
+        "within a budget alone, least time), cheapest, fastest, balanced (least seconds times dollars), or "
+        "the path of a function of an alternative that returns a number of which less is better, such as "
         "my_package.my_module.my_function; with it deadline and budget may both be given, or none; default: "
-        "cheapest within the deadline, fastest within the budget",
+        "best_value",
         default=None,
     )
     price_per_hour: Number | Mapping[str, Number] | None = setting(
@@ -669,7 +790,7 @@ class SizingGoal:
         default=False,
     )
     max_error_percent: Number = setting(
-        positive, "median leave-one-out error above which a model is inadequate", default=25.0
+        positive, "median leave-one-out error above which a model is inadequate", default=MAX_ERROR_PERCENT
     )
     on_inadequate: str = setting(
         one_of(ON_INADEQUATE), 'what to do then: "fail" or "warn"', default=FAIL_TRAINING

@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, dataclass_transform
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.words import whole
+from airflow_provider_ernest.words import count as whole
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -64,6 +64,7 @@ def setting(
     default: Any = MISSING,
     default_factory: Callable[[], Any] | Any = MISSING,
     keeps_templates: bool = False,
+    kw_only: bool = True,
 ) -> Any:
     """A field of a settings object, with all that is ever said of it: the command line has it from here, too.
 
@@ -73,10 +74,12 @@ def setting(
         default: without one, and without a factory of one, it must be stated.
         default_factory: makes the default.
         keeps_templates: it may hold templates that only a later task than the one that reads it renders.
+        kw_only: it must be named where it is stated.
     """
     given = {"default": default, "default_factory": default_factory}
     defaults = {name: value for name, value in given.items() if value is not MISSING}
-    return field(metadata={"read": read, "says": says, "keeps_templates": keeps_templates}, **defaults)
+    told = {"read": read, "says": says, "keeps_templates": keeps_templates}
+    return field(metadata=told, kw_only=kw_only, **defaults)
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(setting,))
@@ -429,6 +432,25 @@ def document(parameter: str, value: Any) -> dict[str, Any]:
 # Settings objects as template fields. Airflow finds templates and outputs of tasks in mappings and lists, not
 # in dataclasses: so an operator keeps the fields of a settings object as a mapping, which Airflow renders,
 # serialises and shows as it is, and makes the object of it again when it runs.
+
+
+def documents(parameter: str, value: Any) -> Iterable[Any]:
+    """Several documents, given as such or as the JSON text of a list of them; none where none are given.
+
+    Raises:
+        InvalidParameterError: the text is no JSON list.
+    """
+    if not isinstance(value, str):
+        return value or ()
+    try:
+        listed = json.loads(value or "null") or ()
+    except ValueError:
+        listed = None
+    if not isinstance(listed, list | tuple):
+        raise InvalidParameterError(
+            parameter, value, "is no JSON list", remedy="Render documents with the filter tojson."
+        )
+    return listed
 
 
 def as_template(kind: type[Spec], given: Any, parameter: str) -> Any:

@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import TaskGroup, XComArg
 
+from airflow_provider_ernest.clusters.base import EC2, EMR, EXISTING, LOCAL
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.clusters.emr.spec import EmrClusterSpec
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.operators.bottleneck_report import BottleneckReportOperator
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
-from airflow_provider_ernest.operators.experiment_design import ExperimentDesignOperator
+from airflow_provider_ernest.operators.experiment_design import CANDIDATES, ExperimentDesignOperator
 from airflow_provider_ernest.operators.find_model import FindModelOperator
 from airflow_provider_ernest.operators.fit_model import FitModelOperator
+from airflow_provider_ernest.operators.next_runs import NextRunsOperator
+from airflow_provider_ernest.operators.read_history import ReadHistoryOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
 from airflow_provider_ernest.setting_checks import PlannedCluster, SizingSettings
@@ -27,6 +30,7 @@ from airflow_provider_ernest.settings import (
     FAIL,
     ConnectedCluster,
     DesignBounds,
+    EventLogs,
     ModelSettings,
     Reuse,
     SampledInput,
@@ -51,6 +55,15 @@ OPERATORS: Mapping[type, tuple[str, str]] = {
     ConnectedCluster: ("existing_cluster", "ExistingClusterOperator"),
 }
 """Module and name of what starts them, imported where they are used: DAG files pay for no other kind."""
+
+KINDS = {LocalClusterSpec: LOCAL, EC2ClusterSpec: EC2, EmrClusterSpec: EMR, ConnectedCluster: EXISTING}
+"""What a model calls them."""
+
+KEPT_OF_MACHINE = (
+    *("cores_per_machine", "memory_megabytes_per_machine"),
+    *("price_per_hour", "master_price_per_hour", "market"),
+)
+"""What is stated of a machine, or what the check of a cluster finds, for a model without one."""
 
 CHECK_OPTIONS = ("aws_conn_id", "region_name")
 """Options of a cluster on EC2 that its check and its resize have, too."""
@@ -161,6 +174,9 @@ class ErnestTaskGroup(TaskGroup):
         staging_uri: s3:// folder that a local application is uploaded to, for EMR.
         store: root of the model store; None for ``[ernest] store``.
         reuse: how long a stored model is good for; None to train in each run.
+        history: where past runs of the job are known from, such as ``EventLogs("s3a://bucket/spark-events")``:
+            they are read where no stored model holds, and count as observations that cost nothing. Only the
+            sample runs that are still missing are made; where none is, no cluster is started for them.
         on_stale: callables or Airflow notifiers, called where a model no longer holds for the job.
         report_bottlenecks: profile the sample runs, and report why the job takes as long as it does; see
             `BottleneckReportOperator`. Nothing waits for it.
@@ -177,7 +193,7 @@ class ErnestTaskGroup(TaskGroup):
             puts production behind the decision.
         cluster: the handle of the cluster that production may run on, resized where that was asked for; None
             with several types.
-        teardown: the task that ends the cluster; a list of them with several types.
+        teardown: the task that ends the cluster, drawn beside the group; a list of them with several types.
 
     Raises:
         InvalidParameterError: what cannot be, when the DAG file is parsed.
@@ -202,6 +218,7 @@ class ErnestTaskGroup(TaskGroup):
         staging_uri: str | None = None,
         store: str | None = None,
         reuse: Reuse | None = REUSE,
+        history: EventLogs | None = None,
         on_stale: Any = (),
         report_bottlenecks: bool = True,
         group_id: str = "ernest",
@@ -210,6 +227,8 @@ class ErnestTaskGroup(TaskGroup):
         super().__init__(group_id=group_id, **group_options)
         clusters = _listed(cluster)
         require_type("reuse", reuse or REUSE, Reuse)
+        if history is not None:
+            require_type("history", history, EventLogs)
         flag("resize_for_production", resize_for_production)
         stated = TaskGroupSettings(
             job=job,
@@ -224,7 +243,9 @@ class ErnestTaskGroup(TaskGroup):
             staging_uri=staging_uri,
             store=store,
             report_bottlenecks=report_bottlenecks,
+            history=history,
             found_by=str(self.child_id("find_model")),  # type: ignore[no-untyped-call]
+            history_by=str(self.child_id("read_history")),  # type: ignore[no-untyped-call]
         )
         stated.check()
         options = options_of_each(cluster_options, clusters)
@@ -238,12 +259,14 @@ class ErnestTaskGroup(TaskGroup):
                         options=options[0],
                         spark_conn_id=spark_conn_id,
                         serves_production=True,
+                        teardown=self._beside("terminate_cluster"),
                     )
                 ]
             else:
                 refuse_for_several(clusters, resize=resize_for_production, spark_conn_id=spark_conn_id)
                 branches = training_branches(clusters, stated, options=options, in_parallel=types_in_parallel)
-            find = find_task(stated, branches, reuse=reuse, on_stale=on_stale)
+            read = None if history is None else history_task(stated, history, branches)
+            find = find_task(stated, branches, read=read, reuse=reuse, on_stale=on_stale)
             choose = choose_task(stated, branches, begins_with=[find.task_id])
             find >> choose
             self.cluster: Any = None
@@ -263,6 +286,19 @@ class ErnestTaskGroup(TaskGroup):
         # Not as an XComArg, which fails the task where there is no such XCom: nobody runs without a size, but
         # anybody may run without a record.
         self.decision: Any = _json_of(choose.task_id, "record")
+
+    def _beside(self, task_id: str) -> dict[str, Any]:
+        """Arguments of a task that has its id within this group, and is drawn beside it.
+
+        Production comes after the group and before the teardown: a graph that has both of these in one box
+        cannot draw it to the right of that box.
+        """
+        prefix = f"{self._group_id}." if self.prefix_group_id else ""
+        return {
+            "task_id": f"{prefix}{task_id}",
+            "task_group": self.parent_group,
+            "default_args": self.default_args,
+        }
 
     def job_conf(self, key: str = "spark_conf") -> JobConf:
         """The job's own Spark properties and, over them, those decided on; see `ChooseConfigOperator`.
@@ -302,6 +338,20 @@ def _json_of(task_id: str, key: str = "return_value") -> str:
     return f"{{{{ ti.xcom_pull(task_ids='{task_id}', key='{key}') | tojson }}}}"
 
 
+def _all_of(task_ids: Sequence[str]) -> str:
+    """What all instances of several mapped tasks have returned, as a template of a JSON list.
+
+    Tasks that were skipped have returned nothing.
+    """
+    return f"{{{{ ti.xcom_pull(task_ids={list(task_ids)!r}) | tojson }}}}"
+
+
+def _last_of(task_ids: Sequence[str], key: str) -> str:
+    """What the last of several tasks has pushed that has pushed anything, as a template of JSON text."""
+    pulled = f"ti.xcom_pull(task_ids={list(task_ids)!r}, key='{key}')"
+    return f"{{{{ ({pulled} | select | list or [none]) | last | tojson }}}}"
+
+
 def _text_of(task_id: str, key: str) -> str:
     """The same as a template of plain text, which is empty where there is none."""
     return f"{{{{ ti.xcom_pull(task_ids='{task_id}', key='{key}') or '' }}}}"
@@ -312,20 +362,38 @@ class TaskGroupSettings(SizingSettings):
     """What the tasks of a group are built of, whatever the types of machines; see `ErnestTaskGroup`.
 
     Attributes:
+        history: where past runs are known from; None where they are not asked for.
         found_by: id of the task that looks for stored models.
+        history_by: id of the one that reads past runs.
     """
 
     parallel_runs: int = 1
     run_retries: int = 1
     store: str | None = None
     report_bottlenecks: bool = True
+    history: EventLogs | None = None
     found_by: str = "find_model"
+    history_by: str = "read_history"
+
+    def past_runs(self, instance_type: str) -> str | None:
+        """What was read of the past runs on a type of machine, as a template; None where nothing is read."""
+        if self.history is None:
+            return None
+        pulled = f"ti.xcom_pull(task_ids='{self.history_by}')"
+        return f"{{{{ (({pulled} or {{}}).get({instance_type!r}) or {{}}) | tojson }}}}"
 
     def check(self) -> None:
         """Refuse what the tasks could not be built of, and what does not fit together."""
         for name, kind in SETTINGS.items():
             require_type(name, getattr(self, name), kind)
         flag("report_bottlenecks", self.report_bottlenecks)
+        if is_template(self.bounds.rounds):
+            raise InvalidParameterError(
+                "rounds",
+                self.bounds.rounds,
+                "is a template, and each round is a task",
+                remedy="Give a number.",
+            )
         count("parallel_runs", self.parallel_runs)
         if whole_number("run_retries", self.run_retries) < 0:
             raise InvalidParameterError("run_retries", self.run_retries, "is not a number of at least 0")
@@ -350,6 +418,7 @@ class TrainingBranch:
         fit: fits the model.
         terminate: ends the cluster, the teardown.
         training_tasks: ids of those that a stored model makes needless.
+        sample_tasks: ids of those among them that are needless without sample runs, too.
     """
 
     cluster: ClusterSpec
@@ -360,6 +429,7 @@ class TrainingBranch:
     fit: FitModelOperator
     terminate: TerminateClusterOperator
     training_tasks: tuple[str, ...]
+    sample_tasks: tuple[str, ...]
 
     @property
     def instance_type(self) -> str:
@@ -369,9 +439,23 @@ class TrainingBranch:
     @property
     def cores(self) -> Any:
         """Of a machine, or a template that renders to them, or to nothing where the check has failed."""
-        if self.cluster.cores_per_machine is not None or self.check is None:
-            return self.cluster.cores_per_machine
-        return f"{{{{ ti.xcom_pull(task_ids='{self.check.task_id}', key='cores_per_machine') }}}}"
+        return self._stated_or_checked("cores_per_machine")
+
+    def _stated_or_checked(self, name: str) -> Any:
+        """What is stated of a machine, or a template of what the check finds; None where nothing tells."""
+        stated = getattr(self.cluster, name, None)
+        if stated is not None or self.check is None:
+            return stated
+        return _text_of(self.check.task_id, name)
+
+    @property
+    def machine(self) -> Mapping[str, Any]:
+        """What is known of a machine where no cluster is started."""
+        return {
+            "kind": KINDS[type(self.cluster)],
+            "instance_type": self.instance_type,
+            **{name: self._stated_or_checked(name) for name in KEPT_OF_MACHINE},
+        }
 
     def for_find_model(self) -> Mapping[str, Any]:
         """What `FindModelOperator` wants to know of a type."""
@@ -386,6 +470,8 @@ class TrainingBranch:
                 if getattr(cluster, name, None) not in (None, "", False, ())
             },
             "training_tasks": list(self.training_tasks),
+            "sample_tasks": list(self.sample_tasks),
+            "run_cluster_tasks": list(_ids([self.create, self.terminate])),
             "cluster_tasks": list(_ids([self.check, self.create, self.terminate])),
             "teardown": self.terminate.task_id,
             # One that is there anyway costs nothing, and tells how large it is today.
@@ -401,6 +487,7 @@ def training_branch(
     spark_conn_id: str | None = None,
     design: ExperimentDesignOperator | None = None,
     serves_production: bool = False,
+    teardown: Mapping[str, Any] | None = None,
 ) -> TrainingBranch:
     """Build the tasks of one type of machine, in the task group that is open.
 
@@ -412,30 +499,34 @@ def training_branch(
         design: of the sample runs, where several types share it; None to make one.
         serves_production: production may have the cluster, too. Then it is started also where a stored model
             makes the training needless.
+        teardown: arguments of the task that ends the cluster; None for one in the group that is open.
 
     Raises:
         InvalidParameterError: such a cluster cannot be.
     """
     check = check_task(cluster, options)
-    own_design = design or design_task(stated, [cluster], cores=cores_per_machine(cluster, check))
+    cores = cores_per_machine(cluster, check)
+    past_runs = stated.past_runs(type_name(cluster))
+    own_design = design or design_task(stated, [cluster], cores=cores, past_runs=past_runs)
     rule = {"trigger_rule": WITHOUT_DESIGN} if serves_production else {}
     create = create_task(cluster, {**CREATE_RETRIES, **rule, **options}, spark_conn_id)
-    runs = _sample_runs(stated, own_design.output, create.output)
-    fit = _fit_task(
-        stated, runs.output, design=XComArg(own_design, key="design"), cluster=_json_of(create.task_id)
+    rounds = _rounds(stated, own_design, create, cluster=cluster, past_runs=past_runs)
+    fit = _fit_task(stated, rounds, design=own_design, cluster=_json_of(create.task_id), past_runs=past_runs)
+    terminate = TerminateClusterOperator(
+        **(teardown or {"task_id": "terminate_cluster"}), cluster=create.output
     )
-    terminate = TerminateClusterOperator(task_id="terminate_cluster", cluster=create.output)
     terminate.as_teardown(setups=create)
-    report = _report_task(stated, runs.output, fit) if stated.report_bottlenecks else None
-    own_design >> create >> runs >> fit
+    report = _report_task(stated, rounds, fit) if stated.report_bottlenecks else None
+    own_design >> create >> rounds.runs[0]
+    rounds.runs >> fit
     # Nothing else needs the cluster. What lies between a setup and its teardown does not run where the setup
     # fails, whatever its trigger rule: the decision has to, for its fallback.
-    runs >> terminate
+    rounds.runs >> terminate
     if check is not None:
         check >> create
         if design is None:  # one that is shared is not held up by the check of one type
             check >> own_design
-    return TrainingBranch(
+    branch = TrainingBranch(
         cluster=cluster,
         serves_production=serves_production,
         check=check,
@@ -443,12 +534,21 @@ def training_branch(
         create=create,
         fit=fit,
         terminate=terminate,
-        training_tasks=_ids([None if design else own_design, runs, fit, report]),
+        training_tasks=_ids([None if design else own_design, *rounds.tasks, fit, report]),
+        sample_tasks=_ids([*rounds.tasks, report]),
     )
+    if stated.history is not None:
+        own_design.type_tasks = branch.for_find_model()
+        fit.machine = branch.machine
+    return branch
 
 
 def design_task(
-    stated: TaskGroupSettings, clusters: Sequence[ClusterSpec], *, cores: Any
+    stated: TaskGroupSettings,
+    clusters: Sequence[ClusterSpec],
+    *,
+    cores: Any,
+    past_runs: str | None = None,
 ) -> ExperimentDesignOperator:
     """The task that designs the sample runs.
 
@@ -456,6 +556,7 @@ def design_task(
         stated: what the user has stated, for all types.
         clusters: that they will be made on.
         cores: of each machine, which all clusters have in common.
+        past_runs: what a `ReadHistoryOperator` has read, as a template; None where nothing is read.
     """
     return ExperimentDesignOperator(
         task_id="design",
@@ -467,12 +568,73 @@ def design_task(
         iterations=stated.job.sample_iterations,
         available_machines=min(certain_machines(cluster) for cluster in clusters),
         billed_machines=billed_machines(clusters, stated.parallel_runs),
+        history=past_runs,
     )
 
 
-def _sample_runs(stated: TaskGroupSettings, experiments: XComArg, cluster: XComArg) -> Any:
+@dataclass(frozen=True)
+class _Rounds:
+    """The tasks that make sample runs, in all rounds.
+
+    Attributes:
+        runs: mapped over the experiments of each round.
+        choices: the tasks that choose those of a further round, one fewer.
+    """
+
+    runs: list[Any]
+    choices: list[NextRunsOperator]
+
+    @property
+    def tasks(self) -> list[Any]:
+        return [*self.runs, *self.choices]
+
+    @property
+    def observations(self) -> Any:
+        """What all of them have observed."""
+        return _all_of(_ids(self.runs)) if self.choices else self.runs[0].output
+
+    def last_design(self, design: ExperimentDesignOperator) -> str:
+        """That of all runs which were chosen, as a template of JSON text."""
+        return _last_of(_ids([design, *self.choices]), "design")
+
+
+def _rounds(
+    stated: TaskGroupSettings,
+    design: ExperimentDesignOperator,
+    create: BaseOperator,
+    *,
+    cluster: ClusterSpec,
+    past_runs: str | None,
+) -> _Rounds:
+    """Build the sample runs, and of several rounds what chooses those of the further ones."""
+    rounds = _Rounds([_sample_runs(stated, "sample_run", design.output, create.output)], [])
+    for number in range(2, 1 + count("rounds", stated.bounds.rounds)):
+        choice = NextRunsOperator(
+            task_id=f"next_runs_{number}",
+            observations=_all_of(_ids(rounds.runs)),
+            design=rounds.last_design(design),
+            candidates=_json_of(design.task_id, CANDIDATES),
+            bounds=stated.bounds,
+            job=stated.job,
+            goal=stated.goal,
+            cluster=_json_of(create.task_id),
+            model=stated.model,
+            history=past_runs,
+            billed_machines=billed_machines([cluster], stated.parallel_runs),
+            store=stated.store,
+            # A round that was skipped, or in which all runs failed, is the last one.
+            trigger_rule="all_done_min_one_success",
+            retry_delay=RETRY_DELAY,
+        )
+        rounds.runs[-1] >> choice
+        rounds.choices.append(choice)
+        rounds.runs.append(_sample_runs(stated, f"sample_run_{number}", choice.output, create.output))
+    return rounds
+
+
+def _sample_runs(stated: TaskGroupSettings, task_id: str, experiments: XComArg, cluster: XComArg) -> Any:
     return SampleRunOperator.partial(
-        task_id="sample_run",
+        task_id=task_id,
         job=stated.job,
         input=stated.input,
         cluster=cluster,
@@ -490,31 +652,43 @@ def _sample_runs(stated: TaskGroupSettings, experiments: XComArg, cluster: XComA
 
 
 def _fit_task(
-    stated: TaskGroupSettings, observations: XComArg, *, design: XComArg, cluster: str
+    stated: TaskGroupSettings,
+    rounds: _Rounds,
+    *,
+    design: ExperimentDesignOperator,
+    cluster: str,
+    past_runs: str | None,
 ) -> FitModelOperator:
+    # The runs that succeeded may suffice; without a design there is nothing to fit. That rule takes runs that
+    # were skipped for none at all, and past runs, or those of the first round, may make them needless.
+    rule: dict[str, Any] = {"trigger_rule": "all_done_min_one_success"}
+    may_be_skipped = past_runs is not None or rounds.choices
+    if may_be_skipped:
+        rule = {"trigger_rule": "all_done", "training_begins_with": [design.task_id]}
     return FitModelOperator(
         task_id="fit_model",
-        observations=observations,
+        observations=rounds.observations,
         job=stated.job,
         input=stated.input,
         model=stated.model,
         goal=stated.goal,
-        design=design,
+        # As text, so that it need not be there.
+        design=rounds.last_design(design) if may_be_skipped else XComArg(design, key="design"),
         cluster=cluster,
+        history=past_runs,
         store=stated.store,
         artifact_sha256=_text_of(stated.found_by, "artifact_sha256"),
         conditions=_json_of(stated.found_by, "conditions"),
-        # The runs that succeeded may suffice; without a design there is nothing to fit.
-        trigger_rule="all_done_min_one_success",
+        **rule,
     )
 
 
 def _report_task(
-    stated: TaskGroupSettings, observations: XComArg, fit: FitModelOperator
+    stated: TaskGroupSettings, rounds: _Rounds, fit: FitModelOperator
 ) -> BottleneckReportOperator:
     report = BottleneckReportOperator(
         task_id="bottleneck_report",
-        observations=observations,
+        observations=rounds.observations,
         job=stated.job,
         goal=stated.goal,
         # As text, so that a training without a model is reported on, too.
@@ -577,6 +751,8 @@ def _shared_design(
     stated: TaskGroupSettings, clusters: Sequence[ClusterSpec]
 ) -> ExperimentDesignOperator | None:
     """One design for all types where it would be the same; None where cores differ or are not known."""
+    if stated.history is not None:  # each type has past runs of its own
+        return None
     cores = {cluster.cores_per_machine for cluster in clusters}
     (common,) = cores if len(cores) == 1 else (None,)
     return None if common is None else design_task(stated, clusters, cores=common)
@@ -648,14 +824,51 @@ def _group_names(clusters: Sequence[ClusterSpec]) -> list[str]:
 # The tasks ahead of the trainings and behind them.
 
 
+def history_task(
+    stated: TaskGroupSettings, history: EventLogs, branches: Sequence[TrainingBranch]
+) -> ReadHistoryOperator:
+    """Build the task that reads past runs, ahead of the designs."""
+    read = ReadHistoryOperator(
+        task_id="read_history",
+        history=history,
+        job=stated.job,
+        input=stated.input,
+        types=[
+            {
+                "instance_type": branch.instance_type,
+                # What a log calls them is something else.
+                "is_name": isinstance(branch.cluster, LocalClusterSpec | ConnectedCluster),
+                "cores_per_machine": branch.cores,
+            }
+            for branch in branches
+        ],
+        conditions=_json_of(stated.found_by, "conditions"),
+        artifact_sha256=_text_of(stated.found_by, "artifact_sha256"),
+        store=stated.store,
+        # The check of one type may fail, and the others are trained all the same.
+        trigger_rule="all_done_min_one_success",
+    )
+    for branch in branches:
+        if branch.check is not None:
+            branch.check >> read
+        read >> branch.design
+    return read
+
+
 def find_task(
-    stated: TaskGroupSettings, branches: Sequence[TrainingBranch], *, reuse: Reuse | None, on_stale: Any
+    stated: TaskGroupSettings,
+    branches: Sequence[TrainingBranch],
+    *,
+    read: ReadHistoryOperator | None,
+    reuse: Reuse | None,
+    on_stale: Any,
 ) -> FindModelOperator:
     """Build it, ahead of all tasks of the task group that is open.
 
     Args:
         stated: what the user has stated, for all types.
         branches: the trainings.
+        read: reads past runs; None where nobody does.
         reuse: how long a stored model is good for; None to train in each run.
         on_stale: called where a model no longer holds for the job.
     """
@@ -666,7 +879,7 @@ def find_task(
         input=stated.input,
         types=[branch.for_find_model() for branch in branches],
         # The design of several types is needless where all of them have a model.
-        shared_tasks=sorted(shared) if len(shared) < len(branches) else (),
+        shared_tasks=[*(sorted(shared) if len(shared) < len(branches) else ()), *_ids([read])],
         model=stated.model,
         goal=stated.goal,
         reuse=reuse,
@@ -677,6 +890,8 @@ def find_task(
         store=stated.store,
         on_stale=on_stale,
     )
+    if read is not None:
+        find >> read
     for branch in branches:
         find >> [task for task in (branch.check, branch.design) if task is not None]
         if branch.serves_production:

@@ -1,179 +1,240 @@
-"""Numbers for people."""
+"""Numbers for people: the same words on the command line, in logs, in the report and on the pages.
+
+`web/static/js/format.js` says the same; both are tested with the cases of tests/number_cases.json. What ends
+in a 5 is rounded up, as people do (12.5 becomes 13), by the digits that a number is written with.
+"""
 
 from __future__ import annotations
 
-import math
+from decimal import ROUND_HALF_UP, Context, Decimal
+from math import floor, isfinite
+from typing import TYPE_CHECKING, TypeGuard
 
-MINUTE, HOUR = 60, 3600
+if TYPE_CHECKING:
+    from datetime import datetime, tzinfo
 
-UNKNOWN = "-"
-"""Written for what is not known."""
+MINUTE, HOUR, DAY = 60, 3600, 86_400
+
+UNKNOWN = "–"
+"""Written for what is not known, or is no finite number: a dash that nobody takes for a minus sign."""
 
 ALMOST_ONE = 0.999
 """No model tells probabilities nearer to 1, or to 0."""
 
-HARDLY_PROBABLE = 5e-4
-"""Where probabilities are compared, lower ones read as less than 0.1 %."""
-
 TOO_LONG = 1e9
-"""Numbers from here on are written with a power of ten."""
+"""Measured numbers from here on are written with a power of ten."""
+
+TOO_LONG_TO_COUNT = 1e15
+
+TOO_SMALL = 1e-6
+"""So are those below."""
+
+LEAST_PERCENT = 5e-4
+"""What is nearer to 0 is a matter of floating-point numbers, not of jobs."""
+
+MOST_DECIMALS = 3
+"""Of a probability beside the one that was asked for."""
 
 
-def number(value: float) -> str:
-    """Three significant digits, whole from 100 on."""
-    if value == 0 or not math.isfinite(value) or abs(value) >= TOO_LONG:
-        return f"{value:.3g}"
-    decimals = max(0, 2 - math.floor(math.log10(abs(value))))
-    return f"{value:,.{min(decimals, 6)}f}"
+def number(value: float | None) -> str:
+    """Three significant digits, whole from 100 on: 0.0123, 7.30, 81.0, 1,204, 4e12."""
+    if not _is_known(value):
+        return UNKNOWN
+    if value == 0:
+        return "0"
+    if not TOO_SMALL <= abs(value) < TOO_LONG:
+        return _power_of_ten(value)
+    return _fixed(value, max(0, 2 - _significant(value, 3).adjusted()))
 
 
-def duration(value: float) -> str:
-    """Seconds as people say them: 15 s, 12.3 s, 5 min 12 s, 2 h 5 min."""
-    if value < 2 * MINUTE:
-        return f"{value:.0f} s" if value == round(value) else f"{number(value)} s"
-    if not value < TOO_LONG:
-        return f"{value:.3g} s"
-    if value < 2 * HOUR:
-        whole, rest = divmod(round(value), MINUTE)
-        return f"{whole} min {rest} s" if rest else f"{whole} min"
-    whole, rest = divmod(round(value / MINUTE), MINUTE)
-    return f"{whole:,} h {rest} min" if rest else f"{whole:,} h"
+def plain(value: float | None) -> str:
+    """At most four significant digits, and no zeros that say nothing: 0.05, 1.5, 0.3, 1,234."""
+    return _digits(value, 4) if _is_known(value) else UNKNOWN
 
 
-def since(value: float) -> str:
-    """How many seconds ago something was, roughly: 10 d, 5 h, 3 min, now."""
-    for unit, length in (("d", 24 * HOUR), ("h", HOUR), ("min", MINUTE)):
-        if value >= 2 * length:
-            return f"{whole(value // length)} {unit}"
-    return "now"
+def count(value: float | None) -> str:
+    """A whole number: 7, 1,312."""
+    return _fixed(value, 0) if _is_known(value) else UNKNOWN
 
 
-def seconds(value: float | None) -> str:
-    """Seconds to a tenth, for comparison with others: 1,312.0 s."""
-    return UNKNOWN if value is None else f"{tenths(value)} s"
+def counted(value: float | None, noun: str, plural: str = "") -> str:
+    """1 run, 2 runs, 1,312 runs; `plural` where it does not end in s."""
+    return f"{count(value)} {noun if value == 1 else plural or f'{noun}s'}"
 
 
-def seconds_between(interval: tuple[float, float] | None) -> str:
-    """An interval of seconds: 290.1 to 331.7 s."""
-    return UNKNOWN if interval is None else f"{tenths(interval[0])} to {seconds(interval[1])}"
+def machines(value: float | None) -> str:
+    """1 machine, 2 machines."""
+    return counted(value, "machine") if _is_known(value) else UNKNOWN
 
 
-def tenths(value: float) -> str:
-    """A number in a column whose heading has the unit: 1,312.0."""
-    return f"{value:,.1f}"
+def duration(seconds: float | None) -> str:
+    """How long something takes: 0.3 s, 12.3 s, 5 min 12 s, 1 h 5 min."""
+    if not _is_known(seconds):
+        return UNKNOWN
+    if seconds < 0:
+        return f"-{duration(-seconds)}"
+    if _rounded(seconds) < 2 * MINUTE or seconds >= TOO_LONG:
+        return f"{_digits(seconds, 3)} s"
+    if _rounded(seconds) < HOUR:
+        return _in_two_units(_rounded(seconds), MINUTE, "min", "s")
+    return _in_two_units(_rounded(seconds / MINUTE), MINUTE, "h", "min")
 
 
-def dollars(value: float) -> str:
-    """At least cents, and three digits of what is less than one."""
-    if value > TOO_LONG:
-        return f"${value:.3g}"
-    decimals = 2 if value >= 1 or value == 0 else min(8, 2 - math.floor(math.log10(value)))
-    whole, _, cents = f"{value:,.{decimals}f}".partition(".")
+def duration_range(low_and_high: tuple[float, float] | None) -> str:
+    """From how long to how long: 73.1 to 81 s, 4 min 50 s to 5 min 32 s."""
+    if low_and_high is None:
+        return UNKNOWN
+    low, high = low_and_high
+    if 0 <= low <= high < 2 * MINUTE - 1:
+        return f"{_digits(low, 3)} to {_digits(high, 3)} s"
+    return f"{duration(low)} to {duration(high)}"
+
+
+def tenths(value: float | None) -> str:
+    """A number in a column, below a heading that has the unit: 1,312.0."""
+    return _fixed(value, 1) if _is_known(value) else UNKNOWN
+
+
+def age(seconds: float | None) -> str:
+    """How long ago something was: just now, 5 minutes, 3 hours, 12 days."""
+    if not _is_known(seconds):
+        return UNKNOWN
+    if seconds < MINUTE:
+        return "just now"
+    if seconds < HOUR:
+        return counted(seconds // MINUTE, "minute")
+    return counted(seconds // HOUR, "hour") if seconds < 2 * DAY else counted(seconds // DAY, "day")
+
+
+def date_time(moment: datetime, zone: tzinfo) -> str:
+    """A moment to the second: 2026-11-21 18:45:03."""
+    return f"{moment.astimezone(zone):%Y-%m-%d %H:%M:%S}"
+
+
+def dollars(value: float | None) -> str:
+    """At least cents, and three digits of what is less than one: $12.35, $0.0117."""
+    if not _is_known(value):
+        return UNKNOWN
+    if value < 0:
+        return f"-{dollars(-value)}"
+    if value >= TOO_LONG or 0 < value < TOO_SMALL:
+        return f"${_power_of_ten(value)}"
+    decimals = 2 if value >= 1 or value == 0 else 2 - _significant(value, 3).adjusted()
+    whole, _, cents = _fixed(value, decimals).partition(".")
     return f"${whole}.{cents.rstrip('0'):0<2}"
 
 
-def data_amount(value: float) -> str:
+def percentage(percent: float | None) -> str:
+    """A percentage, with a decimal where it is below 10: 0.04 %, 4.2 %, 5 %, 41 %, 1,235 %."""
+    if not _is_known(percent):
+        return UNKNOWN
+    size = abs(percent)
+    if LEAST_PERCENT <= size < 0.095 or size >= TOO_LONG:
+        return f"{_digits(percent, 1)} %"
+    return f"{_fixed(percent, 1 if size < 9.95 else 0).removesuffix('.0')} %"
+
+
+def signed_percentage(percent: float | None) -> str:
+    """An error or a change, in percent, with its sign: -9.1 %, +63 %."""
+    told = percentage(percent)
+    # By the words, not the value: what is rounded to 0 has no sign.
+    is_more = _is_known(percent) and percent > 0 and told != percentage(0)
+    return f"+{told}" if is_more else told
+
+
+def as_percent(share: float | None) -> str:
+    """A share (not a percentage), with the digits of `percentage`: 0.5 %, 12 %, 100 %."""
+    return percentage(100 * share) if _is_known(share) else UNKNOWN
+
+
+def input_share(scale: float | None) -> str:
+    """How much of the input a run reads, to three digits: 5 %, 9.82 %, 100 %, 1,235 %."""
+    if not _is_known(scale):
+        return UNKNOWN
+    percent = 100 * scale
+    is_long = 1000 <= abs(percent) < TOO_LONG
+    return f"{_fixed(percent, 0) if is_long else _digits(percent, 3)} %"
+
+
+def confidence(share: float | None) -> str:
+    """A probability that somebody asks for, with all its digits: 80 %, 99.95 %."""
+    return f"{_digits(100 * share, 10)} %" if _is_known(share) else UNKNOWN
+
+
+def probability(value: float | None, asked: float | None = None) -> str:
+    """A probability, of which none is certain: 87 %, 99.6 %, over 99.9 %.
+
+    Args:
+        value: the probability.
+        asked: that which was asked for. A lower one gets as many decimals as tell it from that: 79.8 %.
+    """
+    if not _is_known(value):
+        return UNKNOWN
+    if value > ALMOST_ONE:
+        return f"over {_digits(100 * ALMOST_ONE, 3)} %"
+    if value < 1 - ALMOST_ONE:
+        return f"under {_digits(100 * (1 - ALMOST_ONE), 3)} %"
+    decimals = 1 if value > 0.99 or value < 0.0995 else 0
+    if asked is not None and value < asked:
+        while decimals < MOST_DECIMALS and _fixed(100 * value, decimals) == _fixed(100 * asked, decimals):
+            decimals += 1
+    return f"{_fixed(100 * value, decimals).removesuffix('.0')} %"
+
+
+def data_amount(value: float | None) -> str:
     """An amount of data in bytes: 512 bytes, 1.50 GB."""
+    if not _is_known(value):
+        return UNKNOWN
     if value < 1000:
-        return f"{value:.0f} bytes"
+        return f"{count(value)} bytes"
     units = ("kB", "MB", "GB", "TB", "PB")
-    power = min(len(units), math.floor(math.log10(value) / 3))
+    power = min(len(units), (len(str(int(value))) - 1) // 3)
     return f"{number(value / 1000**power)} {units[power - 1]}"
 
 
 def bandwidth(value: float | None) -> str:
     """Gigabytes per second: 1.3 GB/s."""
-    return UNKNOWN if value is None else f"{value:.1f} GB/s"
-
-
-def stated(value: float) -> str:
-    """A number with all the digits that somebody gave it: 3,600, 0.3, 99.99999."""
-    return f"{value:,.10g}"
-
-
-def stated_dollars(value: float) -> str:
-    """Dollars with all the digits that somebody gave them, at least cents: $5.00, $0.2129."""
-    digits, _, cents = stated(value).partition(".")
-    return f"${digits}" if "e" in digits + cents else f"${digits}.{cents:0<2}"
-
-
-def tick(value: float) -> str:
-    """A round number on an axis: 0.05, 2, 1,000."""
-    return f"{value:,.6g}"
-
-
-def percent(share: float) -> str:
-    """A share as a percentage with as many digits as it needs: 0.5 %, 12 %, 100 %."""
-    value = 100 * share
-    return f"{value:.1f} %" if 0 < value < 9.95 else f"{value:.0f} %"
-
-
-def stated_percent(share: float) -> str:
-    """A share that people state as a percentage, with all its digits: 95 %, 99.95 %."""
-    return f"{100 * share:.10g} %"
-
-
-def error(value: float | None) -> str:
-    """The size of an error, given in percent: 3.0 %."""
-    return UNKNOWN if value is None else f"{value:.1f} %"
-
-
-def deviation(value: float | None) -> str:
-    """An error or a change with its sign, given in percent: -9.1 %."""
-    return UNKNOWN if value is None else f"{value:+z.1f} %"
-
-
-def rough_seconds(value: float) -> str:
-    """Seconds of an estimate: 1,312 s, 36 s, 5.5 s."""
-    return f"{value:,.0f} s" if value >= 10 else f"{value:.1f} s"
-
-
-def rough_percent(value: float) -> str:
-    """The percentage of an estimate: 41 %, 0.4 %, never nothing."""
-    return f"{value:.0f} %" if value >= 1 else f"{max(0.1, value):.1f} %"
-
-
-def rough_change(value: float) -> str:
-    """The percentage by which an estimate is longer or shorter: +63 %."""
-    return f"{value:+z.0f} %"
-
-
-def probability(value: float) -> str:
-    """A probability as a percentage that never says that anything is certain: 87 %, 99.6 %, over 99.9 %."""
-    if value > ALMOST_ONE:
-        return f"over {100 * ALMOST_ONE:g} %"
-    if value < 1 - ALMOST_ONE:
-        return f"below {100 * (1 - ALMOST_ONE):.1g} %"
-    return f"{100 * value:.1f} %" if value > 0.99 else percent(value)
-
-
-def probability_to_compare(value: float) -> str:
-    """The same to a tenth, for comparison with others and with what is asked for: 79.8 %, > 99.9 %."""
-    if 0.9995 <= value < 1:
-        return "> 99.9 %"
-    return "< 0.1 %" if 0 < value < HARDLY_PROBABLE else f"{100 * value:.1f} %"
-
-
-def whole(value: float) -> str:
-    """A whole number: 1,312."""
-    return f"{value:,.0f}"
-
-
-def counted(value: int, noun: str) -> str:
-    """1 run, 2 runs, 1,312 runs: a noun whose plural ends in s."""
-    return f"{whole(value)} {noun}" if value == 1 else f"{whole(value)} {noun}s"
-
-
-def machines(value: int) -> str:
-    """1 machine, 2 machines."""
-    return counted(value, "machine")
-
-
-def plain(value: float) -> str:
-    """A number as people state it, such as a scale: 0.05, 1, 1.5."""
-    return f"{value:.4g}"
+    return f"{_digits(value, 3)} GB/s" if _is_known(value) else UNKNOWN
 
 
 def shortened(words: str, most: int) -> str:
     """The words in at most so many letters."""
     return words if len(words) <= most else f"{words[: most - 1].rstrip()}…"
+
+
+def _is_known(value: float | None) -> TypeGuard[float]:
+    return value is not None and isfinite(value)
+
+
+def _fixed(value: float, decimals: int) -> str:
+    """So many decimals, and a comma between thousands; no minus sign before what is rounded to nothing."""
+    if abs(value) >= TOO_LONG_TO_COUNT:
+        return _power_of_ten(value)
+    rounded = Decimal(repr(float(value))).quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_HALF_UP)
+    return f"{rounded if rounded else abs(rounded):,f}"
+
+
+def _significant(value: float, digits: int) -> Decimal:
+    return Context(prec=digits, rounding=ROUND_HALF_UP).create_decimal_from_float(float(value))
+
+
+def _digits(value: float, digits: int) -> str:
+    """At most so many significant digits, without zeros at the end."""
+    if value != 0 and not TOO_SMALL <= abs(value) < TOO_LONG:
+        return _power_of_ten(value)
+    return f"{_significant(value, digits).normalize():,f}" if value else "0"
+
+
+def _power_of_ten(value: float) -> str:
+    rounded = _significant(value, 3)
+    power = rounded.adjusted()
+    return f"{rounded.scaleb(-power).normalize():f}e{power}"
+
+
+def _rounded(value: float) -> int:
+    return floor(value + 0.5)
+
+
+def _in_two_units(value: int, by: int, larger: str, smaller: str) -> str:
+    most, rest = divmod(value, by)
+    return f"{count(most)} {larger} {rest} {smaller}" if rest else f"{count(most)} {larger}"

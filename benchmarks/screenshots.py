@@ -52,6 +52,7 @@ class Shot:
         colours: light or dark, as Airflow's own switch has it.
         in_airflow: whether Airflow is around it.
         scroll_to: id of the element that the page is scrolled to; empty for its top.
+        unfold: what is opened before, as a selector of CSS; empty for nothing.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Shot:
     colours: Literal["light", "dark"] = "light"
     in_airflow: bool = True
     scroll_to: str = ""
+    unfold: str = ""
 
 
 def shots(run_id: str) -> list[Shot]:
@@ -70,12 +72,13 @@ def shots(run_id: str) -> list[Shot]:
     run = address("run", dag_id=RUN_DAG, run_id=run_id)
     return [
         Shot(name="models", page="models", height=660),
-        Shot(name="model", page=model, height=1520),
-        Shot(name="model-dark", page=model, height=1160, colours="dark", scroll_to="shares"),
-        Shot(name="why", page=model, height=1440, scroll_to="why"),
-        Shot(name="life", page=learned, height=1010, scroll_to="life"),
+        Shot(name="model", page=model, width=1440, height=900),
+        Shot(name="model-dark", page=model, width=1024, height=768, colours="dark"),
+        Shot(name="why", page=model, height=1240, scroll_to="why", unfold="#logs-sample"),
+        Shot(name="history", page=learned, height=760, scroll_to="history"),
         Shot(name="run", page=run, height=1240),
-        Shot(name="phone", page=model, width=390, height=844, in_airflow=False, scroll_to="time"),
+        Shot(name="phone", page=model, width=390, height=844, in_airflow=False),
+        Shot(name="phone-dark", page=model, width=390, height=844, colours="dark", in_airflow=False),
     ]
 
 
@@ -105,6 +108,8 @@ def take(browser: Browser, airflow: AirflowServer, cookies: StorageState, shot: 
     page.goto(f"{airflow.url}/{framed}ernest/{shot.page}")
     ours = page.frame_locator("iframe[title='Ernest']") if shot.in_airflow else page
     wait_until_drawn(ours)
+    if shot.unfold:
+        ours.locator(f"{shot.unfold} > summary").click()
     if shot.scroll_to:
         ours.locator(f"#{shot.scroll_to}").evaluate(SCROLL)
     path = folder / f"{shot.name}.png"

@@ -12,6 +12,8 @@ It needs Airflow's connection ``aws_default`` with a region, and in the environm
   template with image, subnet, security groups and instance profile. Image: Linux with Java 17, Python and
   Spark in /opt/spark.
 - ``ERNEST_EXAMPLE_DATA``: the folder for the input and the output (default: /mnt/ernest-example).
+- ``ERNEST_EXAMPLE_LOGS``: where Spark's event logs of past runs lie, such as ``s3a://bucket/spark-events``;
+  without it, sample runs alone are learned from.
 
 ``example_ernest_reaper`` ends, once an hour, whatever should have ended and did not.
 """
@@ -28,12 +30,13 @@ from airflow.sdk import DAG, Param, task
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOperator
 from airflow_provider_ernest.operators.terminate_cluster import ReapClustersOperator
-from airflow_provider_ernest.settings import DesignBounds, SampledInput, SizingGoal, SparkJob
+from airflow_provider_ernest.settings import DesignBounds, EventLogs, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 
 JOBS = Path(__file__).parent / "jobs"
 DATA = Path(os.environ.get("ERNEST_EXAMPLE_DATA", "/mnt/ernest-example"))
 YOUR_MACHINES = json.loads(os.environ.get("ERNEST_EC2_CLUSTER", '{"launch_template": "ernest-spark"}'))
+PAST_RUNS = os.environ.get("ERNEST_EXAMPLE_LOGS")
 INPUT_FILES = 336
 # The weather is far away: it is asked for many flights at once.
 LOOK_UP = ["--weather-csv", f"{DATA}/weather.csv", "--keys-per-request", "100", "--latency-seconds", "0.075"]
@@ -71,6 +74,8 @@ with DAG(
     ernest = ErnestTaskGroup(
         job=job,
         input=SampledInput(path=f"{DATA}/flights"),
+        # They cost nothing: only the sample runs that are missing are made, maybe none.
+        history=EventLogs(PAST_RUNS, job="enrich_flights") if PAST_RUNS else None,
         bounds=DesignBounds(max_machines=cluster.machines, max_scale=0.1, min_scale=0.025, max_runs=7),
         cluster=cluster,
         cluster_options={"deferrable": True, "poll_seconds": 5},

@@ -1,9 +1,8 @@
 """Sizes a Spark job on one machine: sample runs, a model, a decision, and the production run behind it.
 
 The job joins the 336,776 flights that left New York in 2013 with the weather at their departure
-(``jobs/enrich_flights.py``), an ordinary Spark application that knows nothing of Ernest. It needs an
-Airflow connection ``ernest_local`` of the form ``spark://127.0.0.1:PORT`` with a free port: the local
-cluster listens there, so that the stock ``SparkSubmitOperator`` finds it.
+(``jobs/enrich_flights.py``), an ordinary Spark application that knows nothing of Ernest. The cluster is a
+local one: nothing but Spark has to be there.
 """
 
 from __future__ import annotations
@@ -11,16 +10,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.sdk import DAG, Param, task
 
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
+from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOperator
 from airflow_provider_ernest.settings import DesignBounds, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 
 JOBS = Path(__file__).parent / "jobs"
 DATA = Path(os.environ.get("ERNEST_EXAMPLE_DATA", "~/ernest-example")).expanduser()
-CONNECTION = "ernest_local"
 INPUT_FILES = 336
 
 with DAG(
@@ -29,7 +27,7 @@ with DAG(
     doc_md=__doc__,
     tags=["ernest", "example"],
     params={
-        "deadline_seconds": Param(90, type="number", description="The production run must end within."),
+        "deadline_seconds": Param(120, type="number", description="The production run must end within."),
         "price_per_hour": Param(0.35, type="number", description="Dollars for one machine and hour."),
     },
 ) as dag:
@@ -69,17 +67,17 @@ with DAG(
             # Runs on a laptop disturb each other more than machines of their own would.
             on_inadequate="warn",
         ),
-        spark_conn_id=CONNECTION,
     )
-    production = SparkSubmitOperator(
+    production = ErnestSparkSubmitOperator(
         task_id="enrich_all_flights",
-        conn_id=CONNECTION,
         application=job.application,
         application_args=[f"{DATA}/flights", f"{DATA}/report", "--weather-csv", f"{DATA}/weather.csv"],
         # The job's own conf, sized. No num_executors, executor_cores, executor_memory or total_executor_cores
         # beside it: spark-submit would prefer them.
         conf=ernest.job_conf(),
-        properties_file=ernest.cluster["properties_file"],  # the secret of the cluster's processes
+        cluster=ernest.cluster,
+        # Recorded beside what was predicted of it; the model learns from it.
+        decision=ernest.decision,
     )
     prepare_input() >> ernest >> production >> ernest.teardown
     # [END ernest]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import cycle, islice
 from random import Random
@@ -61,6 +62,14 @@ from airflow_provider_ernest.run_profile import (
 from airflow_provider_ernest.settings import SizingGoal
 from airflow_provider_ernest.spark.machines import Machine
 from airflow_provider_ernest.store.catalogue import MODEL, CatalogueEntry
+from airflow_provider_ernest.surveys import (
+    BOTH,
+    REPLAY,
+    PredictedSize,
+    Survey,
+    SurveyedJob,
+    UsedSize,
+)
 
 JOB = "pca"
 INSTANCE_TYPE = "m5.large"
@@ -243,7 +252,7 @@ def decision(machines: int = 8, **fields: Any) -> Decision:
     return Decision(
         **{
             "config": Configuration(machines=machines, instance_type=INSTANCE_TYPE),
-            "goal": "cheapest within 60 s",
+            "goal": "best value within 60 s",
             "predicted_seconds": 50.0,
             "warnings": ("far from the samples",),
             **fields,
@@ -480,3 +489,99 @@ def in_an_address(request: Mapping[str, Any]) -> dict[str, Any]:
 def sizing_goal(**fields: Any) -> SizingGoal:
     """A goal for up to 1,000 machines; what is to be kept, or what is best, is among its fields."""
     return SizingGoal(**{"max_machines": 1000, **fields})
+
+
+# Surveys.
+
+
+def surveyed_job(job: str = JOB, **fields: Any) -> SurveyedJob:
+    """Nightly on 8 machines for half an hour, where 4 would do."""
+    today = PredictedSize(
+        machines=8, seconds=1800.0, likely_seconds=(1700.0, 1900.0), source=BOTH, cost=1.6, probability=0.97
+    )
+    fewer = replace(
+        today, machines=4, seconds=1900.0, likely_seconds=(1750.0, 2100.0), cost=0.84, probability=0.88
+    )
+    return SurveyedJob(
+        **{
+            "job": job,
+            "runs": 60,
+            "failed_runs": 2,
+            "first_at": ago(61),
+            "last_at": ago(1),
+            "runs_per_month": 30.4,
+            "used": (
+                UsedSize(machines=8, runs=52, seconds=1790.0, instance_type="m5.xlarge"),
+                UsedSize(machines=12, runs=8, seconds=1650.0, instance_type="m5.xlarge"),
+            ),
+            "machines": 8,
+            "cores_per_machine": 4,
+            "seconds": 1800.0,
+            "limit_seconds": 1980.0,
+            "machine_hours_per_month": 121.6,
+            "dollars_per_month": 48.6,
+            "price_per_hour": 0.4,
+            "slot_utilisation": 0.31,
+            "input_bytes": 80 * 10**9,
+            "input_growth_per_month": 1.04,
+            "sizes": (
+                replace(fewer, machines=2, seconds=2600.0, likely_seconds=(2400.0, 2900.0), probability=0.01),
+                fewer,
+                today,
+                replace(today, machines=16, seconds=1750.0, likely_seconds=(1600.0, 1850.0), source=REPLAY),
+            ),
+            "proposed": fewer,
+            "saved_share": 0.475,
+            "likely_saved_share": (0.29, 0.57),
+            "saved_per_month": 23.1,
+            "likely_saved_per_month": (14.2, 27.9),
+            "saved_machine_hours_per_month": 57.8,
+            "likely_saved_machine_hours_per_month": (35.5, 69.8),
+            "bottleneck": CPU,
+            "why": "its tasks compute 81 % of their time",
+            "unknown": (),
+            "training_dollars": None,
+            **fields,
+        }
+    )
+
+
+def survey(*, days: float = 1, **fields: Any) -> Survey:
+    """Of 120 event logs: a job that could save, and one of which too little is known."""
+    moment = NOW - timedelta(days=days)
+    poor = surveyed_job(
+        "weekly_export",
+        runs=1,
+        failed_runs=0,
+        machines=6,
+        seconds=920.0,
+        saved_machine_hours_per_month=None,
+        likely_saved_machine_hours_per_month=None,
+        runs_per_month=None,
+        used=(UsedSize(machines=6, runs=1, seconds=900.0),),
+        machine_hours_per_month=None,
+        dollars_per_month=None,
+        price_per_hour=None,
+        sizes=(),
+        proposed=None,
+        saved_share=None,
+        likely_saved_share=None,
+        saved_per_month=None,
+        likely_saved_per_month=None,
+        bottleneck="",
+        why="",
+        unknown=("Its history lies all at one size: what others would take is not known.",),
+        training_dollars=1.8,
+        training_machine_hours=4.5,
+    )
+    return Survey(
+        **{
+            "id": f"{moment:%Y%m%dT%H%M%S.%fZ}-0123abcd",
+            "at": moment.isoformat(),
+            "jobs": (surveyed_job(), poor),
+            "logs": 120,
+            "unread": (("it ends in the middle", 3),),
+            "goal": "today's time within 10 % in 80 % of runs",
+            **fields,
+        }
+    )

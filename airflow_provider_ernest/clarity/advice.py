@@ -28,7 +28,7 @@ from airflow_provider_ernest.run_profile import (
     RunProfile,
     StageProfile,
 )
-from airflow_provider_ernest.words import data_amount, rough_percent, rough_seconds, whole
+from airflow_provider_ernest.words import count, data_amount, duration, percentage
 
 _DRIVER_SHARE = 0.5
 """A run of which no task runs for so much of its time is bound by its driver, whatever tasks wait for."""
@@ -106,7 +106,7 @@ def headline_of(profile: RunProfile, *, unmeasured_share: float = 0.0) -> str:
     # Network and disks may have to do with it, since the run reads its input by them.
     if profile.bottleneck == CPU and unmeasured_share >= _WORTH_TELLING_SHARE:
         sentence += (
-            f"; Spark does not measure what {rough_percent(100 * unmeasured_share)} of its tasks' time "
+            f"; Spark does not measure what {percentage(100 * unmeasured_share)} of its tasks' time "
             "went to, such as reading input or a busy host"
         )
     idle = profile.driver_seconds >= _WORTH_TELLING_SHARE * profile.seconds
@@ -118,9 +118,9 @@ def headline_of(profile: RunProfile, *, unmeasured_share: float = 0.0) -> str:
 def _bound(profile: RunProfile) -> str:
     limit = profile.limit(profile.bottleneck)
     if limit is not None and profile.bottleneck in _WITHOUT:
-        won = rough_seconds(max(0.0, profile.replayed_seconds - limit.seconds_without))
-        figures = f"{won} of {rough_seconds(profile.replayed_seconds)}"
-        return _WITHOUT[profile.bottleneck].format(f"{rough_percent(limit.improvement_percent)} ({figures})")
+        won = duration(max(0.0, profile.replayed_seconds - limit.seconds_without))
+        figures = f"{won} of {duration(profile.replayed_seconds)}"
+        return _WITHOUT[profile.bottleneck].format(f"{percentage(limit.improvement_percent)} ({figures})")
     bound = "CPU-bound"
     if profile.bottleneck == DRIVER:
         bound = f"Bound by the driver, with no task running for {_idle(profile)}"
@@ -134,7 +134,7 @@ def _little(profile: RunProfile) -> str:
     """What faster network and disks would win of a run that is bound by neither."""
     limits = {"a faster network": profile.limit(NETWORK), "faster disks": profile.limit(DISK)}
     told = ", ".join(
-        f"{rough_percent(limit.improvement_percent) if limit.improvement_percent > 0 else 'nothing'} from "
+        f"{percentage(limit.improvement_percent) if limit.improvement_percent > 0 else 'nothing'} from "
         f"{better}"
         for better, limit in limits.items()
         if limit is not None
@@ -143,7 +143,7 @@ def _little(profile: RunProfile) -> str:
 
 
 def _idle(profile: RunProfile) -> str:
-    return f"{rough_seconds(profile.driver_seconds)} of {rough_seconds(profile.seconds)}"
+    return f"{duration(profile.driver_seconds)} of {duration(profile.seconds)}"
 
 
 def advise(profile: RunProfile) -> tuple[Advice, ...]:
@@ -182,16 +182,16 @@ def _of_partitions(profile: RunProfile) -> Iterator[_Weighed]:
                 share * idle,
                 "partitions",
                 f"Repartition what {_named(stage)} reads: to a multiple of the slots, or to many more.",
-                f"{whole(stage.tasks)} tasks on {slots} slots leave {rough_percent(100 * idle)} of them "
-                f"idle in a stage that takes {rough_seconds(stage.seconds)}",
+                f"{count(stage.tasks)} tasks on {slots} slots leave {percentage(100 * idle)} of them "
+                f"idle in a stage that takes {duration(stage.seconds)}",
             )
         elif is_tiny and delay >= _SCHEDULING_SHARE:
             yield (
                 share * delay,
                 "partitions",
                 f"Make fewer partitions of what {_named(stage)} reads.",
-                f"{whole(stage.tasks)} tasks of {whole(1000 * stage.task_seconds / stage.tasks)} ms each, "
-                f"{rough_percent(100 * delay)} of it scheduling",
+                f"{count(stage.tasks)} tasks of {count(1000 * stage.task_seconds / stage.tasks)} ms each, "
+                f"{percentage(100 * delay)} of it scheduling",
             )
 
 
@@ -207,7 +207,7 @@ def _of_spilling(profile: RunProfile) -> Iterator[_Weighed]:
             "memory",
             "Give executors more memory, as on memory-optimised machines, or make more partitions "
             f"of what {_named(worst)} reads.",
-            f"{data_amount(spilled)} spilled to disk, in stages that take {rough_percent(share)} of the time",
+            f"{data_amount(spilled)} spilled to disk, in stages that take {percentage(share)} of the time",
         )
 
 
@@ -245,8 +245,8 @@ def _of_limits(profile: RunProfile) -> Iterator[_Weighed]:
             continue
         subject, text = _AGAINST_WAITING[limit.resource]
         figure = (
-            f"{rough_seconds(limit.blocked_seconds)} of waiting in all tasks; without it at best "
-            f"{rough_seconds(limit.seconds_without)} instead of {rough_seconds(profile.replayed_seconds)}"
+            f"{duration(limit.blocked_seconds)} of waiting in all tasks; without it at best "
+            f"{duration(limit.seconds_without)} instead of {duration(profile.replayed_seconds)}"
         )
         needed = profile.ideal_seconds.get(NETWORK)
         if limit.resource == NETWORK and needed is not None and _was_not_full(profile, limit, needed):
@@ -255,7 +255,7 @@ def _of_limits(profile: RunProfile) -> Iterator[_Weighed]:
                 "Look at the machines that send shuffle data (their disks, garbage collection, other load): "
                 "tasks wait for it, but the network is not full.",
             )
-            figure += f"; the network needs {rough_seconds(needed)} for it"
+            figure += f"; the network needs {duration(needed)} for it"
         yield limit.improvement_percent, subject, text, figure
 
 
@@ -278,8 +278,7 @@ def _of_computing(profile: RunProfile) -> Iterator[_Weighed]:
             "instance family",
             "Do not pay for a faster network or disks: compute-optimised machines suit the job if "
             "their memory is enough.",
-            f"at most {rough_percent(network)} from an infinitely fast network, {rough_percent(disk)} "
-            "from disks",
+            f"at most {percentage(network)} from an infinitely fast network, {percentage(disk)} from disks",
         )
 
 
@@ -315,9 +314,7 @@ def _of_stragglers(profile: RunProfile) -> Iterator[_Weighed]:
         percent = 100.0 * won / max(profile.replayed_seconds, 1e-9)
         if percent >= _WORTH_PERCENT and cause.cause in advised:
             subject, text = advised[cause.cause]
-            figure = (
-                f"{whole(cause.tasks)} tasks; up to {rough_seconds(won)} of {rough_seconds(profile.seconds)}"
-            )
+            figure = f"{count(cause.tasks)} tasks; up to {duration(won)} of {duration(profile.seconds)}"
             yield percent, subject, text, figure
 
 
@@ -340,5 +337,5 @@ def _of_sizes(profile: RunProfile) -> Iterator[_Weighed]:
             _WORTH_PERCENT,
             "size",
             f"Half as many machines ({profile.machines // 2}) are enough for this input, if their memory is.",
-            f"{rough_seconds(fewer)} instead of {rough_seconds(now)} by replay",
+            f"{duration(fewer)} instead of {duration(now)} by replay",
         )

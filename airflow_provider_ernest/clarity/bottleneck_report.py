@@ -23,13 +23,13 @@ from airflow_provider_ernest.documents import (
 from airflow_provider_ernest.exceptions import ErnestError
 from airflow_provider_ernest.run_profile import RunProfile
 from airflow_provider_ernest.words import (
+    as_percent,
+    count,
     counted,
-    percent,
-    plain,
-    rough_percent,
-    seconds,
-    seconds_between,
-    whole,
+    duration,
+    duration_range,
+    input_share,
+    percentage,
 )
 
 if TYPE_CHECKING:
@@ -190,13 +190,13 @@ def bottleneck_table(report: BottleneckReport) -> list[str]:
     return [
         report.headline,
         *(
-            f"  without waiting for {limit.resource}: {seconds(limit.seconds_without)}, "
-            f"{rough_percent(limit.improvement_percent)} less at most"
+            f"  without waiting for {limit.resource}: {duration(limit.seconds_without)}, "
+            f"{percentage(limit.improvement_percent)} less at most"
             for limit in report.limits
             if limit.improvement_percent >= _LEAST_PERCENT
         ),
         *(
-            f"  {counted(cause.tasks, 'straggler')} ({cause.cause}): {seconds(cause.excess_seconds)} "
+            f"  {counted(cause.tasks, 'straggler')} ({cause.cause}): {duration(cause.excess_seconds)} "
             "over the stage's median"
             for cause in report.straggler_causes
         ),
@@ -208,13 +208,15 @@ def bottleneck_table(report: BottleneckReport) -> list[str]:
 def _opinions(opinion: ReplayOpinion) -> list[str]:
     if not opinion.sizes:
         return [f"no second opinion: {opinion.problem}"] if opinion.problem else []
-    of = percent(opinion.from_scale) if opinion.from_scale is not None else "one run"
-    lines = [f"second opinion by replay of the run on {of} of the input, at scale {plain(opinion.scale)}:"]
-    lines.append(f"{'machines':>10} {'model':>10} {'nearly certain':>20} {'replay':>10}")
+    of = as_percent(opinion.from_scale) if opinion.from_scale is not None else "one run"
+    lines = [
+        f"second opinion, by replay of the run on {of} of the input, for {input_share(opinion.scale)} of it:",
+        f"{'machines':>10} {'model':>12} {'95 % of runs':>28} {'replay':>12}",
+    ]
     for size in opinion.sizes:
         remark = "  disagrees" if size.disagrees else ""
         lines.append(
-            f"{whole(size.machines):>10} {seconds(size.model_seconds):>10} "
-            f"{seconds_between(size.nearly_certain_seconds):>20} {seconds(size.replayed_seconds):>10}{remark}"
+            f"{count(size.machines):>10} {duration(size.model_seconds):>12} "
+            f"{duration_range(size.nearly_certain_seconds):>28} {duration(size.replayed_seconds):>12}{remark}"
         )
     return lines

@@ -33,7 +33,7 @@ from airflow_provider_ernest.run_profile import (
     RunProfile,
     StageProfile,
 )
-from airflow_provider_ernest.words import rough_change
+from airflow_provider_ernest.words import signed_percentage
 
 MOST_STAGES = 60
 """So many have a profile of their own: those that took longest."""
@@ -186,7 +186,7 @@ def _doubts(run: _Run, profile: RunProfile) -> Iterator[str]:
     log = run.log
     if abs(profile.replay_error_percent) > advice.TRUSTED_ERROR_PERCENT:
         yield (
-            f"The replay of the run as it was is {rough_change(profile.replay_error_percent)} off: what "
+            f"The replay of the run as it was is {signed_percentage(profile.replay_error_percent)} off: what "
             "could be won, and what other machines would make of it, is not to be trusted."
         )
     if not log.machines:

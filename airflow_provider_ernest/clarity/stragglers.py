@@ -32,7 +32,7 @@ from airflow_provider_ernest.run_profile import (
     Straggler,
     StragglerCause,
 )
-from airflow_provider_ernest.words import data_amount, seconds, tenths
+from airflow_provider_ernest.words import data_amount, duration, tenths
 
 TIMES_THE_MEDIAN = 1.5
 LEAST_EXCESS_SECONDS = 0.1
@@ -327,7 +327,7 @@ def _slow_host(facts: _Facts, row: int) -> str:
 
 
 def _first_task(facts: _Facts, row: int) -> str:
-    return f"the first of its stage on its slot, which took {seconds(facts.first_seconds[row])} longer"
+    return f"the first of its stage on its slot, which took {duration(facts.first_seconds[row])} longer"
 
 
 def _fetch(facts: _Facts, row: int) -> str:
@@ -351,7 +351,7 @@ def _unexplained(facts: _Facts, row: int) -> str:
     waited = float(facts.waiting[most][row])
     if waited < 0.1 * float(facts.tasks.seconds[row]):
         return "no metric tells it from the other tasks"
-    return f"no metric explains half of its excess; the largest is {most} with {seconds(waited)}"
+    return f"no metric explains half of its excess; the largest is {most} with {duration(waited)}"
 
 
 _EVIDENCE: Mapping[str, Callable[[_Facts, int], str]] = {
@@ -367,4 +367,4 @@ _EVIDENCE: Mapping[str, Callable[[_Facts, int], str]] = {
 
 
 def _against_median(facts: _Facts, row: int, waiting: str) -> str:
-    return f"{seconds(facts.waiting[waiting][row])} (median {seconds(facts.median_waiting[waiting][row])})"
+    return f"{duration(facts.waiting[waiting][row])} (median {duration(facts.median_waiting[waiting][row])})"

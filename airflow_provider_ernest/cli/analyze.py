@@ -20,6 +20,7 @@ from airflow_provider_ernest.cli.command import (
     SECONDS_BETWEEN_REPORTS,
     STANDARD,
     Command,
+    above_zero,
     appearing_whole,
     as_json,
     at_least_one,
@@ -31,7 +32,7 @@ from airflow_provider_ernest.cli.command import (
     write_text,
 )
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.words import duration, tenths, whole
+from airflow_provider_ernest.words import count, duration, tenths
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clarity.what_if import Change
@@ -141,19 +142,9 @@ _FILES = ("html", "json", "job_profile")
 """Options that name a file to write, or standard output."""
 
 
-def _above_zero(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and value > 0):
-        raise ArgumentTypeError(f"{text!r} is not a number above 0")
-    return value
-
-
 def _scale(text: str) -> float:
     try:
-        return _above_zero(text)
+        return above_zero(text)
     except ArgumentTypeError as error:
         raise ArgumentTypeError(f"{error}; event logs stand before this option") from None
 
@@ -190,11 +181,11 @@ def _add_arguments(parser: ArgumentParser) -> None:
     run.add_argument(
         "--network",
         metavar="GB/S",
-        type=_above_zero,
+        type=above_zero,
         help="of a machine in one direction, in 10^9 bytes per second; default: what its tasks achieved",
     )
     run.add_argument(
-        "--disk", metavar="GB/S", type=_above_zero, help="of all disks of a machine together, likewise"
+        "--disk", metavar="GB/S", type=above_zero, help="of all disks of a machine together, likewise"
     )
     other = parser.add_argument_group("other machines")
     other.add_argument(
@@ -274,7 +265,7 @@ def _profile(source: str, scale: float, args: Namespace) -> RunProfile:
     if args.csv is not None:
         with progress(f"writing tables into {args.csv}"):
             write_tables(log, args.csv, force=args.force)
-    with progress(f"analysing {whole(len(log.task_columns))} tasks of {log.application_id}"):
+    with progress(f"analysing {count(len(log.task_columns))} tasks of {log.application_id}"):
         return profile_run(
             log,
             scale=scale,
@@ -373,7 +364,7 @@ def job_profile_lines(profile: JobProfile, *, machines: Sequence[int], iteration
         ),
         (
             (
-                whole(count),
+                count(number),
                 tenths(phases.total_seconds),
                 tenths(phases.initialisation_seconds),
                 tenths(phases.preparation_seconds),
@@ -381,7 +372,7 @@ def job_profile_lines(profile: JobProfile, *, machines: Sequence[int], iteration
                 tenths(phases.computation_seconds),
                 tenths(phases.communication_seconds),
             )
-            for count, phases in predicted
+            for number, phases in predicted
         ),
     )
 

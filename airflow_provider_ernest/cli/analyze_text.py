@@ -24,15 +24,16 @@ from airflow_provider_ernest.views.profile_words import (
     what_if_in_words,
 )
 from airflow_provider_ernest.words import (
+    as_percent,
+    count,
     counted,
-    deviation,
     duration,
+    input_share,
     machines,
-    percent,
-    seconds,
+    percentage,
     shortened,
+    signed_percentage,
     tenths,
-    whole,
 )
 
 SCREEN_WIDTH = 110
@@ -88,13 +89,13 @@ def stage_lines(profile: RunProfile) -> list[str]:
     """What the longest stages did with their time, and what data they moved."""
     shown = longest(profile.stages, MOST_STAGES)
     every = len(profile.stages) + profile.stages_left_out
-    title = "stages" if len(shown) == every else f"the {len(shown)} longest of {whole(every)} stages"
+    title = "stages" if len(shown) == every else f"the {len(shown)} longest of {count(every)} stages"
     title += ", with their median and longest task in seconds, warm-up of first tasks left out"
     columns = {
         "stage": [stage_number(stage) for stage in shown],
         "name": [shortened(stage.name, LONGEST_NAME) for stage in shown],
         "seconds": [tenths(stage.seconds) for stage in shown],
-        "tasks": [whole(stage.tasks) for stage in shown],
+        "tasks": [count(stage.tasks) for stage in shown],
         "median": [quantile(stage, 0.5) for stage in shown],
         "longest": [quantile(stage, 1.0) for stage in shown],
         "bound by": [short(stage.bottleneck) for stage in shown],
@@ -115,10 +116,10 @@ def straggler_lines(profile: RunProfile) -> list[str]:
         (
             (
                 each.cause,
-                whole(each.tasks),
+                count(each.tasks),
                 duration(each.excess_seconds),
                 tenths(each.seconds_without),
-                percent(share_without(profile, each.seconds_without)),
+                as_percent(share_without(profile, each.seconds_without)),
             )
             for each in profile.straggler_causes
         ),
@@ -134,13 +135,13 @@ def _told(each: Straggler) -> str:
     host = f" on {each.host}" if each.host else ""
     because = f": {each.evidence}" if each.evidence else ""
     return (
-        f"stage {each.stage_id}, task {each.task_id}{host}: {seconds(each.seconds)} (median "
-        f"{seconds(each.median_seconds)}), {each.cause}{because}"
+        f"stage {each.stage_id}, task {each.task_id}{host}: {duration(each.seconds)} (median "
+        f"{duration(each.median_seconds)}), {each.cause}{because}"
     )
 
 
 def _waits(stage: StageProfile) -> str:
-    return ", ".join(f"{short(name)} {percent(share)}" for name, share in waiting(stage)[:1])
+    return ", ".join(f"{short(name)} {as_percent(share)}" for name, share in waiting(stage)[:1])
 
 
 def _data_lines(shown: list[StageProfile]) -> list[str]:
@@ -192,8 +193,8 @@ def overview_lines(profiles: Sequence[RunProfile]) -> list[str]:
             (
                 profile.application_id,
                 category_name(profile.category),
-                whole(profile.machines),
-                percent(profile.scale),
+                count(profile.machines),
+                input_share(profile.scale),
                 tenths(profile.seconds),
                 tenths(profile.startup_seconds),
                 short(profile.bottleneck),
@@ -215,7 +216,7 @@ def _run_in_words(profile: RunProfile) -> Iterator[str]:
     yield f"{duration(profile.seconds)} on {machines(profile.machines)}, {at_once} at once"
     yield f"a start-up of {duration(profile.startup_seconds)} comes on top"
     yield f"in {duration(profile.driver_seconds)} no task ran"
-    failed = f", {whole(profile.failed_tasks)} failed or killed" if profile.failed_tasks else ""
+    failed = f", {count(profile.failed_tasks)} failed or killed" if profile.failed_tasks else ""
     yield f"{counted(profile.tasks, 'task')}{failed}"
     category = category_name(profile.category)
     yield category if profile.spark is None else f"{category}, Spark {profile.spark}"
@@ -233,8 +234,8 @@ def _advice(profile: RunProfile) -> list[str]:
 def _limits(profile: RunProfile) -> list[str]:
     title = (
         f"what could be won at most: the run replayed without waiting, against "
-        f"{seconds(profile.replayed_seconds)} with it ({deviation(profile.replay_error_percent)} off the "
-        "truth)"
+        f"{duration(profile.replayed_seconds)} with it ({signed_percentage(profile.replay_error_percent)} "
+        "off the truth)"
     )
     lines = titled_table(
         title,
@@ -243,9 +244,9 @@ def _limits(profile: RunProfile) -> list[str]:
             (
                 limit.resource,
                 tenths(limit.blocked_seconds),
-                percent(limit.share_percent / 100),
+                percentage(limit.share_percent),
                 tenths(limit.seconds_without),
-                percent(limit.improvement_percent / 100),
+                percentage(limit.improvement_percent),
             )
             for limit in profile.limits
         ),
@@ -259,7 +260,7 @@ def _ideal(profile: RunProfile) -> list[str]:
     lines = titled_table(
         "what each resource needs at least, were it used all the time by all machines",
         ("resource", "seconds", "of the run"),
-        ((short(name), tenths(needed), percent(needed / profile.seconds)) for name, needed in ideal),
+        ((short(name), tenths(needed), as_percent(needed / profile.seconds)) for name, needed in ideal),
         words=("resource",),
     )
     told_of = capacity_in_words(profile.capacity)
@@ -281,7 +282,7 @@ def _sizes(profile: RunProfile) -> list[str]:
         ("machines", "seconds", ""),
         (
             (
-                whole(size.machines),
+                count(size.machines),
                 tenths(size.seconds),
                 "the run itself" if size.machines == profile.machines else "",
             )
@@ -297,11 +298,11 @@ def _phases(profile: RunProfile) -> list[str]:
     return titled_table(
         "phases (OptEx), start-up included",
         ("phase", "seconds", "share"),
-        ((name, tenths(took), percent(took / total)) for name, took in phases),
+        ((name, tenths(took), as_percent(took / total)) for name, took in phases),
         words=("phase",),
     )
 
 
 def _most_to_be_won(profile: RunProfile) -> str:
     most = most_to_be_won(profile)
-    return "" if most is None else f"{percent(most.share)} ({most.name})"
+    return "" if most is None else f"{as_percent(most.share)} ({most.name})"

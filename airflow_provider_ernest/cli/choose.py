@@ -23,7 +23,7 @@ from airflow_provider_ernest.cli.command import (
     write_text,
 )
 from airflow_provider_ernest.cli.models import MODEL_HELP, add_run_arguments, read_model
-from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.exceptions import InfeasibleGoalError, InvalidParameterError
 from airflow_provider_ernest.settings import FAIL, MOST_PROBABLE, SizingGoal
 
 if TYPE_CHECKING:
@@ -384,6 +384,8 @@ def _run_choose(args: Namespace) -> None:
         on_failure=MOST_PROBABLE if args.most_probable else FAIL,
     )
     choice = decide(goal, Offered(offers=offers), iterations=args.iterations)
+    if choice.decision is None and args.format == "table":
+        _print_out_of_reach(choice, only_front=args.pareto)
     decision, compared = choice.required(), _compare(args, choice)
     if args.format == "json":
         _print_document(decision, compared, only_front=args.pareto)
@@ -391,6 +393,22 @@ def _run_choose(args: Namespace) -> None:
         _print_tables(decision, compared, only_front=args.pareto)
     known = {warning for model in models for warning in model.warnings}
     warn(warning for warning in decision.warnings if warning not in known)
+
+
+def _print_out_of_reach(choice: Choice, *, only_front: bool) -> None:
+    """What was considered, before the error says what could be asked for."""
+    from airflow_provider_ernest.decision.goals import describe
+    from airflow_provider_ernest.views.tables import out_of_reach_table
+
+    if isinstance(choice.error, InfeasibleGoalError):
+        table = out_of_reach_table(
+            choice.alternatives,
+            goal=describe(choice.goal),
+            confidence=choice.goal.confidence,
+            nearest=choice.error.most_probable,
+            only_front=only_front,
+        )
+        say(table)
 
 
 def _compare(args: Namespace, choice: Choice) -> tuple[SameCost, ...] | None:
@@ -422,9 +440,9 @@ def _print_tables(decision: Decision, compared: Sequence[SameCost] | None, *, on
 
 CHOOSE = Command(
     name="choose",
-    summary="choose the cheapest cluster within a deadline, or the fastest within a budget",
-    description="Choose the number and the type of machines: the cheapest within a deadline or the fastest "
-    "within a budget, with the probability asked for, by all that is billed.",
+    summary="choose a cluster: the best value, the cheapest or the fastest within a deadline or a budget",
+    description="Choose the number and the type of machines: the best value, the cheapest or the fastest "
+    "within a deadline or a budget, with the probability asked for, by all that is billed.",
     example="""\
   %(prog)s model.json --deadline-seconds 600 --machines 1-64 --price-per-hour 0.19
   %(prog)s runs.csv --budget-dollars 0.5 --machines 4-64:4 --price-per-hour 0.19 --format json

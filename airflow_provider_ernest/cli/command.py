@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import json
+import math
 import os
 import re
 import secrets
@@ -25,7 +27,7 @@ from airflow_provider_ernest.exceptions import (
     InvalidParameterError,
     MissingResourceError,
 )
-from airflow_provider_ernest.words import UNKNOWN, since, whole
+from airflow_provider_ernest.words import UNKNOWN, age, count, date_time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,12 +122,16 @@ def described(name: str) -> str:
 
 
 def refuse_to_overwrite(name: str | None, *, force: bool) -> None:
-    """Refuse an output that is there already, before any work is done for it.
+    """Refuse an output that is there already, or has no folder, before any work is done for it.
 
     Raises:
-        InvalidParameterError: the file exists, and `force` is not set.
+        InvalidParameterError: the file exists, and `force` is not set; or it could not be made.
     """
-    if name is not None and name != STANDARD and not force and Path(name).exists():
+    if name is None or name == STANDARD:
+        return
+    if not Path(name).parent.is_dir():
+        raise _not_written("output", name, os.strerror(errno.ENOENT))
+    if not force and Path(name).exists():
         raise InvalidParameterError(
             "output", name, "exists already", remedy="Choose another name, or overwrite it with --force."
         )
@@ -159,12 +165,16 @@ def output_file(name: str, *, option: str = "output") -> Iterator[BinaryIO]:
         with appearing_whole(Path(name)) as target:
             yield target
     except OSError as error:
-        raise InvalidParameterError(
-            option,
-            name,
-            f"cannot be written: {error.strerror}",
-            remedy="Check that its folder exists and may be written to, and that there is room.",
-        ) from error
+        raise _not_written(option, name, error.strerror) from error
+
+
+def _not_written(option: str, name: str, why: str | None) -> InvalidParameterError:
+    return InvalidParameterError(
+        option,
+        name,
+        f"cannot be written: {why}",
+        remedy="Check that its folder exists and may be written to, and that there is room.",
+    )
 
 
 def write_text(name: str, text: str, *, force: bool) -> None:
@@ -253,7 +263,7 @@ class Progress:
         now = time.monotonic()
         if now - self._told_at >= SECONDS_BETWEEN_REPORTS:
             self._told_at = now
-            sys.stderr.write(f"{whole(done)} documents {self._what} so far\n")
+            sys.stderr.write(f"{count(done)} documents {self._what} so far\n")
 
 
 def aligned(heading: Sequence[str], rows: Iterable[Sequence[str]], *, right: str = "") -> list[str]:
@@ -277,20 +287,35 @@ def aligned(heading: Sequence[str], rows: Iterable[Sequence[str]], *, right: str
     return shown
 
 
-def age(at: str, *, now: datetime) -> str:
+def age_of(at: str, *, now: datetime) -> str:
     """How long ago that was, in days, hours or minutes."""
     moment = time_of(at)
-    return UNKNOWN if moment is None else since((now - moment).total_seconds())
+    return UNKNOWN if moment is None else age((now - moment).total_seconds())
 
 
 def when(at: str) -> str:
-    """The minute, in UTC."""
+    """The moment, in UTC."""
     moment = time_of(at)
-    return UNKNOWN if moment is None else f"{moment.astimezone(UTC):%Y-%m-%d %H:%M}"
+    return UNKNOWN if moment is None else date_time(moment, UTC)
 
 
 def _one_line(cell: str) -> str:
     return printable(cell.replace("\n", " "))
+
+
+def above_zero(text: str) -> float:
+    """A finite number above 0.
+
+    Raises:
+        ArgumentTypeError: it is none; argparse makes a usage error of it.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value > 0):
+        raise ArgumentTypeError(f"{text!r} is not a number above 0")
+    return value
 
 
 def at_least_one(text: str) -> int:

@@ -1,11 +1,12 @@
-"""``ernest design``: which sample runs to make, all at once or one after the other."""
+"""``ernest design``: which sample runs to make, all at once or in rounds until the decision is clear."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.cli.command import (
     MACHINES_HELP,
     Command,
@@ -23,6 +24,7 @@ from airflow_provider_ernest.cli.command import (
 from airflow_provider_ernest.cli.runs_file import read_runs
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.settings import (
+    BEST_VALUE,
     COST_OPTIONS,
     COST_UNITS,
     CRITERIA,
@@ -31,22 +33,20 @@ from airflow_provider_ernest.settings import (
     DesignBounds,
     ModelSettings,
     SampledInput,
+    SizingGoal,
     SparkJob,
 )
-from airflow_provider_ernest.words import counted, machines, number, percent, plain
+from airflow_provider_ernest.words import counted, machines, number, plain
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.design.candidates import Candidates
     from airflow_provider_ernest.design.costs import ProductionShare
     from airflow_provider_ernest.design.criteria import Targets
-    from airflow_provider_ernest.design.sequential import Proposal
     from airflow_provider_ernest.documents import Design, Experiment, Observation
+    from airflow_provider_ernest.rounds import Proposal
 
-LEVEL = 0.8
-"""Of the interval that must be narrow enough."""
-
-SEQUENTIAL = "bayesian I"
-"""The criterion by which runs are proposed one after the other."""
+NOT_IN_ROUNDS = ("criterion", "budget", "budget_share")
+"""Of a design of all runs at once: what a run is worth to the decision takes their place."""
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
@@ -126,19 +126,30 @@ def _add_arguments(parser: ArgumentParser) -> None:
         metavar="RUNS",
         help="file of runs already made, see fit: they count as information, at no cost",
     )
-    runs.add_argument(
+    runs.add_argument("--job", metavar="NAME", help="the job of which that file has runs, where of several")
+    rounds = parser.add_argument_group("in rounds")
+    rounds.add_argument(
         "--next",
         action="store_true",
-        help="propose the single next run after those observed, within a budget that counts them, or say why "
-        "enough is known",
+        help="propose the next runs after those observed: first what makes a model possible, then what the "
+        "decision gains by more than it costs; or say that none does",
     )
-    runs.add_argument(
-        "--narrow-enough",
+    rounds.add_argument(
+        "--most",
+        type=int,
+        default=1,
+        metavar="N",
+        help="runs of a round after the first, at most; default %(default)s",
+    )
+    for name in ("deadline_seconds", "confidence"):
+        add_setting(rounds, SizingGoal, name)
+    add_setting(rounds, Billing, "expected_runs")
+    rounds.add_argument(
+        "--billed-machines",
         type=float,
-        default=0.3,
-        metavar="WIDTH",
-        help="for --next: enough is known when the 80 %% interval at all targets is at most so wide, "
-        "relative to the prediction; default %(default)g",
+        default=0.0,
+        metavar="N",
+        help="machines that are paid for while a sample run is on, however few it uses; default: its own",
     )
     add_output_arguments(parser, what="the design (with --next: the proposal)")
     parser.add_argument(
@@ -151,13 +162,13 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 def _run(args: Namespace) -> None:
     refuse_to_overwrite(args.output, force=args.force)
-    observed = read_runs(args.observed) if args.observed else []
+    observed = read_runs(args.observed, job=args.job) if args.observed else []
     candidates = _candidates(args)
     _warn(args, candidates)
     result: Design | Proposal
     if args.next:
         result = _proposal(args, candidates, observed)
-        experiments = [result.experiment] if result.experiment else []
+        experiments = list(result.experiments)
         say(_proposal_lines(result), beside=args.output)
     else:
         from airflow_provider_ernest.views.tables import design_table
@@ -175,9 +186,10 @@ def _run(args: Namespace) -> None:
 
 def _candidates(args: Namespace) -> Candidates:
     from airflow_provider_ernest.design.candidates import enumerate_candidates
-    from airflow_provider_ernest.design.costs import MIN_SCALE, MIN_SCALE_WITHIN_SHARE
+    from airflow_provider_ernest.design.costs import LONG_SECONDS, MIN_SCALE, MIN_SCALE_WITHIN_SHARE
 
-    within_share = args.budget_share is not None
+    is_long = args.next and args.deadline_seconds is not None and args.deadline_seconds >= LONG_SECONDS
+    within_share = args.budget_share is not None or is_long
     usual = MIN_SCALE_WITHIN_SHARE if within_share else MIN_SCALE
     return enumerate_candidates(
         min_machines=args.min_machines,
@@ -233,35 +245,42 @@ def _proposal(args: Namespace, candidates: Candidates, observed: Sequence[Observ
 
     Raises:
         InvalidParameterError: the targets are missing, or another option cannot be.
-        DesignError: the candidates cannot tell what must be told.
     """
-    from airflow_provider_ernest.design.sequential import MOST_RUNS, propose_next
     from airflow_provider_ernest.prediction.terms import DICTIONARY
+    from airflow_provider_ernest.rounds import FEWEST_RUNS, MOST_RUNS, next_runs
 
-    targets, budget = _targets(args), _budget(args)
-    if targets is None:
+    if args.target_machines is None:
         raise InvalidParameterError(
             "target_machines",
             None,
-            "is missing, and --next is for predictions that are known",
+            "is missing, and --next is for a decision among some",
             remedy="Give the numbers of machines that production may have, such as 8-64:8.",
         )
-    if _criterion(args) not in (None, SEQUENTIAL):
-        raise InvalidParameterError(
-            "criterion", args.criterion, "cannot be with --next", remedy="Leave it out: it is bayesian-I."
-        )
-    return propose_next(
+    for name in NOT_IN_ROUNDS:
+        if getattr(args, name) is not None:
+            raise InvalidParameterError(
+                name,
+                getattr(args, name),
+                "cannot be with --next",
+                remedy="Leave it out: a run is made where the decision gains more by it than it costs.",
+            )
+    return next_runs(
         candidates=candidates,
-        targets=targets,
+        goal=SizingGoal(
+            deadline_seconds=args.deadline_seconds,
+            confidence=args.confidence,
+            objective=BEST_VALUE,
+            allowed_machines=tuple(args.target_machines),
+            scale=args.target_scale,
+            billing=Billing(expected_runs=args.expected_runs),
+        ),
         observed=observed,
-        # By default that of a design of all runs at once.
-        budget=_design(args, candidates).budget if budget is None else budget,
-        cost=_cost(args),
-        relative_width=_relative_width(targets, args.terms),
-        narrow_enough=args.narrow_enough,
+        price_per_hour=args.price_per_hour,
+        billed_machines=args.billed_machines,
         terms=args.terms or DICTIONARY,
-        min_runs=args.min_runs,
-        max_runs=MOST_RUNS if args.max_runs is None else args.max_runs,
+        most=args.most,
+        min_runs=args.min_runs or FEWEST_RUNS,
+        max_runs=args.max_runs or MOST_RUNS,
         max_repetitions=args.max_repetitions,
         iterations=args.iterations,
     )
@@ -310,35 +329,14 @@ def _criterion(args: Namespace) -> str | None:
     return given.replace("-", " ") if given else None
 
 
-def _relative_width(
-    targets: Targets, terms: Sequence[str] | None
-) -> Callable[[Sequence[Observation]], float]:
-    """Tells how wide the widest interval at the targets is, relative to the prediction."""
-
-    def widest(observed: Sequence[Observation]) -> float:
-        from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds
-        from airflow_provider_ernest.prediction.training import train
-
-        machines, scale = targets.columns()
-        model = train(observed, job="sampled so far", terms=terms)
-        low, high = predict_interval(model, machines=machines, scale=scale, level=LEVEL)
-        return float(((high - low) / predict_seconds(model, machines=machines, scale=scale)).max())
-
-    return widest
-
-
 def _proposal_lines(proposal: Proposal) -> list[str]:
-    lines = []
-    if proposal.experiment:
-        run = proposal.experiment
-        lines.append(
-            f"Next: {machines(run.machines)} at scale {plain(run.scale)} "
-            f"({counted(run.partitions, 'partition')}), expected cost {number(run.cost)}"
-        )
-    lines.append(proposal.reason)
-    width = "" if proposal.relative_width is None else f"; interval {percent(proposal.relative_width)} wide"
-    lines.append(f"spent {number(proposal.spent)} of {number(proposal.budget)} {proposal.cost_unit}{width}")
-    return lines
+    runs = [
+        f"Next: {machines(run.machines)} at scale {plain(run.scale)} "
+        f"({counted(run.partitions, 'partition')})"
+        + (f", expected cost {number(run.cost)} {proposal.unit}" if run.cost else "")
+        for run in proposal.experiments
+    ]
+    return [*runs, proposal.reason]
 
 
 def runs_to_fill_in(experiments: Sequence[Experiment]) -> str:
@@ -361,7 +359,7 @@ COMMAND = Command(
   %(prog)s --max-machines 8 --partitions 400 --cores-per-machine 4 --target-machines 8-64:8 --cost dollars \\
       --full-seconds-on-one-machine 7200 --price-per-hour 0.19 --budget-share 0.05
   %(prog)s --max-machines 8 --partitions 400 --cores-per-machine 4 --target-machines 8-64:8 --next \\
-      --observed runs.csv""",
+      --deadline-seconds 3600 --expected-runs 30 --observed runs.csv""",
     add_arguments=_add_arguments,
     run=_run,
 )

@@ -24,14 +24,14 @@ from airflow_provider_ernest.cli.command import (
     warn,
     write_text,
 )
-from airflow_provider_ernest.cli.runs_file import parsed_json, read_runs, runs_of
+from airflow_provider_ernest.cli.runs_file import parsed_json, runs_and_job
 from airflow_provider_ernest.exceptions import (
     ErnestError,
     InvalidDocumentError,
     InvalidParameterError,
 )
 from airflow_provider_ernest.settings import AVERAGING, METHODS, ModelSettings, SizingGoal, SparkJob
-from airflow_provider_ernest.words import duration, percent, plain, seconds, stated_percent, tenths
+from airflow_provider_ernest.words import as_percent, confidence, duration, input_share, tenths
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.documents import Model, Observation
@@ -66,8 +66,8 @@ def read_model(name: str) -> Model:
                 remedy="Fit it anew from its runs.",
             )
     else:
-        runs = runs_of(text, name)
-        model = train(runs, job=_job(name), instance_type=_instance_type(runs, None))
+        runs, of_job = runs_and_job(text, name)
+        model = train(runs, job=of_job or _job(name), instance_type=_instance_type(runs, None))
     warn(model.warnings)
     return model
 
@@ -115,7 +115,10 @@ def _add_fit_arguments(parser: ArgumentParser) -> None:
     add_setting(group, ModelSettings, "method", choices=METHODS)
     add_setting(group, ModelSettings, "terms", nargs="+", metavar="TERM")
     group.add_argument(
-        "--job", metavar="NAME", type=name_of_job, help="name of the job; default: the name of the file"
+        "--job",
+        metavar="NAME",
+        type=name_of_job,
+        help="name of the job, of which a file of several has runs; default: that of the file",
     )
     group.add_argument(
         "--instance-type", metavar="TYPE", help="the machines' type; default: that of the runs, or local"
@@ -166,10 +169,10 @@ def fit_model(args: Namespace) -> Model:
                 remedy=f"Leave it out, or use --method {AVERAGING}.",
             )
         prior = AveragingPrior(driver_share=args.known_driver_share)
-    runs = read_runs(args.runs)
+    runs, of_job = runs_and_job(read_text(args.runs), args.runs, args.job)
     return train(
         runs,
-        job=args.job or _job(args.runs),
+        job=args.job or of_job or _job(args.runs),
         instance_type=_instance_type(runs, args.instance_type),
         method=args.method,
         terms=args.terms,
@@ -250,7 +253,9 @@ def _predictions(
     low, high = predict_interval(model, machines=machines, level=level, scale=scale, iterations=iterations)
     for told in zip(seconds.tolist(), low.tolist(), high.tolist(), strict=True):
         if not all(math.isfinite(value) and value > 0 for value in told):
-            raise no_prediction(model, f"a run at scale {plain(scale)} would take {duration(told[0])}")
+            raise no_prediction(
+                model, f"a run on {input_share(scale)} of the input would take {duration(told[0])}"
+            )
     return [
         {
             "machines": count,
@@ -282,16 +287,16 @@ def _csv(predictions: list[dict[str, Any]]) -> str:
 
 
 def _table(predictions: list[dict[str, Any]], *, level: float, startup_seconds: float) -> list[str]:
-    lines = [f"machines    seconds   {f'{stated_percent(level)} interval':>20s}   where the time goes"]
+    lines = [f"machines    seconds   {f'{confidence(level)} interval':>20s}   where the time goes"]
     for row in predictions:
-        interval = f"{tenths(row['low_seconds'])} - {tenths(row['high_seconds'])}"
+        interval = f"{tenths(row['low_seconds'])} to {tenths(row['high_seconds'])}"
         remark = f"  [{row['extrapolates']}]" if row["extrapolates"] else ""
         lines.append(
             f"{row['machines']:8d} {tenths(row['seconds']):>10s}   {interval:>20s}   "
             f"{_shares(row['term_seconds'])}{remark}"
         )
     scale = predictions[0]["scale"]
-    lines.append(f"scale {plain(scale)}; a start-up of {seconds(startup_seconds)} comes on top")
+    lines.append(f"{input_share(scale)} of the input; a start-up of {duration(startup_seconds)} comes on top")
     return lines
 
 
@@ -300,7 +305,7 @@ def _shares(term_seconds: dict[str, float]) -> str:
     total = sum(term_seconds.values())
     ordered = sorted(term_seconds.items(), key=lambda term: -term[1])
     return ", ".join(
-        f"{name} {percent(took / total)}" for name, took in ordered if took > WORTH_TELLING * total
+        f"{name} {as_percent(took / total)}" for name, took in ordered if took > WORTH_TELLING * total
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.cli.command import described, read_text, warn
 from airflow_provider_ernest.exceptions import ErnestError, InvalidDocumentError
-from airflow_provider_ernest.words import percent
+from airflow_provider_ernest.words import as_percent
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.documents import Observation
@@ -27,14 +27,43 @@ FIELDS: Mapping[str, str] = {
     "startup_seconds": "startup_seconds",
     "iterations": "iterations",
     "instance_type": "instance_type",
+    "application_id": "application_id",
+    "event_log": "event_log",
+    "job": "job",
+    "left_out": "left_out",
+    "mean_machines": "mean_machines",
+    "cores_per_machine": "cores_per_machine",
+    "memory_megabytes_per_machine": "memory_megabytes_per_machine",
+    "input_bytes": "input_bytes",
+    "started_at": "started_at",
+    "spark": "spark",
+    "main": "main",
 }
-"""Fields of an observation by the column names that are understood, in lower case."""
+"""By the column names that are understood, in lower case: the fields of an observation, those that say
+whether a run is read (`JOB`, `LEFT_OUT`), and what ``ernest history`` tells of runs besides."""
+
+JOB, LEFT_OUT = "job", "left_out"
+"""The job that a run is of, in a file of several; and why a run does not count, if it does not."""
+
+_TEXTS = ("instance_type", "application_id", "event_log")
+_TOLD_BESIDE = (
+    "mean_machines",
+    "cores_per_machine",
+    "memory_megabytes_per_machine",
+    "input_bytes",
+    "started_at",
+    "spark",
+    "main",
+)
+_NO_FIELDS = (JOB, LEFT_OUT, *_TOLD_BESIDE)
 
 USUAL = ("machines", "scale", "seconds")
 """What the columns are without a heading."""
 
 LARGEST_FRACTION = 10.0
 """Of the input that a fraction may say: what it is from there on is a percentage."""
+
+_NAMED_JOBS = 20
 
 WHOLE_NUMBERS = ("machines", "iterations")
 
@@ -56,26 +85,36 @@ class _Row:
     cells: tuple[str, ...]
 
 
-def read_runs(name: str) -> list[Observation]:
+def read_runs(name: str, *, job: str | None = None) -> list[Observation]:
     """The runs in a file; those without seconds have not been made, and are left out with a warning.
 
     Args:
         name: of a CSV file, or a JSON file with a list of observations or a model; ``-`` is standard input.
+        job: of which the runs are read, where the file has those of several.
 
     Raises:
         MissingResourceError: the file cannot be read.
         InvalidDocumentError: it holds something else; says in which line.
     """
-    return runs_of(read_text(name), name)
+    return runs_of(read_text(name), name, job)
 
 
-def runs_of(text: str, name: str) -> list[Observation]:
+def runs_of(text: str, name: str, job: str | None = None) -> list[Observation]:
     """The runs in the content of a file; see `read_runs`."""
+    return runs_and_job(text, name, job)[0]
+
+
+def runs_and_job(text: str, name: str, job: str | None = None) -> tuple[list[Observation], str | None]:
+    """The runs in the content of a file, see `read_runs`; and their job, where the file names it.
+
+    Raises:
+        InvalidDocumentError: it holds something else, or runs of several jobs, and not of the one asked for.
+    """
     from airflow_provider_ernest.documents import Observation
 
     content = parsed_json(text, name)
     if content is None:
-        return _from_csv(text, name)
+        return _from_csv(text, name, job)
     if isinstance(content, dict):
         content = content.get("observations")
     if not isinstance(content, list):
@@ -87,7 +126,7 @@ def runs_of(text: str, name: str) -> list[Observation]:
     for index, run in enumerate(content):
         with _place_told(f"{described(name)}, run {index}"):
             observations.append(Observation.from_dict(run))
-    return observations
+    return observations, None
 
 
 def parsed_json(text: str, name: str) -> Any:
@@ -106,7 +145,7 @@ def parsed_json(text: str, name: str) -> Any:
         raise InvalidDocumentError(f"{described(name)} is not JSON: {error}.") from error
 
 
-def _from_csv(text: str, name: str) -> list[Observation]:
+def _from_csv(text: str, name: str, job: str | None) -> tuple[list[Observation], str | None]:
     from airflow_provider_ernest.documents import Observation
 
     rows = list(_rows(text, name))
@@ -116,6 +155,8 @@ def _from_csv(text: str, name: str) -> list[Observation]:
         is_fraction = not any(_title(cell) == "scale" for cell in rows[0].cells)
         columns, rows = named, rows[1:]
     rows = [row for row in rows if not row.cells[0].startswith("#")]
+    rows, of_job = _of_job(rows, columns, name, job)
+    rows = _counting(rows, columns, name)
     observations: list[Observation] = []
     missing = 0
     for index, row in enumerate(rows):
@@ -125,19 +166,60 @@ def _from_csv(text: str, name: str) -> list[Observation]:
             missing += 1
             continue
         with _place_told(where):
-            observations.append(Observation(index=index, **fields))
+            observations.append(Observation(index=index, from_history=LEFT_OUT in columns, **fields))
             if is_fraction:
                 _refuse_percentage(observations[-1].scale)
     largest = max((run.scale for run in observations), default=0.0)
     if is_fraction and largest > 1:
         warn(
-            [f"{described(name)}: a fraction of {largest:g} is {percent(largest)} of the input. {PERCENTAGE}"]
+            [
+                f"{described(name)}: a fraction of {largest:g} is {as_percent(largest)} of the input. "
+                f"{PERCENTAGE}"
+            ]
         )
     if missing:
         warn(
             [f"{missing} of the {len(rows)} runs in {described(name)} have no seconds yet, and are left out."]
         )
-    return observations
+    return observations, of_job
+
+
+def _of_job(
+    rows: list[_Row], columns: Sequence[str], name: str, job: str | None
+) -> tuple[list[_Row], str | None]:
+    """The rows of one job, where the file names jobs, and the job."""
+    if JOB not in columns:
+        return rows, None
+    place = columns.index(JOB)
+    jobs = dict.fromkeys(row.cells[place] for row in rows if len(row.cells) > place)
+    if len(jobs) < 2:
+        # Whoever asks for another one gives it that name.
+        return rows, next(iter(jobs), None) or None
+    if job not in jobs:
+        which = f"none of {job!r}" if job is not None else f"of {len(jobs)} jobs"
+        named = ", ".join(list(jobs)[:_NAMED_JOBS])
+        raise InvalidDocumentError(
+            f"{described(name)} holds runs {which}.",
+            remedy=f"Name one by --job: {named}{' ...' if len(jobs) > _NAMED_JOBS else ''}. "
+            "A command without that option takes the model that `ernest fit --job` writes.",
+        )
+    return [row for row in rows if row.cells[place : place + 1] == (job,)], job
+
+
+def _counting(rows: list[_Row], columns: Sequence[str], name: str) -> list[_Row]:
+    """The rows of runs that count."""
+    if LEFT_OUT not in columns:
+        return rows
+    place = columns.index(LEFT_OUT)
+    counting = [row for row in rows if not any(row.cells[place : place + 1])]
+    if len(counting) < len(rows):
+        warn(
+            [
+                f"{len(rows) - len(counting)} of the {len(rows)} runs in {described(name)} do not count, and "
+                "are left out; the column left_out says why."
+            ]
+        )
+    return counting
 
 
 def _rows(text: str, name: str) -> Iterator[_Row]:
@@ -182,7 +264,7 @@ def _title(cell: str) -> str:
 def _refuse_percentage(fraction: float) -> None:
     if fraction >= LARGEST_FRACTION:
         raise InvalidDocumentError(
-            f"the fraction {fraction:g} would be {percent(fraction)} of the input.", remedy=PERCENTAGE
+            f"the fraction {fraction:g} would be {as_percent(fraction)} of the input.", remedy=PERCENTAGE
         )
 
 
@@ -203,11 +285,11 @@ def _fields(columns: Sequence[str], row: _Row, where: str) -> dict[str, Any]:
     given = {field: cell for field, cell in zip(columns, row.cells, strict=False) if cell}
     if not {"machines", "scale"} <= set(given):
         raise InvalidDocumentError(f"{where}: machines or fraction is missing.", remedy=EXPLANATION)
-    return {field: _value(field, cell, where) for field, cell in given.items()}
+    return {field: _value(field, cell, where) for field, cell in given.items() if field not in _NO_FIELDS}
 
 
 def _value(field: str, cell: str, where: str) -> Any:
-    if field == "instance_type":
+    if field in _TEXTS:
         return cell
     try:
         number = float(cell)

@@ -31,11 +31,11 @@ from airflow_provider_ernest.exceptions import (
     MissingResourceError,
     StoreError,
 )
-from airflow_provider_ernest.words import whole
+from airflow_provider_ernest.words import count, counted
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.cli.store_list import Group
-    from airflow_provider_ernest.documents import Record
+    from airflow_provider_ernest.documents import Record, Stored
     from airflow_provider_ernest.store.archive import Imported, Refused
     from airflow_provider_ernest.store.pruning import Prune
     from airflow_provider_ernest.store.store import ModelStore
@@ -184,11 +184,13 @@ def _run_export(args: Namespace) -> None:
     refuse_to_overwrite(args.file, force=args.force)
     store, jobs, found, skipped = open_store(args), set(args.job or ()), set[str](), list[Any]()
 
-    def wanted() -> Iterator[Record]:
+    def wanted() -> Iterator[Stored]:
         for record in store.all_documents(on_skip=skipped.append):
             if not jobs or record.job in jobs:
                 found.add(record.job)
                 yield record
+        if not jobs:
+            yield from store.surveys.newest_first(on_skip=skipped.append)
 
     with output_file(args.file, option="FILE") as target:
         header = export_documents(
@@ -221,7 +223,7 @@ def _refuse_gaps(skipped: list[Any], *, jobs: Collection[str]) -> None:
                 left_out.append(path)
     if left_out:
         raise InvalidDocumentError(
-            f"The export lacks {whole(len(left_out))} of the store's files, which cannot be read; the first "
+            f"The export lacks {count(len(left_out))} of the store's files, which cannot be read; the first "
             f"is {left_out[0]}.",
             remedy="What could be read is in it. The warnings above say what is wrong with the others.",
         )
@@ -277,22 +279,22 @@ def _problems(result: Imported) -> Iterator[str]:
     yield from _named(result.refused, result.refused_count)
 
 
-def _named(refused: list[Refused], count: int) -> Iterator[str]:
+def _named(refused: list[Refused], every: int) -> Iterator[str]:
     for each in refused[:MOST_LINES]:
         yield f"line {each.line}: {each.name + ': ' if each.name else ''}{each.problem}"
-    if count > MOST_LINES:
-        yield f"and {whole(count - MOST_LINES)} more like that"
+    if every > MOST_LINES:
+        yield f"and {count(every - MOST_LINES)} more like that"
 
 
 def _summary(result: Imported) -> str:
     parts = []
     if result.conflicts:
-        parts.append(f"{whole(result.conflict_count)} would have replaced other documents of the same id")
+        parts.append(f"{count(result.conflict_count)} would have replaced other documents of the same id")
     if result.refused:
-        parts.append(f"{whole(result.refused_count)} could not be read")
+        parts.append(f"{count(result.refused_count)} could not be read")
     if result.missing:
         counted_of = sum(result.header.documents.values())
-        parts.append(f"{whole(result.missing)} of {whole(counted_of)} are missing from the file")
+        parts.append(f"{count(result.missing)} of {count(counted_of)} are missing from the file")
     if result.damage:
         parts.append(result.damage.removesuffix(".").replace("It ", "it ", 1))
     return "; ".join(parts)
@@ -469,16 +471,19 @@ def _run_list(args: Namespace) -> None:
         newest_first = sorted(rows, key=lambda row: (row["at"] or "", row["id"] or ""), reverse=True)
         chosen = {id(row) for row in newest_first[: args.limit]}
         rows = [row for row in rows if id(row) in chosen]
-    torn = list_set_aside(store.root)
+    torn, surveys = list_set_aside(store.root), store.surveys.ids()
     if args.json:
         set_aside = [{"path": str(each.path), "problem": each.problem, "at": each.at} for each in torn]
-        say_json({"store": str(store.root), "rows": rows, "set_aside": set_aside})
+        say_json({"store": str(store.root), "rows": rows, "surveys": surveys, "set_aside": set_aside})
         return
     if not rows:
-        say(["Nothing in the store matches." if groups or _is_narrowed(args) else "The store is empty."])
+        is_empty = not (groups or surveys or _is_narrowed(args))
+        say(["The store is empty." if is_empty else "Nothing in the store matches."])
     else:
         table = record_table if args.kind else group_table
         say(table(rows, now=datetime.now(UTC)))
+    if surveys and not _is_narrowed(args):
+        say([f"{counted(len(surveys), 'survey')} of event logs, the newest {surveys[0]}"])
     say(set_aside_lines(torn))
 
 
@@ -518,6 +523,7 @@ def _add_show_arguments(parser: ArgumentParser) -> None:
 def _run_show(args: Namespace) -> None:
     from airflow_provider_ernest.cli.store_list import groups_of
     from airflow_provider_ernest.cli.store_show import Life, record_lines
+    from airflow_provider_ernest.cli.survey_text import survey_lines
 
     store = open_store(args)
     groups = groups_of(store, instance_type=args.type)
@@ -527,6 +533,13 @@ def _run_show(args: Namespace) -> None:
             say_json({"job": args.name, "types": [life.to_dict() for life in lives]})
         else:
             say(line for number, life in enumerate(lives) for line in ([""] if number else []) + life.lines())
+        return
+    if args.name in store.surveys.ids():
+        survey = store.surveys.load(args.name)
+        if args.json:
+            say_json(survey.to_dict())
+        else:
+            say([f"survey {survey.id} of {survey.at}", "", *survey_lines(survey)])
         return
     records = _records(store, groups, args.name)
     if not records:

@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.cli.command import age, aligned
+from airflow_provider_ernest.cli.command import age_of, aligned
 from airflow_provider_ernest.documents import (
     RECORDS,
     BottleneckReport,
@@ -24,15 +24,15 @@ from airflow_provider_ernest.documents import (
 from airflow_provider_ernest.learning.freshness import Lineage, State
 from airflow_provider_ernest.store.catalogue import LISTED, CatalogueEntry
 from airflow_provider_ernest.store.files import files, safe_name, store_errors
-from airflow_provider_ernest.store.records import FOLDERS, Kept, newest_first, read_or_skip
+from airflow_provider_ernest.store.records import FOLDERS, STORED, Kept, newest_first, read_or_skip
 from airflow_provider_ernest.words import (
     UNKNOWN,
+    count,
     counted,
-    error,
+    duration,
+    input_share,
     machines,
-    plain,
-    seconds,
-    whole,
+    percentage,
 )
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def _unlisted(
 
 def counted_by_kind(counts: Mapping[str, int]) -> str:
     """How many records of each kind, in words."""
-    parts = [counted(counts[form.kind], form.words) for form in RECORDS if counts.get(form.kind)]
+    parts = [counted(counts[kind], form.words) for kind, form in STORED.items() if counts.get(kind)]
     return ", ".join(parts) or "nothing"
 
 
@@ -179,8 +179,8 @@ def group_table(rows: Iterable[dict[str, Any]], *, now: datetime) -> list[str]:
                 row["instance_type"],
                 (row["state"] or UNKNOWN) + (f" ({row['cause']})" if row["cause"] else ""),
                 row["id"] or UNKNOWN,
-                age(row["at"] or "", now=now),
-                error(row["median_error_percent"]),
+                age_of(row["at"] or "", now=now),
+                percentage(row["median_error_percent"]),
                 *(str(row[f"{form.kind}s"]) for form in _COUNTED),
             )
             for row in rows
@@ -230,7 +230,7 @@ def record_table(rows: Iterable[dict[str, Any]], *, now: datetime) -> list[str]:
                 row["id"],
                 row["job"],
                 row["instance_type"],
-                age(row["at"], now=now),
+                age_of(row["at"], now=now),
                 row["model_id"] or UNKNOWN,
                 row["says"],
             )
@@ -255,21 +255,21 @@ def _said(entry: CatalogueEntry) -> Iterator[str]:
         yield f"{entry.cause}: {entry.reason}"
     if entry.method:
         yield f"{entry.method}, {counted(entry.observations - entry.learned_from, 'sample run')}"
-        yield f"error {error(entry.median_error_percent)}"
+        yield f"error {percentage(entry.median_error_percent)}"
     if entry.learned_from:
         yield f"learned from {counted(entry.learned_from, 'production run')}"
     if entry.machines is not None:
         yield machines(entry.machines)
     if entry.predicted_seconds is not None:
-        yield f"predicted {seconds(entry.predicted_seconds)}"
+        yield f"predicted {duration(entry.predicted_seconds)}"
     if entry.seconds is not None:
-        yield f"took {seconds(entry.seconds)}"
+        yield f"took {duration(entry.seconds)}"
     if entry.is_unusual or entry.is_unlikely:
         yield f"outside the {'95' if entry.is_unusual else '80'} % interval"
 
 
 def _ran(run: Observation | RunProfile) -> str:
-    return f"{machines(run.machines)}, scale {plain(run.scale)}, took {seconds(run.seconds)}"
+    return f"{machines(run.machines)}, {input_share(run.scale)} of the input, took {duration(run.seconds)}"
 
 
 MOST_SET_ASIDE = 5
@@ -281,8 +281,8 @@ def set_aside_lines(torn: Sequence[SetAside]) -> list[str]:
     if not torn:
         return []
     found = "file that was damaged was" if len(torn) == 1 else "files that were damaged were"
-    lines = [f"{whole(len(torn))} {found} set aside:"]
+    lines = [f"{count(len(torn))} {found} set aside:"]
     lines += [f"  {each.path}: {each.problem}" for each in torn[:MOST_SET_ASIDE]]
     if len(torn) > MOST_SET_ASIDE:
-        lines.append(f"  and {whole(len(torn) - MOST_SET_ASIDE)} more, which --json lists")
+        lines.append(f"  and {count(len(torn) - MOST_SET_ASIDE)} more, which --json lists")
     return lines

@@ -29,15 +29,15 @@ from airflow_provider_ernest.views.tables import decision_table, model_table, ob
 from airflow_provider_ernest.words import (
     UNKNOWN,
     bandwidth,
+    count,
     counted,
-    deviation,
     dollars,
-    error,
+    duration,
+    duration_range,
+    input_share,
     machines,
-    plain,
-    seconds,
-    seconds_between,
-    whole,
+    percentage,
+    signed_percentage,
 )
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def condition_lines(conditions: RunConditions | None) -> list[str]:
             "Spark": conditions.spark,
             "cores of a machine": conditions.cores_per_machine,
             "input partitions": data.partitions,
-            "input bytes": None if data.total_bytes is None else f"{whole(data.total_bytes)}",
+            "input bytes": None if data.total_bytes is None else f"{count(data.total_bytes)}",
             "input columns": data.columns,
             "input format": data.format,
             "settings (digests only)": ", ".join(sorted(conditions.settings or ())),
@@ -127,14 +127,14 @@ def _(record: DecisionRecord) -> list[str]:
     decision = record.decision
     # What documents of other makers leave out is left out here.
     has_table = decision.predicted_seconds is None or decision.predicted_cost is not None
-    chosen = f"{machines(decision.config.machines)}: {seconds(decision.predicted_seconds)}"
+    chosen = f"{machines(decision.config.machines)}: {duration(decision.predicted_seconds)}"
     return _lines(
         record,
         {
             "by model": record.model_id,
             "of models": ", ".join(record.model_ids),
             "reused, since": record.reuse,
-            "scale": plain(record.scale),
+            "scale": input_share(record.scale),
             "iterations": record.iterations,
             "machines allowed": f"{record.min_machines} to {record.max_machines}",
         },
@@ -152,13 +152,13 @@ def _(run: ProductionRun) -> list[str]:
             "by decision": run.decision_id,
             "by model": run.model_id,
             "machines": run.machines,
-            "scale": plain(run.scale),
-            "took": seconds(run.seconds),
-            "start-up, part of it": seconds(run.startup_seconds),
-            "predicted": seconds(run.predicted_seconds),
-            "likely (80 %)": seconds_between(run.likely_seconds),
-            "nearly certain (95 %)": seconds_between(run.nearly_certain_seconds),
-            "error": deviation(run.error_percent),
+            "scale": input_share(run.scale),
+            "took": duration(run.seconds),
+            "start-up, part of it": duration(run.startup_seconds),
+            "predicted": duration(run.predicted_seconds),
+            "80 % of runs": duration_range(run.likely_seconds),
+            "95 % of runs": duration_range(run.nearly_certain_seconds),
+            "error": signed_percentage(run.error_percent),
             "cost": None if run.cost is None else dollars(run.cost),
             "memory of the median machine": bandwidth(measured.memory_gigabytes_per_second),
             "network of the median machine": bandwidth(measured.network_gigabytes_per_second),
@@ -189,7 +189,7 @@ def _(record: ProfileRecord) -> list[str]:
     run = record.profile
     return _lines(
         record,
-        {"of a run for": record.purpose, "scale": plain(run.scale), "event log": run.event_log},
+        {"of a run for": record.purpose, "scale": input_share(run.scale), "event log": run.event_log},
         tables=["", *profile_lines(run)],
         warnings=run.warnings,
     )
@@ -203,7 +203,7 @@ def _(report: BottleneckReport) -> list[str]:
             "beside model": report.model_id,
             "by run profiles": ", ".join(report.profile_ids),
             "Spark application": report.application_id,
-            "its scale": plain(report.scale),
+            "its scale": input_share(report.scale),
             "its machines": report.machines,
         },
         tables=bottleneck_table(report),
@@ -308,7 +308,7 @@ class Life:
                     when(entry.at),
                     entry.method,
                     str(entry.observations - entry.learned_from),
-                    error(entry.median_error_percent),
+                    percentage(entry.median_error_percent),
                     entry.base_model_id or UNKNOWN,
                     counted(entry.learned_from, "run"),
                     "yes" if entry.id in marked else "no",
@@ -336,9 +336,9 @@ class Life:
                     row["decision_id"],
                     row["model_id"] or UNKNOWN,
                     str(row["machines"]),
-                    seconds(row["predicted_seconds"]),
-                    seconds(row["actual_seconds"]),
-                    deviation(row["error_percent"]),
+                    duration(row["predicted_seconds"]),
+                    duration(row["actual_seconds"]),
+                    signed_percentage(row["error_percent"]),
                     row["production_id"] or UNKNOWN,
                 )
                 for row in rows
@@ -356,9 +356,9 @@ class Life:
                     run.decision_id or UNKNOWN,
                     run.model_id or UNKNOWN,
                     str(run.machines),
-                    seconds(run.predicted_seconds),
-                    seconds(run.seconds),
-                    deviation(run.error_percent),
+                    duration(run.predicted_seconds),
+                    duration(run.seconds),
+                    signed_percentage(run.error_percent),
                 )
                 for run in self.productions
                 if run.decision_id not in decided

@@ -106,9 +106,9 @@ class ClusterHandle(Document):
         return len(self.machines) if self.limits_production and not has_ended else None
 
     @property
-    def master_price_per_hour(self) -> float:
-        """Dollars for the machine of its master; 0 where it has none of its own, or its price is unknown."""
-        return (self.master.price_per_hour or 0.0) if self.master else 0.0
+    def master_price_per_hour(self) -> float | None:
+        """Dollars for the machine of its master; 0 where it has none of its own, None where unknown."""
+        return self.master.price_per_hour if self.master else 0.0
 
     @property
     def market(self) -> str | None:

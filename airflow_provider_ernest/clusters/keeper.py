@@ -49,7 +49,7 @@ from airflow_provider_ernest.processes import (
     reap_adopted,
 )
 from airflow_provider_ernest.spark.master import MasterState, read_state
-from airflow_provider_ernest.words import duration, seconds
+from airflow_provider_ernest.words import duration
 
 log = logging.getLogger(__name__)
 
@@ -112,7 +112,7 @@ class Keeper:
         for group, worker in zip(self._cpu_groups, workers, strict=False):
             group.add(worker.process.pid)
         self._update_state(handle=self._make_handle(state))
-        log.info("The cluster is ready at %s after %s", master_url, seconds(self._elapsed()))
+        log.info("The cluster is ready at %s after %s", master_url, duration(self._elapsed()))
 
     def _own(self, daemon: Daemon) -> Daemon:
         self._daemons[daemon.process.pid] = daemon
@@ -207,7 +207,7 @@ class Keeper:
         with contextlib.suppress(MissingResourceError):
             sweep(runtime_folder())
         self._directory.clear(reason=reason)
-        log.info("Ended the cluster, %s after its start", seconds(self._elapsed()))
+        log.info("Ended the cluster, %s after its start", duration(self._elapsed()))
 
     def _update_state(self, **changes: object) -> None:
         self._state = replace(self._state, **changes)  # type: ignore[arg-type]

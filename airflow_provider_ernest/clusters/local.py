@@ -38,7 +38,7 @@ from airflow_provider_ernest.exceptions import (
 )
 from airflow_provider_ernest.json_document import Document
 from airflow_provider_ernest.processes import ProcessIdentity
-from airflow_provider_ernest.words import duration, seconds
+from airflow_provider_ernest.words import duration
 
 log = logging.getLogger(__name__)
 
@@ -171,7 +171,7 @@ class LocalCluster:
         if not done:
             reason = self.why_stopped()
             return "nothing to do, no cluster runs" + (f"; the last one ended: {reason}" if reason else "")
-        return f"{', '.join(done)} in {seconds(time.monotonic() - began)}"
+        return f"{', '.join(done)} in {duration(time.monotonic() - began)}"
 
     def secret(self) -> str:
         """The secret that its processes share. Do not log it, and keep it out of command lines.
@@ -301,7 +301,7 @@ class ClusterState(Document):
         """How far a start has come, in words."""
         return (
             f"workers registered {self.workers_registered} of {self.spec.machines} after "
-            f"{seconds(waited_seconds)}"
+            f"{duration(waited_seconds)}"
         )
 
 

@@ -181,17 +181,17 @@ def _infeasible(
         in_time = seconds <= deadline_seconds * (1 + TOLERANCE)
     nearest = int(np.argmin(np.where(in_time, cost, np.inf) if in_time.any() else seconds))
     told = " + ".join(f"{n} {name}" for name, n in zip(names, known[nearest], strict=True) if n)
-    told += f" with {words.seconds(seconds[nearest])} for {words.dollars(cost[nearest])}"
-    within = "" if deadline_seconds is None else f"ends within {words.stated(deadline_seconds)} s"
+    told += f", {words.duration(seconds[nearest])} for {words.dollars(cost[nearest])}"
+    within = "" if deadline_seconds is None else f"ends within {words.duration(deadline_seconds)}"
     if budget_dollars is None or not in_time.any():
         return InfeasibleGoalError(
-            f"No composition {within}: the fastest is {told}.",
+            f"No composition {within}. Fastest: {told}.",
             best=float(seconds[nearest]),
             remedy="Extend the deadline, allow more machines, or add a faster machine type.",
         )
-    limits = f"costs at most {words.stated_dollars(budget_dollars)}{f' and {within}' if within else ''}"
+    limits = f"costs at most {words.dollars(budget_dollars)}{f' and {within}' if within else ''}"
     return InfeasibleGoalError(
-        f"No composition {limits}: the cheapest is {told}.",
+        f"No composition {limits}. Cheapest: {told}.",
         best=float(cost[nearest]),
         remedy="Raise the budget, or add a cheaper machine type.",
     )

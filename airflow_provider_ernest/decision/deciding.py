@@ -1,9 +1,8 @@
-"""The decision: the cheapest way to keep a deadline, or the fastest within a budget (Ernest, section 6.3).
+"""The decision: the best value that keeps to a deadline or a budget (Ernest, section 6.3), or what is asked.
 
 `decide` is the only way in, for operators, pages and command line alike. It chooses over all types of
 machines that are offered. A configuration counts as keeping to the goal where it does so with the probability
-asked for; of those that do, the best by its predicted seconds and dollars per run that keeps to it is taken
-(see `goals.preference`).
+asked for; of those that do, the best by its predicted seconds and dollars is taken (see `goals.preference`).
 """
 
 from __future__ import annotations
@@ -15,7 +14,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from airflow_provider_ernest import words
+from airflow_provider_ernest.decision.candidates import (
+    WithinReach,
+    cheapest_that_meets,
+    fastest,
+    within_reach,
+)
 from airflow_provider_ernest.decision.goals import (
+    counts_seconds,
     describe,
     is_sure,
     limit_seconds,
@@ -24,16 +30,19 @@ from airflow_provider_ernest.decision.goals import (
     preference,
 )
 from airflow_provider_ernest.decision.mixed import mixed_alternatives, mixed_billing
-from airflow_provider_ernest.decision.offers import LIKELY, NEARLY_CERTAIN, Offer, OfferForecast
-from airflow_provider_ernest.documents import Alternative, Configuration, Decision
+from airflow_provider_ernest.decision.offers import LIKELY, NEARLY_CERTAIN, Offer
+from airflow_provider_ernest.documents import Alternative, Configuration, Decision, Reachable
 from airflow_provider_ernest.exceptions import ErnestError, InfeasibleGoalError, InvalidParameterError
 from airflow_provider_ernest.prediction.predict import no_prediction
-from airflow_provider_ernest.settings import FAIL, MOST_PROBABLE, SizingGoal
+from airflow_provider_ernest.settings import BEST_VALUE, FAIL, MOST_PROBABLE, SizingGoal
 
 OTHERWISE = "ask for less confidence, allow other numbers of machines, or train on another instance type."
 
 AS_PROBABLE = 0.01
 """Probabilities are means over some hundred draws: within this share of the highest they are equal."""
+
+LEAST_DIFFERENCE = 1e-4
+"""Of dollars or seconds, as a share: nobody sees figures differ that are nearer."""
 
 _log = logging.getLogger(__name__)
 
@@ -92,10 +101,16 @@ class Choice:
             _log.warning("%s", warning)
         raise self.error or _nothing_offered()
 
+    def offer_of(self, alternative: Alternative) -> Offer:
+        """The offer that an alternative comes from; of a mix that of the type with most machines."""
+        own = Configuration(machines=alternative.machines, instance_type=alternative.instance_type)
+        main = max(alternative.composition or (own,), key=lambda part: part.machines)
+        return next(offer for offer in self.offers if offer.type_name == main.instance_type)
+
     def runners_up(self, most: int) -> list[Alternative]:
         """What keeps to the goal and would have been chosen next."""
         feasible = (each for each in self.alternatives if each.feasible)
-        return sorted(feasible, key=preference(objective_of(self.goal)))[1 : 1 + most]
+        return sorted(feasible, key=preference(self.goal))[1 : 1 + most]
 
 
 def decide(goal: SizingGoal, offered: Offered, *, iterations: int | None = None) -> Choice:
@@ -111,7 +126,7 @@ def decide(goal: SizingGoal, offered: Offered, *, iterations: int | None = None)
     Raises:
         InvalidParameterError: a parameter cannot be; no fallback helps there.
     """
-    best = preference(objective_of(goal))
+    best = preference(goal)
     choice = Choice(goal=goal, warnings=offered.warnings)
     try:
         if offered.error is not None:
@@ -119,7 +134,7 @@ def decide(goal: SizingGoal, offered: Offered, *, iterations: int | None = None)
         choice = _considered(goal, offered, iterations)
         feasible = [each for each in choice.alternatives if each.feasible]
         if not feasible:
-            raise _infeasible(choice)
+            raise _infeasible(choice, iterations)
         return replace(choice, decision=_decision_on(min(feasible, key=best), choice))
     except InvalidParameterError:
         raise
@@ -143,7 +158,12 @@ def _instead(choice: Choice, error: ErnestError, fallback: Decision | None) -> D
         return None
     machines = words.machines(fallback.config.machines)
     taken = f"The stated fallback of {machines} was taken: {error.message}"
-    return replace(fallback, fallback_reason=error.message, warnings=(taken, *choice.warnings))
+    return replace(
+        fallback,
+        alternatives=choice.alternatives,
+        fallback_reason=error.message,
+        warnings=(taken, *choice.warnings),
+    )
 
 
 def _considered(goal: SizingGoal, offered: Offered, iterations: int | None) -> Choice:
@@ -203,7 +223,7 @@ def _decision_on(chosen: Alternative, choice: Choice, *, fallback_reason: str | 
 
     The fallback's reason says why it is chosen although it does not keep to the goal.
     """
-    goal, offer = choice.goal, _offer_of(chosen, choice.offers)
+    goal, offer = choice.goal, choice.offer_of(chosen)
     model, billing, startup = offer.model, offer.billing, offer.model.startup_seconds
     models = [model]
     if chosen.composition:
@@ -235,12 +255,34 @@ def _decision_on(chosen: Alternative, choice: Choice, *, fallback_reason: str | 
         billing=billing,
         cost_parts=billing.cost(machines=chosen.machines, seconds=chosen.seconds),
         composition=chosen.composition,
+        worth="" if fallback_reason else _worth(chosen, choice),
     )
+
+
+def _worth(chosen: Alternative, choice: Choice) -> str:
+    """Why the best value is not what has the least dollars, or seconds, and is sure enough; else empty."""
+    goal = choice.goal
+    is_time = counts_seconds(goal)
+    least = (fastest if is_time else cheapest_that_meets)(choice.alternatives)
+    if objective_of(goal) != BEST_VALUE or least is None or None in (chosen.probability, least.probability):
+        return ""
+    figure, more = (chosen.seconds, chosen.seconds - least.seconds)
+    if not is_time:
+        figure, more = (chosen.cost, chosen.cost - least.cost)
+    if more <= LEAST_DIFFERENCE * figure:
+        return ""
+    told = words.duration(more) if is_time else words.dollars(more)
+    plain = f"the {'fastest' if is_time else 'cheapest'} ({_on(least)})"
+    low = words.probability(least.probability or 0.0, chosen.probability)
+    high = words.probability(chosen.probability or 0.0)
+    if low == high:  # both over 99.9 %
+        return ""
+    return f"Best value: for {told} more than {plain} the chance rises from {low} to {high}."
 
 
 def _alternatives(offer: Offer, goal: SizingGoal, iterations: int | None) -> list[Alternative]:
     """The alternatives of one type, by number of machines."""
-    forecast, counts = OfferForecast(offer, scale=goal.scale, iterations=iterations), offer.counts
+    forecast, counts = offer.forecast(scale=goal.scale, iterations=iterations), offer.counts
     startup = offer.model.startup_seconds
     likely, nearly_certain = (
         [(float(low) + startup, float(high) + startup) for low, high in zip(*bounds, strict=True)]
@@ -270,23 +312,14 @@ def _alternatives(offer: Offer, goal: SizingGoal, iterations: int | None) -> lis
     return alternatives
 
 
-def _offer_of(alternative: Alternative, offers: Sequence[Offer]) -> Offer:
-    """The offer that an alternative comes from; of a mix that of the type with most machines."""
-    parts = alternative.composition or (
-        Configuration(machines=alternative.machines, instance_type=alternative.instance_type),
-    )
-    main = max(parts, key=lambda part: part.machines)
-    return next(offer for offer in offers if offer.type_name == main.instance_type)
-
-
 def most_probable(alternatives: Sequence[Alternative], goal: SizingGoal) -> Alternative:
     """The alternative that keeps to the goal most probably; of as probable ones the one it prefers.
 
     Where none has a chance worth the name, the one that comes nearest to the goal's limits.
     """
-    best = preference(objective_of(goal))
+    best = preference(goal)
     highest = max(each.probability or 0.0 for each in alternatives)
-    if highest < words.HARDLY_PROBABLE:  # it hangs on single draws, and orders nothing
+    if highest < 1 - words.ALMOST_ONE:  # it hangs on single draws, and orders nothing
         return min(alternatives, key=lambda each: (_overshoot(each, goal), *best(each)))
     return min(
         (each for each in alternatives if (each.probability or 0.0) >= highest * (1 - AS_PROBABLE)),
@@ -304,8 +337,8 @@ def _overshoot(alternative: Alternative, goal: SizingGoal) -> float:
     return max(used)
 
 
-def _infeasible(choice: Choice) -> InfeasibleGoalError:
-    """The error that none keeps to the goal, with the best within reach and the most probable."""
+def _infeasible(choice: Choice, iterations: int | None) -> InfeasibleGoalError:
+    """The error that none keeps to the goal, with the most probable and the nearest goals within reach."""
     goal, alternatives = choice.goal, choice.alternatives
     fastest_of_all = min(each.seconds for each in alternatives)
     if goal.only_in_memory:
@@ -319,38 +352,55 @@ def _infeasible(choice: Choice) -> InfeasibleGoalError:
     surest = most_probable(alternatives, goal)
     none = "No allowed configuration" + (" that holds the data in memory" if goal.only_in_memory else "")
     boot_seconds = max(float(offer.billing.boot_seconds) for offer in choice.offers)
-    missed, best, remedy = _best_within_reach(goal, alternatives, boot_seconds)
+    missed, best, remedy = _best_of_all(goal, alternatives, boot_seconds)
+    nearest = within_reach(choice.offers, alternatives, goal, iterations=iterations)
+    chance = words.probability(surest.probability or 0.0, goal.confidence)
+    likely = "Also most" if surest is best else "Most"
+    told = f" ({chance})" if surest is best else f": {_told(surest)} ({chance})"
     return InfeasibleGoalError(
-        f"{none} {missed}. The most probable is {_told(surest)}: "
-        f"{words.probability_to_compare(surest.probability or 0.0)}.",
-        best=best,
+        f"{none} {missed}. {likely} likely to meet the goal{told}.{_nearest_in_words(nearest, goal)}",
+        best=best.seconds if goal.deadline_seconds is not None else best.cost,
         remedy=f"{remedy}, {OTHERWISE}",
         most_probable=surest,
+        within_reach=nearest,
     )
 
 
-def _best_within_reach(
+def _nearest_in_words(nearest: WithinReach, goal: SizingGoal) -> str:
+    """The limits that could be asked for instead; empty where changing one of two would not do."""
+    deadline, budget = nearest.earliest_deadline, nearest.least_budget
+    within = []
+    if goal.deadline_seconds is not None and deadline is not None:
+        within.append(f"a deadline of {words.duration(deadline.limit)} ({_on(deadline)})")
+    if goal.budget_dollars is not None and budget is not None:
+        within.append(f"a budget of {words.dollars(budget.limit)} ({_on(budget)})")
+    return f" Possible: {' or '.join(within)}." if within else ""
+
+
+def _on(found: Reachable | Alternative) -> str:
+    if isinstance(found, Alternative) and found.composition:
+        return found.instance_type
+    return f"{words.machines(found.machines)} of {found.instance_type}"
+
+
+def _best_of_all(
     goal: SizingGoal, alternatives: Sequence[Alternative], boot_seconds: float
-) -> tuple[str, float, str]:
-    """What is missed and what can be had, in words; that figure; and what else to ask for."""
-    asked = f"with a probability of {words.stated_percent(goal.confidence)}"
-    budget = words.stated_dollars(goal.budget_dollars) if goal.budget_dollars is not None else ""
+) -> tuple[str, Alternative, str]:
+    """What is missed and what comes nearest, in words; that one; and what else to ask for."""
+    asked = f"in {words.confidence(goal.confidence)} of runs"
+    budget = words.dollars(goal.budget_dollars) if goal.budget_dollars is not None else ""
     if goal.deadline_seconds is None:
         cheapest = min(alternatives, key=lambda each: (each.cost, each.seconds))
-        missed = f"costs at most {budget} {asked}: the cheapest is {_told(cheapest)}"
-        return missed, cheapest.cost, "Raise the budget"
-    fastest = min(alternatives, key=lambda each: (each.seconds, each.cost))
-    missed = f"ends within {words.stated(goal.deadline_seconds)} s"
-    missed += f" for at most {budget} {asked}: " if budget else f" {asked}: "
-    missed += f"the fastest is {_told(fastest)}"
+        missed = f"costs at most {budget} {asked}. Cheapest: {_told(cheapest)}"
+        return missed, cheapest, "Raise the budget"
+    quickest = min(alternatives, key=lambda each: (each.seconds, each.cost))
+    missed = f"ends within {words.duration(goal.deadline_seconds)}"
+    missed += f" for at most {budget} {asked}" if budget else f" {asked}"
+    missed += f". Fastest: {_told(quickest)}"
     if boot_seconds:
-        missed += f" after a boot of {words.stated(boot_seconds)} s"
-    return missed, fastest.seconds, "Extend the deadline" + (", raise the budget" if budget else "")
+        missed += f" after {words.duration(boot_seconds)} to boot"
+    return missed, quickest, "Extend the deadline" + (", raise the budget" if budget else "")
 
 
 def _told(alternative: Alternative) -> str:
-    if alternative.composition:
-        machines = alternative.instance_type
-    else:
-        machines = f"{words.machines(alternative.machines)} of {alternative.instance_type}"
-    return f"{machines} with {words.seconds(alternative.seconds)} for {words.dollars(alternative.cost)}"
+    return f"{_on(alternative)}, {words.duration(alternative.seconds)} for {words.dollars(alternative.cost)}"

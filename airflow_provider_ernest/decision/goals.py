@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.documents import Alternative
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.settings import BALANCED, CHEAPEST, FASTEST, OBJECTIVES, SizingGoal
-from airflow_provider_ernest.words import stated, stated_dollars, stated_percent
+from airflow_provider_ernest.settings import BALANCED, BEST_VALUE, FASTEST, OBJECTIVES, SizingGoal
+from airflow_provider_ernest.words import confidence, dollars, duration
 
 Objective = Callable[[Alternative], float]
 """Gives an alternative a number; the one with the least is chosen."""
@@ -35,24 +35,31 @@ def objective_of(goal: SizingGoal) -> str | Objective:
     """
     if goal.objective is not None:
         return load_objective(goal.objective)
-    return CHEAPEST if goal.deadline_seconds is not None else FASTEST
+    return BEST_VALUE
+
+
+def counts_seconds(goal: SizingGoal) -> bool:
+    """Whether time is what is to be little, not dollars; within a budget alone dollars are settled."""
+    best = objective_of(goal)
+    is_budget_alone = goal.budget_dollars is not None and goal.deadline_seconds is None
+    return best == FASTEST or (best == BEST_VALUE and is_budget_alone)
 
 
 def describe(goal: SizingGoal) -> str:
     """The goal in words."""
     best = objective_of(goal)
     words = goal_in_words(
-        best if isinstance(best, str) else name_of(best),
+        best.replace("_", " ") if isinstance(best, str) else name_of(best),
         deadline_seconds=goal.deadline_seconds,
         budget_dollars=goal.budget_dollars,
     )
-    return f"{words} with a probability of {stated_percent(goal.confidence)}" if goal.has_limits else words
+    return f"{words} in {confidence(goal.confidence)} of runs" if goal.has_limits else words
 
 
 def goal_in_words(best: str, *, deadline_seconds: float | None, budget_dollars: float | None) -> str:
     """What is best within which limits, but for how surely they are to be kept."""
-    limits = [] if deadline_seconds is None else [f"{stated(deadline_seconds)} s"]
-    limits += [] if budget_dollars is None else [stated_dollars(budget_dollars)]
+    limits = [] if deadline_seconds is None else [duration(deadline_seconds)]
+    limits += [] if budget_dollars is None else [dollars(budget_dollars)]
     return " within ".join([best, *([" and ".join(limits)] if limits else [])])
 
 
@@ -74,27 +81,29 @@ def is_sure(probability: float | None, goal: SizingGoal) -> bool:
     return probability is not None and probability >= goal.confidence - TOLERANCE
 
 
-def preference(best: str | Objective) -> Preference:
+def preference(goal: SizingGoal) -> Preference:
     """A key that sorts better alternatives first: what counts, then the other, then fewer machines.
 
-    What counts is taken per run that keeps to the limits: divided by the probability of doing so. A run
-    that misses its deadline has bought nothing; and where a cent more buys much more certainty, the
-    configuration that is only just sure enough is a poor bargain. The user's own objective is taken as
-    it is. Figures whose first seven digits are the same are equal.
+    For the best value what counts is taken per run that keeps to the limits: divided by the probability of
+    doing so. A run that misses its deadline has bought nothing; and where a cent more buys much more
+    certainty, the configuration that is only just sure enough is a poor bargain. All other objectives are
+    taken as they are. Figures whose first seven digits are the same are equal.
 
     Raises:
         InvalidParameterError: by the key, where the user's objective fails, or gives no finite number.
     """
+    best, is_time = objective_of(goal), counts_seconds(goal)
+    is_money = not is_time and best != BALANCED and isinstance(best, str)
 
     def key(alternative: Alternative) -> tuple[float, ...]:
         cost, seconds = alternative.cost, alternative.seconds
         if isinstance(best, str):
-            of = {CHEAPEST: cost, FASTEST: seconds, BALANCED: cost * seconds}[best]
-            kept = 1.0 if alternative.probability is None else alternative.probability
+            of = cost * seconds if best == BALANCED else seconds if is_time else cost
+            kept = 1.0 if best != BEST_VALUE or alternative.probability is None else alternative.probability
             counts = _rounded(of / max(kept, HOPELESS))
         else:
             counts = _score(best, alternative)
-        others = (seconds, cost) if best == CHEAPEST else (cost, seconds)
+        others = (seconds, cost) if is_money else (cost, seconds)
         return counts, *(_rounded(other) for other in others), alternative.machines
 
     return key

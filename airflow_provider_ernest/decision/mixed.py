@@ -23,19 +23,26 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from airflow_provider_ernest.billing import HOUR_SECONDS, ON_DEMAND, Billing
-from airflow_provider_ernest.decision.goals import TOLERANCE, is_sure, limit_seconds, objective_of, preference
+from airflow_provider_ernest.decision.goals import (
+    TOLERANCE,
+    counts_seconds,
+    is_sure,
+    limit_seconds,
+    objective_of,
+    preference,
+)
 from airflow_provider_ernest.decision.offers import LIKELY, NEARLY_CERTAIN, Offer, OfferForecast
 from airflow_provider_ernest.documents import Alternative, Configuration
 from airflow_provider_ernest.exceptions import FitError
 from airflow_provider_ernest.numbers import FloatArray, IntArray
 from airflow_provider_ernest.prediction.predict import extrapolation, memory_shortage
 from airflow_provider_ernest.prediction.regression import non_negative_least_squares, two_sided
-from airflow_provider_ernest.settings import CHEAPEST, FASTEST, SizingGoal
+from airflow_provider_ernest.settings import BEST_VALUE, CHEAPEST, FASTEST, SizingGoal
 
 SURER = (0.9, 0.95, 0.99)
 """Confidences that are tried besides the one asked for."""
 
-UNOBSERVED = "a mix of types by OptEx's formula: no such run was observed"
+UNOBSERVED = "Extrapolated: no mix of types was tried, it goes by OptEx's formula"
 
 
 def mixed_alternatives(
@@ -43,8 +50,8 @@ def mixed_alternatives(
 ) -> tuple[Alternative, ...]:
     """The best clusters of at least two types that keep to a goal as surely as it asks for.
 
-    The cheapest, the fastest, or both where the goal's objective is another one. Each type has a number of
-    machines that its offer allows, and all together have no more than the largest of these numbers. Types
+    By dollars, by seconds, or the best by each where the goal's objective is neither. Each type has a number
+    of machines that its offer allows, and all together have no more than the largest of these numbers. Types
     that were not trained are left out. The search bills by the second; what is shown of its result is billed
     as the offers say. There are none where machines of one type are better by the same formula, and where it
     does not fit the models.
@@ -53,9 +60,10 @@ def mixed_alternatives(
     job = mixed_job(trained, scale=goal.scale, iterations=iterations) if len(trained) > 1 else None
     if job is None:
         return ()
-    best = objective_of(goal)
-    ends = (best == FASTEST,) if best in (CHEAPEST, FASTEST) else (False, True)
-    found = {each.instance_type: each for fastest in ends if (each := _best(job, goal, fastest=fastest))}
+    ends = [goal]
+    if objective_of(goal) not in (BEST_VALUE, CHEAPEST, FASTEST):
+        ends = [replace(goal, objective=CHEAPEST), replace(goal, objective=FASTEST)]
+    found = {each.instance_type: each for end in ends if (each := _best(job, end))}
     return tuple(found.values())
 
 
@@ -86,17 +94,17 @@ def mixed_billing(offers: Sequence[Offer], composition: Sequence[Configuration])
     )
 
 
-def _best(job: MixedJob, goal: SizingGoal, *, fastest: bool) -> Alternative | None:
+def _best(job: MixedJob, goal: SizingGoal) -> Alternative | None:
     """The best mix found that keeps to the goal; None where there is none.
 
     What is best also depends on how surely it keeps to the goal (see `goals.preference`), so that more
     confidence than is asked for is tried as well.
     """
     surer = [level for level in SURER if level > goal.confidence] if goal.has_limits else []
+    fastest = counts_seconds(goal)
     found = {counts for level in (goal.confidence, *surer) for counts in _found(job, goal, level, fastest)}
     mixes = [each for counts in found if (each := _alternative(job, goal, np.array(counts))).composition]
-    best = preference(FASTEST if fastest else CHEAPEST)
-    return min((each for each in mixes if each.feasible), key=best, default=None)
+    return min((each for each in mixes if each.feasible), key=preference(goal), default=None)
 
 
 def _found(job: MixedJob, goal: SizingGoal, confidence: float, fastest: bool) -> set[tuple[int, ...]]:

@@ -7,6 +7,7 @@ and its interval allows for what nobody has measured.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypedDict
@@ -40,6 +41,11 @@ speed is a guess. The same runs on two types of 8 cores differ by about as much 
 
 OTHER_AMOUNTS_OF_DATA = (0.5, 2.0, 10.0)
 """Times the data asked about, at which it shows whether a term follows them."""
+
+CLOSE = 1e-4
+"""So near on the logarithm are seconds that are looked for by their probability."""
+WIDENED, MOST_WIDENINGS = 4.0, 12
+"""From that distance on the search goes so many times as far each time, at most a thousand powers of e."""
 
 LEAST_SECONDS = 1e-9
 """A run that is predicted to take less has no model: numbers could not hold its interval either."""
@@ -108,6 +114,10 @@ class Offer:
         """The numbers of machines, each once, in ascending order."""
         return sorted({int(count) for count in self.machines})
 
+    def forecast(self, *, scale: float, iterations: int | None = None) -> Forecast:
+        """What its runs are predicted to take; see `OfferForecast`."""
+        return OfferForecast(self, scale=scale, iterations=iterations)
+
 
 class _Runs(TypedDict):
     """The runs that a model is asked about; see `predict_seconds`."""
@@ -117,7 +127,60 @@ class _Runs(TypedDict):
     iterations: int | None
 
 
-class OfferForecast:
+class Forecast(ABC):
+    """What runs on n numbers of machines, ascending, are predicted to take, start-up excluded.
+
+    Attributes:
+        seconds: of the runs, shape (n,).
+    """
+
+    seconds: FloatArray
+
+    @abstractmethod
+    def interval(self, level: float) -> tuple[FloatArray, FloatArray]:
+        """What the runs lie between with probability `level`, shape (n,) each."""
+
+    @abstractmethod
+    def probability_within(self, limits: FloatArray) -> FloatArray:
+        """The probability that the runs take no longer than so many seconds, shape (n,)."""
+
+    @abstractmethod
+    def extrapolates(self, machines: int) -> str:
+        """Why the observations do not support the prediction; empty where they do."""
+
+    @abstractmethod
+    def memory_shortage(self, machines: int) -> str:
+        """Why the machines cannot hold the data; empty where they can or nothing is known."""
+
+    def seconds_kept_within(self, confidence: float) -> FloatArray:
+        """The least seconds that the runs stay within with this probability, shape (n,), a little rounded up.
+
+        Found by halving what `probability_within` says, so that a goal of just these seconds is kept.
+        """
+        # Above a half the upper bound of an interval is nearly all there is to find.
+        return self._halved(
+            confidence, self.interval(2 * confidence - 1)[1] if confidence > 0.5 else self.seconds
+        )
+
+    def _halved(self, confidence: float, start: FloatArray) -> FloatArray:
+        """The same, looked for from so many seconds on."""
+        low = high = np.log(start)
+        width = np.full_like(low, CLOSE)
+        for _ in range(MOST_WIDENINGS):
+            is_low = self.probability_within(np.exp(low)) < confidence
+            is_high = self.probability_within(np.exp(high)) >= confidence
+            if is_low.all() and is_high.all():
+                break
+            low, high = np.where(is_low, low, low - width), np.where(is_high, high, high + width)
+            width = WIDENED * width
+        while (high - low).max() > 2 * CLOSE:
+            middle = (low + high) / 2
+            is_kept = self.probability_within(np.exp(middle)) >= confidence
+            low, high = np.where(is_kept, low, middle), np.where(is_kept, middle, high)
+        return np.asarray(np.exp(high), dtype=np.float64)
+
+
+class OfferForecast(Forecast):
     """What an offer's runs are predicted to take, by ascending number of machines, start-up excluded.
 
     Args:
@@ -131,8 +194,6 @@ class OfferForecast:
     Raises:
         InvalidParameterError: a run would take no time, or more than numbers can hold.
     """
-
-    seconds: FloatArray
 
     def __init__(self, offer: Offer, *, scale: float, iterations: int | None) -> None:
         self.offer = offer

@@ -20,24 +20,28 @@ UNKNOWN_REASON = "its training failed or was skipped (see the tasks sample_run a
 NO_CLUSTER = "Its cluster did not start (see the tasks find_model, design, check_cluster and create_cluster)"
 
 
-class KnownCluster(Protocol):
-    """What a decision needs to know of a cluster of the type; a `ClusterHandle` is one."""
-
-    @property
-    def instance_type(self) -> str:
-        """Of its machines."""
+class Priced(Protocol):
+    """What machines cost; a `TrainingCluster` tells it, too."""
 
     @property
     def price_per_hour(self) -> float | None:
         """Dollars for one of its machines and hour; None where unknown."""
 
     @property
-    def master_price_per_hour(self) -> float:
-        """Dollars for the machine of its master; 0 where it has none of its own."""
+    def master_price_per_hour(self) -> float | None:
+        """Dollars for the machine of its master; 0 where it has none of its own, None where unknown."""
 
     @property
     def market(self) -> str | None:
         """In which its machines were bought; None where unknown."""
+
+
+class KnownCluster(Priced, Protocol):
+    """What a decision needs to know of a cluster of the type; a `ClusterHandle` is one."""
+
+    @property
+    def instance_type(self) -> str:
+        """Of its machines."""
 
     @property
     def most_machines(self) -> int | None:
@@ -68,6 +72,14 @@ class TrainedType(Generic[Cluster]):
     lacks_cluster: bool = False
     reuse: str = ""
     input_growth: float = 1.0
+
+    @property
+    def priced(self) -> Priced | None:
+        """What tells the prices: the cluster, or what the model keeps of one; None where neither is there.
+
+        A model of past runs needed no cluster, and that of an earlier run has ended.
+        """
+        return self.cluster or (self.model.cluster if self.model else None)
 
     @property
     def why_missing(self) -> str:
@@ -133,6 +145,12 @@ def _offers_of(goal: SizingGoal, types: Types, *, left_out: list[str]) -> list[O
             for each in types
             if each.model and training_dollars(each.model) is None
         ]
+    if goal.billing.master_price_per_hour is None:
+        left_out += [
+            f"What the master of {each.instance_type} costs is not known and not counted."
+            for each in types
+            if each.model and each.priced and each.priced.master_price_per_hour is None
+        ]
     return list(offers.values())
 
 
@@ -193,21 +211,21 @@ def _of_trained(
         model=trained.model,
         machines=machines,
         billing=billing_of(
-            goal.billing, price_per_hour=price, cluster=trained.cluster, training_dollars=training
+            goal.billing, price_per_hour=price, cluster=trained.priced, training_dollars=training
         ),
         input_growth=trained.input_growth,
     )
 
 
 def _of_untrained(untrained: UntrainedType, like: Offer, goal: SizingGoal, types: Types) -> Offer:
-    cluster = next((each.cluster for each in types if each.instance_type == untrained.like), None)
+    priced = next((each.priced for each in types if each.instance_type == untrained.like), None)
     return Offer(
         model=like.model,
         machines=goal.machines,
         billing=billing_of(
             goal.billing,
             price_per_hour=untrained.price_per_hour,
-            cluster=cluster,
+            cluster=priced,
             training_dollars=like.billing.training_dollars,
         ),
         instance_type=untrained.instance_type,
@@ -218,12 +236,14 @@ def _of_untrained(untrained: UntrainedType, like: Offer, goal: SizingGoal, types
 
 def _price_of(trained: TrainedType[Any], goal: SizingGoal) -> float | None:
     """Dollars for one machine of a type and hour; None where unknown."""
-    stated = goal.price_of(trained.instance_type)
-    return stated if stated is not None or trained.cluster is None else trained.cluster.price_per_hour
+    stated: float | None = goal.price_of(trained.instance_type)
+    if stated is not None:
+        return stated
+    return trained.priced.price_per_hour if trained.priced else None
 
 
 def billing_of(
-    stated: Billing, *, price_per_hour: float, cluster: KnownCluster | None, training_dollars: float
+    stated: Billing, *, price_per_hour: float, cluster: Priced | None, training_dollars: float
 ) -> Billing:
     """How the machines of a type are paid for: as the user says, else as their cluster tells.
 
@@ -236,7 +256,7 @@ def billing_of(
     return stated.completed(
         price_per_hour=price_per_hour,
         training_dollars=training_dollars,
-        master_price_per_hour=cluster.master_price_per_hour if cluster else 0.0,
+        master_price_per_hour=(cluster.master_price_per_hour if cluster else None) or 0.0,
         market=cluster.market if cluster else None,
     )
 
@@ -279,7 +299,7 @@ def _fallback(goal: SizingGoal, types: Types) -> Decision | None:
         else billing_of(
             goal.billing,
             price_per_hour=price,
-            cluster=trained.cluster if is_trained else None,
+            cluster=trained.priced if is_trained else None,
             training_dollars=0.0,
         ),
         confidence=goal.confidence,

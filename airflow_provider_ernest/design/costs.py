@@ -53,12 +53,8 @@ class RelativeTime:
 
     def __call__(self, candidates: Candidates) -> FloatArray:
         """Cost of each candidate, shape (n,); that of the cheapest is 1 + `run_overhead`."""
-        return self.relative_to(candidates, runs=candidates)
-
-    def relative_to(self, candidates: Candidates, *, runs: Candidates) -> FloatArray:
-        """Cost of runs that need not be candidates, in the unit that the candidates' costs have."""
-        cheapest = (candidates.scale / candidates.machines).min()
-        return np.asarray(self.run_overhead + runs.scale / runs.machines / cheapest, dtype=np.float64)
+        spreading = candidates.scale / candidates.machines
+        return np.asarray(self.run_overhead + spreading / spreading.min(), dtype=np.float64)
 
 
 relative_time = RelativeTime()
@@ -374,44 +370,6 @@ def _runs(candidates: Candidates, *, machines: IntArray, scale: FloatArray) -> C
     whole = float(np.median(candidates.partitions / candidates.scale))
     partitions = np.maximum(1, np.rint(scale * whole)).astype(np.int64)
     return Candidates(machines=machines, scale=scale, partitions=partitions)
-
-
-def spent_on(observed: Sequence[Observation], *, cost: CheckedCost, candidates: Candidates) -> float:
-    """What runs that were made have cost, in the unit of the cost.
-
-    A cost made of seconds is computed from the seconds that the runs took, start-up included; any other
-    one is taken as it was expected, a relative one relative to the candidates.
-    """
-    if not observed:
-        return 0.0
-    machines = np.array([run.machines for run in observed])
-    if cost.in_seconds is not None:
-        seconds = np.array([run.startup_seconds + run.seconds for run in observed])
-        return float(cost.in_seconds.of_seconds(machines=machines, seconds=seconds).sum())
-    runs = _runs(candidates, machines=machines, scale=np.array([run.scale for run in observed]))
-    if isinstance(cost.cost, RelativeTime):
-        return float(cost.cost.relative_to(candidates, runs=runs).sum())
-    return float(cost(runs).sum())
-
-
-def costs_by_now(
-    candidates: Candidates,
-    *,
-    cost: CheckedCost,
-    observed: Sequence[Observation],
-    expected_seconds: ExpectedSecondsOfRuns | None,
-) -> FloatArray:
-    """What the candidates are expected to cost by all that is known now, shape (n,).
-
-    Only a cost that is made of seconds can learn: the next runs start up as the observed ones did, and from
-    then on take the expected seconds; None for the guess in the cost.
-    """
-    of_seconds = cost.in_seconds
-    if of_seconds is None or expected_seconds is None:
-        return np.asarray(cost(candidates), dtype=np.float64)
-    startup = float(np.median([run.startup_seconds for run in observed])) if observed else 0.0
-    seconds = expected_seconds(machines=candidates.machines.astype(np.float64), scale=candidates.scale)
-    return of_seconds.of_seconds(machines=candidates.machines, seconds=startup + seconds)
 
 
 def resolve_budget(

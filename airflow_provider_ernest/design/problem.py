@@ -190,19 +190,34 @@ def _core_terms(
 ) -> tuple[str, ...]:
     """Those of `CORE_TERMS` that the candidates can tell apart; the others must not matter.
 
-    One number of machines, or one scale, is enough only if nothing else is asked for: prior belief
-    alone would tell the rest.
+    Raises:
+        DesignError: see `require_varied`.
     """
+    require_varied(candidates, observed, targets)
     machines, scale = _all_runs(candidates, observed)
-    wanted_machines, wanted_scale = (machines, np.ones(1)) if targets is None else targets.columns()
-    _check_varied("number of machines", machines, wanted_machines if targets is not None else None)
-    _check_varied("scale", scale, wanted_scale)
     core: tuple[str, ...] = ()
     for name in CORE_TERMS:
         rows = basis((*core, name), machines=machines, scale=scale)
         if not undetermined_terms(rows, (*core, name)):
             core = (*core, name)
     return core
+
+
+def require_varied(candidates: Candidates, observed: Sequence[Observation], targets: Targets | None) -> None:
+    """Refuse runs that could not tell what is asked for: prior belief alone would.
+
+    Args:
+        candidates: runs that may be made.
+        observed: runs already made.
+        targets: what is asked for; None where that is not known.
+
+    Raises:
+        DesignError: they all have one number of machines, or one scale, and others are asked for.
+    """
+    machines, scale = _all_runs(candidates, observed)
+    wanted_machines, wanted_scale = (None, np.ones(1)) if targets is None else targets.columns()
+    _check_varied("number of machines", machines, wanted_machines)
+    _check_varied("scale", scale, wanted_scale)
 
 
 def _check_varied(what: str, values: FloatArray, wanted: FloatArray | None) -> None:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,6 +17,7 @@ import msgspec
 
 from airflow_provider_ernest.eventlog.bounds import (
     ENTRY_BYTES,
+    MOST_CHARACTERS,
     REFERENCE_BYTES,
     ROW_BYTES,
     Notes,
@@ -69,6 +71,7 @@ class Jobs:
         self._job_of: dict[int, int] = {}
         self._ids: dict[int, int] = {}
         self._scopes: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._kept: set[int] = set()
 
     @property
     def failed_executions(self) -> set[int | None]:
@@ -125,8 +128,50 @@ class Jobs:
             failure=failure,
             scopes=self._scopes_of(info),
             library=library[1] if library else "",
+            # What it keeps itself was not there when it began.
+            reads_cache=known.reads_cache if known else self._reads_cache(info),
         )
+        if info.completion_time is not None and not failure:
+            self._keep(info)
         self._notes.seen(max(info.submission_time or 0, info.completion_time or 0) / 1000)
+
+    def unpersisted(self, event: DataSetDropped) -> None:
+        """A cached data set is dropped."""
+        self._kept.discard(event.rdd_id)
+
+    def _keep(self, info: StageInfo) -> None:
+        """Remember the data sets that a stage has kept whole: later ones read them in place of the input."""
+        for each in info.rdd_info or ():
+            level = each.storage_level
+            is_whole = info.number_of_tasks >= each.number_of_partitions
+            if is_whole and (level.use_memory or level.use_disk or level.use_off_heap):
+                if each.rdd_id not in self._kept:
+                    self._notes.keep(ENTRY_BYTES)
+                self._kept.add(each.rdd_id)
+
+    def _reads_cache(self, info: StageInfo) -> bool:
+        """Whether each way from its last data set back to an input comes upon one that was kept.
+
+        Spark counts bytes that come out of a cached block as input, as if they had been read again.
+        """
+        if not self._kept:
+            return False
+        parents = {each.rdd_id: each.parent_ids or [] for each in info.rdd_info or ()}
+        waiting = list(parents.keys() - {parent for each in parents.values() for parent in each})
+        seen = set(waiting)
+        found = False
+        while waiting:
+            data_set = waiting.pop()
+            if data_set in self._kept:
+                found = True
+                continue
+            if not parents[data_set]:
+                return False
+            # Those that the stage does not name lie behind a shuffle.
+            new = [each for each in parents[data_set] if each in parents and each not in seen]
+            seen.update(new)
+            waiting += new
+        return found
 
     def _properties(self, event: JobStart | StageEvent) -> Mapping[str, Any]:
         properties = event.properties or {}
@@ -186,10 +231,11 @@ class Machines:
     def added(self, event: ExecutorAdded) -> None:
         """An executor has registered."""
         info = event.executor_info
-        # The log page is served by the worker daemon: its address tells two workers of one host apart.
-        page = urlsplit((info.log_urls or {}).get("stderr", ""))
+        # The log page is served by the worker daemon: its port tells two workers of one host apart. Its host
+        # may be one for all, where a cluster has its own pages (spark.ui.custom.executor.log.url).
+        port = urlsplit((info.log_urls or {}).get("stderr", "")).netloc.rpartition(":")[2]
         executor_id, host = shortened(event.executor_id), shortened(info.host)
-        worker = shortened(page.netloc) or host
+        worker = f"{host}:{shortened(port)}" if port.isdecimal() else host
         known = self.rows.get(executor_id)
         if known is None:
             self._notes.keep(ROW_BYTES, executor_id, host, worker)
@@ -481,6 +527,68 @@ class SqlExecutions:
             )
             for number, execution in self._executions.items()
         )
+
+
+_COMMAND = "sun.java.command"
+_NAMES_THE_PROGRAM = ("--class", "--primary-py-file", "--primary-r-file")
+_FLAGS = ("--supervise", "--verbose", "-v")
+"""Options of spark-submit that no value follows."""
+
+_DRIVER_WRAPPER = "org.apache.spark.deploy.worker.DriverWrapper"
+"""What a standalone cluster runs a driver in: its arguments are the worker, the file, the class."""
+
+_PROGRAM = re.compile(r"[A-Za-z_][\w.$-]*")
+_NO_PROGRAMS = (
+    "org.apache.spark.",
+    "org.apache.hive.",
+    "org.apache.livy.",
+    "org.apache.zeppelin.",
+    "com.databricks.",
+)
+"""Shells, servers and launchers: they are the same for whatever runs in them."""
+_FILES = (".py", ".jar", ".r")
+
+_LISTS = ("--jars", "--py-files", "--files", "--archives")
+
+_MOST_COMMAND = 20_000
+
+
+def main_program(properties: Mapping[str, object]) -> str:
+    """The name of an application's main class, or of its file without folders; empty where none is told.
+
+    Nothing else of the command is kept: its arguments may hold anything.
+
+    Args:
+        properties: of the driver's Java.
+    """
+    command = properties.get(_COMMAND)
+    launcher, *words = (command if isinstance(command, str) else "")[:_MOST_COMMAND].split() or [""]
+    if launcher == _DRIVER_WRAPPER:
+        return next(filter(None, map(_program, reversed(words[1:3]))), "")
+    told: dict[str, str] = {}
+    at = 0
+    while at < len(words) and words[at].startswith("-"):
+        has_value = words[at] not in _FLAGS and "=" not in words[at].partition(" ")[0]
+        if has_value and at + 1 < len(words):
+            told.setdefault(words[at], words[at + 1])
+        at += 1 + has_value
+    named = next(_files_alone(words), "")
+    names = [told.get(option, "") for option in _NAMES_THE_PROGRAM]
+    return next(filter(None, map(_program, (*names, named, launcher))), "")
+
+
+def _files_alone(words: Sequence[str]) -> Iterator[str]:
+    """Words that are a file, and no option's: values may hold spaces, so where options end is not told."""
+    for before, word in pairwise(["", *words]):
+        if word.lower().endswith(_FILES) and before not in _LISTS and not set("=,") & set(word):
+            yield word
+
+
+def _program(text: str) -> str:
+    """The name of the class or file; empty where it is a launcher's own, or no name."""
+    name = text.replace("\\", "/").rpartition("/")[2]
+    is_one = _PROGRAM.fullmatch(name) and not name.startswith(_NO_PROGRAMS)
+    return name if is_one and len(name) <= MOST_CHARACTERS else ""
 
 
 _SHARED_ACCESS_SIGNATURE = re.compile(r"[._]sas(?:[._]|$)", re.IGNORECASE)

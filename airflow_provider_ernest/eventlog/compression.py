@@ -15,7 +15,7 @@ from typing import Any
 
 from airflow_provider_ernest.eventlog.bounds import ALWAYS_UNPACKED_BYTES, MOST_UNPACKED_TIMES, Notes
 from airflow_provider_ernest.exceptions import EventLogError
-from airflow_provider_ernest.words import whole
+from airflow_provider_ernest.words import count
 
 CHUNK_BYTES = 1 << 18
 MAX_BLOCK_BYTES = 16 << 20
@@ -42,7 +42,7 @@ def text_of(content: Any, name: str, notes: Notes) -> Iterator[bytes]:
             notes.check_time()
             unpacked_bytes += len(chunk)
             if unpacked_bytes > max(ALWAYS_UNPACKED_BYTES, MOST_UNPACKED_TIMES * pieces.read_bytes):
-                raise _DamagedError(f"it unpacks to more than {whole(MOST_UNPACKED_TIMES)} times its length")
+                raise _DamagedError(f"it unpacks to more than {count(MOST_UNPACKED_TIMES)} times its length")
             yield chunk
     except _DamagedError as error:
         notes.add_problem(f"{name} is damaged or was cut off: {error}. What comes after that is not read.")

@@ -60,6 +60,7 @@ class EnvironmentUpdate(Event):
     """SparkListenerEnvironmentUpdate."""
 
     spark_properties: dict[str, Any] = {}
+    system_properties: dict[str, Any] = {}
 
 
 class ExecutorInfo(Event):
@@ -126,6 +127,7 @@ class DataSet(Event):
     rdd_id: Whole = -1
     storage_level: StorageLevel = msgspec.field(default_factory=StorageLevel)
     number_of_partitions: Whole = 0
+    parent_ids: list[Whole] | None = None
 
 
 class StageInfo(Event):

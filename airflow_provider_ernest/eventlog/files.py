@@ -18,7 +18,7 @@ from airflow_provider_ernest.eventlog.bounds import Notes
 from airflow_provider_ernest.eventlog.compression import CHUNK_BYTES, text_of
 from airflow_provider_ernest.exceptions import ErnestError, EventLogError
 from airflow_provider_ernest.places import Place, place_of
-from airflow_provider_ernest.words import whole
+from airflow_provider_ernest.words import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -111,7 +111,7 @@ def _inside(folder: Place) -> list[Place]:
     found = list(islice(folder.iterdir(), MOST_FILES + 1))
     if len(found) > MOST_FILES:
         raise EventLogError(
-            f"The folder {folder} holds more than {whole(MOST_FILES)} files.",
+            f"The folder {folder} holds more than {count(MOST_FILES)} files.",
             remedy="Give the event log of one application: a file, or the folder eventlog_v2_...",
         )
     return sorted(found, key=lambda each: str(each.name))

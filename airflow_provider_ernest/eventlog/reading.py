@@ -21,6 +21,7 @@ from airflow_provider_ernest.eventlog.collecting import (
     Jobs,
     Machines,
     SqlExecutions,
+    main_program,
     told_properties,
 )
 from airflow_provider_ernest.eventlog.compression import text_of
@@ -171,10 +172,13 @@ class _Application:
         self._ended_at: float | None = None
         self._spark: str | None = None
         self._properties: dict[str, str] = {}
+        self._main = ""
         self.events = _Events(
             notes,
             {
                 "SparkListenerLogStart": (LogStart, self._log_started),
+                # Of Databricks, in its place.
+                "DBCEventLoggingListenerMetadata": (LogStart, self._log_started),
                 "SparkListenerApplicationStart": (ApplicationStart, self._started),
                 "SparkListenerApplicationEnd": (ApplicationEnd, self._ended),
                 "SparkListenerEnvironmentUpdate": (EnvironmentUpdate, self._environment_changed),
@@ -188,7 +192,7 @@ class _Application:
                 "SparkListenerBlockManagerAdded": (BlockManagerEvent, self._blocks.executor_added),
                 "SparkListenerBlockManagerRemoved": (BlockManagerEvent, self._blocks.executor_removed),
                 "SparkListenerBlockUpdated": self._blocks.updated,
-                "SparkListenerUnpersistRDD": (DataSetDropped, self._blocks.unpersisted),
+                "SparkListenerUnpersistRDD": (DataSetDropped, self._unpersisted),
                 f"{_SQL}SQLExecutionStart": (ExecutionPlan, self._sql.planned),
                 f"{_SQL}SQLAdaptiveExecutionUpdate": (ExecutionPlan, self._sql.planned),
                 f"{_SQL}SQLExecutionEnd": (ExecutionEnd, self._sql.ended),
@@ -214,12 +218,17 @@ class _Application:
         self._jobs.stage_changed(event)
         self._blocks.stage_completed(event)
 
+    def _unpersisted(self, event: DataSetDropped) -> None:
+        self._jobs.unpersisted(event)
+        self._blocks.unpersisted(event)
+
     def _environment_changed(self, event: EnvironmentUpdate) -> None:
         told = told_properties(event.spark_properties)
         # Connect servers and the like tell it again when jars are added.
         new = {name: value for name, value in told.items() if self._properties.get(name) != value}
         self._notes.keep(ENTRY_BYTES * len(new), *new, *new.values())
         self._properties.update(new)
+        self._main = self._main or main_program(event.system_properties)
 
     def event_log(self, source: str, application_id: str) -> EventLog:
         """The tables.
@@ -251,6 +260,7 @@ class _Application:
             name=shortened(self._start.app_name),
             spark=self._spark,
             master=self._properties.get("spark.master", ""),
+            main=self._main,
             started_at=started_at,
             ended_at=max(started_at, self._ended_at or last_at),
             is_complete=self._ended_at is not None,

@@ -84,17 +84,19 @@ def run_seconds(log: EventLog, machines: int) -> float:
 
 def run_metrics(log: EventLog) -> RunMetrics:
     """What the model wants to know of the run beside its time, of the tasks that count."""
-    tasks = log.task_columns.only(log.task_columns.succeeded)
+    # Column by column: a copy of the whole table would take as much memory as the log did.
+    tasks, did = log.task_columns, log.task_columns.succeeded
+    peaks = tasks.peak_execution_memory_bytes[did]
     cache = log.cache
     return RunMetrics(
-        tasks=len(tasks),
+        tasks=len(peaks),
         slots=log.slots,
-        executor_run_seconds=float(tasks.run_seconds.sum()),
-        garbage_collection_seconds=float(tasks.garbage_collection_seconds.sum()),
-        input_bytes=_sum(tasks.input_bytes),
-        shuffle_read_bytes=_sum(tasks.shuffle_remote_bytes) + _sum(tasks.shuffle_local_bytes),
-        spilled_bytes=_sum(tasks.disk_spilled_bytes),
-        peak_execution_memory_bytes=int(tasks.peak_execution_memory_bytes.max()) if len(tasks) else None,
+        executor_run_seconds=float(tasks.run_seconds[did].sum()),
+        garbage_collection_seconds=float(tasks.garbage_collection_seconds[did].sum()),
+        input_bytes=_sum(tasks.input_bytes[did]),
+        shuffle_read_bytes=_sum(tasks.shuffle_remote_bytes[did]) + _sum(tasks.shuffle_local_bytes[did]),
+        spilled_bytes=_sum(tasks.disk_spilled_bytes[did]),
+        peak_execution_memory_bytes=int(peaks.max()) if len(peaks) else None,
         storage_memory_bytes=log.storage_memory_bytes or None,
         cache_wanted_bytes=cache.wanted_bytes if cache else None,
         cached_bytes=cache.held_bytes if cache else None,
@@ -117,9 +119,9 @@ def _dominant_stage_tasks(log: EventLog) -> int | None:
     import numpy as np
 
     together = _tasks_side_by_side(log)
-    tasks = log.task_columns.only(log.task_columns.succeeded)
-    stages, place = np.unique(tasks.stage_id, return_inverse=True)
-    seconds = np.bincount(place, weights=tasks.run_seconds, minlength=len(stages))
+    tasks, did = log.task_columns, log.task_columns.succeeded
+    stages, place = np.unique(tasks.stage_id[did], return_inverse=True)
+    seconds = np.bincount(place, weights=tasks.run_seconds[did], minlength=len(stages))
     run_seconds = dict(zip(stages.tolist(), seconds.tolist(), strict=True))
     half = sum(run_seconds.get(stage, 0.0) for stage in together) / 2
     passed = 0.0

@@ -51,6 +51,7 @@ class StageRow:
             as "PythonRDD".
         library: Spark's own library that asked for it ("ml", "mllib", "graphx", "streaming"), by its call
             site; empty where it was none of them, or the log does not tell.
+        reads_cache: whether all that it read lay in data sets that earlier stages had kept.
     """
 
     stage_id: int
@@ -64,6 +65,7 @@ class StageRow:
     failure: str = ""
     scopes: tuple[str, ...] = ()
     library: str = ""
+    reads_cache: bool = False
 
     @property
     def key(self) -> StageKey:
@@ -136,6 +138,7 @@ class EventLog:
         ended_at: when it ended; the last moment that the log names where it was cut off.
         is_complete: whether the log has the end.
         task_columns: of all attempts that ended; `tasks` has them as a table of pandas.
+        main: name of its main class, or of its program's file; empty where the log does not tell.
         properties: Spark's properties, without those whose names or values tell of a secret.
         jobs: in the order in which they were submitted.
         stages: all attempts, in the order in which they were submitted.
@@ -159,6 +162,7 @@ class EventLog:
     name: str = ""
     spark: str | None = None
     master: str = ""
+    main: str = ""
     is_complete: bool = True
     properties: Mapping[str, str] = field(default_factory=dict)
     jobs: tuple[JobRow, ...] = ()

@@ -25,7 +25,7 @@ from airflow_provider_ernest.eventlog.events import (
     TaskEndWithAccumulables,
 )
 from airflow_provider_ernest.exceptions import EventLogError
-from airflow_provider_ernest.words import whole
+from airflow_provider_ernest.words import count
 
 FloatColumn = NDArray[np.float64]
 IntColumn = NDArray[np.int64]
@@ -157,7 +157,8 @@ class TaskRows:
         self._notes = notes
         self._most_tasks = most_tasks
         self._rows = bytearray()
-        self._parts: dict[str, list[np.ndarray[Any, Any]]] = defaultdict(list)
+        # Each grows where it lies: parts that are put together at the end would take the memory twice.
+        self._columns: dict[str, bytearray] = defaultdict(bytearray)
         self._count = 0
         self._executors: dict[str, int] = {}
         self._redone: list[int] = []
@@ -179,7 +180,7 @@ class TaskRows:
         self._count += 1
         if self._count > self._most_tasks:
             raise EventLogError(
-                f"The event log tells of more than {whole(self._most_tasks)} tasks.",
+                f"The event log tells of more than {count(self._most_tasks)} tasks.",
                 remedy="Read it where there is more memory: by `read_event_log`, with a larger most_tasks."
                 if self._most_tasks >= MOST_TASKS
                 else "Read it where there is more memory, by `ernest analyze`.",
@@ -245,7 +246,7 @@ class TaskRows:
     def _columns_of_rows(self) -> None:
         rows = np.frombuffer(bytes(self._rows), dtype=_ROW_TYPE)
         for name in _COLUMNS:
-            self._parts[name].append(np.ascontiguousarray(rows[name]))
+            self._columns[name] += rows[name].tobytes()
         self._rows.clear()
 
     def table(self, executors: Mapping[str, int]) -> TaskColumns:
@@ -255,7 +256,9 @@ class TaskRows:
             executors: numbers of the executors by Spark's id.
         """
         self._columns_of_rows()
-        columns = {name: np.concatenate(self._parts.pop(name)) for name in _COLUMNS}
+        columns: dict[str, np.ndarray[Any, Any]] = {
+            name: np.frombuffer(self._columns.pop(name), dtype=kind) for name, (_, kind) in _COLUMNS.items()
+        }
         index = columns.pop("index")
         numbers = np.array([executors.get(each, -1) for each in self._executors] or [-1], dtype=np.int64)
         columns["executor"] = numbers[columns["executor"]]

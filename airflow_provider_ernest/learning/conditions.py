@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.documents import CODE, DATA, SETTINGS, InputFingerprint, RunConditions
-from airflow_provider_ernest.privacy import names_a_secret, without_credentials
+from airflow_provider_ernest.privacy import names_a_secret, without_addresses, without_credentials
 from airflow_provider_ernest.settings import MOST_GROWTH, SHAPE_TOLERANCE
 from airflow_provider_ernest.words import data_amount, plain
 
@@ -103,6 +103,58 @@ _PLACES_AND_NAMES = (
     "spark.yarn.tags",
 )
 _LEFT_OUT = _SIZING + _PLACES_AND_NAMES
+_OF_APPLICATION = (
+    "spark.sql.",
+    "spark.default.parallelism",
+    "spark.shuffle.",
+    "spark.serializer",
+    "spark.kryo",
+    "spark.memory.",
+    "spark.storage.",
+    "spark.io.",
+    "spark.rdd.",
+    "spark.broadcast.",
+    "spark.reducer.",
+    "spark.speculation",
+    "spark.task.",
+    "spark.files.max",
+    "spark.python.",
+    "spark.pyspark.",
+    "spark.scheduler.mode",
+    "spark.stage.",
+    "spark.plugins",
+    "spark.rapids.",
+    "spark.databricks.",
+    "spark.executor.extraJavaOptions",
+    "spark.executor.pyspark.memory",
+    "spark.hadoop.mapred",
+    "spark.hadoop.parquet.",
+    "spark.hadoop.fs.s3a.committer",
+)
+"""Beginnings of the properties of an event log that may change how long a run takes: it has many more, of
+which some are other ones each time."""
+_OF_EACH_RUN = (
+    "spark.sql.catalog.",
+    "spark.sql.catalogImplementation",
+    "spark.sql.hive.",
+    "spark.sql.queryExecutionListeners",
+    "spark.sql.streaming.checkpointLocation",
+    "spark.sql.ui.",
+    "spark.sql.warehouse.dir",
+    "spark.databricks.cluster",
+    "spark.databricks.credential",
+    "spark.databricks.driver",
+    "spark.databricks.job",
+    "spark.databricks.repl",
+    "spark.databricks.run",
+    "spark.databricks.session",
+    "spark.databricks.workspace",
+    "spark.databricks.api",
+    "spark.pyspark.python",
+    "spark.pyspark.driver.python",
+)
+"""Among these what names places, sessions and clusters, which are others each time."""
+_LONG = 80
 _UNIMPORTANT_VARIABLES = ("AIRFLOW_CTX_", "AIRFLOW__", "OPENLINEAGE_", "OPENLINEAGE__")
 
 # A part of a text such as "password=…" or '"api_key": "…"'. Possessive: a long word is gone through once.
@@ -140,6 +192,24 @@ def settings_digests(
         *((name, value) for name, value in (further or {}).items() if value is not None),
     ]
     return {name: _digest(name, value) for name, value in settings}
+
+
+def settings_that_count(properties: Mapping[str, str]) -> dict[str, str]:
+    """Those of an application's properties, by its event log or the user, that may change a run's time.
+
+    What differs from run to run whatever the user does, such as ports and ids, is left out. Values are as
+    Spark reads them; of what holds places, or is long, only the digest is told.
+    """
+    told = {
+        name: value.strip().lower()
+        for name, value in properties.items()
+        if name.startswith(_OF_APPLICATION) and not name.startswith(_OF_EACH_RUN) and not _is_secret(name)
+    }
+    return {name: _digest(name, text) if _is_place_or_long(text) else text for name, text in told.items()}
+
+
+def _is_place_or_long(value: str) -> bool:
+    return len(value) > _LONG or "/" in value or "@" in value or without_addresses(value) != value
 
 
 def _of_conf(conf: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:

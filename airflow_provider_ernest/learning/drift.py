@@ -42,7 +42,7 @@ from airflow_provider_ernest.learning.conditions import (
     differences,
     sentence_of,
 )
-from airflow_provider_ernest.words import bandwidth, counted, percent, plain
+from airflow_provider_ernest.words import as_percent, bandwidth, counted, plain
 
 OUTCOMES = (0.80, 0.15, 0.05)
 """How often a run of a right model is inside what is likely, outside of that, outside of nearly certain."""
@@ -113,18 +113,19 @@ class Evidence:
     def sentence(self) -> str:
         """What was seen, in words."""
         if not self.runs:
-            return "No production run that it predicted is known."
+            return "It has predicted no production run yet."
+        # Of the range that was missed more often than it should be, by ratio.
+        is_by_80 = self.unlikely > 4 * self.unusual
+        missed, share = (self.unlikely, 0.2) if is_by_80 else (self.unusual, 0.05)
+        if self.is_drift and missed <= share * self.runs:
+            return f"The last runs fell outside the {as_percent(1 - share)} range far too often."
         outside = (
-            f"Of {counted(self.runs, 'production run')}, {self.unlikely} took a time "
-            f"outside what was likely (80 %) and {self.unusual} outside what was nearly certain (95 %), "
-            f"where {plain(0.2 * self.runs)} and {plain(0.05 * self.runs)} are to be expected"
+            f"{missed} of {counted(self.runs, 'run')} fell outside the {as_percent(1 - share)} range; "
+            f"expected {plain(share * self.runs)}."
         )
-        if not self.is_drift:
-            return f"{outside}: that is no drift (evidence {plain(self.value)} of {plain(self.threshold)})."
-        return (
-            f"{outside}, and the last of them more often than a model that is right would have it once in "
-            f"{self.threshold:g} runs."
-        )
+        if self.is_drift:
+            return outside
+        return f"{outside} Drift may have begun." if self.is_suspicious else f"{outside} No drift."
 
 
 class DriftTest:
@@ -191,11 +192,11 @@ RECENT_RUNS = 5
 """The runs that are looked at: the last ones, so that one odd cluster among them does not decide."""
 
 REMEDIES = {
-    CODE: "Make the sample runs again with the application as it is now.",
-    DATA: "Make the sample runs again on the data as it is now.",
-    SETTINGS: "Make the sample runs again with the settings as they are now.",
-    CLUSTER: "Get machines like those of the sample runs, or make the sample runs again on these.",
-    UNEXPLAINED: "Make the sample runs again; see the event logs for what else may have changed.",
+    CODE: "Retrain with the application as it is now.",
+    DATA: "Retrain on the data as it is now.",
+    SETTINGS: "Retrain with the settings as they are now.",
+    CLUSTER: "Get machines like those of the sample runs, or retrain on these.",
+    UNEXPLAINED: "Retrain; the event logs may show what else has changed.",
 }
 """What to do, by cause."""
 
@@ -226,7 +227,7 @@ def cause_of(model: Model, runs: Sequence[ProductionRun]) -> tuple[str, str]:
     ]
     if not causes:
         return UNEXPLAINED, (
-            "Nothing that is known of code, data, settings and machines explains it. " + REMEDIES[UNEXPLAINED]
+            "Code, data, settings and machines are the same, as far as is known. " + REMEDIES[UNEXPLAINED]
         )
     return causes[0].cause, f"{sentence_of(causes)} {REMEDIES[causes[0].cause]}"
 
@@ -242,8 +243,8 @@ def _slower_machines(trained: TrainingCluster | None, runs: Sequence[ProductionR
         now = _median(getattr(run.bandwidth, field) for run in runs if run.bandwidth is not None)
         if then and now is not None and now < (1.0 - SLOWER_MACHINES) * then:
             reason = (
-                f"the machines' {name} bandwidth is {bandwidth(now)}, {percent(1.0 - now / then)} below the "
-                f"{bandwidth(then)} of the sample runs' machines"
+                f"the machines' {name} bandwidth is {bandwidth(now)}, {as_percent(1.0 - now / then)} below "
+                f"the {bandwidth(then)} of the sample runs' machines"
             )
             found.append(Difference(CLUSTER, reason))
     return found

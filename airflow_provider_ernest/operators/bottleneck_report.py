@@ -11,7 +11,13 @@ from airflow_provider_ernest.operators.job_fields import OfJob
 from airflow_provider_ernest.operators.task_context import in_time, origin_of
 from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.settings import SizingGoal
-from airflow_provider_ernest.stated import as_template, optional_document, optional_whole_number, settings_of
+from airflow_provider_ernest.stated import (
+    as_template,
+    documents,
+    optional_document,
+    optional_whole_number,
+    settings_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,7 +47,7 @@ class BottleneckReportOperator(OfJob, BaseOperator):
     it, and the state of the DAG run does not depend on it.
 
     Args:
-        observations: `Observation` documents of the sample runs.
+        observations: `Observation` documents of the sample runs, also as JSON text.
         job: the application: its name in the store, and the iterations of production.
         goal: of production: the machines that it may have, and its scale.
         model: the `Model` document fitted to them, also as JSON text; None to report without it.
@@ -97,7 +103,9 @@ class BottleneckReportOperator(OfJob, BaseOperator):
         from airflow_provider_ernest.store.store import ModelStore
         from airflow_provider_ernest.store_location import store_root
 
-        observations = [Observation.from_dict(each) for each in self.observations or () if each]
+        observations = [
+            Observation.from_dict(each) for each in documents("observations", self.observations) if each
+        ]
         if not observations:
             self.log.warning("There is no report of bottlenecks: no sample run was made, or none succeeded.")
             return None

@@ -13,7 +13,7 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink
 from airflow_provider_ernest.operators.job_fields import OfJob
-from airflow_provider_ernest.operators.task_context import no_vain_retries, origin_of
+from airflow_provider_ernest.operators.task_context import failure_pushed, no_vain_retries, origin_of
 from airflow_provider_ernest.privacy import names_a_secret
 from airflow_provider_ernest.settings import SizingGoal
 from airflow_provider_ernest.spark.sizing import kept_sizes, sizing_conf
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
-    """Choose the cheapest configuration within a deadline, or the fastest within a budget.
+    """Choose the best value within a deadline or a budget, or what else the goal calls best.
 
     Over one type of machine or several, each with its own model. A configuration counts as keeping to the
     goal where it does so with the probability `confidence`.
@@ -72,7 +72,8 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
         store: root of the model store; None for ``[ernest] store``.
 
     Raises:
-        InfeasibleGoalError: the goal is out of reach; says what is the best within reach.
+        InfeasibleGoalError: the goal is out of reach; says what is within reach. What was considered is
+            pushed as ``refusal``, a `Refusal` document, for the pages.
         InvalidParameterError: a value that cannot work.
         MissingResourceError: there is no model, or no price.
     """
@@ -148,6 +149,7 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
         from airflow_provider_ernest.operators.deciding import (
             decided_outputs,
             record_of,
+            refusal_of,
             rendered_goal,
             rendered_iterations,
             stated_cores,
@@ -155,10 +157,11 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
             with_stored_models,
         )
         from airflow_provider_ernest.operators.task_context import end_unless_begun
+        from airflow_provider_ernest.views.tables import out_of_reach_table
 
         if self.training_begins_with:
             end_unless_begun(context, self.training_begins_with)
-        with no_vain_retries():
+        with no_vain_retries(), failure_pushed(context):
             sizes = self.render_template(own_sizes(self.conf), context)
             types = with_stored_models(
                 trained_types(models=self.model, clusters=self.cluster, failures=self.training_failure),
@@ -172,7 +175,19 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
                 self.job.get("iterations"), goal, has_model=has_model, log=self.log
             )
             cores = stated_cores(self.cores_per_machine)
-            decision = decide(goal, offered_by(goal, types), iterations=iterations).required()
+            choice = decide(goal, offered_by(goal, types), iterations=iterations)
+            refusal = refusal_of(choice, types=types, iterations=iterations)
+            if refusal is not None:
+                context["ti"].xcom_push(key="refusal", value=refusal.to_dict())
+                self._log_table(
+                    out_of_reach_table(
+                        refusal.alternatives,
+                        goal=refusal.goal,
+                        confidence=refusal.confidence,
+                        nearest=refusal.nearest,
+                    )
+                )
+            decision = choice.required()
             dag = self.get_dag()
             warnings = submission_warnings(dag.tasks if dag else (), choose=self.task_id, conf=self.conf)
             record = record_of(
@@ -208,6 +223,10 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
             )
         return record.decision.to_dict()
 
+    def _log_table(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.log.info("%s", line)
+
     def _log_decision(self, decision: Decision) -> None:
         from airflow_provider_ernest.views.tables import decision_table
 
@@ -215,13 +234,12 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
             is_most_probable = decision.predicted_seconds is not None
             self.log.warning(
                 "%s: %s",
-                "MOST PROBABLE configuration instead of one that keeps to the goal"
+                "MOST PROBABLE configuration instead of one that meets the goal"
                 if is_most_probable
                 else f"FALLBACK to {decision.config.machines} machines",
                 decision.fallback_reason,
             )
-        for line in decision_table(decision):
-            self.log.info("%s", line)
+        self._log_table(decision_table(decision))
         for warning in decision.warnings:
             self.log.warning("%s", warning)
 

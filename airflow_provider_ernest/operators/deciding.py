@@ -7,12 +7,22 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.clusters.base import EC2, EMR, EXISTING, LOCAL, ClusterHandle
+from airflow_provider_ernest.decision.candidates import WithinReach
 from airflow_provider_ernest.decision.forms.all_forms import UNAVAILABLE, outputs
 from airflow_provider_ernest.decision.forms.machines import HEAP, MachineShape, groups_of, layout_on
+from airflow_provider_ernest.decision.goals import describe
 from airflow_provider_ernest.decision.trainings import TrainedType
-from airflow_provider_ernest.documents import Decision, DecisionRecord, Model, new_stamp
+from airflow_provider_ernest.documents import (
+    Alternative,
+    Decision,
+    DecisionRecord,
+    Model,
+    Refusal,
+    new_stamp,
+)
 from airflow_provider_ernest.exceptions import (
     ErnestError,
+    InfeasibleGoalError,
     InvalidDocumentError,
     InvalidParameterError,
     MissingResourceError,
@@ -35,6 +45,7 @@ from airflow_provider_ernest.stated import (
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from airflow_provider_ernest.decision.deciding import Choice
     from airflow_provider_ernest.decision.forms.machines import Layout, MachineGroup
     from airflow_provider_ernest.documents import Origin
     from airflow_provider_ernest.settings import UntrainedType
@@ -445,4 +456,40 @@ def record_of(
         allowed_machines=() if goal.allowed_machines is None else goal.machines,
         model_ids=tuple(models),
         reuse=of_model.reuse if of_model else "",
+    )
+
+
+def refusal_of(choice: Choice, *, types: Sequence[Type], iterations: int | None) -> Refusal | None:
+    """What to tell of a goal that is out of reach, where nothing was decided then; else None.
+
+    Args:
+        choice: what came of the goal.
+        types: what came of each training.
+        iterations: of the production run.
+    """
+    goal, error = choice.goal, choice.error
+    if choice.decision is not None or not isinstance(error, InfeasibleGoalError):
+        return None
+    nearest: Alternative | None = error.most_probable
+    offer = choice.offer_of(nearest) if nearest else None
+    growth = next((each.input_growth for each in types if offer and each.model == offer.model), 1.0)
+    reach = error.within_reach or WithinReach()
+    return Refusal(
+        goal=describe(goal),
+        reason=error.message,
+        remedy=error.remedy,
+        scale=goal.scale * growth,
+        min_machines=goal.machines[0],
+        max_machines=goal.machines[-1],
+        confidence=goal.confidence,
+        alternatives=choice.alternatives,
+        nearest=nearest,
+        earliest_deadline=reach.earliest_deadline if goal.deadline_seconds is not None else None,
+        least_budget=reach.least_budget if goal.budget_dollars is not None else None,
+        model_id=offer.model.id if offer else None,
+        iterations=iterations,
+        deadline_seconds=goal.deadline_seconds,
+        budget_dollars=goal.budget_dollars,
+        objective=goal.objective,
+        billing=offer.billing if offer else None,
     )

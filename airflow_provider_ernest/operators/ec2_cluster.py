@@ -17,7 +17,7 @@ from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.exceptions import ClusterStartError, InvalidParameterError
 from airflow_provider_ernest.hooks.aws import aws_clients
 from airflow_provider_ernest.operators.locations import cluster_identity, cluster_secret
-from airflow_provider_ernest.operators.task_context import is_deferrable, no_vain_retries
+from airflow_provider_ernest.operators.task_context import failure_pushed, is_deferrable, no_vain_retries
 from airflow_provider_ernest.stated import (
     as_template,
     document,
@@ -130,7 +130,7 @@ class EC2ClusterOperator(BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Start the cluster and wait, here or in the triggerer; or resize one."""
-        with no_vain_retries():
+        with no_vain_retries(), failure_pushed(context):
             if self._is_resize:
                 return self._logged(self._open_resize(context).run())
             opened = self._open(self._spec(), context)
@@ -151,7 +151,7 @@ class EC2ClusterOperator(BaseOperator):
         Raises:
             ClusterStartError: they are not there; with what their consoles said.
         """
-        with no_vain_retries():
+        with no_vain_retries(), failure_pushed(context):
             if event["reason"]:
                 self.log.error("The wait has ended: %s", event["reason"])
             # What was launched counts, not what the templates render to by now.
@@ -246,8 +246,9 @@ class EC2PreflightOperator(EC2ClusterOperator):
     """Check against AWS what `EC2ClusterOperator` with the same arguments would launch. Launches nothing.
 
     Image, instance types, subnets, security groups and launch template must exist, fit each other and not be
-    open to the world. Returns and pushes ``cores_per_machine`` and ``price_per_hour`` (dollars for a worker;
-    None where AWS does not tell), for the tasks that plan with them.
+    open to the world. Returns and pushes ``cores_per_machine``, ``memory_megabytes_per_machine``,
+    ``price_per_hour`` (dollars for a worker; None where AWS does not tell), ``master_price_per_hour``
+    (likewise) and ``market`` (of the workers), for tasks that plan with them.
 
     Raises:
         InvalidParameterError, MissingResourceError: something does not exist, does not fit, or is forbidden
@@ -257,7 +258,7 @@ class EC2PreflightOperator(EC2ClusterOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Ask AWS."""
-        with no_vain_retries():
+        with no_vain_retries(), failure_pushed(context):
             facts = self._facts(self._spec())
         for key, value in facts.items():
             context["ti"].xcom_push(key=key, value=value)
@@ -273,7 +274,8 @@ class EC2PreflightOperator(EC2ClusterOperator):
         plan = check_before_launch(spec, ec2=ec2, ssm=lambda: clients("ssm"))
         cores, memory = plan.offered(spec, spec.instance_type)
         prices = price_book(ec2, aws_conn_id=conn_id, override_per_hour=spec.price_per_hour)
-        price = prices.per_hour(spec.instance_type, SPOT if spec.spot else ON_DEMAND)
+        market = SPOT if spec.spot else ON_DEMAND
+        price = prices.per_hour(spec.instance_type, market)
         self.log.info(
             "%s in %s: %d cores and %d MB of memory for executors, %s per hour",
             spec.instance_type,
@@ -282,7 +284,15 @@ class EC2PreflightOperator(EC2ClusterOperator):
             memory,
             "an unknown number of dollars" if price is None else words.dollars(price),
         )
-        return {"cores_per_machine": cores, "price_per_hour": price}
+        return {
+            "cores_per_machine": cores,
+            "memory_megabytes_per_machine": memory,
+            "price_per_hour": price,
+            "master_price_per_hour": prices.listed_per_hour(
+                spec.master_instance_type or spec.instance_type, ON_DEMAND
+            ),
+            "market": market,
+        }
 
 
 def price_book(ec2: Any, *, aws_conn_id: str | None, override_per_hour: float | None) -> PriceBook:

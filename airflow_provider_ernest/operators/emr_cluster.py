@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperator
 
 from airflow_provider_ernest.clusters.emr.spec import EmrClusterSpec
-from airflow_provider_ernest.operators.task_context import no_vain_retries
+from airflow_provider_ernest.operators.task_context import failure_pushed, no_vain_retries
 from airflow_provider_ernest.stated import as_template, optional_text, settings_of
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class EmrClusterOperator(BaseOperator):
         from airflow_provider_ernest.operators.locations import cluster_identity
 
         aws_conn_id = optional_text(self.aws_conn_id)
-        with no_vain_retries():
+        with no_vain_retries(), failure_pushed(context):
             self._cluster = EmrCluster(
                 settings_of(EmrClusterSpec, self.spec, "spec"),
                 cluster_identity(context),

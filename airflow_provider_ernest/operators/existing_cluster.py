@@ -9,7 +9,7 @@ from airflow.sdk import BaseOperator
 
 from airflow_provider_ernest import words
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
-from airflow_provider_ernest.operators.task_context import no_vain_retries
+from airflow_provider_ernest.operators.task_context import failure_pushed, no_vain_retries
 from airflow_provider_ernest.settings import ConnectedCluster
 from airflow_provider_ernest.stated import as_template, number, settings_of, whole_number
 
@@ -79,7 +79,7 @@ class ExistingClusterOperator(BaseOperator):
         """Look the cluster up, and measure it if that was asked for."""
         from airflow_provider_ernest.clusters.existing import ExistingCluster
 
-        with no_vain_retries():
+        with no_vain_retries(), failure_pushed(context):
             spec = settings_of(ConnectedCluster, self.spec, "spec")
             handle = ExistingCluster(spec, master_of_connection(spec.spark_conn_id)).start()
             if self.probe:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from airflow.providers.common.compat.sdk import SkipMixin
 from airflow.sdk import BaseOperator
 
-from airflow_provider_ernest.operators.task_context import no_vain_retries
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.operators.task_context import failure_pushed, no_vain_retries
 from airflow_provider_ernest.settings import (
     AVERAGING,
+    BEST_VALUE,
+    CHEAPEST,
     CLASSIC,
     RELATIVE,
     DesignBounds,
@@ -19,31 +24,40 @@ from airflow_provider_ernest.settings import (
 )
 from airflow_provider_ernest.stated import (
     as_template,
+    optional_document,
     optional_number,
     optional_whole_number,
     settings_of,
     whole_number,
 )
-from airflow_provider_ernest.words import counted, percent, plain, stated_percent
+from airflow_provider_ernest.words import as_percent, counted, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.design.costs import Spending
-    from airflow_provider_ernest.documents import Design
+    from airflow_provider_ernest.design.costs import Allowance, Spending
+    from airflow_provider_ernest.design.criteria import Targets
+    from airflow_provider_ernest.design.known import Sufficiency
+    from airflow_provider_ernest.documents import Design, Observation
     from airflow_provider_ernest.settings import Number
+
+CANDIDATES = "candidates"
+"""The XCom key of what the runs of all rounds are chosen from: the arguments of `enumerate_candidates`."""
 
 WEIGHTINGS = {RELATIVE: "relative", CLASSIC: "absolute"}
 """Which errors the methods that fit given terms minimise; designs are to be for the same."""
 
 
-class ExperimentDesignOperator(BaseOperator):
+class ExperimentDesignOperator(BaseOperator, SkipMixin):
     """Choose a few cheap sample runs by optimal experiment design (Ernest, section 3.2).
 
     Returns the list of experiments, to map `SampleRunOperator` over, and pushes the whole `Design` document
     under the key ``design``. That the input is there is checked now, before a cluster is paid for.
+
+    With ``DesignBounds(rounds=2)`` or 3 the experiments are those of the first round, and what the later ones
+    are chosen from is pushed under the key ``candidates``: see `NextRunsOperator`.
 
     Settings may be objects or mappings of their fields; any value in them may be a template.
 
@@ -61,6 +75,12 @@ class ExperimentDesignOperator(BaseOperator):
         billed_machines: machines that are paid for while a sample run is on, however few it uses, such as
             all of the training cluster; None for the run's own.
         observed: `Observation` documents of runs already made: they count, at no cost.
+        history: past runs, one type's of what a `ReadHistoryOperator` returns, also as JSON text: they count,
+            too. Where they are enough for the decision (see `design.known`), or in rounds no run is worth its
+            cost to it, the design makes none.
+        type_tasks: of the type of machine that is designed for, as `FindModelOperator` takes it: without
+            sample runs its ``sample_tasks`` are skipped and, unless production needs the cluster, its
+            ``run_cluster_tasks``; None to skip none.
 
     Raises:
         InvalidParameterError, DesignError: the bounds or the budget cannot work (fails without retry).
@@ -77,6 +97,7 @@ class ExperimentDesignOperator(BaseOperator):
         "available_machines",
         "billed_machines",
         "observed",
+        "history",
     )
     ui_color = "#cfe8e4"
 
@@ -92,6 +113,8 @@ class ExperimentDesignOperator(BaseOperator):
         available_machines: Number | None = None,
         billed_machines: Number | None = None,
         observed: Any = None,
+        history: Any = None,
+        type_tasks: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -104,19 +127,39 @@ class ExperimentDesignOperator(BaseOperator):
         self.available_machines = available_machines
         self.billed_machines = billed_machines
         self.observed = observed
+        self.history = history
+        self.type_tasks = type_tasks
 
     def execute(self, context: Context) -> list[dict[str, Any]]:
         """Solve for the design, log it as a table, and hand it on."""
         from airflow_provider_ernest.views.tables import design_table
 
-        with no_vain_retries():
+        with no_vain_retries(), failure_pushed(context):
             spending, design = self._planned()
+            if spending.bounds.rounds > 1 and design.experiments:
+                run, allowance = design.experiments[0], spending.allowances()[0]
+                chosen_from = self._chosen_from(spending.bounds, allowance, round(run.partitions / run.scale))
+                context["ti"].xcom_push(key=CANDIDATES, value=chosen_from)
         for line in design_table(design):
             self.log.info("%s", line)
         for level, text in remarks(design, spending):
             self.log.log(level, "%s", text)
         context["ti"].xcom_push(key="design", value=design.to_dict())
-        return [experiment.to_dict() for experiment in design.experiments]
+        experiments = [experiment.to_dict() for experiment in design.experiments]
+        if not experiments and self.type_tasks is not None:
+            # Skipping ends the task by an exception, so that a returned value would not be pushed.
+            context["ti"].xcom_push(key="return_value", value=experiments)
+            self._skip_runs(self.type_tasks, context)
+        return experiments
+
+    def _skip_runs(self, tasks: Mapping[str, Any], context: Context) -> None:
+        """Skip what only sample runs need, the cluster first of all: it would be paid for."""
+        from airflow_provider_ernest.operators.find_model import keeps_cluster
+
+        needless = [*tasks["sample_tasks"]]
+        if not keeps_cluster(self.dag, tasks):
+            needless += tasks["run_cluster_tasks"]
+        self.skip(context["ti"], [self.dag.get_task(task_id) for task_id in needless])
 
     def design(self) -> Design:
         """The design as `execute` makes it, without a run of a DAG; raises what the operator does."""
@@ -136,8 +179,10 @@ class ExperimentDesignOperator(BaseOperator):
         """The first design that one of the allowances allows."""
         from airflow_provider_ernest.design.candidates import enumerate_candidates
         from airflow_provider_ernest.design.criteria import Targets
+        from airflow_provider_ernest.design.known import distinct, no_runs
         from airflow_provider_ernest.design.plan import plan_design
         from airflow_provider_ernest.documents import Observation
+        from airflow_provider_ernest.prediction.predictors import default_terms
         from airflow_provider_ernest.setting_checks import require_available
 
         bounds, goal = spending.bounds, spending.goal
@@ -146,24 +191,29 @@ class ExperimentDesignOperator(BaseOperator):
         if available is not None:  # before the cluster is started, not after it has been paid for
             require_available(bounds, available)
         partitions = self._partitions()
-        cores = whole_number("cores_per_machine", self.cores_per_machine)
         observed = [Observation.from_dict(document) for document in self.observed or ()]
+        known = optional_document("history", self.history) or {}
+        past = [Observation.from_dict(document) for document in known.get("observations") or ()]
         targets = Targets(machines=goal.machines, scale=goal.scale) if goal else None
         criterion = bounds.criterion
         if criterion is None and settings.method != AVERAGING:
             # These determine all terms, which Bayesian designs need not.
             criterion = "I" if targets else "A"
-        return spending.planned(
+        sufficiency = None
+        if past:
+            sufficiency = _sufficiency(past, goal, targets, settings)
+            if sufficiency.is_enough:
+                terms = _terms(settings) or default_terms(settings.method)
+                return no_runs(
+                    past, terms=terms, criterion=criterion or "bayesian I", reason=sufficiency.reason
+                )
+        reason = sufficiency.reason if sufficiency else ""
+        if bounds.rounds > 1:
+            return self._first_round(spending, settings, partitions, [*observed, *past], past, reason)
+        observed += distinct(past)
+        design = spending.planned(
             lambda allowance: plan_design(
-                candidates=enumerate_candidates(
-                    min_machines=bounds.min_machines,
-                    max_machines=bounds.max_machines,
-                    min_scale=allowance.min_scale,
-                    max_scale=bounds.max_scale,
-                    partitions=partitions,
-                    cores_per_machine=cores,
-                    by_ratio=allowance.by_ratio,
-                ),
+                candidates=enumerate_candidates(**self._chosen_from(bounds, allowance, partitions)),
                 budget=allowance.budget,
                 cost=allowance.cost,
                 terms=_terms(settings),
@@ -176,6 +226,61 @@ class ExperimentDesignOperator(BaseOperator):
                 iterations=optional_whole_number("iterations", self.iterations),
             )
         )
+        return replace(design, past_runs=len(past), reason=reason) if past else design
+
+    def _first_round(
+        self,
+        spending: Spending,
+        settings: ModelSettings,
+        partitions: int,
+        observed: Sequence[Observation],
+        past: Sequence[Observation],
+        reason: str,
+    ) -> Design:
+        """The runs that make the model identifiable; where past runs do, those worth their cost, or none."""
+        from airflow_provider_ernest.design.candidates import enumerate_candidates
+        from airflow_provider_ernest.prediction.predictors import default_terms
+        from airflow_provider_ernest.rounds import FEWEST_RUNS, MOST_RUNS, next_runs
+        from airflow_provider_ernest.setting_checks import require_averaging
+
+        bounds, goal = spending.bounds, spending.goal
+        require_averaging(bounds, settings)
+        if goal is None:
+            raise InvalidParameterError(
+                "goal",
+                None,
+                f"is missing, and rounds={bounds.rounds} are for a decision",
+                remedy="State the goal of production.",
+            )
+        candidates = enumerate_candidates(**self._chosen_from(bounds, spending.allowances()[0], partitions))
+        terms = _terms(settings) or default_terms(settings.method)
+        proposal = next_runs(
+            candidates=candidates,
+            goal=goal,
+            # For a budget runs are weighed by the price, which the cluster may tell first.
+            observed=() if goal.budget_dollars is not None else observed,
+            billed_machines=spending.billed_machines,
+            terms=terms,
+            min_runs=FEWEST_RUNS if bounds.min_runs is None else len(observed) + bounds.min_runs,
+            max_runs=len(observed) + (bounds.max_runs or MOST_RUNS),
+            max_error_percent=goal.max_error_percent,
+            iterations=optional_whole_number("iterations", self.iterations),
+            first_index=0,
+        )
+        why = reason if proposal.experiments else ""
+        return proposal.as_design(candidates=candidates, terms=terms, past_runs=len(past), why=why)
+
+    def _chosen_from(self, bounds: DesignBounds, allowance: Allowance, partitions: int) -> dict[str, Any]:
+        """What runs are chosen from, as `enumerate_candidates` takes it."""
+        return {
+            "min_machines": bounds.min_machines,
+            "max_machines": bounds.max_machines,
+            "min_scale": allowance.min_scale,
+            "max_scale": bounds.max_scale,
+            "partitions": partitions,
+            "cores_per_machine": whole_number("cores_per_machine", self.cores_per_machine),
+            "by_ratio": allowance.by_ratio,
+        }
 
     def _partitions(self) -> int:
         """Of the whole input: as stated, else its files, which must be there in any case."""
@@ -184,6 +289,32 @@ class ExperimentDesignOperator(BaseOperator):
         sampled = settings_of(SampledInput, self.input, "input")
         files = len(list_input(sampled.path).files)
         return sampled.partitions or files
+
+
+def _sufficiency(
+    past: Sequence[Observation],
+    goal: SizingGoal | None,
+    targets: Targets | None,
+    settings: ModelSettings,
+) -> Sufficiency:
+    """Whether the decision can be made by past runs alone."""
+    from airflow_provider_ernest.design.known import Question, Sufficiency, sufficiency
+
+    if goal is None or targets is None:
+        return Sufficiency(
+            is_enough=False, reason="Sample runs are needed: nothing says what predictions are for."
+        )
+    return sufficiency(
+        past,
+        Question(
+            targets=targets,
+            deadline_seconds=goal.deadline_seconds,
+            is_cheapest_best=goal.budget_dollars is None and goal.objective in (None, BEST_VALUE, CHEAPEST),
+            max_error_percent=goal.max_error_percent,
+        ),
+        method=settings.method,
+        terms=_terms(settings),
+    )
 
 
 def _terms(settings: ModelSettings) -> tuple[str, ...] | None:
@@ -200,23 +331,26 @@ def remarks(design: Design, spending: Spending) -> Iterator[tuple[int, str]]:
     """What to log of a design, each with its level in `logging`."""
     from airflow_provider_ernest.design.costs import SHARE
 
+    if not design.experiments:
+        return
     bounds = spending.bounds
     partitions = round(design.experiments[0].partitions / design.experiments[0].scale)
-    share = spending.share_of(design)
+    share, which = spending.share_of(design), "The first" if bounds.rounds > 1 else "The"
     if share is not None:
         billed = (
             f", with {plain(spending.billed_machines)} machines billed" if spending.billed_machines else ""
         )
         yield (
             logging.INFO,
-            f"The sample runs are expected to cost about {percent(share)} of one production run{billed}.",
+            f"{which} sample runs are expected to cost about {as_percent(share)} of one production run"
+            f"{billed}.",
         )
     if share is not None and round(share, 3) > SHARE and spending.is_frugal:
         smaller = "" if bounds.min_scale is None else f"Lower min_scale ({bounds.min_scale:g}), "
         split = f"split the input into more partitions (now {partitions})"
         yield (
             logging.WARNING,
-            f"That is more than {stated_percent(SHARE)}, and no cheaper runs tell enough: each needs a "
+            f"That is more than {as_percent(SHARE)}, and no cheaper runs tell enough: each needs a "
             "partition for each of its cores, and the whole training cluster is billed as long as it takes. "
             f"{smaller}{split if smaller else split.capitalize()}, or start a smaller training cluster.",
         )

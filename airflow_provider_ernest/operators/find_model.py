@@ -11,7 +11,7 @@ from airflow.sdk import BaseOperator
 from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink
 from airflow_provider_ernest.operators.job_fields import OfJobAndInput
-from airflow_provider_ernest.operators.task_context import no_vain_retries, origin_of
+from airflow_provider_ernest.operators.task_context import failure_pushed, no_vain_retries, origin_of
 from airflow_provider_ernest.settings import (
     FAIL_TRAINING,
     DesignBounds,
@@ -135,7 +135,7 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Look, say why, and skip what is needless."""
-        with no_vain_retries():
+        with no_vain_retries(), failure_pushed(context):
             if self.clusters:
                 self._check()
             job = self._rendered_job()
@@ -284,19 +284,28 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
             task_id
             for each in self.types
             if each["instance_type"] in reused
-            for task_id in (*each["training_tasks"], *(() if self._keeps(each) else each["cluster_tasks"]))
+            for task_id in (
+                *each["training_tasks"],
+                *(() if keeps_cluster(self.dag, each) else each["cluster_tasks"]),
+            )
         ]
         if len(reused) == len(self.types):
             needless += self.shared_tasks
         if needless:
             self.skip(context["ti"], [self.dag.get_task(task_id) for task_id in needless])
 
-    def _keeps(self, each: Mapping[str, Any]) -> bool:
-        """Whether production needs the training's cluster, too: it comes before the cluster's end."""
-        if each.get("keeps_cluster"):
-            return True
-        before_the_end: Iterable[str] = self.dag.get_task(each["teardown"]).upstream_task_ids
-        return not {*before_the_end} <= {*each["training_tasks"], *each["cluster_tasks"]}
+
+def keeps_cluster(dag: Any, each: Mapping[str, Any]) -> bool:
+    """Whether production needs the training's cluster, too: it comes before the cluster's end.
+
+    Args:
+        dag: of the tasks.
+        each: what `FindModelOperator` is told of a type of machine.
+    """
+    if each.get("keeps_cluster"):
+        return True
+    before_the_end: Iterable[str] = dag.get_task(each["teardown"]).upstream_task_ids
+    return not {*before_the_end} <= {*each["training_tasks"], *each["cluster_tasks"]}
 
 
 def artifact_hash(application: str, submit_options: Mapping[str, Any], *, log: Any) -> str | None:

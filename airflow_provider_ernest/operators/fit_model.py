@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
@@ -9,7 +10,12 @@ from airflow.sdk import BaseOperator
 from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink
 from airflow_provider_ernest.operators.job_fields import OfJobAndInput
-from airflow_provider_ernest.operators.task_context import failure_pushed, no_vain_retries, origin_of
+from airflow_provider_ernest.operators.task_context import (
+    end_unless_begun,
+    failure_pushed,
+    no_vain_retries,
+    origin_of,
+)
 from airflow_provider_ernest.settings import (
     AVERAGING,
     FAIL_TRAINING,
@@ -18,9 +24,15 @@ from airflow_provider_ernest.settings import (
     SizingGoal,
     SparkJob,
 )
-from airflow_provider_ernest.stated import as_template, optional_document, optional_text, settings_of
+from airflow_provider_ernest.stated import (
+    as_template,
+    documents,
+    optional_document,
+    optional_text,
+    settings_of,
+)
 from airflow_provider_ernest.store_location import store_root
-from airflow_provider_ernest.words import machines, percent, plain
+from airflow_provider_ernest.words import as_percent, input_share, machines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -42,7 +54,9 @@ class FitModelOperator(OfJobAndInput, EmitsLineage, BaseOperator):
     """Fit the model to the observations, cross-validate it, store it (Ernest, sections 3.1 and 3.3).
 
     Give it ``trigger_rule="all_done_min_one_success"``: it goes on without the runs that failed where
-    those that are left determine the model, and says which are missing.
+    those that are left determine the model, and says which are missing. Where past runs, or those of a first
+    round, may make sample runs needless, that rule would skip it with them: give it
+    ``trigger_rule="all_done"`` and `training_begins_with`.
 
     Returns the `Model` document, and pushes its place in the store under the key ``stored_at``. Where it
     fails, it pushes why under ``failure``, for the decision to tell.
@@ -50,7 +64,7 @@ class FitModelOperator(OfJobAndInput, EmitsLineage, BaseOperator):
     Settings may be objects or mappings of their fields; any value in them may be a template.
 
     Args:
-        observations: the `Observation` documents, output of the mapped sample runs.
+        observations: the `Observation` documents, output of the mapped sample runs; also as JSON text.
         job: the application. The SHA-256 of its file, py_files and jars tells later whether the code has
             changed, where the Airflow worker can read them.
         input: the production input.
@@ -61,12 +75,22 @@ class FitModelOperator(OfJobAndInput, EmitsLineage, BaseOperator):
             `FindModelOperator`; None to take it now.
         conditions: what, beside the code, the runs depended on, by type of machine:
             ``find.output["conditions"]``, also as JSON text; None where nobody looked.
-        design: the `Design` document, to tell which runs are missing, and kept in the model; may be None.
+        design: the `Design` document, also as JSON text, to tell which runs are missing, and kept in the
+            model; may be None.
         cluster: `ClusterHandle` document of the cluster that the runs were made on, to keep in the model its
             machines, those that were culled, and the price; may be None. As JSON text, too: a task with
             another trigger rule than ``all_success`` must not come directly after a setup task, and an
             XComArg would put it there.
         instance_type: the machines' type; None to take the observations'.
+        history: past runs that count beside the sample runs, one type's of what a `ReadHistoryOperator`
+            returns, also as JSON text; None for none. Without sample runs the model is of them alone, where
+            the design says that they are enough. Where they contradict the sample runs, these count alone.
+        machine: what is known of a machine where no cluster was started, for the model to keep: a mapping of
+            ``kind``, ``instance_type``, ``cores_per_machine``, ``memory_megabytes_per_machine``,
+            ``price_per_hour``, ``master_price_per_hour`` and ``market``, also as templates; None where
+            nothing is.
+        training_begins_with: ids of the tasks that design the runs: where none of them was started, this one
+            ends as they did.
         store: root of the model store, a path or any URL of Airflow's object storage; None for
             ``[ernest] store``.
 
@@ -87,6 +111,8 @@ class FitModelOperator(OfJobAndInput, EmitsLineage, BaseOperator):
         "design",
         "cluster",
         "instance_type",
+        "history",
+        "machine",
         "store",
     )
     operator_extra_links = (ModelFitLink(),)
@@ -105,6 +131,9 @@ class FitModelOperator(OfJobAndInput, EmitsLineage, BaseOperator):
         design: Any = None,
         cluster: Any = None,
         instance_type: str | None = None,
+        history: Any = None,
+        machine: Mapping[str, Any] | None = None,
+        training_begins_with: Sequence[str] = (),
         store: str | None = None,
         **kwargs: Any,
     ) -> None:
@@ -119,6 +148,9 @@ class FitModelOperator(OfJobAndInput, EmitsLineage, BaseOperator):
         self.design = design
         self.cluster = cluster
         self.instance_type = instance_type
+        self.history = history
+        self.machine = machine
+        self.training_begins_with = training_begins_with
         self.store = store
 
     def execute(self, context: Context) -> dict[str, Any]:
@@ -128,20 +160,29 @@ class FitModelOperator(OfJobAndInput, EmitsLineage, BaseOperator):
         from airflow_provider_ernest.store.store import ModelStore
         from airflow_provider_ernest.views.tables import model_table
 
+        if self.training_begins_with:
+            end_unless_begun(context, self.training_begins_with)
         with no_vain_retries(), failure_pushed(context):
             store = ModelStore(store_root(self.store))
             # All settings before the fit, not where they are used: of an inadequate model, or after it.
             settings = settings_of(ModelSettings, self.model, "model")
             goal = None if self.goal is None else settings_of(SizingGoal, self.goal, "goal")
-            observations = [Observation.from_dict(each) for each in self.observations or () if each]
-            if not observations:
+            observations = [
+                Observation.from_dict(each) for each in documents("observations", self.observations) if each
+            ]
+            planned = optional_document("design", self.design)
+            design = Design.from_dict(planned) if planned else None
+            past = PastObservations.of(self.history, design, observations)
+            if not observations and (not past.runs or (design and design.experiments)):
                 raise TooFewObservationsError(
                     "No sample run succeeded.", remedy="See their logs, and that of the cluster's task."
                 )
-            design = Design.from_dict(self.design) if self.design else None
             if design is not None:
                 self._name_missing(design, observations)
-            model = self._train(observations, store, settings, design=design, origin=origin_of(context))
+            origin = origin_of(context)
+            model = self._trained(
+                observations, past, store, settings, design=design, goal=goal, origin=origin
+            )
             model = store.newest_of_its_job(model)
             stored_at = store.save(model)
             self.add_lineage(model)
@@ -157,15 +198,47 @@ class FitModelOperator(OfJobAndInput, EmitsLineage, BaseOperator):
         for run in design.experiments:
             if run.index not in observed:
                 self.log.warning(
-                    "Run %d (%s, scale %s) is missing: it failed or was skipped. Fitting without it.",
+                    "Run %d (%s, %s of the input) is missing: it failed or was skipped. Fitting without it.",
                     run.index,
                     machines(run.machines),
-                    plain(run.scale),
+                    input_share(run.scale),
                 )
+
+    def _trained(
+        self,
+        samples: list[Observation],
+        past: PastObservations,
+        store: ModelStore,
+        settings: ModelSettings,
+        *,
+        design: Design | None,
+        goal: SizingGoal | None,
+        origin: Origin,
+    ) -> Model:
+        """The model of sample runs and past runs; of the sample runs alone where they do not go together.
+
+        Whether past runs read what they seem to have read, or ran this code, is known less well than of
+        sample runs, which were paid for.
+        """
+        from airflow_provider_ernest.exceptions import FitError, InadequateModelError
+        from airflow_provider_ernest.prediction.training import check_adequacy
+
+        if not past.runs or not samples:
+            return self._train([*samples, *past.runs], past, store, settings, design=design, origin=origin)
+        limits = goal or SizingGoal
+        try:
+            model = self._train([*samples, *past.runs], past, store, settings, design=design, origin=origin)
+            check_adequacy(model, max_error_percent=limits.max_error_percent)
+        except (FitError, InadequateModelError) as error:
+            self.log.warning("Past runs and sample runs do not go together: %s", error.message)
+            own = self._train(samples, PastObservations(), store, settings, design=design, origin=origin)
+            return replace(own, warnings=(*own.warnings, NOT_TOGETHER))
+        return model
 
     def _train(
         self,
         observations: list[Observation],
+        past: PastObservations,
         store: ModelStore,
         settings: ModelSettings,
         *,
@@ -183,9 +256,15 @@ class FitModelOperator(OfJobAndInput, EmitsLineage, BaseOperator):
         artifact_sha256, warnings = hash_of_training(
             optional_text(self.artifact_sha256), job.application, job.submit_options, log=self.log
         )
-        prior = None
-        if settings.learn_from_other_jobs and settings.method == AVERAGING:
-            prior = learned_prior(store, job=job.name, instance_type=instance_type, terms=terms, log=self.log)
+        prior = prior_of(
+            store,
+            settings,
+            observations,
+            job=job.name,
+            instance_type=instance_type,
+            terms=terms,
+            log=self.log,
+        )
         return train(
             observations,
             job=job.name,
@@ -200,15 +279,17 @@ class FitModelOperator(OfJobAndInput, EmitsLineage, BaseOperator):
             design=design,
             cluster=self._cluster(),
             conditions=pushed_conditions(self.conditions, instance_type),
-            warnings=warnings,
+            warnings=(*warnings, *past.notes),
         )
 
     def _cluster(self) -> TrainingCluster | None:
         from airflow_provider_ernest.clusters.base import ClusterHandle
-        from airflow_provider_ernest.operators.training_cluster import training_cluster
+        from airflow_provider_ernest.operators.training_cluster import planned_cluster, training_cluster
 
         document = optional_document("cluster", self.cluster)
-        return training_cluster(ClusterHandle.from_dict(document)) if document else None
+        if document:
+            return training_cluster(ClusterHandle.from_dict(document))
+        return planned_cluster(self.machine) if self.machine else None
 
     def _terms(
         self, observations: list[Observation], settings: ModelSettings, design: Design | None
@@ -255,6 +336,75 @@ class FitModelOperator(OfJobAndInput, EmitsLineage, BaseOperator):
             self.log.warning("%s", error)
 
 
+NOT_TOGETHER = (
+    "Past runs of the job do not go together with the sample runs and were left out: look whether they ran "
+    "the same code on the same data."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PastObservations:
+    """Past runs that count beside the sample runs.
+
+    Attributes:
+        runs: numbered behind the runs of the design.
+        notes: what a user should know of them, in sentences.
+    """
+
+    runs: tuple[Observation, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, history: Any, design: Design | None, samples: Sequence[Observation]) -> PastObservations:
+        """Those of one type of machine, as a `ReadHistoryOperator` returns them; none of None.
+
+        Raises:
+            InvalidParameterError, InvalidDocumentError: it is something else.
+        """
+        from airflow_provider_ernest.documents import Observation
+
+        document = optional_document("history", history) or {}
+        runs = [Observation.from_dict(each) for each in document.get("observations") or ()]
+        planned = [run.index for run in design.experiments] if design else []
+        first = 1 + max([*planned, *(run.index for run in samples)], default=-1)
+        return cls(
+            runs=tuple(
+                replace(
+                    run,
+                    index=first + place,
+                    instance_type=samples[0].instance_type if samples else run.instance_type,
+                )
+                for place, run in enumerate(runs)
+            ),
+            notes=tuple(document.get("notes") or ()) if runs else (),
+        )
+
+
+def prior_of(
+    store: ModelStore,
+    settings: ModelSettings,
+    observations: Sequence[Observation],
+    *,
+    job: str,
+    instance_type: str,
+    terms: tuple[str, ...],
+    log: Any,
+) -> AveragingPrior | None:
+    """What other jobs teach of the job whose observations these are.
+
+    None for the default, and for methods that believe nothing.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    from airflow_provider_ernest.prediction.prior import with_past_runs
+
+    if settings.method != AVERAGING or not settings.learn_from_other_jobs:
+        return None
+    learned = learned_prior(store, job=job, instance_type=instance_type, terms=terms, log=log)
+    return learned and with_past_runs(learned, observations)
+
+
 POOLED_JOBS = 50
 """More say little more about the next one, and each takes some hundredths of a second."""
 
@@ -284,7 +434,7 @@ def learned_prior(
         "of %s; terms are there with %s",
         instance_type,
         len(models),
-        percent(prior.driver_share),
-        ", ".join(f"{name} {percent(prior.belief_in(name).probability)}" for name in terms),
+        as_percent(prior.driver_share),
+        ", ".join(f"{name} {as_percent(prior.belief_in(name).probability)}" for name in terms),
     )
     return prior

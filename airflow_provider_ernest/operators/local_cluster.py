@@ -10,7 +10,7 @@ from airflow.sdk import BaseOperator
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.operators.locations import folder, task_path
-from airflow_provider_ernest.operators.task_context import no_vain_retries
+from airflow_provider_ernest.operators.task_context import failure_pushed, no_vain_retries
 from airflow_provider_ernest.stated import as_template, optional_text, settings_of
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class LocalClusterOperator(BaseOperator):
         """Start the cluster, or adopt the one that an earlier attempt of this task started."""
         from airflow_provider_ernest.clusters.local import CLIENT_FILE, LocalCluster
 
-        with no_vain_retries():
+        with no_vain_retries(), failure_pushed(context):
             spec = settings_of(LocalClusterSpec, self.spec, "spec")
             if conn_id := optional_text(self.spark_conn_id):
                 spec = replace(spec, master_port=_port_of(conn_id))

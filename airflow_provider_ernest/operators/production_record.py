@@ -45,7 +45,7 @@ from airflow_provider_ernest.stated import (
 from airflow_provider_ernest.store.catalogue import MODEL, entry_of
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.store_location import store_root
-from airflow_provider_ernest.words import deviation, machines, seconds
+from airflow_provider_ernest.words import duration, machines, signed_percentage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -151,15 +151,15 @@ class Recording:
         )
 
     def _log_run(self, production: ProductionRun) -> None:
-        self.log.info("The run took %s on %s.", seconds(production.seconds), machines(production.machines))
+        self.log.info("The run took %s on %s.", duration(production.seconds), machines(production.machines))
         if production.predicted_seconds is not None:
             self.log.info(
-                "Predicted were %s: %s.",
-                seconds(production.predicted_seconds),
-                deviation(production.error_percent),
+                "Predicted: %s (error %s).",
+                duration(production.predicted_seconds),
+                signed_percentage(production.error_percent),
             )
         if production.is_unusual:
-            self.log.warning("That is outside the interval that was nearly certain (95 %).")
+            self.log.warning("That is outside the 95 % range.")
 
     def _code(self, record: DecisionRecord) -> str | None:
         """The hash of what ran. Taken after the run, which it thus neither delays nor hinders."""

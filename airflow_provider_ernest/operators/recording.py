@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from airflow_provider_ernest.documents import (
 )
 from airflow_provider_ernest.operators.task_context import in_time
 from airflow_provider_ernest.privacy import without_credentials
-from airflow_provider_ernest.run_profile import Capacity
+from airflow_provider_ernest.run_profile import Capacity, RunProfile
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.store_location import store_root
 
@@ -116,7 +117,7 @@ def keep_profile(
         )
         record = ProfileRecord(
             **new_stamp(),
-            profile=made,
+            profile=_since_submission(made, run.startup_seconds),
             job=job,
             instance_type=run.instance_type,
             purpose=SAMPLE if isinstance(run, Observation) else PRODUCTION,
@@ -139,6 +140,19 @@ def keep_profile(
     except Exception as error:
         why = without_credentials(str(error))
         log.warning("Why the run took this long is not known: %s: %s", type(error).__name__, why)
+
+
+def _since_submission(profile: RunProfile, startup_seconds: float | None) -> RunProfile:
+    """With the start-up that its task has measured: an event log begins when the driver is up."""
+    if startup_seconds is None:
+        return profile
+    longer = startup_seconds - profile.startup_seconds
+    initialisation = max(0.0, profile.phases.initialisation_seconds + longer)
+    return replace(
+        profile,
+        startup_seconds=startup_seconds,
+        phases=replace(profile.phases, initialisation_seconds=initialisation),
+    )
 
 
 def capacity_of(handle: ClusterHandle | None) -> Capacity | None:

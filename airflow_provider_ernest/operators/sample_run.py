@@ -15,10 +15,10 @@ from airflow_provider_ernest.lineage import EmitsLineage, with_lineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink, SparkHistoryLink
 from airflow_provider_ernest.operators.job_fields import OfJobAndInput, as_mappings
 from airflow_provider_ernest.operators.locations import event_logs, staging
-from airflow_provider_ernest.operators.task_context import no_vain_retries, origin_of
+from airflow_provider_ernest.operators.task_context import failure_pushed, no_vain_retries, origin_of
 from airflow_provider_ernest.settings import FILES, SampledInput, SparkJob
 from airflow_provider_ernest.stated import number, optional_number, optional_text, optional_whole_number
-from airflow_provider_ernest.words import counted, plain, seconds
+from airflow_provider_ernest.words import counted, duration, input_share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -135,7 +135,7 @@ class SampleRunOperator(OfJobAndInput, EmitsLineage, BaseOperator):
         from airflow_provider_ernest.setting_checks import require_sample_named
         from airflow_provider_ernest.spark.artifact import require_application
 
-        with no_vain_retries():
+        with no_vain_retries(), failure_pushed(context):
             experiment = Experiment.from_dict(self.experiment)
             job = self._rendered_job(application_args=self.application_args)
             sampled = self._rendered_input()
@@ -148,10 +148,10 @@ class SampleRunOperator(OfJobAndInput, EmitsLineage, BaseOperator):
                 experiment, sampled, folder=staging(context), minimum_files=experiment.machines * cores
             ) as sample:
                 self.log.info(
-                    "Run %d: %s, scale %s in %s",
+                    "Run %d: %s, %s of the input in %s",
                     experiment.index,
                     counted(experiment.machines, "machine"),
-                    plain(sample.scale),
+                    input_share(sample.scale),
                     counted(sample.partitions, "partition"),
                 )
                 request = self._request(job, sample, experiment, cores, context)
@@ -161,10 +161,10 @@ class SampleRunOperator(OfJobAndInput, EmitsLineage, BaseOperator):
         self.log.info(
             "Run %d took %s on %s (start-up %s, waited %s for machines)",
             observation.index,
-            seconds(observation.seconds),
+            duration(observation.seconds),
             ", ".join(observation.hosts),
-            seconds(observation.startup_seconds),
-            seconds(observation.waited_seconds),
+            duration(observation.startup_seconds),
+            duration(observation.waited_seconds),
         )
         self._keep(observation, event_log, job, handle)
         self.add_lineage(observation, inputs=[sampled.path])
@@ -425,7 +425,7 @@ def submission(
     if handle is not None and handle.kind == EMR:
         return _step(handle, request, log)
     hook = _hook(handle, spark_conn_id, request)
-    return DriverSubmission(hook, request, web_url=handle.web_url if handle else None, log=log)
+    return DriverSubmission(hook, request, web_url=handle.web_url if handle else None)
 
 
 class DriverSubmission:
@@ -435,15 +435,13 @@ class DriverSubmission:
         hook: submits it.
         request: what to run.
         web_url: the standalone master's page; None where there is none.
-        log: the logger that progress goes to.
     """
 
-    def __init__(self, hook: ErnestSubmitHook, request: RunRequest, *, web_url: str | None, log: Any) -> None:
+    def __init__(self, hook: ErnestSubmitHook, request: RunRequest, *, web_url: str | None) -> None:
         self.waited_seconds = 0.0
         self._hook = hook
         self._request = request
         self._web_url = web_url
-        self._log = log
 
     def run(self, application: str) -> None:
         """Submit it and watch over it. Must be called from the task's main thread.
@@ -465,7 +463,7 @@ class DriverSubmission:
             web_url=self._web_url,
             limits=request.limits,
             end=self._hook.end,
-            log=self._log,
+            log=self._hook.output,
         ) as watch:
             try:
                 self._hook.run(application)

@@ -8,7 +8,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, TypeVar
 
 from airflow_provider_ernest.exceptions import ErnestError
-from airflow_provider_ernest.words import plain
+from airflow_provider_ernest.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -74,7 +74,7 @@ def in_time(work: Callable[[], Result], *, most_seconds: float) -> Result:
     if failures:
         raise failures[0]
     if not results:
-        raise TimeoutError(f"no answer for {plain(most_seconds)} s")
+        raise TimeoutError(f"no answer for {duration(most_seconds)}")
     return results[0]
 
 

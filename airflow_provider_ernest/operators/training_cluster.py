@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from airflow_provider_ernest.clusters.base import ClusterHandle
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_ernest.clusters.base import EC2, EMR, ClusterHandle
 from airflow_provider_ernest.documents import TrainedMachine, TrainingCluster
 from airflow_provider_ernest.spark.machines import Machine
+from airflow_provider_ernest.stated import optional_number, optional_text, optional_whole_number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def training_cluster(handle: ClusterHandle) -> TrainingCluster:
@@ -19,6 +25,37 @@ def training_cluster(handle: ClusterHandle) -> TrainingCluster:
         price_per_hour=handle.price_per_hour,
         machines=(*map(_trained, handle.machines), *culled, *master),
         memory_megabytes_per_machine=min((one.memory_megabytes for one in handle.machines), default=None),
+        master_price_per_hour=handle.master_price_per_hour,
+        market=handle.market,
+    )
+
+
+def planned_cluster(machine: Mapping[str, Any]) -> TrainingCluster | None:
+    """What is known of the machines of a model for which no cluster was started.
+
+    Args:
+        machine: see `FitModelOperator`.
+
+    Returns:
+        None where the cores of a machine are not known.
+    """
+    cores = optional_whole_number("cores_per_machine", machine.get("cores_per_machine"))
+    if cores is None:
+        return None
+    return TrainingCluster(
+        kind=str(machine["kind"]),
+        name="",
+        instance_type=str(machine["instance_type"]),
+        cores_per_machine=cores,
+        price_per_hour=optional_number("price_per_hour", machine.get("price_per_hour")),
+        memory_megabytes_per_machine=optional_whole_number(
+            "memory_megabytes_per_machine", machine.get("memory_megabytes_per_machine")
+        ),
+        # The drivers of the other kinds are with Airflow, or beside the workers.
+        master_price_per_hour=optional_number("master_price_per_hour", machine.get("master_price_per_hour"))
+        if machine["kind"] in (EC2, EMR)
+        else 0.0,
+        market=optional_text(machine.get("market")),
     )
 
 
@@ -51,6 +88,7 @@ def remembered_handle(cluster: TrainingCluster) -> ClusterHandle | None:
             cores=cluster.cores_per_machine,
             memory_megabytes=memory,
             price_per_hour=of.price_per_hour,
+            market=cluster.market,
         )
 
     return ClusterHandle(

@@ -37,7 +37,7 @@ from airflow_provider_ernest.numbers import (
 )
 from airflow_provider_ernest.prediction.regression import non_negative_least_squares
 from airflow_provider_ernest.words import counted
-from airflow_provider_ernest.words import seconds as seconds_in_words
+from airflow_provider_ernest.words import duration as seconds_in_words
 
 
 class ExtendedAmdahl:

@@ -48,8 +48,8 @@ from airflow_provider_ernest.prediction.terms import (
     check_terms,
     iteration_factors,
 )
-from airflow_provider_ernest.words import counted, plain
-from airflow_provider_ernest.words import seconds as seconds_in_words
+from airflow_provider_ernest.words import counted, input_share
+from airflow_provider_ernest.words import duration as seconds_in_words
 
 LEAST_POINTS = 3
 """Fixed and spreading work go through any two points: only a third one says anything about them."""
@@ -72,6 +72,7 @@ class TermAveraging:
         noise_: mean relative standard deviation of a single run.
         disturbed_: for each run the probability that it does not belong to the others, shape (runs,).
         apart_: the runs that contradict the others so much that they were left out, shape (runs,).
+        posterior_: the draws that all predictions are made with.
 
     Example:
         A job with 10 s of fixed work and 200 s of work that spreads, observed on small samples:
@@ -94,6 +95,7 @@ class TermAveraging:
     noise_: float
     disturbed_: FloatArray
     apart_: NDArray[np.bool_]
+    posterior_: Posterior
 
     def __init__(self, *, terms: Sequence[str] = DICTIONARY, prior: AveragingPrior | None = None) -> None:
         self.terms = terms
@@ -180,8 +182,8 @@ class TermAveraging:
 
     def _fit(self, points: Points, wrong: NDArray[np.bool_]) -> Self:
         prior = self.prior or AveragingPrior()
-        self._posterior = Posterior(points.at(~wrong), terms=check_terms(self.terms), prior=prior)
-        evidence, draws = self._posterior.evidence, self._posterior.draws
+        self.posterior_ = Posterior(points.at(~wrong), terms=check_terms(self.terms), prior=prior)
+        evidence, draws = self.posterior_.evidence, self.posterior_.draws
         self.coefficients_ = draws.coefficients.mean(axis=0)
         self.probabilities_ = draws.included.mean(axis=0)
         self.driver_share_ = float(evidence.driver_machines[draws.driver].mean())
@@ -192,9 +194,9 @@ class TermAveraging:
         return self
 
     def _fitted(self) -> Posterior:
-        if not hasattr(self, "_posterior"):
+        if not hasattr(self, "posterior_"):
             raise FitError("This predictor has seen no runs yet.", remedy="Call fit first.")
-        return self._posterior
+        return self.posterior_
 
 
 SMALLEST_SHARE = 0.05
@@ -362,7 +364,7 @@ def _tight(columns: Sequence[FloatArray], seconds: FloatArray) -> list[int]:
 def contradiction(points: Points, suspects: Sequence[int]) -> FitError:
     """The error that names the points which contradict others."""
     named = "; ".join(
-        f"{counted(int(points.machines[each]), 'machine')}, scale {plain(points.scale[each])}, "
+        f"{counted(int(points.machines[each]), 'machine')}, {input_share(points.scale[each])} of the input, "
         f"{seconds_in_words(points.seconds[each])}"
         for each in suspects
     )

@@ -11,6 +11,11 @@ After Sidhanta, Golab, Mukhopadhyay, "OptEx: A Deadline-Aware Cost Optimization 
 
 Sharing grows with the machines, computation and communication shrink: T is lowest at
 ``n = sqrt((iter*B + A*s) / (iter*C))``.
+
+The paper's tables follow the formula in part only (see `python -m benchmarks.accuracy --optex DIR`). Sharing
+is n*iter*C with the printed profile, and most estimates of table III are the sums of their phases. Execution
+and communication are neither those of that profile nor in proportion to 1/n, and the estimates of tables IV
+and VI are one constant plus another times iter/n**2, without sharing. What is here is the formula.
 """
 
 from __future__ import annotations

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, logsumexp
 
-from airflow_provider_ernest.documents import AveragingPrior, Observation, prior_for
+from airflow_provider_ernest.documents import AveragingPrior, Observation
 from airflow_provider_ernest.numbers import FloatArray
 from airflow_provider_ernest.prediction.evidence import Evidence, weigh
 from airflow_provider_ernest.prediction.predictors import observed_points
+from airflow_provider_ernest.prediction.prior import prior_for
 from airflow_provider_ernest.prediction.terms import DICTIONARY, check_terms
 
 PRIOR_JOBS = 4.0

@@ -18,8 +18,8 @@ from airflow_provider_ernest.prediction.predictors import Predictor, new_predict
 from airflow_provider_ernest.prediction.regimes import RegimeForecast, effective_machines, foresee
 from airflow_provider_ernest.prediction.regression import Widening
 from airflow_provider_ernest.prediction.terms import RunColumns
+from airflow_provider_ernest.words import as_percent, count, input_share
 from airflow_provider_ernest.words import machines as machines_in_words
-from airflow_provider_ernest.words import percent, plain
 
 MOST_KEPT = 32
 """About 2 MB each, for the few configurations that most models are fitted to."""
@@ -113,11 +113,15 @@ def _of_the_model(
     return asked
 
 
-def no_prediction(model: Model, why: str) -> FitError:
+def no_prediction(
+    model: Model,
+    why: str,
+    *,
+    remedy: str = "Check its numbers, above all the times of its runs, or train it again.",
+) -> FitError:
     """The error that says so of the model."""
     return FitError(
-        f"Model {model.id} of {model.job!r} on {model.instance_type} cannot predict: {why}.",
-        remedy="Check its numbers, above all the times of its runs, or train it again.",
+        f"Model {model.id} of {model.job!r} on {model.instance_type} cannot predict: {why}.", remedy=remedy
     )
 
 
@@ -223,7 +227,7 @@ def memory_shortage(model: Model, *, machines: int, scale: float = 1.0) -> str:
     forecast = _forecast(model, whole_number("machines", machines), positive_number("scale", scale))
     reasons = []
     if forecast.cache_share is not None and forecast.cache_share < WHOLE_CACHE:
-        reasons.append(f"{percent(forecast.cache_share)} of the data to be cached finds room in memory")
+        reasons.append(f"{as_percent(forecast.cache_share)} of the data to be cached finds room in memory")
     if forecast.spills:
         reasons.append("tasks spill to disk")
     return "; ".join(reasons)
@@ -253,21 +257,19 @@ def extrapolation(model: Model, *, machines: int, scale: float = 1.0) -> str:
     """
     machines = whole_number("machines", machines)
     scale = positive_number("scale", scale)
-    observed_machines = [run.machines for run in model.observations]
+    counts = [run.machines for run in model.observations]
     scales = [run.scale for run in model.observations]
-    largest_scale = max(scales)
+    tried = []
+    if not min(counts) <= machines <= max(counts):
+        least, most = min(counts), max(counts)
+        tried.append(("" if least == most else f"{count(least)} to ") + machines_in_words(most))
+    if scale > FURTHEST_SCALE * max(scales) or scale < min(scales):
+        shares = dict.fromkeys(map(input_share, (min(scales), max(scales))))
+        tried.append(f"{' to '.join(shares)} of the input")
     reasons = []
-    if machines > max(observed_machines):
-        reasons.append(f"{machines_in_words(machines)}: at most {max(observed_machines)} were observed")
-    elif machines < min(observed_machines):
-        reasons.append(f"{machines_in_words(machines)}: at least {min(observed_machines)} were observed")
-    if scale > FURTHEST_SCALE * largest_scale:
-        times = scale / largest_scale
-        reasons.append(
-            f"scale {plain(scale)}: {plain(times)} times the largest observed, {plain(largest_scale)}"
-        )
-    elif scale < min(scales):
-        reasons.append(f"scale {plain(scale)}: at least {plain(min(scales))} was observed")
+    if tried:
+        is_one = tried == ["1 machine"] or (len(tried) == 1 and "%" in tried[0])
+        reasons.append(f"Extrapolated: only {' and '.join(tried)} {'was' if is_one else 'were'} tried")
     reasons += _forecast(model, machines, scale).warnings
     return "; ".join(reason.rstrip(".") for reason in reasons)
 

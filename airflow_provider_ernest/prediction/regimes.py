@@ -18,7 +18,7 @@ from airflow_provider_ernest.documents import Observation, RunMetrics
 from airflow_provider_ernest.numbers import FloatArray, machines_and_scale, positive_number, whole_number
 from airflow_provider_ernest.prediction.regression import non_negative_least_squares
 from airflow_provider_ernest.prediction.terms import basis
-from airflow_provider_ernest.words import data_amount, percent, plain, whole
+from airflow_provider_ernest.words import as_percent, count, data_amount, input_share
 from airflow_provider_ernest.words import machines as machines_in_words
 
 WIDEST = 3.0
@@ -84,16 +84,16 @@ def _cap(
     if known is None:
         return float(machines), ""
     effective = float(known.effective_machines(machines=machines, scale=scale)[0])
-    count = np.array([run.machines for run in observations], dtype=np.float64)
-    seen = known.effective_machines(machines=count, scale=np.array([run.scale for run in observations]))
+    counts = np.array([run.machines for run in observations], dtype=np.float64)
+    seen = known.effective_machines(machines=counts, scale=np.array([run.scale for run in observations]))
     busy = effective / machines
-    if busy >= _SHORT_OF_TASKS or busy > float(np.min(seen / count)) - _NOTABLY_LESS:
+    if busy >= _SHORT_OF_TASKS or busy > float(np.min(seen / counts)) - _NOTABLY_LESS:
         return effective, ""
     tasks = int(known.tasks(machines=machines, scale=scale)[0])
     slots = round(machines * known.slots_per_machine)
     facts = (
-        f"At scale {plain(scale)} about {whole(tasks)} tasks can run at once in the stages that take most of "
-        f"the time, for {slots} slots of {machines_in_words(machines)}"
+        f"With {input_share(scale)} of the input about {count(tasks)} tasks can run at once in the stages "
+        f"that take most of the time, for {slots} slots of {machines_in_words(machines)}"
     )
     if tasks < slots:
         most = max(1, math.floor(tasks / known.slots_per_machine))
@@ -310,7 +310,7 @@ def foresee_cache(observations: Sequence[Observation], *, machines: int, scale: 
     least, most = float(runs.share.min()), float(runs.share.max())
     away = max(0.0, least - share, share - most)
     facts = (
-        f"At scale {plain(scale)} about {data_amount(wanted)} would be cached and "
+        f"With {input_share(scale)} of the input about {data_amount(wanted)} would be cached and "
         f"{machines_in_words(machines)} {'has' if machines == 1 else 'have'} room for {data_amount(room)}"
     )
     if away < 1.0 - _WHOLE:
@@ -333,14 +333,14 @@ def _change(runs: _CachingRuns, share: float, needed: int) -> str:
     """How the share at the target differs from those of the runs, and what to do."""
     least, most = float(runs.share.min()), float(runs.share.max())
     if share < least:
-        before = "all of it" if least >= _WHOLE else f"at least {percent(least)}"
+        before = "all of it" if least >= _WHOLE else f"at least {as_percent(least)}"
         return (
-            f"{percent(1 - share)} would be read or computed again each time, where the runs held "
+            f"{as_percent(1 - share)} would be read or computed again each time, where the runs held "
             f"{before} in memory, and the run takes longer than predicted. At least "
             f"{machines_in_words(needed)} would hold it; or take machines with more memory, or cache less."
         )
     return (
-        f"{percent(share)} of it fits, where the runs held at most {percent(most)}, and the run may be "
+        f"{as_percent(share)} of it fits, where the runs held at most {as_percent(most)}, and the run may be "
         "faster than predicted. Observe a run that holds as much: a smaller sample, or more machines."
     )
 
@@ -367,9 +367,9 @@ def foresee_spill(
         return SpillForecast(spills=False)
     if spilled.all():
         return SpillForecast(
-            warning=f"All runs spilled to disk. At scale {plain(scale)} on {machines_in_words(machines)} "
-            "a task handles less than in any of them and may not spill: the run may be faster than "
-            "predicted.",
+            warning=f"All runs spilled to disk. With {input_share(scale)} of the input on "
+            f"{machines_in_words(machines)} a task handles less than in any of them and may not "
+            "spill: the run may be faster than predicted.",
             widening=_UNKNOWN_SPILL,
         )
     if spilled.any():
@@ -393,7 +393,7 @@ def _beyond_all_runs(
         return SpillForecast(spills=False)
     return SpillForecast(
         spills=True,
-        warning=f"At scale {plain(scale)} on {machines_in_words(machines)} a task needs up to "
+        warning=f"With {input_share(scale)} of the input on {machines_in_words(machines)} a task needs up to "
         f"{data_amount(needed)} to sort, join or aggregate and has {data_amount(room)}: it spills to "
         "disk, as no run did. More partitions (spark.sql.shuffle.partitions), or more memory for each "
         "core, would avoid it.",

@@ -25,9 +25,9 @@ from airflow_provider_ernest.prediction.terms import (
     quoted,
     term_named,
 )
+from airflow_provider_ernest.words import duration as seconds_in_words
 from airflow_provider_ernest.words import machines as machines_in_words
 from airflow_provider_ernest.words import plain
-from airflow_provider_ernest.words import seconds as seconds_in_words
 
 WEIGHTINGS = ("relative", "absolute")
 """How the errors of runs count: as a share of the run's time, or in seconds (the original)."""

@@ -21,7 +21,6 @@ from airflow_provider_ernest.documents import (
     TrainingCluster,
     Validation,
     new_stamp,
-    prior_for,
 )
 from airflow_provider_ernest.exceptions import (
     FitError,
@@ -39,17 +38,19 @@ from airflow_provider_ernest.prediction.predictors import (
     observed_columns,
     observed_points,
 )
+from airflow_provider_ernest.prediction.prior import prior_for
 from airflow_provider_ernest.prediction.regimes import effective_machines
 from airflow_provider_ernest.prediction.regression import undetermined_terms
 from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST, basis, check_terms, term_named
 from airflow_provider_ernest.settings import AVERAGING, RELATIVE
 from airflow_provider_ernest.words import (
+    as_percent,
     counted,
-    error,
-    percent,
+    duration,
+    duration_range,
+    input_share,
+    percentage,
     plain,
-    seconds,
-    seconds_between,
 )
 
 
@@ -85,7 +86,9 @@ def train(
         prior: for "averaging": what is believed before the runs, None for the default. Where all runs
             name their hosts, their machines are executors that worked, and the driver takes none.
         warnings: what is to be known of the runs before the model is trusted.
-        kept: what the model keeps beside it; `job` at least, and "local" for a type that is not told.
+        kept: what the model keeps beside it; `job` at least, and "local" for a type that is not told. With a
+            design that makes no runs, past runs were found to tell enough: even if all had the same machines,
+            where no others are asked about.
 
     Raises:
         FitError: the observations cannot be of one model, do not determine the terms, or contradict each
@@ -97,7 +100,13 @@ def train(
     iterations = _one_of(observations, "iterations")
     _one_of(observations, "instance_type")
     prior = prior_for(observations, prior) if method == AVERAGING else None
-    predictor = new_predictor(method, terms=names, prior=prior).fit(**observed_columns(observations))
+    predictor = new_predictor(method, terms=names, prior=prior)
+    design = kept.get("design")
+    is_of_past_runs = method == AVERAGING and design is not None and not design.experiments
+    if is_of_past_runs and len({run.machines for run in observations}) == 1:
+        predictor.fit_undetermined(**observed_columns(observations))
+    else:
+        predictor.fit(**observed_columns(observations))
     if method != AVERAGING:
         _check_agreement(observations, names)
     apart = _apart(predictor, observations)
@@ -276,8 +285,8 @@ def check_adequacy(model: Model, *, max_error_percent: float) -> None:
     worst = max(validation.folds, key=lambda fold: abs(fold.error_percent))
     raise InadequateModelError(
         f"The leave-one-out error of the model of {model.job!r} on {model.instance_type} is "
-        f"{error(validation.median_error_percent)} (median), above the threshold of {plain(threshold)} %; "
-        f"the largest is {error(validation.max_error_percent)}, of run {worst.index} "
+        f"{percentage(validation.median_error_percent)}, above the threshold of {plain(threshold)} %; "
+        f"the largest is {percentage(validation.max_error_percent)}, of run {worst.index} "
         f"({_configuration(worst)}).",
         remedy="Observe more runs or larger samples, look at the worst run for disturbances, add a term that "
         "describes the job better, or raise max_error_percent.",
@@ -300,8 +309,8 @@ def _about_the_design(observations: Sequence[Observation]) -> list[str]:
     scales = {run.scale for run in observations}
     if len(scales) == 1:
         warnings.append(
-            f"All runs read the same share of the input ({plain(scales.pop())}): how time grows with the "
-            "data is derived from the machine counts alone."
+            f"All runs read the same share of the input ({input_share(scales.pop())}): how time grows with "
+            "the data is derived from the machine counts alone."
         )
     if len({run.machines for run in observations}) == 1:
         warnings.append(
@@ -317,8 +326,8 @@ def _about_different_work(observations: Sequence[Observation], counts: str) -> l
     for run in observations:
         found[run.machines, run.scale].append(run.seconds)
     return [
-        f"Runs on {counted(machines, 'machine')} at scale {plain(scale)} took "
-        f"{seconds_between((min(times), max(times)))}: either they were disturbed, or inputs of one size "
+        f"Runs on {counted(machines, 'machine')} with {input_share(scale)} of the input took "
+        f"{duration_range((min(times), max(times)))}: either they were disturbed, or inputs of one size "
         f"are not the same work, and then no model in machines and scale can be exact. {counts}"
         for (machines, scale), times in found.items()
         if max(times) > DIFFERENT_WORK * min(times)
@@ -335,14 +344,14 @@ def _about_the_averaging(predictor: TermAveraging, observations: Sequence[Observ
         )
     told = list(zip(observations, predictor.disturbed_, predictor.apart_, strict=True))
     warnings += [
-        f"Run {run.index} ({_configuration(run)}, {seconds(run.seconds)}) does not fit the others: it was "
-        f"disturbed or short of memory with a probability of {percent(probability)}, and counts "
+        f"Run {run.index} ({_configuration(run)}, {duration(run.seconds)}) does not fit the others: it was "
+        f"disturbed or short of memory (probability {as_percent(probability)}), and counts "
         "accordingly less."
         for run, probability, apart in told
         if probability > PROBABLY_DISTURBED and not apart
     ]
     warnings += [
-        f"Run {run.index} ({_configuration(run)}, {seconds(run.seconds)}) contradicts the others, which "
+        f"Run {run.index} ({_configuration(run)}, {duration(run.seconds)}) contradicts the others, which "
         "agree with each other: it is left out. Look at it: a run that ended early or was held up says "
         "nothing of the job."
         for run, _, apart in told
@@ -350,8 +359,9 @@ def _about_the_averaging(predictor: TermAveraging, observations: Sequence[Observ
     ]
     if predictor.noise_ > MUCH_NOISE:
         warnings.append(
-            f"The runs scatter by about {percent(predictor.noise_)} around every smooth model: the cluster "
-            "was disturbed, or the work of an input is not told by its size. The intervals are as wide."
+            f"The runs scatter by about {as_percent(predictor.noise_)} around every smooth model: the "
+            "cluster was disturbed, or the work of an input is not told by its size. The intervals are as "
+            "wide."
         )
     return warnings
 
@@ -373,7 +383,7 @@ def _about_the_terms(terms: Sequence[str], observations: Sequence[Observation]) 
 
 
 def _configuration(run: Observation | Fold) -> str:
-    return f"{counted(run.machines, 'machine')}, scale {plain(run.scale)}"
+    return f"{counted(run.machines, 'machine')}, {input_share(run.scale)} of the input"
 
 
 EXTENSIONS: tuple[str, ...] = (

@@ -9,6 +9,7 @@ import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +129,15 @@ def combined_sha256(hashes: Sequence[str]) -> str:
     if not dependencies:
         return application
     return hashlib.sha256("\n".join([application, *sorted(dependencies)]).encode("ascii")).hexdigest()
+
+
+def changed_at(application: str) -> datetime | None:
+    """When the file of an application was last changed, in UTC; None where it is not on this machine."""
+    path = application.removeprefix("file://")
+    try:
+        return datetime.fromtimestamp(Path(path).stat().st_mtime, UTC)
+    except (OSError, ValueError):
+        return None
 
 
 def hash_where_readable(

@@ -25,7 +25,9 @@ from airflow_provider_ernest.exceptions import (
     SampleRunError,
 )
 from airflow_provider_ernest.owned_folders import make_owned, runtime_folder
+from airflow_provider_ernest.privacy import exception_line
 from airflow_provider_ernest.processes import die_with_parent, end_process_tree
+from airflow_provider_ernest.spark.output import FoldedOutput
 from airflow_provider_ernest.spark.sizing import refuse_sizes
 
 if TYPE_CHECKING:
@@ -56,6 +58,8 @@ class ErnestSubmitHook(SparkSubmitHook):
         secret: that the cluster's processes share. It is handed over in a private file that exists while
             the application runs, and masked in Airflow's logs; so is one found in `conf`. On a command
             line, whoever has an account on the host could read it.
+
+    The driver's output is folded in the task's log; see `FoldedOutput`.
 
     The driver's web pages listen where the driver does, at ``spark.driver.bindAddress``, unless
     SPARK_LOCAL_IP says otherwise, in the task's environment or in `options` (``env_vars``).
@@ -97,6 +101,7 @@ class ErnestSubmitHook(SparkSubmitHook):
             name=name,
             **options,
         )
+        self.output = FoldedOutput(self.log)
         if self._connection["master"].startswith("spark://"):
             self._bind_pages(conf.get(BIND_ADDRESS))
 
@@ -126,10 +131,9 @@ class ErnestSubmitHook(SparkSubmitHook):
                 # The kernel sends the signal when the *thread* that started the process ends.
                 self.submit(application, preexec_fn=die_with_parent(signal.SIGTERM), start_new_session=True)
         except AirflowException as error:
-            exit_code = self._submit_sp.returncode if self._submit_sp else None
             raise SampleRunError(
-                f"{application} failed: spark-submit ended with exit code {exit_code}.",
-                remedy="The driver's output is in this task's log, above.",
+                f"{application} failed: {self._failure()}",
+                remedy="All that the driver printed is in this task's log, above, in “Spark's output”.",
             ) from error
         except FileNotFoundError as error:
             raise MissingResourceError(
@@ -154,7 +158,17 @@ class ErnestSubmitHook(SparkSubmitHook):
         """Follow the output; first of all, end what was started while `end` was called."""
         if self._is_ended:
             self.end()
-        super()._process_spark_submit_log(itr)
+        super()._process_spark_submit_log(self.output.lines(itr))
+
+    def _failure(self) -> str:
+        """What ended the driver: the exception that it printed, else no more than its exit code."""
+        exception = "" if self._is_ended else self.output.failure
+        if not exception:
+            exit_code = self._submit_sp.returncode if self._submit_sp else None
+            return f"spark-submit ended with exit code {exit_code}."
+        arguments = [str(argument) for argument in self._application_args or ()]
+        told = exception_line(exception, arguments=arguments)
+        return told if told.endswith(".") else f"{told}."
 
     def _bind_pages(self, address: str | None) -> None:
         """Have the driver's pages listen where the driver does: Spark's default is all interfaces."""

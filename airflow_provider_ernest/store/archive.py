@@ -23,21 +23,20 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import msgspec
 
-from airflow_provider_ernest.documents import Model, Record, TrainingCluster
+from airflow_provider_ernest.documents import Model, Record, Stored, TrainingCluster
 from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError, StoreError
 from airflow_provider_ernest.json_document import Document
 from airflow_provider_ernest.privacy import without_addresses
 from airflow_provider_ernest.store.files import in_threads, store_errors
 from airflow_provider_ernest.store.records import (
     DIGEST,
-    FOLDERS,
-    FORMS,
+    STORED,
     decode,
-    place_of,
+    path_of,
     with_digest,
     without_digest,
 )
-from airflow_provider_ernest.words import whole
+from airflow_provider_ernest.words import count
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.store.store import ModelStore
@@ -76,7 +75,7 @@ class Header:
 
 
 def export_documents(
-    documents: Iterable[Record],
+    documents: Iterable[Stored],
     target: BinaryIO,
     *,
     is_compressed: bool,
@@ -98,7 +97,7 @@ def export_documents(
     Raises:
         OSError: it cannot be written.
     """
-    counts = Counter(dict.fromkeys(FORMS, 0))
+    counts = Counter(dict.fromkeys(STORED, 0))
     # The header counts what follows it, which is known only at the end.
     with tempfile.TemporaryFile() as body:
         with gzip.GzipFile(fileobj=body, mode="wb", mtime=0) if is_compressed else nullcontext(body) as lines:
@@ -213,7 +212,7 @@ class Line:
     """
 
     number: int
-    record: Record | None = None
+    record: Stored | None = None
     problem: str = ""
 
 
@@ -230,8 +229,9 @@ def _take_in(store: ModelStore, line: Line) -> Outcome:
         present = _present(store, record)
         if present is None:
             store.save(record)
-            # It may be one that was listed, and edited by hand.
-            store.catalogue.forget(record)
+            if isinstance(record, Record):
+                # It may be one that was listed, and edited by hand.
+                store.catalogue.forget(record)
             return _STORED, ""
     except InvalidParameterError as error:
         return _REFUSED, str(error)
@@ -243,12 +243,13 @@ def _take_in(store: ModelStore, line: Line) -> Outcome:
         present = None
     if present == record:
         return _PRESENT, ""
-    return _CONFLICT, f"The store has another one of that id for {record.job!r} on {record.instance_type}."
+    of = f" for {record.job!r} on {record.instance_type}" if isinstance(record, Record) else ""
+    return _CONFLICT, f"The store has another one of that id{of}."
 
 
-def _present(store: ModelStore, record: Record) -> Record | None:
+def _present(store: ModelStore, record: Stored) -> Stored | None:
     """What the store has in the record's place; None where that is nothing that can be read."""
-    path = place_of(record).path(store.root)
+    path = path_of(store.root, record)
     with store_errors(f"{path} cannot be read"):
         try:
             return decode(type(record), path.read_text(encoding="utf-8"))
@@ -325,7 +326,7 @@ class ArchiveReader:
             self.damage = f"It cannot be read on: {error}."
             return None
         if len(text) > MOST_BYTES_OF_A_LINE:
-            self.damage = f"A line is longer than {whole(MOST_BYTES_OF_A_LINE)} bytes."
+            self.damage = f"A line is longer than {count(MOST_BYTES_OF_A_LINE)} bytes."
             return None
         return text or None
 
@@ -333,7 +334,7 @@ class ArchiveReader:
         rest = b"" if self.damage else self._source.read(MOST_BYTES_OF_A_LINE)
         data = _json(first + rest)
         kind = str(data.get("kind")) if isinstance(data, dict) else ""
-        if kind not in FORMS:
+        if kind not in STORED:
             raise InvalidDocumentError(
                 f"This is no archive of a store, nor a document of one. {self.damage}".rstrip(),
                 remedy="Give a file that `ernest store export` or `ernest fit` has written.",
@@ -365,11 +366,11 @@ def _read(number: int, data: Any, *, is_by_hand: bool) -> Line:
     problem = ""
     if not isinstance(data, dict):
         problem = "This is no JSON object."
-    elif str(data.get("kind")) not in FORMS:
+    elif str(data.get("kind")) not in STORED:
         problem = f"{data.get('kind')!r} is no kind of document."
     else:
         try:
-            record = FORMS[data["kind"]].from_dict(data if is_by_hand else without_digest(data))
+            record = STORED[data["kind"]].from_dict(data if is_by_hand else without_digest(data))
             if is_by_hand and isinstance(record, Model):
                 check_terms([term.name for term in record.terms])
             return Line(number=number, record=record)
@@ -419,14 +420,18 @@ _SENTENCES = frozenset(
         "RunProfile.warnings",
         "StageProfile.name",
         "Straggler.evidence",
+        "Survey.goal",
+        "Survey.unread",
+        "SurveyedJob.unknown",
+        "SurveyedJob.why",
         "TrainedMachine.culled_because",
     }
 )
 """What may name addresses; a test knows of every field of text whether it is one of these."""
 
 
-def address_free(record: Record) -> Record:
-    """A copy of a record without addresses: what of it can be sent to somebody else.
+def address_free(record: Stored) -> Stored:
+    """A copy of a document without addresses: what of it can be sent to somebody else.
 
     Times, sizes, machines' types, hashes and the names of jobs, DAGs and tasks stay. Hosts get numbers, for
     it counts whether they are known.
@@ -434,11 +439,11 @@ def address_free(record: Record) -> Record:
     Raises:
         TypeError: no store keeps its kind, so that nobody knows what is an address in it.
     """
-    if type(record) not in FOLDERS:
+    if type(record) not in STORED.values():
         raise TypeError(f"No addresses are known of a {type(record).__name__}.")
     hosts = dict.fromkeys(filter(None, _hosts_in(record)))
     numbered = {host: f"machine-{number}" for number, host in enumerate(hosts, 1)}
-    return cast("Record", _cleaned(record, numbered))
+    return cast("Stored", _cleaned(record, numbered))
 
 
 def _cleaned(value: Any, numbered: Mapping[str, str], where: str = "") -> Any:

@@ -10,17 +10,26 @@ one holds for as long as its file is listed.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from operator import attrgetter
+from statistics import median
 from threading import Lock
 from typing import Any
 
 import msgspec
 
-from airflow_provider_ernest.documents import DecisionRecord, Model, ModelMark, ProductionRun, Record
+from airflow_provider_ernest.documents import (
+    DecisionRecord,
+    Model,
+    ModelMark,
+    ProductionRun,
+    Record,
+    training_dollars,
+)
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.json_document import SCHEMA, Document
 from airflow_provider_ernest.store.files import (
@@ -56,6 +65,21 @@ PROBABLE = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
+class PastSize(Document):
+    """The size at which most past runs of a model ran, those that nobody made for it.
+
+    Attributes:
+        machines: how many.
+        seconds: from submission to end, the median.
+        runs: that ran on so many.
+    """
+
+    machines: int
+    seconds: float
+    runs: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class CatalogueEntry(Document):
     """A model, a decision, a production run or a mark in a few words.
 
@@ -80,6 +104,17 @@ class CatalogueEntry(Document):
         is_unlikely: whether it was outside what was likely.
         base_model_id: the model of sample runs alone that a model goes on from.
         learned_from: how many production runs a model has learned from.
+        training_dollars: that the sample runs of a model cost; None of one that goes on from another, whose
+            sample runs they are.
+        past: of a model, what its past runs tell of the time before it; None where it knows none.
+        price_per_hour: dollars for one machine: of the cluster of a model, of what was decided.
+        decision_id: the decision that a production run ran by.
+        cost: of a production run, in dollars.
+        predicted_cost: of a decision, in dollars, for what `cost` is of a run: without the training.
+        latest_seconds: of a decision with a deadline, see `DecisionRecord.latest_seconds`.
+        confidence: the probability with which a decision was to keep its goal.
+        probability: of a decision, that the goal is kept.
+        is_fallback: whether a decision keeps to no goal, see `Decision.fallback_reason`.
         cause: of a mark, see `documents.ModelMark`.
         reason: of a mark.
     """
@@ -106,6 +141,16 @@ class CatalogueEntry(Document):
     is_unlikely: bool = False
     base_model_id: str | None = None
     learned_from: int = 0
+    training_dollars: float | None = None
+    past: PastSize | None = None
+    price_per_hour: float | None = None
+    decision_id: str | None = None
+    cost: float | None = None
+    predicted_cost: float | None = None
+    latest_seconds: float | None = None
+    confidence: float | None = None
+    probability: float | None = None
+    is_fallback: bool = False
     cause: str = ""
     reason: str = ""
 
@@ -126,6 +171,10 @@ _BY_FIELD = (
     "predicted_seconds",
     "is_unusual",
     "is_unlikely",
+    "decision_id",
+    "cost",
+    "latest_seconds",
+    "confidence",
     "cause",
     "reason",
 )
@@ -144,12 +193,19 @@ def entry_of(record: Record) -> CatalogueEntry:
             "observations": len(record.observations),
             "warnings": len(record.warnings),
             "learned_from": len(record.learned_from),
+            "training_dollars": None if record.base_model_id else training_dollars(record),
+            "past": past_size(record),
+            "price_per_hour": record.cluster.price_per_hour if record.cluster else None,
         }
     elif isinstance(record, DecisionRecord):
         said |= {
             "warnings": len(record.decision.warnings),
             "machines": record.decision.config.machines,
             "predicted_seconds": record.decision.predicted_seconds,
+            "predicted_cost": record.decision.predicted_run_cost,
+            "probability": record.decision.probability,
+            "price_per_hour": record.decision.price_per_hour,
+            "is_fallback": record.decision.fallback_reason is not None,
         }
     return CatalogueEntry(
         kind=record.kind,
@@ -160,6 +216,18 @@ def entry_of(record: Record) -> CatalogueEntry:
         dag_id=record.origin.dag_id if record.origin else None,
         **said,
     )
+
+
+def past_size(model: Model) -> PastSize | None:
+    """The size at which most of its past runs ran; of those used equally the one used last."""
+    past = [run for run in model.observations if run.from_history]
+    if not past:
+        return None
+    counts = Counter(run.machines for run in past)
+    # Oldest first: the last of the largest is the one used last.
+    machines = max(reversed([run.machines for run in past]), key=lambda each: counts[each])
+    there = [run.startup_seconds + run.seconds for run in past if run.machines == machines]
+    return PastSize(machines=machines, seconds=median(there), runs=len(there))
 
 
 READERS = 16
@@ -217,12 +285,26 @@ MOST_SECONDS_IN_LINE = 20.0
 """So long one thread waits for another one that reads the catalogue."""
 
 
+_TOLD = tuple(each.name for each in fields(CatalogueEntry))
+
+
 @dataclass(kw_only=True)
 class _Summary:
-    """The file of a job: entries by the names of the records under the job's folder."""
+    """The file of a job: entries by the names of the records under the job's folder.
+
+    Attributes:
+        told: what its entries tell. One that tells other things is of another version: the records are read
+            anew, since what an entry lacks would pass for what nobody knows.
+    """
 
     schema: int = SCHEMA
+    told: tuple[str, ...] = ()
     entries: dict[str, CatalogueEntry] = field(default_factory=dict)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it was written as this version of the package writes it."""
+        return self.schema == SCHEMA and self.told == _TOLD
 
 
 # Made here, since msgspec must not learn of a class in several threads at once.
@@ -341,7 +423,7 @@ class Catalogue:
             try:
                 forget_listing(path.parent)
                 summary = _SUMMARIES.decode(path.read_bytes())
-                entries = summary.entries if summary.schema == SCHEMA else {}
+                entries = summary.entries if summary.is_current else {}
             except FileNotFoundError:
                 log.debug("There is no %s yet", path)
             # It is damaged, or a newer version's, or cannot be read now: the records tell the same.
@@ -417,6 +499,6 @@ class Catalogue:
     def _write(self, job: str) -> None:
         known, path = self._jobs[job], self._summary(job)
         path.parent.mkdir(parents=True, exist_ok=True)
-        summary = _Summary(entries=known.entries)
+        summary = _Summary(told=_TOLD, entries=known.entries)
         replace_whole(path, msgspec.json.encode(summary).decode("utf-8"))
         known.unwritten = 0

@@ -3,7 +3,8 @@
 What stays is whole: a production run keeps its decision, a decision its models, and a model that has learned
 the one that it goes on from. The runs that it has learned from are part of it, so their own records may go.
 Nor does a model look better afterwards: what says that it no longer holds for its job stays with it. And as
-long as it stays, so does the last that was found of what binds its job.
+long as it stays, so does the last that was found of what binds its job. Of surveys, to
+which nothing refers, the newest stay.
 """
 
 from __future__ import annotations
@@ -31,12 +32,13 @@ from airflow_provider_ernest.documents import (
     ProductionRun,
     ProfileRecord,
     Record,
+    moment_of,
     time_of,
 )
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError, StoreError
 from airflow_provider_ernest.store.files import changed_at, is_temporary, local_path, store_errors
 from airflow_provider_ernest.store.records import FORMS, list_set_aside
-from airflow_provider_ernest.words import counted, whole
+from airflow_provider_ernest.words import count, counted
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.store.store import ModelStore
@@ -50,6 +52,9 @@ have learned count as one with the model that they go on from."""
 KEEP_PROFILES = 3
 """So many newest profiles of each job's sample runs, and of its production runs, stay on each type of
 machine; and so does the newest report of what binds it."""
+
+KEEP_SURVEYS = 5
+"""So many newest surveys stay."""
 
 _LAST = datetime.max.replace(tzinfo=UTC)
 """When what tells no time was made: it is never old."""
@@ -271,7 +276,7 @@ def _marks(
             continue
         models = [model for mark in marks for need in mark.needs for model in by_key.get(need, ())]
         if any(model.lineage in lineages for model in models):
-            found.append((key, "it speaks against a model that stays"))
+            found.append((key, "it is a mark on a model that stays"))
         elif not models and key not in old:
             found.append((key, YOUNG))
     return found
@@ -571,17 +576,24 @@ class Prune:
         torn = list_set_aside(store.root) if is_for_set_aside else []
         self._set_aside = [each.path for each in torn if (time_of(each.at) or _LAST) < before]
         self._leftovers = leftovers(store.root)
+        old = (each for each in store.surveys.ids()[KEEP_SURVEYS:] if (moment_of(each) or _LAST) < before)
+        self._surveys = sorted(old)
         self._file_failures: list[str] = []
         self._removal: Removed | None = None
 
     @property
     def has_work(self) -> bool:
         """Whether anything goes."""
-        return bool(self.plan.removed or self._set_aside or self._leftovers)
+        return bool(self.plan.removed or self._surveys or self._set_aside or self._leftovers)
 
     def carry_out(self, *, progress: Callable[[int], None] = lambda done: None) -> None:
         """Remove what is planned, see the function `carry_out`."""
         self._removal = carry_out(self._store, self.plan, event_logs=self._event_logs, progress=progress)
+        for survey in self._surveys:
+            try:
+                self._store.surveys.remove(survey)
+            except StoreError as error:
+                self._file_failures.append(error.message)
         for path in (*self._set_aside, *self._leftovers):
             try:
                 with store_errors(f"{path} cannot be removed"):
@@ -602,6 +614,7 @@ class Prune:
             "kept": dict(self.plan.kept),
             "kept_because": {f"{kind} {name}": why for (kind, name), why in self.plan.kept_because.items()},
             "event_logs": self._event_log_names(),
+            "surveys": self._surveys,
             "set_aside": [str(path) for path in self._set_aside],
             "leftovers": [str(path) for path in self._leftovers],
             "spared": [item.named for item in (done.spared if done else ())],
@@ -619,8 +632,9 @@ class Prune:
             f"  {item.kind} {item.id} of {item.job!r} on {item.instance_type}" for item in items[:MOST_NAMED]
         ]
         if len(items) > MOST_NAMED:
-            lines.append(f"  and {whole(len(items) - MOST_NAMED)} more")
+            lines.append(f"  and {count(len(items) - MOST_NAMED)} more")
         lines += _counted_line(f"{verb} {{}} event logs", len(self._event_log_names()))
+        lines += [f"{verb} survey {each}" for each in self._surveys]
         lines += _counted_line(f"{verb} {{}} files that were set aside", len(self._set_aside))
         lines += _counted_line(
             f"{verb} {{}} temporary files of writers that were killed", len(self._leftovers)
@@ -629,7 +643,7 @@ class Prune:
             "what stays refers to it" if why.endswith(REFERS) else why
             for why in self.plan.kept_because.values()
         )
-        lines += [f"{whole(count)} as old stay: {why}" for why, count in reasons.most_common()]
+        lines += [f"{count(number)} as old stay: {why}" for why, number in reasons.most_common()]
         lines += _counted_line("{} stay, since something new needs them", len(done.spared) if done else 0)
         return lines
 
@@ -642,7 +656,7 @@ class Prune:
         failed = self._failures()
         if failed:
             raise StoreError(
-                f"{whole(len(failed))} could not be removed: {'; '.join(failed[:3])}",
+                f"{count(len(failed))} could not be removed: {'; '.join(failed[:3])}",
                 remedy="Check what may be done with the store's files, and prune again.",
             )
 
@@ -671,8 +685,8 @@ def _counted(records: Iterable[Record], progress: Callable[[int], None]) -> Iter
         yield record
 
 
-def _counted_line(form: str, count: int) -> list[str]:
-    return [form.format(whole(count))] if count else []
+def _counted_line(form: str, number: int) -> list[str]:
+    return [form.format(count(number))] if number else []
 
 
 def retention_days(text: str) -> float:

@@ -8,6 +8,8 @@ Each file bears a digest, by which is found what a disk or a copy has changed in
 whoever may write to a store may write digests, too. A damaged file, torn in the middle of its JSON or changed
 since it was stored, is moved to ``root / .set-aside``, with the folders that it lay in. Nothing there is ever
 overwritten or read as a record, and a name that starts with a dot is no job's.
+
+Surveys are of many jobs: they lie in ``root / .surveys / id.json``, and the same holds for them.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ from airflow_provider_ernest.documents import (
     ProductionRun,
     ProfileRecord,
     Record,
+    Stored,
 )
 from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError, StoreError
 from airflow_provider_ernest.store.files import (
@@ -47,11 +50,13 @@ from airflow_provider_ernest.store.files import (
     safe_name,
     store_errors,
 )
-from airflow_provider_ernest.words import whole
+from airflow_provider_ernest.surveys import Survey
+from airflow_provider_ernest.words import count
 
 log = logging.getLogger(__name__)
 
 Kept = TypeVar("Kept", bound=Record)
+AnyStored = TypeVar("AnyStored", bound=Stored)
 
 FOLDERS: dict[type[Record], str] = {
     Model: "models",
@@ -66,6 +71,11 @@ FOLDERS: dict[type[Record], str] = {
 
 FORMS: dict[str, type[Record]] = {form.kind: form for form in RECORDS}
 _FORM_IN = {folder: form for form, folder in FOLDERS.items()}
+STORED: dict[str, type[Stored]] = {**FORMS, Survey.kind: Survey}
+"""All that a store keeps, by kind."""
+
+SURVEYS = ".surveys"
+"""The folder of surveys."""
 
 SUFFIX = ".json"
 DEPTH = 3
@@ -127,6 +137,24 @@ def place_named(job: str, name: str) -> Place | None:
     return Place(job, *parts) if len(parts) == DEPTH and parts[1] in _FORM_IN else None
 
 
+def path_of(root: Any, document: Stored) -> Any:
+    """The file of a document in a store; see `place_of`.
+
+    Raises:
+        InvalidDocumentError: no store keeps documents of its kind.
+    """
+    if isinstance(document, Survey):
+        return survey_path(root, document.id)
+    if not isinstance(document, Record) or type(document) not in FOLDERS:
+        raise InvalidDocumentError(f"A model store keeps no {type(document).__name__} documents.")
+    return place_of(document).path(root)
+
+
+def survey_path(root: Any, survey_id: str) -> Any:
+    """The file of a survey in a store."""
+    return root / SURVEYS / f"{safe_name('id', survey_id)}{SUFFIX}"
+
+
 def folder_of(root: Any, form: type[Record], job: str, instance_type: str) -> Any:
     """Where the records of a class of a job on a type of machine lie."""
     return root / safe_name("job", job) / safe_name("instance_type", instance_type) / FOLDERS[form]
@@ -137,18 +165,16 @@ def newest_first(folder: Any) -> list[Any]:
     return sorted(files(folder), key=lambda path: str(path.name), reverse=True)
 
 
-def write(root: Any, record: Record) -> Any:
-    """Write a record, whole; repeating that is allowed, overwriting another is not. Returns its path.
+def write(root: Any, record: Stored) -> Any:
+    """Write a document, whole; repeating that is allowed, overwriting another is not. Returns its path.
 
     Raises:
         InvalidDocumentError: no store keeps documents of its kind.
         StoreError: it cannot be written or read back, or another one has its id.
     """
-    if type(record) not in FOLDERS:
-        raise InvalidDocumentError(f"A model store keeps no {type(record).__name__} documents.")
+    path = path_of(root, record)
     name = f"{record.words.capitalize()} {record.id}"
     text = _encoded(record, name)
-    path = place_of(record).path(root)
     with store_errors(f"{name} cannot be written to {path}"):
         path.parent.mkdir(parents=True, exist_ok=True)
         # What others have written since it was listed is not to be overwritten.
@@ -163,8 +189,8 @@ def write(root: Any, record: Record) -> Any:
     return path
 
 
-def _encoded(record: Record, name: str) -> str:
-    """The record as JSON that has been read back."""
+def _encoded(record: Stored, name: str) -> str:
+    """The document as JSON that has been read back."""
     try:
         encoded = msgspec.json.encode(with_digest(record))
         # People read the files; those of profiles are large, and smaller without.
@@ -179,15 +205,15 @@ def _encoded(record: Record, name: str) -> str:
     return text + "\n"
 
 
-def _is_in(path: Any, record: Record) -> bool:
+def _is_in(path: Any, record: Stored) -> bool:
     try:
         return decode(type(record), path.read_text(encoding="utf-8")) == record
     except (InvalidDocumentError, UnicodeDecodeError):
         return False
 
 
-def decode(form: type[Kept], text: str) -> Kept:
-    """The record in a file's text.
+def decode(form: type[AnyStored], text: str) -> AnyStored:
+    """The document in a file's text.
 
     Raises:
         InvalidDocumentError: there is none, or it is not as it was stored.
@@ -195,8 +221,8 @@ def decode(form: type[Kept], text: str) -> Kept:
     return form.from_dict(without_digest(decode_json(text)))
 
 
-def read(root: Any, form: type[Kept], path: Any) -> Kept | None:
-    """The record in a file of a store; None, with a warning in the log that names it, where there is none.
+def read(root: Any, form: type[AnyStored], path: Any) -> AnyStored | None:
+    """The document in a file of a store; None, with a warning in the log that names it, where there is none.
 
     Raises:
         OSError: the file cannot be read.
@@ -209,7 +235,7 @@ def read(root: Any, form: type[Kept], path: Any) -> Kept | None:
         return None
 
 
-def read_or_skip(root: Any, form: type[Kept], path: Any) -> Kept | None:
+def read_or_skip(root: Any, form: type[AnyStored], path: Any) -> AnyStored | None:
     """The same; None, with a warning that names it, also where the file cannot be read."""
     try:
         return read(root, form, path)
@@ -231,8 +257,8 @@ def is_misplaced(root: Any, place: Place, record: Record) -> bool:
     return True
 
 
-def with_digest(record: Record) -> dict[str, Any]:
-    """The record as JSON-compatible builtins, with its digest."""
+def with_digest(record: Stored) -> dict[str, Any]:
+    """The document as JSON-compatible builtins, with its digest."""
     return sealed(record.to_dict())
 
 
@@ -276,11 +302,11 @@ def damage_in(content: bytes) -> str:
     try:
         data = decode_json(content.decode("utf-8"))
     except UnicodeDecodeError:
-        return f"It is not text of UTF-8, {whole(len(content))} bytes."
+        return f"It is not text of UTF-8, {count(len(content))} bytes."
     except InvalidDocumentError as error:
         if isinstance(error.__cause__, RecursionError):
             return ""
-        return f"It ends or breaks off in the middle of its JSON, {whole(len(content))} bytes."
+        return f"It ends or breaks off in the middle of its JSON, {count(len(content))} bytes."
     if isinstance(data, dict) and DIGEST in data:
         try:
             without_digest(data)
@@ -374,7 +400,10 @@ def list_set_aside(root: Any) -> list[SetAside]:
         StoreError: they cannot be listed.
     """
     with store_errors(f"What was set aside in {root} cannot be listed"):
-        return [_described(original, path) for original, path in _below(root / SET_ASIDE, root, 0)]
+        folder = root / SET_ASIDE
+        # What begins with a dot, as the folder of surveys does, is not listed.
+        found = (*_below(folder / SURVEYS, root / SURVEYS, _DEEPEST), *_below(folder, root, 0))
+        return [_described(original, path) for original, path in found]
 
 
 def _below(folder: Any, original: Any, depth: int) -> Iterator[tuple[Any, Any]]:

@@ -1,6 +1,7 @@
 """The model store: models, and what was decided by them and came of it, under any path-like root.
 
 All files are JSON and written once; see `records` for where they lie. A catalogue beside them lists them.
+Surveys of event logs lie there, too.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from airflow_provider_ernest.documents import Model, Record, moment_of, new_id_after
+from airflow_provider_ernest.documents import Model, Record, Stored, moment_of, new_id_after
 from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError
 from airflow_provider_ernest.store import records
 from airflow_provider_ernest.store.catalogue import READERS, Catalogue, all_records
@@ -24,6 +25,7 @@ from airflow_provider_ernest.store.files import (
     store_errors,
 )
 from airflow_provider_ernest.store.records import FOLDERS, FORMS, SUFFIX, Kept
+from airflow_provider_ernest.store.surveys import Surveys
 
 log = logging.getLogger(__name__)
 
@@ -48,8 +50,13 @@ class ModelStore:
         """What the store holds, in a few words each."""
         return self._catalogue
 
-    def save(self, record: Record) -> Any:
-        """Write a record. Repeating it is allowed, overwriting another is not.
+    @property
+    def surveys(self) -> Surveys:
+        """What is kept of many jobs at once."""
+        return Surveys(self.root)
+
+    def save(self, record: Stored) -> Any:
+        """Write a record or a survey. Repeating it is allowed, overwriting another is not.
 
         Returns:
             The path of its file.

@@ -1,4 +1,4 @@
-"""Why a job takes as long as it does: what its runs' event logs tell, and a second opinion by replay."""
+"""Why a job takes as long as it does: what its runs' event logs tell."""
 
 from __future__ import annotations
 
@@ -31,9 +31,7 @@ from airflow_provider_ernest.views.loaded import (
     Readable,
     is_gone,
     load_profile,
-    newest_models,
     newest_profile_for,
-    visible_entries,
     visible_records,
 )
 from airflow_provider_ernest.views.sample_runs import ApplicationLink
@@ -178,9 +176,6 @@ log = logging.getLogger(__name__)
 MOST_REPORTS = 100
 """So many of the newest are looked through for one of a model's: each is a file of the store."""
 
-RECENT_REPORTS = 10
-"""So many for one of the newest model of another type of machine."""
-
 MOST_PROFILES = 30
 """So many of the newest are looked through for a production run's."""
 
@@ -201,45 +196,6 @@ class ReportMade:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReplayedOn:
-    """What replay says of a number of machines, and what the model said when it was reported.
-
-    Attributes:
-        replayed_seconds: from submission to end.
-        likely_seconds: the model's interval of 80 %.
-        nearly_certain_seconds: its interval of 95 %.
-        disagrees: whether the replay is outside the interval of 95 %.
-    """
-
-    machines: int
-    replayed_seconds: float
-    model_seconds: float | None
-    likely_seconds: tuple[float, float] | None
-    nearly_certain_seconds: tuple[float, float] | None
-    disagrees: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class Replay:
-    """The job on other machines by replay of one of its runs, at one scale and number of iterations.
-
-    Attributes:
-        error_percent: median, of the same replay for the job's other runs.
-        problem: why there are no sizes; empty where there are.
-    """
-
-    instance_type: str
-    model_id: str | None
-    scale: float
-    iterations: int | None
-    from_application_id: str | None
-    from_scale: float | None
-    error_percent: float | None
-    problem: str
-    sizes: tuple[ReplayedOn, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
 class Clarity:
     """Why a job takes as long as it does.
 
@@ -247,13 +203,11 @@ class Clarity:
         report: null where none is kept for the model.
         sample: the run that the report goes by.
         production: the newest production run with a profile.
-        replays: of the model's type first, then of the job's others.
     """
 
     report: ReportMade | None
     sample: ExplainedRun | None
     production: ExplainedRun | None
-    replays: tuple[Replay, ...]
 
 
 def clarity_page(
@@ -276,7 +230,7 @@ def clarity_page(
     Raises:
         StoreError: the store cannot be read.
     """
-    report = _newest_report(store, model, readable)
+    report = newest_report(store, model, readable)
     return Clarity(
         report=view_of(
             ReportMade,
@@ -289,22 +243,21 @@ def clarity_page(
         else None,
         sample=_sample(store, report, readable, link),
         production=_production(store, model, readable, link),
-        replays=_replays(store, model, report, entries, readable),
     )
 
 
-def _newest_report(store: ModelStore, model: Model, readable: Readable) -> BottleneckReport | None:
+def newest_report(store: ModelStore, model: Model, readable: Readable) -> BottleneckReport | None:
     """The newest that stands beside the model, or beside the one of sample runs that it goes on from."""
-    lineage = {model.id, model.base_model_id or model.id}
-    reports = store.newest(BottleneckReport, model.job, model.instance_type, limit=MOST_REPORTS)
-    return _newest_of_models(reports, lineage, readable)
+    reports = store.newest_first(BottleneckReport, model.job, model.instance_type, limit=MOST_REPORTS)
+    return report_of_models(reports, {model.id, model.base_model_id or model.id}, readable)
 
 
-def _newest_of_models(
+def report_of_models(
     reports: Iterable[BottleneckReport], model_ids: set[str], readable: Readable
 ) -> BottleneckReport | None:
-    wanted = visible_records((each for each in reports if each.model_id in model_ids), readable)
-    return max(wanted, key=lambda each: each.id, default=None)
+    """The first of any of the models that a person may see; None where there is none."""
+    wanted = (each for each in reports if each.model_id in model_ids and visible_records([each], readable))
+    return next(wanted, None)
 
 
 def _sample(
@@ -339,44 +292,3 @@ def _production(
         PRODUCTION, store, model.job, model.instance_type, readable=readable, limit=MOST_PROFILES
     )
     return None if record is None else explained_run(record, None, link)
-
-
-def _replays(
-    store: ModelStore,
-    model: Model,
-    report: BottleneckReport | None,
-    entries: Sequence[CatalogueEntry],
-    readable: Readable,
-) -> tuple[Replay, ...]:
-    """What replay says of the model's type of machine, and by the newest models of the job of the others."""
-    reports = [report]
-    of_job = visible_entries((entry for entry in entries if entry.job == model.job), readable)
-    for entry in newest_models(of_job).values():
-        if entry.instance_type != model.instance_type:
-            reports.append(_report_of_other_type(store, entry, readable))
-    replays = map(_replay, reports)
-    return tuple(each for each in replays if each is not None)
-
-
-def _report_of_other_type(
-    store: ModelStore, entry: CatalogueEntry, readable: Readable
-) -> BottleneckReport | None:
-    try:
-        reports = store.newest(BottleneckReport, entry.job, entry.instance_type, limit=RECENT_REPORTS)
-    except StoreError:
-        # The page of a model must not fail for another.
-        log.warning("Reports of %r on %s cannot be read", entry.job, entry.instance_type, exc_info=True)
-        return None
-    return _newest_of_models(reports, {entry.id, entry.base_model_id or entry.id}, readable)
-
-
-def _replay(report: BottleneckReport | None) -> Replay | None:
-    if report is None or report.replay is None:
-        return None
-    return view_of(
-        Replay,
-        report.replay,
-        instance_type=report.instance_type,
-        model_id=report.model_id,
-        sizes=tuple(view_of(ReplayedOn, size) for size in report.replay.sizes),
-    )

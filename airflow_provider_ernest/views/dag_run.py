@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,7 +15,11 @@ DESIGN_KEY, RECORD_KEY, STORED_AT = "design", "record", "stored_at"
 MODELS, REASONS, GROWTH = "models", "reasons", "growth"
 """Those of the task that looks for stored models, each a mapping by type of machine: the models that are
 reused, why or why not, and how many times the input has grown."""
-KEYS = (RETURNED, DESIGN_KEY, RECORD_KEY, STORED_AT, MODELS, REASONS, GROWTH)
+FAILURE = "failure"
+"""That of a task that failed: why, as a sentence or two."""
+REFUSAL = "refusal"
+"""That of a task that decided on nothing, since nothing keeps to the goal: what there was to choose from."""
+KEYS = (RETURNED, DESIGN_KEY, RECORD_KEY, STORED_AT, MODELS, REASONS, GROWTH, FAILURE, REFUSAL)
 PRODUCTION_RUN_KEY = "production_run"
 """The key under which a production run is recorded, by whatever operator made it."""
 
@@ -80,12 +85,13 @@ class RunRecord:
         return self.values.get((task.task_id, task.map_index, key))
 
 
-FIND, PREFLIGHT, DESIGN, CLUSTER = "find", "preflight", "design", "cluster"
-SAMPLE_RUN, FIT, BOTTLENECKS, CHOOSE = "sample_run", "fit", "bottleneck_report", "choose"
+FIND, PREFLIGHT, HISTORY, DESIGN, CLUSTER = "find", "preflight", "history", "design", "cluster"
+SAMPLE_RUN, NEXT_RUNS = "sample_run", "next_runs"
+FIT, BOTTLENECKS, CHOOSE = "fit", "bottleneck_report", "choose"
 RESIZE, PRODUCTION, RECORD, TERMINATE = "resize", "production", "record", "terminate"
 KINDS = (
-    *(FIND, PREFLIGHT, DESIGN, CLUSTER),
-    *(SAMPLE_RUN, FIT, BOTTLENECKS, CHOOSE),
+    *(FIND, PREFLIGHT, HISTORY, DESIGN, CLUSTER),
+    *(SAMPLE_RUN, NEXT_RUNS, FIT, BOTTLENECKS, CHOOSE),
     *(RESIZE, PRODUCTION, RECORD, TERMINATE),
 )
 """The steps, in the order in which they are made."""
@@ -93,12 +99,14 @@ KINDS = (
 OPERATORS = {
     "FindModelOperator": FIND,
     "EC2PreflightOperator": PREFLIGHT,
+    "ReadHistoryOperator": HISTORY,
     "ExperimentDesignOperator": DESIGN,
     "LocalClusterOperator": CLUSTER,
     "EC2ClusterOperator": CLUSTER,
     "EmrClusterOperator": CLUSTER,
     "ExistingClusterOperator": CLUSTER,
     "SampleRunOperator": SAMPLE_RUN,
+    "NextRunsOperator": NEXT_RUNS,
     "FitModelOperator": FIT,
     "BottleneckReportOperator": BOTTLENECKS,
     "ChooseConfigOperator": CHOOSE,
@@ -126,12 +134,52 @@ class Step:
     branch: str = ""
 
 
+_ROUND = re.compile(r"_(\d+)$")
+
+
+def _round(task: TaskRow) -> str:
+    """The round of a task, by its id in a task group; empty for the first."""
+    found = _ROUND.search(task.task_id)
+    return found[1] if found else ""
+
+
 @dataclass(frozen=True)
 class Group:
     """The steps of one task group, in their order; `group_id` is empty where the tasks are in none."""
 
     group_id: str
     steps: tuple[Step, ...]
+
+    @property
+    def told(self) -> tuple[Step, ...]:
+        """The steps without those that are only the machinery of rounds, and without rounds not begun.
+
+        Why a round is made, or none any more, is said of the design.
+        """
+        rounds = {(step.branch, _round(step.task)) for step in self.steps if step.kind == NEXT_RUNS}
+        return tuple(
+            step
+            for step in self.steps
+            if step.kind != NEXT_RUNS
+            and (
+                step.kind != SAMPLE_RUN
+                or step.task.map_index >= 0
+                or (step.branch, _round(step.task)) not in rounds
+            )
+        )
+
+    def chooser(self, sample_run: Step) -> TaskRow | None:
+        """The task that chose a sample run: of a further round another than the design."""
+        its = [
+            step
+            for step in self.steps
+            if step.branch in ("", sample_run.branch)
+            and (
+                step.kind == DESIGN
+                or (step.kind == NEXT_RUNS and _round(step.task) == _round(sample_run.task))
+            )
+        ]
+        return its[-1].task if its else None
 
     @property
     def branches(self) -> list[Group]:

@@ -10,7 +10,6 @@ from typing import Any
 from airflow_provider_ernest.billing import BESIDE_THE_PRICE, Billing
 from airflow_provider_ernest.documents import (
     CandidateRange,
-    ClusterBandwidth,
     DecisionRecord,
     Design,
     Experiment,
@@ -50,6 +49,15 @@ from airflow_provider_ernest.views.loaded import (
     visible_entries,
     visible_records,
 )
+from airflow_provider_ernest.views.outcomes import (
+    Money,
+    Outcome,
+    baseline_of,
+    decisions_by_id,
+    entries_by_place,
+    money,
+    outcomes,
+)
 from airflow_provider_ernest.views.prediction_request import (
     MOST_RUNS,
     PredictionRequest,
@@ -64,6 +72,7 @@ from airflow_provider_ernest.views.sample_runs import (
     modelled_runs,
     no_link,
 )
+from airflow_provider_ernest.views.standing import Badge, badges_of
 from airflow_provider_ernest.views.view import view_of
 
 
@@ -95,6 +104,8 @@ class DesignFacts:
         efficiency: criterion of the relaxed optimum over that of the whole runs, 0..1.
         candidates: how many (machines, scale) points were considered.
         weighting: which errors it is for, "relative" to the run's time or "absolute" in seconds.
+        past_runs: how many past runs of the job it has counted, at no cost.
+        reason: why no runs were to be made, or why some were although there were past ones.
     """
 
     terms: tuple[str, ...]
@@ -107,6 +118,8 @@ class DesignFacts:
     weighting: str
     candidate_ranges: tuple[CandidateRange, ...]
     experiments: tuple[PlannedRun, ...]
+    past_runs: int
+    reason: str
 
 
 def design_facts(
@@ -376,46 +389,6 @@ MOST_PRODUCTION_RUNS = 200
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShownProductionRun:
-    """A production run beside what was predicted of it.
-
-    Attributes:
-        seconds: from submission to end, start-up included.
-        likely_seconds: what `seconds` was to lie between with 80 % probability.
-        nearly_certain_seconds: the same with 95 %.
-        bandwidth: what a probe measured of its machines.
-        error_percent: positive where the prediction was too high.
-        is_unlikely: outside the 80 % interval.
-        is_unusual: outside the 95 % interval.
-    """
-
-    production_id: str
-    recorded_at: str
-    job: str
-    instance_type: str
-    machines: int
-    scale: float
-    seconds: float
-    run_seconds: float | None
-    startup_seconds: float | None
-    predicted_seconds: float | None
-    likely_seconds: tuple[float, float] | None
-    nearly_certain_seconds: tuple[float, float] | None
-    cost: float | None
-    model_id: str | None
-    decision_id: str | None
-    artifact_sha256: str | None
-    application_id: str | None
-    event_log: str | None
-    origin: Origin | None
-    bandwidth: ClusterBandwidth | None
-    error_percent: float | None
-    is_unlikely: bool
-    is_unusual: bool
-    history_url: str | None
-
-
-@dataclass(frozen=True, kw_only=True)
 class ProductionRuns:
     """Some of the production runs of a job on a type of machine.
 
@@ -425,35 +398,26 @@ class ProductionRuns:
 
     total: int
     offset: int
-    runs: tuple[ShownProductionRun, ...]
+    runs: tuple[Outcome, ...]
 
 
 def production_page(
     store: ModelStore,
-    of_type: Sequence[CatalogueEntry],
+    of_job: Sequence[CatalogueEntry],
+    instance_type: str,
     *,
     readable: Readable,
     link: ApplicationLink,
     offset: int = 0,
     limit: int = MOST_PRODUCTION_RUNS,
 ) -> ProductionRuns:
-    """Some of the production runs, newest first, and how many there are."""
+    """Some of the production runs on a type with their decisions, newest first, and how many there are."""
     # They are asked for by their ids: those that the reader may not see are not even read.
-    entries = [each for each in of_type if each.kind == PRODUCTION_RUN]
+    entries = [each for each in of_job if each.kind == PRODUCTION_RUN and each.instance_type == instance_type]
     wanted = sorted(entries, key=lambda each: each.id, reverse=True)[offset : offset + limit]
     runs = visible_records(read_each(load_production, store, wanted), readable)
-    # What it ran under is compared where drift is looked into; nobody reads its digests.
-    shown = (
-        view_of(
-            ShownProductionRun,
-            run,
-            production_id=run.id,
-            recorded_at=run.at,
-            history_url=link(run.application_id),
-        )
-        for run in runs
-    )
-    return ProductionRuns(total=len(entries), offset=offset, runs=tuple(shown))
+    shown = outcomes(runs, decisions_by_id(of_job), link=link)
+    return ProductionRuns(total=len(entries), offset=offset, runs=shown)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -501,22 +465,26 @@ class ModelPage:
     """A model and all that is known of it.
 
     Attributes:
+        badges: whether it still holds, and how accurate it is.
         versions: newest first.
         production_runs: newest first, at most 200, of all versions.
+        money: of the job on the type.
         decisions: newest first, at most 50: for this type, or for another by a choice among several.
         defaults: what to ask it at first.
     """
 
     model: ModelFacts
     state: State
+    badges: tuple[Badge, ...]
     is_newest: bool
     observations: tuple[ModelledRun, ...]
     design: DesignFacts | None
     cluster: TrainingCluster | None
     versions: tuple[Version, ...]
     life: Life
-    production_runs: tuple[ShownProductionRun, ...]
+    production_runs: tuple[Outcome, ...]
     production_total: int
+    money: Money
     decisions: tuple[ShownDecision, ...]
     other_types: tuple[ComparedType, ...]
     defaults: PredictionRequest
@@ -552,10 +520,12 @@ def model_page(
     price = known_price(model, decisions[::-1])
     # What the sample runs were paid at, which production may no longer be.
     paid = price_of_cluster(model) or price
-    production = production_page(store, of_type, readable=readable, link=link)
+    production = production_page(store, of_job, model.instance_type, readable=readable, link=link)
+    state = lineage.state()
     return ModelPage(
         model=_facts(model),
-        state=lineage.state(),
+        state=state,
+        badges=badges_of(entry_of(model), state),
         is_newest=versions[0].model_id == model.id,
         observations=modelled_runs(model, price_per_hour=paid, link=link, readable=readable),
         design=design_facts(model.design, model.observations, price_per_hour=paid),
@@ -564,6 +534,7 @@ def model_page(
         life=life_of(store, model, lineage, of_type=of_type, versions=versions, readable=readable),
         production_runs=production.runs,
         production_total=production.total,
+        money=money(entries_by_place(of_job).get((model.job, model.instance_type), ()), baseline_of(of_job)),
         decisions=tuple(shown_decision(record.decision, record) for record in decisions),
         other_types=tuple(
             ComparedType(

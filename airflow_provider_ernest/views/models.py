@@ -1,4 +1,4 @@
-"""The list of models: the newest of each job and type of machine, searched, sorted and cut into pages."""
+"""The list of models: what each job runs on, takes and costs, searched, sorted and cut into pages."""
 
 from __future__ import annotations
 
@@ -6,13 +6,28 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
 from airflow_provider_ernest.documents import time_of
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, Lineage, State
-from airflow_provider_ernest.store.catalogue import MODEL, PRODUCTION_RUN, CatalogueEntry
-from airflow_provider_ernest.views.loaded import Readable, newest_models, visible_entries
+from airflow_provider_ernest.settings import MAX_ERROR_PERCENT
+from airflow_provider_ernest.store.catalogue import DECISION, MODEL, PRODUCTION_RUN, CatalogueEntry
+from airflow_provider_ernest.views.loaded import Readable, visible_entries
+from airflow_provider_ernest.views.outcomes import (
+    Baseline,
+    DeadlinesKept,
+    Decisions,
+    Money,
+    baseline_of,
+    deadlines_kept,
+    decisions_by_id,
+    entries_by_place,
+    money,
+)
+from airflow_provider_ernest.views.standing import BAD, Badge, badges_of, error_tone, runs_per_month
+from airflow_provider_ernest.views.survey_page import StoredSurvey
 from airflow_provider_ernest.views.view import view_of
 
 STATES = (FRESH, STALE, DRIFTING)
@@ -20,19 +35,43 @@ STATES = (FRESH, STALE, DRIFTING)
 
 MOST_ROWS = 200
 
+SECONDS_PER_DAY = 86_400.0
+DAYS_TILL_STOPPED = 62
+"""A job that has not run for so long costs nothing a month any more."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ModelRow:
-    """The newest model of a job on a type of machine.
+    """A job on a type of machine: its newest model, decision and production run. Null for what is not known.
 
     Attributes:
-        age_seconds: null where it is not known when it was made.
-        median_error_percent: leave-one-out, absolute.
+        created_at: when the model was made; age_seconds counts to now.
         dag_id: null where the command line made it.
+        median_error_percent: leave-one-out, absolute.
         state: "fresh", "stale" or "drifting" (its predictions have missed too often).
         state_reason: why, and what to do; empty when fresh.
         state_cause: code, data, settings, cluster, unexplained or age; empty when fresh.
-        production_runs: of the job on that type, by any model.
+        badges: the same and the error in a few words, as on the model's page.
+        machines: of the newest decision, else of the last run.
+        machines_type: theirs, where it is another than that of the model, or a mix.
+        is_fallback: whether that decision keeps to no goal.
+        seconds: that the last run took, from submission to end.
+        predicted_seconds: of the last run; of the newest decision where there was none.
+        error_percent: of the last run: positive where the prediction was too high.
+        is_far_off: whether the last run was outside what was nearly certain (95 %), or the error of its
+            prediction above that same limit.
+        cost: dollars that the last run cost, else those predicted by the newest decision.
+        is_cost_predicted: whether they are predicted.
+        runs_per_month: at the rate of all runs; null where fewer than two are known, all are of one day, or
+            the last is of two months ago.
+        dollars_per_month: so many of them at the median cost of the newest five.
+        cost_before: dollars of a run before the first decision, the median.
+        runs_before: how many that is of.
+        saved_per_month: what as many runs cost less than before; negative where they cost more.
+        run_at: when the last run was recorded; run_age_seconds counts to now.
+        deadlines: of all runs.
+        production_runs: of the job on that type, by any model, and those on types without a model of their
+            own that a model of this one predicted.
         versions: the models of the job on that type.
     """
 
@@ -41,17 +80,30 @@ class ModelRow:
     model_id: str
     created_at: str
     age_seconds: float | None
-    method: str
-    terms: tuple[str, ...]
+    dag_id: str | None
     median_error_percent: float | None
     max_error_percent: float | None
-    observations: int
-    artifact: str | None
-    artifact_sha256: str | None
-    dag_id: str | None
     state: str
     state_reason: str
     state_cause: str
+    badges: tuple[Badge, ...]
+    machines: int | None
+    machines_type: str | None
+    is_fallback: bool
+    seconds: float | None
+    predicted_seconds: float | None
+    error_percent: float | None
+    is_far_off: bool
+    cost: float | None
+    is_cost_predicted: bool
+    runs_per_month: float | None
+    dollars_per_month: float | None
+    cost_before: float | None
+    runs_before: int
+    saved_per_month: float | None
+    run_at: str | None
+    run_age_seconds: float | None
+    deadlines: DeadlinesKept
     production_runs: int
     versions: int
 
@@ -66,18 +118,39 @@ class StateCounts:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Total:
+    """A sum over jobs, as far as it is known.
+
+    Attributes:
+        dollars: null where nothing is known.
+        jobs: of which it is known.
+        unknown_jobs: of which it is not.
+    """
+
+    dollars: float | None
+    jobs: int
+    unknown_jobs: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Models:
     """A page of the list of models.
 
     Attributes:
         total: models that match search and state.
         counts: of the models that match the search.
+        per_month: what the jobs of all models that match search and state cost a month.
+        saved_per_month: what they cost less a month than before.
+        survey: the newest survey of event logs; null where there is none that the reader may read.
     """
 
     total: int
     offset: int
     limit: int
     counts: StateCounts
+    per_month: Total
+    saved_per_month: Total
+    survey: StoredSurvey | None
     rows: tuple[ModelRow, ...]
 
 
@@ -87,8 +160,65 @@ class Found:
 
     model: CatalogueEntry
     state: State
+    decision: CatalogueEntry | None
+    last_run: CatalogueEntry | None
+    deadlines: DeadlinesKept
     production_runs: int
     versions: int
+    runs_per_month: float | None
+    money: Money
+
+    @property
+    def size(self) -> CatalogueEntry | None:
+        """What tells the machines: the decision, else the run."""
+        return self.decision or self.last_run
+
+    @property
+    def seconds(self) -> float | None:
+        """Of the last run."""
+        return self.last_run.seconds if self.last_run else None
+
+    @property
+    def predicted_seconds(self) -> float | None:
+        """Of the last run, else of the decision."""
+        newest = self.last_run or self.decision
+        return newest.predicted_seconds if newest else None
+
+    @property
+    def cost(self) -> float | None:
+        """In dollars, of the last run."""
+        return self.last_run.cost if self.last_run else None
+
+    @property
+    def dollars(self) -> float | None:
+        """Of the last run, else as the decision predicts them."""
+        if self.cost is not None:
+            return self.cost
+        return self.decision.predicted_cost if self.decision else None
+
+    @property
+    def dollars_per_month(self) -> float | None:
+        """At what a run costs now."""
+        return _times(self.money.usual, self.runs_per_month)
+
+    @property
+    def saved_per_month(self) -> float | None:
+        """Against what a run cost before."""
+        return _times(self.money.saved_per_run, self.runs_per_month)
+
+    @property
+    def error_percent(self) -> float | None:
+        """Of the last run's prediction."""
+        run = self.last_run
+        if run is None or run.predicted_seconds is None or not run.seconds:
+            return None
+        return 100.0 * (run.predicted_seconds - run.seconds) / run.seconds
+
+    @property
+    def is_far_off(self) -> bool:
+        """Whether nobody would have expected the last run after its prediction."""
+        is_unusual = self.last_run is not None and self.last_run.is_unusual
+        return is_unusual or abs(self.error_percent or 0.0) > MAX_ERROR_PERCENT
 
 
 def list_models(
@@ -96,12 +226,13 @@ def list_models(
     *,
     readable: Readable,
     search: str = "",
-    sort: str = "created_at",
+    sort: str = "month",
     descending: bool = True,
     state: str | None = None,
     offset: int = 0,
     limit: int = 25,
     now: datetime,
+    survey: StoredSurvey | None = None,
 ) -> Models:
     """One page of the models that a person may see.
 
@@ -109,19 +240,21 @@ def list_models(
         entries: all of the catalogue.
         readable: whether a DAG may be read. Entries of other DAGs are as if they were not there, in
             states and numbers too.
-        search: words that must all occur, in any case, in job, type, DAG, terms or artifact.
-        sort: one of `SORTS`; rows without a value come last, equal ones by job and instance type.
+        search: words that must all occur, in any case, in job, type or DAG.
+        sort: one of `SORTS`; rows without a value come last, equal ones by the dollars of a run, the dearest
+            first, then by job and instance type.
         descending: the largest first.
         state: only models in this one of `STATES`; None or "" for all.
         offset: rows to leave out.
         limit: rows to show, 1 to `MOST_ROWS`.
         now: what ages count to, with its time zone.
+        survey: see `Models.survey`.
 
     Raises:
         InvalidParameterError: a parameter is none of these.
     """
     _check(sort=sort, state=state, offset=offset, limit=limit)
-    found = list(_rows(visible_entries(entries, readable), search.casefold().split()))
+    found = list(_rows(visible_entries(entries, readable), search.casefold().split(), now))
     counts = Counter(row.state.name for row in found)
     rows = [row for row in found if not state or row.state.name == state]
     shown = _sorted(rows, SORTS[sort], descending=descending)[offset : offset + limit]
@@ -130,8 +263,28 @@ def list_models(
         offset=offset,
         limit=limit,
         counts=StateCounts(**{name: counts[name] for name in STATES}),
+        per_month=_total(rows, lambda row: row.dollars_per_month),
+        saved_per_month=_total(rows, lambda row: row.saved_per_month),
+        survey=survey,
         rows=tuple(_row(each, now) for each in shown),
     )
+
+
+def _total(rows: Iterable[Found], value: Callable[[Found], float | None]) -> Total:
+    """A job is known as soon as it is on one type of machine: on others it may never have run."""
+    of_jobs: defaultdict[str, list[float]] = defaultdict(list)
+    for row in rows:
+        of_jobs[row.model.job].extend(known for known in (value(row),) if known is not None)
+    known_jobs = [values for values in of_jobs.values() if values]
+    return Total(
+        dollars=sum(map(sum, known_jobs)) if known_jobs else None,
+        jobs=len(known_jobs),
+        unknown_jobs=len(of_jobs) - len(known_jobs),
+    )
+
+
+def _times(dollars: float | None, runs: float | None) -> float | None:
+    return None if dollars is None or runs is None else dollars * runs
 
 
 def _check(*, sort: str, state: str | None, offset: int, limit: int) -> None:
@@ -147,31 +300,61 @@ def _check(*, sort: str, state: str | None, offset: int, limit: int) -> None:
         )
 
 
-def _rows(entries: Sequence[CatalogueEntry], words: Sequence[str]) -> Iterator[Found]:
+def _rows(entries: Sequence[CatalogueEntry], words: Sequence[str], now: datetime) -> Iterator[Found]:
     """The models in which all the words occur, in no order."""
-    of_job: defaultdict[str, list[CatalogueEntry]] = defaultdict(list)
+    of_jobs: defaultdict[str, list[CatalogueEntry]] = defaultdict(list)
     for entry in entries:
-        of_job[entry.job].append(entry)
-    numbers = Counter((entry.job, entry.instance_type, entry.kind) for entry in entries)
-    for (job, instance_type), model in newest_models(entries).items():
-        if not words or _contains(model, words):
-            yield Found(
-                model=model,
-                state=Lineage(model, of_job[job]).state(),
-                production_runs=numbers[job, instance_type, PRODUCTION_RUN],
-                versions=numbers[job, instance_type, MODEL],
-            )
+        of_jobs[entry.job].append(entry)
+    # Job by job: what is looked at again is still at hand then, which halves the time.
+    for of_job in of_jobs.values():
+        decisions, before = decisions_by_id(of_job), baseline_of(of_job)
+        for of_place in entries_by_place(of_job).values():
+            model = _newest(of_place, MODEL)
+            if model is not None and _contains(model, words):
+                yield _found(model, of_job, of_place, decisions, before, now)
+
+
+def _newest(entries: Iterable[CatalogueEntry], kind: str) -> CatalogueEntry | None:
+    return max((entry for entry in entries if entry.kind == kind), key=attrgetter("id"), default=None)
+
+
+def _found(
+    model: CatalogueEntry,
+    of_job: Sequence[CatalogueEntry],
+    of_place: Sequence[CatalogueEntry],
+    decisions: Decisions,
+    before: Baseline | None,
+    now: datetime,
+) -> Found:
+    runs = [entry for entry in of_place if entry.kind == PRODUCTION_RUN]
+    last_run = _newest(runs, PRODUCTION_RUN)
+    return Found(
+        model=model,
+        state=Lineage(model, of_job).state(),
+        decision=_newest(of_place, DECISION),
+        last_run=last_run,
+        deadlines=deadlines_kept(runs, decisions),
+        production_runs=len(runs),
+        versions=sum(entry.kind == MODEL for entry in of_place),
+        runs_per_month=runs_per_month(runs) if last_run and _is_recent(last_run, now) else None,
+        money=money(of_place, before),
+    )
+
+
+def _is_recent(run: CatalogueEntry, now: datetime) -> bool:
+    age = _age(time_of(run.at), now)
+    return age is not None and age < DAYS_TILL_STOPPED * SECONDS_PER_DAY
 
 
 def _contains(model: CatalogueEntry, words: Iterable[str]) -> bool:
-    fields = (model.job, model.instance_type, model.dag_id, *model.terms, model.artifact)
+    fields = (model.job, model.instance_type, model.dag_id)
     # A word must lie within one field: the line break is in none of them.
     text = "\n".join(field for field in fields if field).casefold()
     return all(word in text for word in words)
 
 
 def _sorted(rows: Iterable[Found], value: Callable[[Found], Any], *, descending: bool) -> list[Found]:
-    by_name = sorted(rows, key=lambda row: (row.model.job, row.model.instance_type))
+    by_name = sorted(rows, key=lambda row: (-(row.dollars or 0.0), row.model.job, row.model.instance_type))
     valued = [(value(row), row) for row in by_name]
     with_value = sorted(
         (pair for pair in valued if pair[0] is not None), key=lambda pair: pair[0], reverse=descending
@@ -179,30 +362,61 @@ def _sorted(rows: Iterable[Found], value: Callable[[Found], Any], *, descending:
     return [row for _, row in with_value] + [row for found, row in valued if found is None]
 
 
+def _run_at(found: Found) -> datetime | None:
+    return time_of(found.last_run.at) if found.last_run else None
+
+
+def _kept_share(found: Found) -> tuple[float, int] | None:
+    """Of equal shares the one with more misses is the worse."""
+    told = found.deadlines
+    return (told.kept / told.judged, -told.missed) if told.judged else None
+
+
 SORTS: dict[str, Callable[[Found], Any]] = {
     "job": lambda row: row.model.job.casefold(),
-    "instance_type": lambda row: row.model.instance_type.casefold(),
-    "terms": lambda row: row.model.terms or None,
-    "median_error_percent": lambda row: row.model.median_error_percent,
-    "created_at": lambda row: time_of(row.model.at),
-    "artifact_sha256": lambda row: row.model.artifact_sha256,
-    "state": lambda row: STATES.index(row.state.name),
-    "production_runs": lambda row: row.production_runs,
+    "machines": lambda row: row.size.machines if row.size else None,
+    "seconds": lambda row: row.seconds,
+    "cost": lambda row: row.dollars,
+    "month": lambda row: row.dollars_per_month,
+    "saved": lambda row: row.saved_per_month,
+    "deadlines": _kept_share,
+    "state": lambda row: (
+        STATES.index(row.state.name),
+        error_tone(row.model.median_error_percent) == BAD,
+    ),
+    "run_at": _run_at,
 }
 """What rows may be sorted by."""
 
 
 def _row(found: Found, now: datetime) -> ModelRow:
-    model, created = found.model, time_of(found.model.at)
+    model, run, size = found.model, found.last_run, found.size
     return view_of(
         ModelRow,
-        model,
+        found,
+        job=model.job,
+        instance_type=model.instance_type,
         model_id=model.id,
         created_at=model.at,
-        age_seconds=max(0.0, (now - created).total_seconds()) if created else None,
+        age_seconds=_age(time_of(model.at), now),
+        dag_id=model.dag_id,
+        median_error_percent=model.median_error_percent,
+        max_error_percent=model.max_error_percent,
         state=found.state.name,
         state_reason=found.state.reason,
         state_cause=found.state.cause,
-        production_runs=found.production_runs,
-        versions=found.versions,
+        badges=badges_of(model, found.state),
+        machines=size.machines if size else None,
+        machines_type=size.instance_type if size and size.instance_type != model.instance_type else None,
+        is_fallback=found.decision is not None and found.decision.is_fallback,
+        cost=found.dollars,
+        is_cost_predicted=found.cost is None and found.dollars is not None,
+        cost_before=found.money.baseline,
+        runs_before=found.money.baseline_runs,
+        run_at=run.at if run else None,
+        run_age_seconds=_age(_run_at(found), now),
     )
+
+
+def _age(moment: datetime | None, now: datetime) -> float | None:
+    return max(0.0, (now - moment).total_seconds()) if moment else None

@@ -20,17 +20,20 @@ from airflow_provider_ernest.exceptions import (
     MissingResourceError,
 )
 from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
-from airflow_provider_ernest.prediction.predict import contributions_of_runs
+from airflow_provider_ernest.prediction.predict import contributions_of_runs, no_prediction
 from airflow_provider_ernest.prediction.predictors import check_method
 from airflow_provider_ernest.prediction.terms import check_terms
 from airflow_provider_ernest.settings import AVERAGING, CHEAPEST, SizingGoal
-from airflow_provider_ernest.store.catalogue import CatalogueEntry
+from airflow_provider_ernest.store.catalogue import CatalogueEntry, entry_of
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.views.loaded import OtherType, Readable, other_types
+from airflow_provider_ernest.views.answer import Answer, answer_of
+from airflow_provider_ernest.views.loaded import OtherType, Readable, other_types, visible_entries
 from airflow_provider_ernest.views.prediction_request import MOST_COMPUTED, PredictionRequest, in_bounds
 from airflow_provider_ernest.views.records import ShownDecision, shown_decision
+from airflow_provider_ernest.views.replays import Replay, latest_seconds, replays_of
+from airflow_provider_ernest.views.standing import Standing, standing_of
 from airflow_provider_ernest.views.view import view_of
-from airflow_provider_ernest.words import whole
+from airflow_provider_ernest.words import count
 
 MOST_CONFIGURATIONS = 100
 """Averaging weighs about a hundred hypotheses by a matrix of all distinct configurations each. At 100 of
@@ -49,12 +52,12 @@ def _refuse_what_cannot_be(model: Model) -> None:
         FitError: it is such a model.
     """
     if not model.observations:
-        raise cannot_predict(model, "it has no observations", remedy="Train it again.")
+        raise no_prediction(model, "it has no observations", remedy="Train it again.")
     rows, terms = max(len(model.observations), MOST_COMPUTED), len(model.terms)
     if rows * terms > MOST_NUMBERS:
-        raise cannot_predict(
+        raise no_prediction(
             model,
-            f"it has {whole(len(model.observations))} runs and {whole(terms)} terms, more than a page can "
+            f"it has {count(len(model.observations))} runs and {count(terms)} terms, more than a page can "
             "wait for",
             remedy="Ask it on the command line, with ernest choose.",
         )
@@ -62,31 +65,26 @@ def _refuse_what_cannot_be(model: Model) -> None:
         check_method(model.method)
         check_terms([term.name for term in model.terms])
     except InvalidParameterError as error:
-        raise cannot_predict(
+        raise no_prediction(
             model,
             f"this version of the package cannot compute it ({error.message.rstrip('.')})",
             remedy="Upgrade airflow-provider-ernest where the API server runs, or train the model again.",
         ) from error
     configurations = len({(run.machines, run.scale) for run in model.observations})
     if model.method == AVERAGING and configurations > MOST_CONFIGURATIONS:
-        raise cannot_predict(
+        raise no_prediction(
             model,
-            f"its runs have {whole(configurations)} configurations, and a page can wait for "
-            f"{whole(MOST_CONFIGURATIONS)}",
+            f"its runs have {count(configurations)} configurations, and a page can wait for "
+            f"{count(MOST_CONFIGURATIONS)}",
             remedy="Ask it on the command line, with ernest choose.",
         )
 
 
-def cannot_predict(
-    model: Model,
-    why: str,
-    *,
-    remedy: str = "Ask for a scale and machines nearer to its runs, or train it again.",
-) -> FitError:
-    """The error that says so of the model."""
-    return FitError(
-        f"Model {model.id} of {model.job!r} on {model.instance_type} cannot predict here: {why}.",
-        remedy=remedy,
+def _beyond_all_bounds(model: Model) -> FitError:
+    return no_prediction(
+        model,
+        "its times or costs are too large or too small to be shown",
+        remedy="Ask for a scale and machines nearer to its runs, or train it again.",
     )
 
 
@@ -95,8 +93,6 @@ START_UP = "start-up"
 
 ANY_PRICE = 1.0
 """Where none is known, what follows from it is not shown."""
-
-BEYOND = "its times or costs are beyond all measure"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,11 +140,9 @@ def _chosen(
     beyond = {each.instance_type for each in choice.alternatives if not _is_finite(each)}
     if beyond:
         if model.instance_type in beyond:
-            raise cannot_predict(model, BEYOND)
+            raise _beyond_all_bounds(model)
         skipped |= {
-            each.type_name: str(cannot_predict(each.model, BEYOND))
-            for each in offers
-            if each.type_name in beyond
+            each.type_name: str(_beyond_all_bounds(each.model)) for each in offers if each.type_name in beyond
         }
         comparable = [each for each in offers if each.type_name not in beyond]
         choice = decide(request.goal(), replace(offered, offers=comparable), iterations=request.iterations)
@@ -170,7 +164,7 @@ def _curve(choice: Choice, model: Model, iterations: int | None) -> tuple[CurveP
     counts = [each.machines for each in alternatives]
     parts = contributions_of_runs(model, machines=counts, scale=choice.goal.scale, iterations=iterations)
     if not all(math.isfinite(part) for of_terms in parts for part in of_terms.values()):
-        raise cannot_predict(model, BEYOND)
+        raise _beyond_all_bounds(model)
     start_up = {START_UP: model.startup_seconds} if model.startup_seconds > 0 else {}
     return tuple(
         view_of(
@@ -202,7 +196,7 @@ def _comparable(other: OtherType, model: Model, request: PredictionRequest) -> O
         )
     if in_bounds(other.price_per_hour) is None:
         raise MissingResourceError(
-            "The price known of its machines is beyond all measure.",
+            "The known price of its machines is too high or too low to be true.",
             remedy="Choose by its model with another.",
         )
     if model.artifact_sha256 and other.model.artifact_sha256 not in (None, model.artifact_sha256):
@@ -292,7 +286,10 @@ class Prediction:
         runners_up: what would have been chosen next.
         second_opinion: by the extended Amdahl model; null where the model has learned from no production run.
         offered_types: empty where the model's own price is not known.
+        replays: what replay of runs says, of the model's type first, then of the job's others.
     """
+
+    answer: Answer
 
     instance_type: str
     scale: float
@@ -312,6 +309,7 @@ class Prediction:
     second_opinion: SecondOpinion | None
     offered_types: tuple[OfferedType, ...]
     skipped_types: tuple[SkippedType, ...]
+    replays: tuple[Replay, ...]
 
 
 RUNNERS_UP = 3
@@ -345,9 +343,12 @@ def prediction(
         StoreError: the store cannot be read.
     """
     choice, skipped = _chosen(store, model, request, entries=entries, readable=readable)
+    of_job = visible_entries((entry for entry in entries if entry.job == model.job), readable)
     return _predicted(
         model,
         choice,
+        standing=standing_of(entry_of(model), of_job),
+        replays=replays_of(store, model, of_job=of_job, readable=readable),
         has_goal=request.has_goal,
         price_per_hour=request.price_per_hour,
         iterations=request.iterations,
@@ -391,6 +392,7 @@ def prediction_alone(
     return _predicted(
         model,
         choice,
+        standing=standing_of(entry_of(model), ()),
         has_goal=goal is not None,
         price_per_hour=billing.price_per_hour if billing else None,
         iterations=iterations,
@@ -401,10 +403,12 @@ def _predicted(
     model: Model,
     choice: Choice,
     *,
+    standing: Standing,
     has_goal: bool,
     price_per_hour: float | None,
     iterations: int | None,
     skipped: tuple[SkippedType, ...] = (),
+    replays: tuple[Replay, ...] = (),
 ) -> Prediction:
     """What is shown of a choice: without a goal no decision, without a price nothing that follows from it."""
     goal, is_priced = choice.goal, price_per_hour is not None
@@ -413,8 +417,16 @@ def _predicted(
     why = str(error) if error else NO_PRICE
     surest = error.most_probable if isinstance(error, InfeasibleGoalError) else None
     boot_seconds = choice.offers[0].billing.boot_seconds
-    is_in_time = goal.deadline_seconds is not None and goal.deadline_seconds > boot_seconds
     return Prediction(
+        answer=answer_of(
+            model,
+            choice,
+            standing=standing,
+            replays=replays,
+            has_goal=has_goal,
+            is_priced=is_priced,
+            iterations=iterations,
+        ),
         instance_type=model.instance_type,
         scale=goal.scale,
         iterations=iterations,
@@ -423,7 +435,7 @@ def _predicted(
         goal=describe(goal) if has_goal else None,
         confidence=goal.confidence,
         boot_seconds=boot_seconds,
-        latest_seconds=goal.deadline_seconds - boot_seconds if is_in_time else None,
+        latest_seconds=latest_seconds(choice),
         curve=_curve(choice, model, iterations),
         alternatives=choice.alternatives if is_priced else (),
         decision=shown_decision(decision) if decision else None,
@@ -440,6 +452,7 @@ def _predicted(
             for offer in (choice.offers if is_priced else ())
         ),
         skipped_types=skipped,
+        replays=replays,
     )
 
 

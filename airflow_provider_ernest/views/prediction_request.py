@@ -9,7 +9,8 @@ from airflow_provider_ernest.billing import BESIDE_THE_PRICE, Billing
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.settings import CHEAPEST, CONFIDENCE, OBJECTIVES, SizingGoal, check_confidence
 from airflow_provider_ernest.stated import checked, count, one_of, optional, positive, setting, settings
-from airflow_provider_ernest.words import machines, whole
+from airflow_provider_ernest.words import count as whole
+from airflow_provider_ernest.words import machines
 
 MOST_MACHINES = 1_000_000
 WIDEST_SPAN = 1_000
@@ -24,17 +25,17 @@ LARGEST = 1e9
 
 
 def measured(parameter: str, value: Any) -> float:
-    """A number above 0 that is not beyond all measure."""
+    """A number above 0 that people may mean."""
     result = positive(parameter, value)
     if not 1 / LARGEST <= result <= LARGEST:
         raise InvalidParameterError(
-            parameter, value, "is beyond all measure", remedy=f"Give {1 / LARGEST:g} to {LARGEST:g}."
+            parameter, value, "is out of range", remedy=f"Give {1 / LARGEST:g} to {LARGEST:g}."
         )
     return result
 
 
 def _billing(_parameter: str, value: Billing) -> Billing:
-    """What can be billed, of numbers that are not beyond all measure."""
+    """What can be billed, of numbers that people may mean."""
     for name in BESIDE_THE_PRICE:
         if name != "expected_runs" and getattr(value, name):
             measured(name, getattr(value, name))
@@ -46,7 +47,7 @@ class PredictionRequest:
     """What a model is asked.
 
     Raises:
-        InvalidParameterError: a number cannot be, or is beyond all measure.
+        InvalidParameterError: a number cannot be, or is far beyond what people mean.
     """
 
     scale: float = setting(measured, "the production input relative to the one that was sampled", default=1.0)
@@ -60,12 +61,12 @@ class PredictionRequest:
     )
     budget_dollars: float | None = setting(optional(measured), "that the run may cost", default=None)
     confidence: float = setting(
-        check_confidence, "the probability with which deadline and budget are to be kept", default=CONFIDENCE
+        check_confidence, "the share of runs that must meet deadline and budget", default=CONFIDENCE
     )
     # A function's path is never taken from an address.
     objective: str | None = setting(
         optional(one_of(OBJECTIVES)),
-        "what is best, by default the cheapest within the deadline, or the fastest within the budget",
+        "what is best of what is sure enough, by default the best value",
         default=None,
     )
     price_per_hour: float | None = setting(

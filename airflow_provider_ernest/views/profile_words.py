@@ -24,7 +24,15 @@ from airflow_provider_ernest.run_profile import (
     StageProfile,
     WhatIf,
 )
-from airflow_provider_ernest.words import counted, data_amount, duration, number, percent, rough_change, whole
+from airflow_provider_ernest.words import (
+    as_percent,
+    count,
+    counted,
+    data_amount,
+    duration,
+    number,
+    signed_percentage,
+)
 
 _CATEGORIES = {SQL: "SQL", STREAMING: "streaming", MLLIB: "MLlib", GRAPHX: "GraphX", CORE: "RDDs"}
 
@@ -83,7 +91,7 @@ def unmeasured_in_words(profile: RunProfile) -> str:
     if share < LEAST_UNMEASURED:
         return ""
     return (
-        f"For {percent(share)} of their time tasks neither computed nor waited for anything that Spark "
+        f"For {as_percent(share)} of their time tasks neither computed nor waited for anything that Spark "
         "measures: they read input, called a service, or shared their cores with others."
     )
 
@@ -117,7 +125,7 @@ def _rate(gigabytes_per_second: float) -> str:
 
 def change_in_words(each: WhatIf) -> str:
     """By how many percent it is longer or shorter."""
-    return "no change" if abs(each.change_percent) < 0.5 else rough_change(each.change_percent)
+    return "no change" if abs(each.change_percent) < 0.5 else signed_percentage(each.change_percent)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,7 +194,7 @@ def quantile(stage: StageProfile, share: float) -> str:
 
 def counts(values: Iterable[int]) -> list[str]:
     """Numbers, and nothing for none."""
-    return [whole(value) if value else "" for value in values]
+    return [count(value) if value else "" for value in values]
 
 
 def amounts(values: Iterable[int]) -> list[str]:

@@ -29,9 +29,11 @@ from airflow_provider_ernest.views.records import (
     shown_decision,
     shown_mark,
 )
+from airflow_provider_ernest.views.run_choice import ShownChoice, choice_of, deadline_kept
 from airflow_provider_ernest.views.run_costs import (
     Training,
     creation_cost,
+    idle_cost,
     price_per_hour,
     production_cost,
     production_machines,
@@ -83,8 +85,8 @@ class ShownStep:
     """A task instance of the way from design to production.
 
     Attributes:
-        kind: find, preflight, design, cluster, sample_run, fit, bottleneck_report, choose, resize, terminate,
-            production or record.
+        kind: find, preflight, history, design, cluster, sample_run, fit, bottleneck_report, choose, resize,
+            terminate, production or record.
         branch: of several types of machine the one trained; empty for what all share.
         instance_type: the branch's; null where there is none, or not known yet.
         state: Airflow's; null where it has not been scheduled.
@@ -124,7 +126,7 @@ WITH_MODEL = (
 
 def steps_of(group: Group, documents: Sequence[Documents], *, now: datetime) -> tuple[ShownStep, ...]:
     """The steps in their order, with times, costs and what came of each."""
-    return tuple(_shown(step, group, documents, now) for step in group.steps)
+    return tuple(_shown(step, group, documents, now) for step in group.told)
 
 
 def documents_for(step: Step, documents: Sequence[Documents]) -> Documents:
@@ -179,7 +181,7 @@ def _cost(step: Step, group: Group, documents: Sequence[Documents], now: datetim
     if step.kind == dag_run.CLUSTER:
         return creation_cost(step.task, its, now=now)
     if step.kind == dag_run.SAMPLE_RUN:
-        observation = its.observations.get(step.task.map_index)
+        observation = its.observations.get((step.task.task_id, step.task.map_index))
         return cost_of(observation, price_per_hour(its)) if observation else None
     if step.kind == dag_run.PRODUCTION:
         return production_cost(step.task, documents)
@@ -194,6 +196,7 @@ class Production:
         error_percent: positive where the prediction was too high.
         held_likely: whether it took a time inside the 80 % interval.
         held_nearly_certain: whether inside the 95 % interval.
+        kept: whether it kept the deadline; null without one, or before its end.
     """
 
     task_id: str
@@ -207,6 +210,7 @@ class Production:
     error_percent: float | None
     held_likely: bool | None
     held_nearly_certain: bool | None
+    kept: bool | None
 
 
 def production_against_prediction(task: TaskRow | None, documents: Sequence[Documents]) -> Production | None:
@@ -233,6 +237,7 @@ def production_against_prediction(task: TaskRow | None, documents: Sequence[Docu
         error_percent=100.0 * (predicted - taken) / taken if predicted is not None and taken else None,
         held_likely=_held(taken, likely),
         held_nearly_certain=_held(taken, nearly_certain),
+        kept=deadline_kept(taken, first),
     )
 
 
@@ -316,9 +321,11 @@ class WholeTraining(PaidTraining):
 
     Attributes:
         share_of_production_percent: its cost, of one production run's.
+        idle_cost: what of it no step shows: machines that no run used, and the time between steps.
     """
 
     share_of_production_percent: float | None
+    idle_cost: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -351,12 +358,14 @@ class ShownGroup:
     Attributes:
         group_id: empty where the tasks are in none.
         branches: at least one.
+        choice: what there was to choose from; null where nothing is known of it.
     """
 
     group_id: str
     steps: tuple[ShownStep, ...]
     branches: tuple[Branch, ...]
     decision: ShownDecision | None
+    choice: ShownChoice | None
     training: WholeTraining
     production: Production | None
 
@@ -438,15 +447,21 @@ def _group(group: Group, documents: Sequence[Documents], now: datetime, link: Ap
         training_of(branch, its, now=now) for branch, its in zip(group.branches, documents, strict=True)
     ]
     whole, first = together(trainings), documents[0]
+    steps = steps_of(group, documents, now=now)
+    shown = [step.cost for step in steps if step.kind in (dag_run.CLUSTER, dag_run.SAMPLE_RUN)]
     return ShownGroup(
         group_id=group.group_id,
-        steps=steps_of(group, documents, now=now),
+        steps=steps,
         branches=tuple(
             _branch(its, training, link) for its, training in zip(documents, trainings, strict=True)
         ),
         decision=shown_decision(first.decision, first.record) if first.decision else None,
+        choice=choice_of(first),
         training=view_of(
-            WholeTraining, whole, share_of_production_percent=share_of_production(group, documents, whole)
+            WholeTraining,
+            whole,
+            share_of_production_percent=share_of_production(group, documents, whole),
+            idle_cost=idle_cost(whole, shown),
         ),
         production=production_against_prediction(group.task(dag_run.PRODUCTION), documents),
     )
@@ -511,6 +526,7 @@ class Task:
         instance_type: that it trains on, where there are several.
         fallback: of a decision: "stated", "most_probable" or null.
         experiment: that a sample run was to make.
+        choice: what a task that decides had to choose from.
     """
 
     kind: str | None = None
@@ -521,6 +537,7 @@ class Task:
     model: ModelReference | None = None
     observation: SampleRun | None = None
     experiment: Experiment | None = None
+    choice: ShownChoice | None = None
     hints: tuple[str, ...]
 
 
@@ -558,7 +575,9 @@ def task_page(
         hints.append(NO_MODEL_YET)
     if step.kind == dag_run.PRODUCTION:
         hints += _where_its_log_is(documents.production_of(task))
-    observation = documents.observations.get(map_index) if step.kind == dag_run.SAMPLE_RUN else None
+    observation = (
+        documents.observations.get((task_id, map_index)) if step.kind == dag_run.SAMPLE_RUN else None
+    )
     price = price_per_hour(documents)
     return Task(
         kind=step.kind,
@@ -569,6 +588,7 @@ def task_page(
         model=model_reference(model),
         observation=sample_run(observation, price_per_hour=price, link=link) if observation else None,
         experiment=_experiment(run, group, step),
+        choice=choice_of(documents) if step.kind == dag_run.CHOOSE else None,
         hints=tuple(hints),
     )
 
@@ -608,12 +628,11 @@ def _place(run: RunRecord, task: TaskRow) -> tuple[Group | None, Step | None]:
 
 
 def _experiment(run: RunRecord, group: Group, step: Step) -> Experiment | None:
-    """What a sample run was to make: the design's experiment at its place."""
-    branches = [branch for branch in group.branches if branch.group_id == step.branch]
-    design = (branches[0] if branches else group).task(dag_run.DESIGN)
-    if step.kind != dag_run.SAMPLE_RUN or design is None or step.task.map_index < 0:
+    """What a sample run was to make: the experiment at its place, of the design or of a further round."""
+    chooser = group.chooser(step)
+    if step.kind != dag_run.SAMPLE_RUN or chooser is None or step.task.map_index < 0:
         return None
-    planned = run.value(design)
+    planned = run.value(chooser)
     if not isinstance(planned, list) or step.task.map_index >= len(planned):
         return None
     try:

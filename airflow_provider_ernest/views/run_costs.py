@@ -88,6 +88,18 @@ def together(trainings: Sequence[Training]) -> Training:
     )
 
 
+def idle_cost(training: Training, shown: Iterable[float | None]) -> float | None:
+    """What of a training's cost is of no step: machines that no run used, and the time between steps.
+
+    Args:
+        training: of all types.
+        shown: dollars of the steps, those of the cluster's start among them.
+    """
+    if training.cost is None:
+        return None
+    return max(0.0, training.cost - sum(cost for cost in shown if cost is not None))
+
+
 def creation_cost(create: TaskRow, documents: Documents, *, now: datetime) -> float | None:
     """What the machines cost while the cluster formed in that task, culled ones and master included."""
     cluster, seconds = documents.cluster, create.seconds(now)
@@ -167,17 +179,11 @@ def share_of_production(group: Group, documents: Sequence[Documents], training: 
     task = group.task(dag_run.PRODUCTION)
     whole = production_cost(task, documents) if task is not None and task.state == SUCCESS else None
     if whole is None:
-        whole = _predicted_cost(documents[0].decision)
+        decision = documents[0].decision
+        whole = decision.predicted_run_cost if decision is not None else None
     if training.cost is None or whole is None or whole <= 0:
         return None
     return 100.0 * training.cost / whole
-
-
-def _predicted_cost(decision: Decision | None) -> float | None:
-    """Of the run alone: what it bears of the training is not of its own cost."""
-    if decision is None or decision.predicted_cost is None:
-        return None
-    return decision.predicted_cost - (decision.cost_parts.training if decision.cost_parts else 0.0)
 
 
 def _price_of_decision(documents: Documents) -> float | None:

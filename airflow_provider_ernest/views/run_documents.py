@@ -25,6 +25,7 @@ from airflow_provider_ernest.documents import (
     Observation,
     ProductionRun,
     ProfileRecord,
+    Refusal,
     TrainedMachine,
     TrainingCluster,
     time_of,
@@ -39,15 +40,19 @@ from airflow_provider_ernest.views.dag_run import (
     CLUSTER,
     DESIGN,
     DESIGN_KEY,
+    FAILED,
+    FAILURE,
     FIND,
     FIT,
     GROWTH,
     MODELS,
+    NEXT_RUNS,
     PRODUCTION,
     PRODUCTION_RUN_KEY,
     REASONS,
     RECORD,
     RECORD_KEY,
+    REFUSAL,
     RETURNED,
     SAMPLE_RUN,
     SKIPPED,
@@ -234,13 +239,17 @@ class Documents:
 
     Attributes:
         branch: id of the nested group that the training is in; empty where there is but one.
-        observations: by the map index of their sample run.
+        design: of all rounds.
+        rounds: the design as each further round left it, by the id of the task that chose its runs.
+        observations: by task id and map index of their sample run.
         reuse: whether a stored model made the training needless; None where nobody looked for one.
         model: that was fitted, or that is reused.
         model_name: of that model, also where it was stored and then refused.
         bottlenecks: why the job takes as long as it does; None where that is not known.
+        refusal: why nothing was decided; None where something was.
         productions: the records of the production run's task instances by their map index, where their
             operator makes them.
+        failures: why tasks failed, by their id and map index, as far as they said.
         unreadable: what cannot be read and why, a sentence for each.
         missing: ids of tasks that succeeded and whose result is not there.
     """
@@ -248,14 +257,17 @@ class Documents:
     branch: str = ""
     design: Design | None = None
     cluster: PaidCluster | None = None
-    observations: dict[int, Observation] = field(default_factory=dict)
+    rounds: dict[str, Design] = field(default_factory=dict)
+    observations: dict[tuple[str, int], Observation] = field(default_factory=dict)
     reuse: Reuse | None = None
     model: Model | None = None
     model_name: ModelName | None = None
     bottlenecks: BottleneckReport | None = None
     record: DecisionRecord | None = None
     decision: Decision | None = None
+    refusal: Refusal | None = None
     productions: dict[int, ProductionRun] = field(default_factory=dict)
+    failures: dict[tuple[str, int], str] = field(default_factory=dict)
     unreadable: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
 
@@ -442,16 +454,23 @@ Read = TypeVar("Read", bound=Document)
 def documents_of(run: RunRecord, group: Group, stored: StoredOfRun | None = None) -> Documents:
     """What the tasks of a group pushed, and what is stored of it where that is gone."""
     found = Documents(branch=next((step.branch for step in group.steps if step.branch), ""))
+    found.failures = _failures(run, group)
     found.design = _read(Design, run, group.task(DESIGN), found, DESIGN_KEY)
+    for task in group.tasks(NEXT_RUNS):
+        design = _read(Design, run, task, found, DESIGN_KEY)
+        if design is not None:
+            found.design = found.rounds[task.task_id] = design
     found.cluster = _read(PaidCluster, run, group.task(CLUSTER), found)
     for task in group.tasks(SAMPLE_RUN):
         observation = _read(Observation, run, task, found)
         if observation is not None:
-            found.observations[task.map_index] = observation
+            found.observations[task.task_id, task.map_index] = observation
     found.model = _read(Model, run, group.task(FIT), found)
     found.bottlenecks = _read(BottleneckReport, run, group.task(BOTTLENECKS), found)
     found.decision = _read(Decision, run, group.task(CHOOSE), found)
     found.record = _read(DecisionRecord, run, group.task(CHOOSE), found, RECORD_KEY)
+    refused = next((task for task in group.tasks(CHOOSE) if task.state == FAILED), None)
+    found.refusal = _read(Refusal, run, refused, found, REFUSAL)
     for task in [*_succeeded(group, PRODUCTION), *_succeeded(group, RECORD)]:
         production = _read(ProductionRun, run, task, found, PRODUCTION_RUN_KEY)
         if production is not None:
@@ -468,6 +487,15 @@ def documents_of(run: RunRecord, group: Group, stored: StoredOfRun | None = None
         found.bottlenecks = made_by(kept.reports(*found.model_name[:2]), reporters[0])
     found.missing = _missing(run, group, found)
     return found
+
+
+def _failures(run: RunRecord, group: Group) -> dict[tuple[str, int], str]:
+    said = ((step.task, run.value(step.task, FAILURE)) for step in group.steps)
+    return {
+        (task.task_id, task.map_index): why[:LONGEST_REASON]
+        for task, why in said
+        if isinstance(why, str) and why
+    }
 
 
 def _read_reused(run: RunRecord, group: Group, found: Documents) -> None:
@@ -542,11 +570,16 @@ def _complete_by_model(found: Documents, group: Group, model: Model) -> None:
     found.design = found.design or model.design
     if found.cluster is None and model.cluster is not None and _succeeded(group, CLUSTER):
         found.cluster = paid_cluster(model.cluster)
-    runs = {task.map_index for task in _succeeded(group, SAMPLE_RUN)}
+    runs = [(task.task_id, task.map_index) for task in _succeeded(group, SAMPLE_RUN)]
     for observation in model.observations:
-        index = observation.origin.map_index if observation.origin else observation.index
-        if index in runs:
-            found.observations.setdefault(index, observation)
+        origin = observation.origin
+        for task_id, index in runs:
+            if (
+                (origin.task_id, origin.map_index) == (task_id, index)
+                if origin
+                else observation.index == index
+            ):
+                found.observations.setdefault((task_id, index), observation)
 
 
 def _missing(run: RunRecord, group: Group, found: Documents) -> list[str]:
@@ -563,7 +596,9 @@ def _missing(run: RunRecord, group: Group, found: Documents) -> list[str]:
         if step.task.state == SUCCESS
         and (
             known.get(step.kind, step) is None
-            or (step.kind == SAMPLE_RUN and step.task.map_index not in found.observations)
+            or (
+                step.kind == SAMPLE_RUN and (step.task.task_id, step.task.map_index) not in found.observations
+            )
         )
     ]
     # What is there and cannot be read is reported by itself.

@@ -33,6 +33,7 @@ class SampleRun:
         cost: in dollars; null where no price is known.
         history_url: its page in Spark's history server.
         origin: the task instance that observed it.
+        from_history: a past run that nobody made for the model: it cost nothing.
     """
 
     index: int
@@ -48,6 +49,7 @@ class SampleRun:
     hosts: tuple[str, ...]
     history_url: str | None
     origin: Origin | None
+    from_history: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +75,12 @@ def sample_run(
 
 
 def cost_of(run: Observation, price_per_hour: float | None) -> float | None:
-    """Dollars for its machines from submission to end; what it waited for them is other runs' cost."""
+    """Dollars for its machines from submission to end; what it waited for them is other runs' cost.
+
+    A past run cost the model nothing.
+    """
+    if run.from_history:
+        return 0.0
     if price_per_hour is None:
         return None
     return run.machines * price_per_hour * (run.seconds + run.startup_seconds) / 3600.0

@@ -45,6 +45,13 @@ def bundled(entry: str) -> str:
     return f'(() => {{\n"use strict";\nconst modules = {{}};\n{"".join(bodies)}}})();\n'
 
 
+def harmless(data: str) -> str:
+    """JSON that no text in it can break out of where it stands in HTML: no ``<``, ``>`` or ``&`` is left."""
+    for sign in "<>&":
+        data = data.replace(sign, f"\\u{ord(sign):04x}")
+    return data
+
+
 def _as_function(name: str) -> str:
     source = _source(name)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from airflow_provider_ernest.documents import Decision
+from airflow_provider_ernest.settings import IN_ROUNDS
 from airflow_provider_ernest.views import dag_run
 from airflow_provider_ernest.views.dag_run import (
     FAILED,
@@ -17,7 +18,16 @@ from airflow_provider_ernest.views.run_costs import (
     production_seconds,
 )
 from airflow_provider_ernest.views.run_documents import Documents
-from airflow_provider_ernest.words import dollars, duration, machines, percent, probability
+from airflow_provider_ernest.words import (
+    as_percent,
+    counted,
+    dollars,
+    duration,
+    input_share,
+    machines,
+    percentage,
+    probability,
+)
 
 STATES = {
     FAILED: "It failed; its log says why.",
@@ -32,22 +42,28 @@ STATES = {
     "queued": "It waits for a worker.",
     "scheduled": "It waits for a free slot.",
 }
+TRIED_AGAIN = "up_for_retry"
 WITHOUT_RESULT = (FAILED, "upstream_failed", SKIPPED)
 FALLBACKS = {STATED: "the stated configuration", MOST_PROBABLE: "the most probable configuration"}
 
 NOT_YET = "It has not begun."
-NOT_KEPT = "It succeeded; what came of it cannot be read here."
-UNTELLABLE = "It succeeded; what came of it cannot be told."
+NOT_KEPT = "It succeeded; its result cannot be read here."
+UNTELLABLE = "It succeeded; its result makes no sense."
 NOT_NEEDED = "Not needed: a stored model is reused."
 NEEDED_FOR_TRAINING = (
     dag_run.PREFLIGHT,
+    dag_run.HISTORY,
     dag_run.DESIGN,
     dag_run.CLUSTER,
     dag_run.SAMPLE_RUN,
+    dag_run.NEXT_RUNS,
     dag_run.FIT,
     dag_run.BOTTLENECKS,
     dag_run.TERMINATE,
 )
+PAST_RUNS_SUFFICE = "Not needed: past runs tell enough."
+OF_ROUNDS = (dag_run.SAMPLE_RUN, dag_run.NEXT_RUNS)
+NEEDED_FOR_SAMPLES = (dag_run.CLUSTER, *OF_ROUNDS, dag_run.BOTTLENECKS, dag_run.TERMINATE)
 NOT_NEEDED_FOR_CHOICE = "The model and the decision do without it."
 """Behind why there is no report: its task must not look like a training that failed."""
 
@@ -57,8 +73,13 @@ def says(step: Step, documents: Documents) -> str:
     task = step.task
     if task.state == SKIPPED and documents.is_reused and step.kind in NEEDED_FOR_TRAINING:
         return NOT_NEEDED
+    design = documents.design
+    if task.state == SKIPPED and step.kind in NEEDED_FOR_SAMPLES and design and not design.experiments:
+        return PAST_RUNS_SUFFICE
+    if task.state == SKIPPED and step.kind in OF_ROUNDS and design and design.criterion == IN_ROUNDS:
+        return design.reason
     if task.state != SUCCESS:
-        words = STATES.get(task.state or "", NOT_YET)
+        words = _failed(task, documents) or STATES.get(task.state or "", NOT_YET)
         without = step.kind == dag_run.BOTTLENECKS and task.state in WITHOUT_RESULT
         return f"{words} {NOT_NEEDED_FOR_CHOICE}" if without else words
     try:
@@ -66,6 +87,16 @@ def says(step: Step, documents: Documents) -> str:
     except (ValueError, ArithmeticError):  # documents of others may hold any numbers
         told = UNTELLABLE
     return f"{told} It took {task.try_number} attempts." if task.try_number > 1 else told
+
+
+def _failed(task: TaskRow, documents: Documents) -> str:
+    """Why it failed, in its own words; empty where it did not, or did not say."""
+    why = documents.failures.get((task.task_id, task.map_index))
+    if why is None or task.state not in (FAILED, TRIED_AGAIN):
+        return ""
+    return (
+        f"It failed: {why}" if task.state == FAILED else f"An attempt failed: {why} It will be tried again."
+    )
 
 
 def _find(_task: TaskRow, documents: Documents) -> str:
@@ -78,16 +109,27 @@ def _find(_task: TaskRow, documents: Documents) -> str:
 
 
 def _preflight(_task: TaskRow, _documents: Documents) -> str:
-    return "What the cluster is to be made of exists, fits and may be had."
+    return "All that the cluster needs exists, fits together and is permitted."
+
+
+def _history(_task: TaskRow, documents: Documents) -> str:
+    if documents.design is None:
+        return "The task's log tells which past runs count."
+    return f"{counted(documents.design.past_runs, 'past run')} of the job can be used, at no cost."
 
 
 def _design_sentence(_task: TaskRow, documents: Documents) -> str:
     design = documents.design
     if design is None:
         return NOT_KEPT
+    if not design.experiments:
+        return design.reason
+    if design.criterion == IN_ROUNDS:
+        runs = f"{_runs(len(design.experiments))} of {design.candidates} candidates, in rounds"
+        return f"{runs}. {design.reason}"
     return (
         f"{_runs(len(design.experiments))} of {design.candidates} candidates, "
-        f"efficiency {percent(design.efficiency)}."
+        f"efficiency {as_percent(design.efficiency)}."
     )
 
 
@@ -100,14 +142,19 @@ def _cluster_sentence(_task: TaskRow, documents: Documents) -> str:
 
 
 def _sample_run(task: TaskRow, documents: Documents) -> str:
-    run = documents.observations.get(task.map_index)
+    run = documents.observations.get((task.task_id, task.map_index))
     if run is None:
         return NOT_KEPT
     waited = f", after {duration(run.waited_seconds)} of waiting for machines" if run.waited_seconds else ""
     return (
-        f"{machines(run.machines)}, {percent(run.scale)} of the input: {duration(run.seconds)} and a "
+        f"{machines(run.machines)}, {input_share(run.scale)} of the input: {duration(run.seconds)} and a "
         f"start-up of {duration(run.startup_seconds)}{waited}."
     )
+
+
+def _next_runs(task: TaskRow, documents: Documents) -> str:
+    design = documents.rounds.get(task.task_id)
+    return design.reason if design else "No further runs could be chosen; its log says why."
 
 
 def _fit(_task: TaskRow, documents: Documents) -> str:
@@ -116,15 +163,15 @@ def _fit(_task: TaskRow, documents: Documents) -> str:
         return NOT_KEPT
     validation = model.validation
     return (
-        f"Error of {percent(validation.median_error_percent / 100)} (median) and "
-        f"{percent(validation.max_error_percent / 100)} (largest) over {_runs(len(model.observations))}."
+        f"Error of {percentage(validation.median_error_percent)} (median) and "
+        f"{percentage(validation.max_error_percent)} (largest) over {_runs(len(model.observations))}."
     )
 
 
 def _bottlenecks(_task: TaskRow, documents: Documents) -> str:
     report = documents.bottlenecks
     if report is None:
-        return "It succeeded, and nothing could be told of the runs; its log says why."
+        return "It succeeded, but found nothing in the runs; its log says why."
     disagreement = report.replay.disagreement if report.replay else ""
     return f"{report.headline.rstrip('.')}. {disagreement}".strip()
 
@@ -135,7 +182,7 @@ def _choose(_task: TaskRow, documents: Documents) -> str:
         return NOT_KEPT
     chosen = _chosen_machines(decision)
     sure = (
-        f" It keeps the goal with a probability of {probability(decision.probability)}."
+        f" Chance to meet the goal: {probability(decision.probability, decision.confidence)}."
         if decision.probability is not None
         else ""
     )
@@ -171,21 +218,21 @@ def _production(task: TaskRow, documents: Documents) -> str:
         return "It succeeded."
     if predicted is None:
         return f"It took {duration(taken)}."
-    return f"It took {duration(taken)}; {duration(predicted)} were predicted."
+    return f"It took {duration(taken)}; predicted: {duration(predicted)}."
 
 
 def _record(task: TaskRow, documents: Documents) -> str:
     recorded = documents.production_of(task)
     if recorded is None:
-        return "It succeeded; no record of production is known. Its log says whether it made one."
+        return "It succeeded; its record of the production run is not found. See its log."
     if recorded.predicted_seconds is None:
-        return f"Recorded: {duration(recorded.seconds)}, of which nothing was predicted."
-    return f"Recorded: {duration(recorded.seconds)}; {duration(recorded.predicted_seconds)} were predicted."
+        return f"Recorded: {duration(recorded.seconds)}; nothing was predicted."
+    return f"Recorded: {duration(recorded.seconds)}; predicted: {duration(recorded.predicted_seconds)}."
 
 
 def _terminate(_task: TaskRow, documents: Documents) -> str:
     if documents.cluster is not None and documents.cluster.kind == "existing":
-        return "Nothing was ended: the cluster is somebody else's."
+        return "Nothing was ended: the cluster is not Ernest's."
     return "The cluster is ended."
 
 
@@ -196,9 +243,11 @@ def _runs(count: int) -> str:
 _RESULTS = {
     dag_run.FIND: _find,
     dag_run.PREFLIGHT: _preflight,
+    dag_run.HISTORY: _history,
     dag_run.DESIGN: _design_sentence,
     dag_run.CLUSTER: _cluster_sentence,
     dag_run.SAMPLE_RUN: _sample_run,
+    dag_run.NEXT_RUNS: _next_runs,
     dag_run.FIT: _fit,
     dag_run.BOTTLENECKS: _bottlenecks,
     dag_run.CHOOSE: _choose,

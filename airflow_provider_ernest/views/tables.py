@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.decision.goals import on_pareto_front
-from airflow_provider_ernest.settings import AVERAGING, BALANCED, CHEAPEST, FASTEST
+from airflow_provider_ernest.settings import AVERAGING, IN_ROUNDS
 from airflow_provider_ernest.words import (
+    UNKNOWN,
+    as_percent,
+    confidence,
+    count,
     counted,
-    deviation,
     dollars,
-    error,
+    duration,
+    duration_range,
+    input_share,
     machines,
     number,
-    percent,
-    plain,
+    percentage,
     probability,
-    probability_to_compare,
-    seconds,
-    stated_percent,
+    signed_percentage,
     tenths,
-    whole,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from airflow_provider_ernest.decision.same_cost import SameCost, TypeAtRate
     from airflow_provider_ernest.documents import Alternative, Decision, Design, Model, Observation
+    from airflow_provider_ernest.past_runs import PastRun
 
 
 SCREEN_WIDTH = 110
@@ -39,9 +42,6 @@ MOST_ALTERNATIVES = 40
 """Of more the log shows only those that matter; the document has all."""
 
 MOST_OF_THE_FRONT = 24
-
-LEAST_DIFFERENCE = 1e-4
-"""A smaller share is not seen in the table."""
 
 NEIGHBOURS = 2
 """So many on either side of the chosen one are shown."""
@@ -58,13 +58,21 @@ def decision_table(decision: Decision, *, only_front: bool = False) -> list[str]
     """
     lines = [f"goal: {decision.goal}"]
     if decision.alternatives:
-        lines += _alternatives(decision, only_front=only_front)
+        lines += _table_of(
+            _Considered(
+                alternatives=decision.alternatives,
+                marked=next(filter(decision.is_for, decision.alternatives), None),
+                mark="<- fallback" if decision.fallback_reason else "<- chosen",
+                confidence=decision.confidence,
+            ),
+            only_front=only_front,
+        )
     if decision.predicted_seconds is None:
         return [*lines, f"fallback: {_machines(decision)}, without a prediction"]
     lines.append(
-        f"{_machines(decision)}: {seconds(decision.predicted_seconds)} for "
+        f"{_machines(decision)}: {duration(decision.predicted_seconds)} for "
         f"{dollars(decision.predicted_cost or 0.0)}; leave-one-out error of the model "
-        f"{error(decision.error_percent)} (median), {error(decision.max_error_percent)} (largest)"
+        f"{percentage(decision.error_percent)} (median), {percentage(decision.max_error_percent)} (largest)"
     )
     lines += _certainty(decision)
     return [line.rstrip() for line in lines]
@@ -77,7 +85,7 @@ def same_cost_table(rows: Sequence[SameCost]) -> list[str]:
     width = max(len("type"), *(len(each.instance_type) for row in rows for each in row.types))
     lines = [
         "the same dollars per hour (of the machines alone), by type",
-        f"  rate  {'type':{width}}  machines  $ per hour    seconds  likely seconds (80 %)    dollars",
+        f"  rate  {'type':{width}}  machines  $ per hour    seconds   80 % of runs take, s    dollars",
     ]
     for row in rows:
         rates = [f"{dollars(row.dollars_per_hour):>6s}", *[" " * 6] * (len(row.types) - 1)]
@@ -92,32 +100,74 @@ def _at_rate(each: TypeAtRate, width: int) -> str:
     return (line + _joined(marks, SCREEN_WIDTH - len(line))).rstrip()
 
 
-def _alternatives(decision: Decision, *, only_front: bool) -> list[str]:
+def out_of_reach_table(
+    alternatives: tuple[Alternative, ...],
+    *,
+    goal: str,
+    confidence: float,
+    nearest: Alternative | None,
+    only_front: bool = False,
+) -> list[str]:
+    """The configurations considered, none of which keeps to the goal.
+
+    Args:
+        alternatives: all of them.
+        goal: in words.
+        confidence: the probability that was asked for.
+        nearest: the one that keeps to the goal most probably; None where none can be taken.
+        only_front: show only the Pareto front and the nearest.
+    """
+    lines = [f"goal: {goal}"]
+    if alternatives:
+        considered = _Considered(
+            alternatives=alternatives, marked=nearest, mark="<- nearest", confidence=confidence
+        )
+        lines += _table_of(considered, only_front=only_front)
+    return [line.rstrip() for line in lines]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Considered:
+    """Alternatives, one of them with a mark, and the probability that was asked for."""
+
+    alternatives: tuple[Alternative, ...]
+    marked: Alternative | None
+    mark: str
+    confidence: float | None
+
+    def of_front(self) -> _Considered:
+        """Those on the Pareto front, and the marked one."""
+        kept = tuple(each for each in self.alternatives if each.is_pareto or each == self.marked)
+        return replace(self, alternatives=kept)
+
+
+def _table_of(considered: _Considered, *, only_front: bool) -> list[str]:
     """A heading, and a line for each alternative that is shown."""
-    considered = decision.alternatives
-    if only_front:
-        considered = tuple(each for each in considered if each.is_pareto or decision.is_for(each))
-    shown = _shown(considered, decision)
-    names = {each.instance_type for each in decision.alternatives}
+    names = {each.instance_type for each in considered.alternatives}
+    considered = considered.of_front() if only_front else considered
+    shown = _shown(considered)
     width = max(len("type"), *(len(each.instance_type) for each in shown)) if len(names) > 1 else 0
     certain = any(each.probability is not None for each in shown)
     lines = [
         (f"{'type':{width}}  " if width else "")
-        + "machines    seconds  likely seconds (80 %)    dollars"
-        + ("  probability" if certain else "")
+        + "machines    seconds   80 % of runs take, s    dollars"
+        + ("       chance" if certain else "")
     ]
     for each in shown:
         line = f"{each.instance_type:{width}}  " if width else ""
         line += f"{each.machines:8d}  {tenths(each.seconds):>9s}  {_range(each.likely_seconds):>21s}  "
-        line += f"{dollars(each.cost):>9s}  " + (f"{_percent(each.probability):>11s}  " if certain else "")
-        lines.append(line + _joined(_marks(each, decision), SCREEN_WIDTH - len(line)))
-    left_out = len(considered) - len(shown)
-    if left_out:
-        lines.append(f"({whole(left_out)} of {whole(len(considered))} alternatives are not shown here)")
+        line += f"{dollars(each.cost):>9s}  " + (
+            f"{probability(each.probability, considered.confidence):>11s}  " if certain else ""
+        )
+        lines.append(line + _joined(_marks(each, considered), SCREEN_WIDTH - len(line)))
+    of = len(considered.alternatives)
+    if len(shown) < of:
+        lines.append(f"({count(of - len(shown))} of {count(of)} alternatives are not shown here)")
     return lines
 
 
-def _shown(alternatives: Sequence[Alternative], decision: Decision) -> list[Alternative]:
+def _shown(considered: _Considered) -> list[Alternative]:
+    alternatives = considered.alternatives
     if len(alternatives) <= MOST_ALTERNATIVES:
         return list(alternatives)
     front = on_pareto_front([(each.seconds, each.cost) for each in alternatives])
@@ -127,7 +177,7 @@ def _shown(alternatives: Sequence[Alternative], decision: Decision) -> list[Alte
     for position, each in enumerate(alternatives):
         if each.composition:
             kept.add(position)
-        if decision.is_for(each):
+        if each == considered.marked:
             first, last = max(0, position - NEIGHBOURS), position + NEIGHBOURS
             near = range(first, min(last + 1, len(alternatives)))
             kept |= {at for at in near if alternatives[at].instance_type == each.instance_type}
@@ -144,37 +194,16 @@ def _certainty(decision: Decision) -> list[str]:
         lines.append(f"of which {', '.join([f'{dollars(parts.machines)} machines', *told])}")
     if decision.probability is not None and decision.confidence is not None:
         lines.append(
-            f"keeps to the goal with a probability of {_percent(decision.probability)}; asked for were "
-            f"{stated_percent(decision.confidence)}"
+            f"{probability(decision.probability, decision.confidence)} chance to meet the goal (asked: "
+            f"{confidence(decision.confidence)})"
         )
-        lines += _bargain(decision)
+        lines += [decision.worth] if decision.worth else []
     if decision.likely_seconds and decision.nearly_certain_seconds:
         lines.append(
-            f"{_range(decision.likely_seconds)} s with a probability of 80 %, "
-            f"{_range(decision.nearly_certain_seconds)} s with 95 %"
+            f"80 % of runs take {duration_range(decision.likely_seconds)}, 95 % "
+            f"{duration_range(decision.nearly_certain_seconds)}"
         )
     return lines
-
-
-def _bargain(decision: Decision) -> list[str]:
-    """Why a better one that is sure enough was left; see `Goal.preference`."""
-    objective = decision.goal.split(" ")[0]
-    chosen = [each for each in decision.alternatives if decision.is_for(each)]
-    figures: dict[str, Callable[[Alternative], float]] = {
-        CHEAPEST: lambda each: each.cost,
-        FASTEST: lambda each: each.seconds,
-        BALANCED: lambda each: each.cost * each.seconds,
-    }
-    if objective not in figures or not chosen or not chosen[0].feasible:
-        return []
-    figure, counting = figures[objective], {CHEAPEST: "dollars", FASTEST: "seconds"}
-    least = figure(chosen[0]) * (1 - LEAST_DIFFERENCE)
-    if not any(each.feasible and figure(each) < least for each in decision.alternatives):
-        return []
-    return [
-        f"{counting.get(objective, 'seconds times dollars')} count per run that keeps to the goal: a little "
-        "more for much more certainty is a bargain"
-    ]
 
 
 def _machines(decision: Decision) -> str:
@@ -187,17 +216,14 @@ def _machines(decision: Decision) -> str:
     return chosen
 
 
-def _marks(alternative: Alternative, decision: Decision) -> tuple[str, ...]:
-    taken = "<- fallback" if decision.fallback_reason else "<- chosen"
+def _marks(alternative: Alternative, considered: _Considered) -> tuple[str, ...]:
     missed = ""
     if not alternative.feasible:
-        asked, probability = decision.confidence, alternative.probability
+        asked, probability = considered.confidence, alternative.probability
         is_improbable = asked is not None and probability is not None and probability < asked
-        missed = (
-            f"below {stated_percent(asked)}" if asked is not None and is_improbable else "misses the goal"
-        )
+        missed = f"below {confidence(asked)}" if asked is not None and is_improbable else "misses the goal"
     return (
-        taken if decision.is_for(alternative) else "",
+        considered.mark if alternative == considered.marked else "",
         missed,
         f"[{alternative.memory_shortage}]" if alternative.memory_shortage else "",
         f"[{alternative.extrapolates}]" if alternative.extrapolates else "",
@@ -211,11 +237,7 @@ def _joined(marks: Sequence[str], room: int) -> str:
 
 
 def _range(interval: tuple[float, float] | None) -> str:
-    return f"{tenths(interval[0])} to {tenths(interval[1])}" if interval else "unknown"
-
-
-def _percent(probability: float | None) -> str:
-    return "unknown" if probability is None else probability_to_compare(probability)
+    return f"{tenths(interval[0])} to {tenths(interval[1])}" if interval else UNKNOWN
 
 
 ERRORS = {"relative": "errors relative to the run's time", "absolute": "errors in seconds"}
@@ -227,15 +249,21 @@ WORTH_MENTIONING = 0.01
 
 def design_table(design: Design) -> list[str]:
     """The runs to be made, and how good the choice is."""
-    lines = [
-        f"{design.criterion}-optimal design for {ERRORS.get(design.weighting, design.weighting)}: "
-        f"{counted(len(design.experiments), 'run')} out of {counted(design.candidates, 'candidate')}",
+    if not design.experiments:
+        return [design.reason]
+    chosen = f"{counted(len(design.experiments), 'run')} out of {counted(design.candidates, 'candidate')}"
+    optimal = (
+        f"{design.criterion}-optimal design for {ERRORS.get(design.weighting, design.weighting)}: {chosen}",
         f"cost {number(design.cost)} of {number(design.budget)} {design.cost_unit}, "
-        f"{percent(design.efficiency)} as efficient as the relaxed optimum",
+        f"{as_percent(design.efficiency)} as efficient as the relaxed optimum",
+    )
+    lines = [
+        *([design.reason] if design.reason else []),
+        *((f"{chosen}, in rounds",) if design.criterion == IN_ROUNDS else optimal),
         "run  machines    scale  partitions  weight    cost",
     ]
     lines += [
-        f"{run.index:3d}  {run.machines:8d}  {plain(run.scale):>7s}  {run.partitions:10d}  "
+        f"{run.index:3d}  {run.machines:8d}  {input_share(run.scale):>7s}  {run.partitions:10d}  "
         f"{number(run.weight):>6s}  {number(run.cost):>6s}"
         for run in design.experiments
     ]
@@ -248,10 +276,28 @@ def observations_table(observations: Iterable[Observation]) -> list[str]:
     for run in sorted(observations, key=lambda run: run.index):
         tasks = run.metrics.tasks if run.metrics else 0
         lines.append(
-            f"{run.index:3d}  {run.machines:8d}  {plain(run.scale):>7s}  {tenths(run.seconds):>7s}  "
+            f"{run.index:3d}  {run.machines:8d}  {input_share(run.scale):>7s}  {tenths(run.seconds):>7s}  "
             f"{tenths(run.startup_seconds):>8s}  {tenths(run.waited_seconds):>6s}  {tasks:5d}  "
             f"{run.application_id or ''}"
         )
+    return lines
+
+
+def past_runs_table(
+    runs: Sequence[PastRun], observations: Sequence[Observation], left_out: Mapping[str, int]
+) -> list[str]:
+    """The past runs that count, oldest first, and why the others do not."""
+    lines = [
+        f"{counted(len(observations), 'past run')} of the job count{'s' if len(observations) == 1 else ''}"
+    ]
+    if observations:
+        lines.append("began             machines    scale  seconds  start-up  application")
+    lines += [
+        f"{run.started_at[:16].replace('T', ' '):16s}  {run.machines:8d}  {input_share(each.scale):>7s}  "
+        f"{tenths(each.seconds):>7s}  {tenths(each.startup_seconds):>8s}  {run.application_id}"
+        for run, each in zip(runs, observations, strict=True)
+    ]
+    lines += [f"{counted(many, 'other')} left out: {reason}" for reason, many in left_out.items()]
     return lines
 
 
@@ -261,13 +307,14 @@ def model_table(model: Model) -> list[str]:
     lines = _terms(model)
     lines.append("run  machines    scale  seconds  predicted from the others    error")
     lines += [
-        f"{fold.index:3d}  {fold.machines:8d}  {plain(fold.scale):>7s}  {tenths(fold.seconds):>7s}  "
-        f"{tenths(fold.predicted_seconds):>25s}  {deviation(fold.error_percent):>7s}"
+        f"{fold.index:3d}  {fold.machines:8d}  {input_share(fold.scale):>7s}  {tenths(fold.seconds):>7s}  "
+        f"{tenths(fold.predicted_seconds):>25s}  {signed_percentage(fold.error_percent):>7s}"
         for fold in validation.folds
     ]
     lines.append(
-        f"leave-one-out error: median {error(validation.median_error_percent)}, largest "
-        f"{error(validation.max_error_percent)}; a start-up of {seconds(model.startup_seconds)} comes on top"
+        f"leave-one-out error: median {percentage(validation.median_error_percent)}, largest "
+        f"{percentage(validation.max_error_percent)}; a start-up of {duration(model.startup_seconds)} comes "
+        "on top"
     )
     return lines
 
@@ -279,7 +326,7 @@ def _terms(model: Model) -> list[str]:
             *(f"{number(term.coefficient):>12s} s x {term.name:22s} {term.meaning}" for term in model.terms),
         ]
     driver = (
-        f"; a machine is the driver's with a probability of {percent(model.driver_share)}"
+        f"; {as_percent(model.driver_share)} chance that the driver takes a machine of its own"
         if model.driver_share > WORTH_MENTIONING
         else ""
     )
@@ -290,5 +337,5 @@ def _terms(model: Model) -> list[str]:
             f"{term.meaning}"
             for term in model.terms
         ),
-        f"single runs scatter by {percent(model.noise)}{driver}",
+        f"single runs scatter by {as_percent(model.noise)}{driver}",
     ]

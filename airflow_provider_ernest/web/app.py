@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
-from functools import cache, lru_cache
+from functools import cache
 from importlib import import_module
-from pathlib import Path
 from threading import Thread
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, FastAPI, Header, HTTPException
-from starlette.responses import RedirectResponse, Response
+from fastapi import APIRouter, Depends, FastAPI, Header, HTTPException, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from airflow_provider_ernest import __version__
-from airflow_provider_ernest.views.scripts import STATIC, modules_of
 from airflow_provider_ernest.web import models as models_api
-from airflow_provider_ernest.web import runs
+from airflow_provider_ernest.web import runs, surveys
 from airflow_provider_ernest.web.access import requires_pages
 from airflow_provider_ernest.web.answers import NOTHING_HERE, Headers, Limiter, handle_errors
+from airflow_provider_ernest.web.assets import STYLES, asset, page_html
 from airflow_provider_ernest.web.description import REFUSALS, schemas
+from airflow_provider_ernest.web.first_answers import first_answers
 
 PREDICTING = "airflow_provider_ernest.views.prediction"
 """What predictions are made with; numpy and scipy come with it, and take most of a second."""
@@ -34,41 +34,10 @@ def load_soon() -> Thread:
 
 router = APIRouter(include_in_schema=False)
 
-MEDIA_TYPES = {
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".svg": "image/svg+xml",
-    ".png": "image/png",
-}
+AcceptEncoding = Annotated[str, Header(alias="Accept-Encoding")]
 
-KnownVersion = Annotated[str, Header(alias="If-None-Match")]
-
-COMMON_STYLES = ("tokens", "base", "components", "tables", "controls", "notices")
-STYLES = {
-    "models": ("models",),
-    "model": ("model", "life", "why"),
-    "run": ("run",),
-    "task": ("run",),
-}
-"""The pages, by name, with the style sheets that each has besides; its script is ``js/pages/NAME.js``."""
-THEME, CHARTS = "js/theme.js", "vendor/echarts.min.js"
-
-
-@cache
-def page_html(name: str) -> str:
-    """A page without data. It names all scripts that it needs: else a browser finds one after the other."""
-    script = f"pages/{name}.js"
-    modules = [f"js/{each}" for each in modules_of(script)]
-    styles = (f"css/{each}.css" for each in (*COMMON_STYLES, *STYLES[name]))
-    head = [
-        *(f'<link rel="stylesheet" href="static/{each}">' for each in styles),
-        f'<script type="module" src="static/{THEME}" blocking="render"></script>',
-        *(f'<link rel="modulepreload" href="static/{each}">' for each in sorted({*modules[:-1]} - {THEME})),
-        *([f'<script src="static/{CHARTS}" defer></script>'] if "js/charts/echart.js" in modules else []),
-        f'<script type="module" src="static/js/{script}"></script>',
-    ]
-    frame = (STATIC / "page.html").read_text(encoding="utf-8")
-    return frame.replace("TITLE", name.capitalize()).replace("<!-- HEAD -->", "\n    ".join(head))
+FOREVER = "public, max-age=31536000, immutable"
+"""A year. Public: the files are those of the package, and nothing of the user's is in them."""
 
 
 @router.get("/")
@@ -77,57 +46,39 @@ def start() -> Response:
     return RedirectResponse("models")
 
 
+@router.get("/model")
+async def model_page(request: Request) -> Response:
+    """The page of a model, with its first answers."""
+    mathematics = load_soon()
+    # Where they are still to be loaded the page is not to wait for it.
+    data = await first_answers(request, predicts=not mathematics.is_alive())
+    html = await run_in_threadpool(page_html, "model", data)
+    return HTMLResponse(html, headers={"Cache-Control": "no-store" if data else "no-cache"})
+
+
 def _add_page(name: str) -> None:
     @router.get(f"/{name}")
-    def page(known: KnownVersion = "") -> Response:
-        if name == "model":
-            load_soon()
-        content = page_html(name).encode()
-        return _unless_known(content, _version_of(content), "text/html; charset=utf-8", known)
+    def page() -> Response:
+        return HTMLResponse(page_html(name), headers={"Cache-Control": "no-cache"})
 
 
-for _name in STYLES:
+for _name in STYLES.keys() - {"model"}:
     _add_page(_name)
 
 
-@router.get("/static/{path:path}")
-def static(path: str, known: KnownVersion = "") -> Response:
-    """A script, a style or a picture."""
+@router.get("/assets/{digest}/{name}")
+def file(digest: str, name: str, accepted: AcceptEncoding = "") -> Response:
+    """A script or a style sheet."""
     try:
-        file = (STATIC / path).resolve()
-    except (OSError, ValueError):  # such as a null character
+        found = asset(name)
+    except KeyError:
         raise HTTPException(404, NOTHING_HERE) from None
-    media_type = MEDIA_TYPES.get(file.suffix)
-    if media_type is None or not file.is_relative_to(STATIC):
-        raise HTTPException(404, NOTHING_HERE)
-    return _answer(file, media_type, known)
-
-
-def _answer(file: Path, media_type: str, known: str) -> Response:
-    try:
-        state = file.stat()
-        content, version = _content(file, state.st_mtime_ns, state.st_size)
-    except OSError:
-        raise HTTPException(404, NOTHING_HERE) from None
-    return _unless_known(content, version, media_type, known)
-
-
-def _unless_known(content: bytes, version: str, media_type: str, known: str) -> Response:
-    # Kept by the browser, but never used without asking: it fits the version of the package that runs.
-    headers = {"ETag": version, "Cache-Control": "no-cache"}
-    if version in (each.strip().removeprefix("W/") for each in known.split(",")):
-        return Response(status_code=304, headers=headers)
-    return Response(content, media_type=media_type, headers=headers)
-
-
-@lru_cache(maxsize=128)
-def _content(file: Path, _changed: int, _size: int) -> tuple[bytes, str]:
-    content = file.read_bytes()
-    return content, _version_of(content)
-
-
-def _version_of(content: bytes) -> str:
-    return f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+    # While Airflow is upgraded, the page may be of one version of the package and this server of another.
+    headers = {"Vary": "Accept-Encoding", "Cache-Control": FOREVER if digest == found.digest else "no-store"}
+    if "gzip" not in accepted:
+        return Response(found.content, media_type=found.media_type, headers=headers)
+    headers["Content-Encoding"] = "gzip"
+    return Response(found.compressed, media_type=found.media_type, headers=headers)
 
 
 DESCRIPTION = """\
@@ -170,6 +121,7 @@ def create_app() -> FastAPI:
 
     app.include_router(models_api.router)
     app.include_router(runs.router)
+    app.include_router(surveys.router)
     app.include_router(router)
 
     @app.get("/{path:path}", include_in_schema=False)

@@ -31,6 +31,7 @@ ANSWERS = {
     "Prediction": "prediction",
     "ProductionRuns": "model",
     "Run": "run",
+    "SurveyPage": "survey_page",
     "Task": "run",
     "TypesAtSameCost": "prediction",
     "UntrainedRuns": "sample_runs",

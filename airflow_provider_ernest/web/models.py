@@ -28,6 +28,7 @@ from airflow_provider_ernest.views.model import MOST_PRODUCTION_RUNS, model_page
 from airflow_provider_ernest.views.models import MOST_ROWS, SORTS, STATES, list_models
 from airflow_provider_ernest.views.prediction_request import MOST_RUNS, PredictionRequest, measured
 from airflow_provider_ernest.views.sample_runs import untrained_runs
+from airflow_provider_ernest.views.survey_page import StoredSurvey, stored_survey
 from airflow_provider_ernest.web.access import AccessDep
 from airflow_provider_ernest.web.answers import JsonAnswer
 from airflow_provider_ernest.web.description import answers
@@ -204,7 +205,7 @@ RequestDep = Annotated[
 router = APIRouter(prefix="/api", tags=["Models"])
 
 
-@router.get("/models", summary="The newest model of each job and instance type", **answers("Models"))
+@router.get("/models", summary="What each job runs on, takes and costs", **answers("Models"))
 def list_all(
     store: StoreDep,
     access: AccessDep,
@@ -212,15 +213,16 @@ def list_all(
         str,
         Query(
             max_length=500,
-            description="Words that all occur in job, instance type, DAG, terms or artifact, in any case.",
+            description="Words that all occur in job, instance type or DAG, in any case.",
         ),
     ] = "",
     sort: Annotated[
         str,
         Query(
-            description="Ties are sorted by job and instance type.", json_schema_extra={"enum": list(SORTS)}
+            description="Ties are sorted by the dollars of a run, then by job and instance type.",
+            json_schema_extra={"enum": list(SORTS)},
         ),
-    ] = "created_at",
+    ] = "month",
     descending: bool = True,
     state: Annotated[
         str | None,
@@ -242,8 +244,14 @@ def list_all(
             offset=offset,
             limit=limit,
             now=datetime.now(UTC),
+            survey=_newest_survey(store) if access.may_read_all() else None,
         )
     )
+
+
+def _newest_survey(store: ModelStore) -> StoredSurvey | None:
+    ids = store.surveys.ids()
+    return stored_survey(ids[0]) if ids else None
 
 
 @router.get("/model", summary="One model and all that is known of it", **answers("ModelPage"))
@@ -261,11 +269,11 @@ def production(
     limit: Annotated[int, Query(ge=1, le=MOST_PRODUCTION_RUNS)] = MOST_PRODUCTION_RUNS,
 ) -> Response:
     """The production runs of a job on a type of machine, newest first, whichever version predicted them."""
-    of_type = [entry for entry in found.entries if entry.instance_type == found.model.instance_type]
     return JsonAnswer(
         production_page(
             store,
-            visible_entries(of_type, found.readable),
+            visible_entries(found.entries, found.readable),
+            found.model.instance_type,
             readable=found.readable,
             link=configured_link(),
             offset=offset,

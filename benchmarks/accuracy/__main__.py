@@ -5,6 +5,9 @@ Spark and Flink jobs and on the paper's own models with noise. Errors are absolu
 configurations that were not trained on. The measured traces are not part of the project.
 
     python -m benchmarks.accuracy --c3o DIR --bell DIR [--one-shape] [--quick] [--json FILE]
+    python -m benchmarks.accuracy --optex DIR
+
+The tables of the OptEx paper are told of alone, unless other traces are asked for besides.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from airflow_provider_ernest.exceptions import ErnestError
-from benchmarks.accuracy import bell, c3o, synthetic
+from benchmarks.accuracy import bell, c3o, optex, synthetic
 from benchmarks.accuracy.evaluation import Progress, evaluate_rounds
 from benchmarks.accuracy.goals import Goal, goal_of_times, goals_of, goals_table
 from benchmarks.accuracy.methods import all_methods
@@ -43,24 +46,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
     goals: list[Goal] = []
     try:
         # All traces are read before anything is computed: a wrong folder shows at once.
-        protocols = _protocols(options, repetitions)
+        paper = optex.jobs(options.optex) if options.optex is not None else []
+        only_paper = bool(paper) and options.c3o is None and options.bell is None
+        protocols = [] if only_paper else _protocols(options, repetitions)
     except ErnestError as error:
         print(error, file=sys.stderr)
         return 2
+    if paper:
+        results["OptEx"] = _print_optex(paper)
     for title, rounds in protocols:
         outcomes = evaluate_rounds(rounds, methods, progress=_progress(title))
         print("\n".join(tables(title, outcomes)), flush=True)
         results[title] = as_json(outcomes)
         if title != ONE_SHAPE:  # an aside: the goals are for inputs as they come
             goals += goals_of(title, outcomes)
-    times = {method.name: measure(method, repetitions=repetitions["timing"]) for method in methods}
-    goals.append(goal_of_times(times))
-    print("\n".join([*timing_table(times), *goals_table(goals)]))
-    results["milliseconds"] = {name: asdict(of) for name, of in times.items()}
-    results["goals"] = [{**asdict(goal), "met": goal.met} for goal in goals]
+    if not only_paper:
+        times = {method.name: measure(method, repetitions=repetitions["timing"]) for method in methods}
+        goals.append(goal_of_times(times))
+        print("\n".join([*timing_table(times), *goals_table(goals)]))
+        results["milliseconds"] = {name: asdict(of) for name, of in times.items()}
+        results["goals"] = [{**asdict(goal), "met": goal.met} for goal in goals]
     if options.json is not None:
         options.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
     return 0
+
+
+def _print_optex(paper: Sequence[optex.Job]) -> object:
+    """What the print follows from, predictions and decisions; returns the predictions' figures."""
+    from benchmarks.decisions import optex_limits  # decisions build on predictions, but for this call
+
+    print("\n".join(optex.departures(paper)), flush=True)
+    outcomes = optex.outcomes(paper)
+    print("\n".join(tables("OptEx", outcomes)), flush=True)
+    print("\n".join(optex_limits.report(paper)), flush=True)
+    return as_json(outcomes)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -69,6 +88,12 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--c3o", type=Path, metavar="DIR", help="folder of *.tsv traces of C3O")
     parser.add_argument("--bell", type=Path, metavar="DIR", help="folder of *.csv traces of Bell")
+    parser.add_argument(
+        "--optex",
+        type=Path,
+        metavar="DIR",
+        help="folder of table3.csv, table4.csv, table6.csv of the OptEx paper",
+    )
     parser.add_argument(
         "--one-shape",
         action="store_true",

@@ -31,17 +31,17 @@ _MASTER_PORT, _WEB_PORT = 7077, 8080
 _FULL_SPEED = Performance()
 
 # On few cores compiling well takes longer than these short runs last.
-_QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _MASTER_CLASS = "org.apache.spark.deploy.master.Master"
 _WORKER_CLASS = "org.apache.spark.deploy.worker.Worker"
 
 _SETTINGS = {
-    "spark.driver.extraJavaOptions": _QUICK_JAVA,
+    "spark.driver.extraJavaOptions": QUICK_JAVA,
     "spark.driver.memory": "1g",
     "spark.eventLog.compress": "false",
     "spark.eventLog.enabled": "true",
     "spark.eventLog.rolling.enabled": "false",
-    "spark.executor.extraJavaOptions": _QUICK_JAVA,
+    "spark.executor.extraJavaOptions": QUICK_JAVA,
     "spark.executor.memory": "1000m",
     "spark.locality.wait": "0s",
     "spark.scheduler.maxRegisteredResourcesWaitingTime": "120s",
@@ -62,13 +62,21 @@ class SlowableCluster:
         work_directory: for logs.
         workers: how many; each offers `CORES_OFFERED` cores to Spark, whatever CPU time it gets.
         disks: folders for shuffle files, one a worker; none for the memory of the hosts.
+        shared: folders that the hosts see as they are.
     """
 
-    def __init__(self, work_directory: Path, *, workers: int, disks: Sequence[Path] = ()) -> None:
+    def __init__(
+        self,
+        work_directory: Path,
+        *,
+        workers: int,
+        disks: Sequence[Path] = (),
+        shared: Sequence[Path] = (),
+    ) -> None:
         self.work_directory = work_directory
         self.workers = workers
         self._disks = tuple(disks)
-        self._bed = Testbed(work_directory / "bed", writable=disks, disk_megabytes=4096)
+        self._bed = Testbed(work_directory / "bed", shared=shared, writable=disks, disk_megabytes=4096)
         self._addresses: tuple[str, ...] = ()
         self._master_address = ""
 
@@ -113,7 +121,11 @@ class SlowableCluster:
         """
         folder = self.work_directory / "event_logs" / event_log.name
         folder.mkdir(parents=True)
-        conf = self._conf(machines or self.workers, cores) | {"spark.eventLog.dir": folder.as_uri()}
+        size = {
+            "spark.cores.max": str((machines or self.workers) * cores),
+            "spark.executor.cores": str(cores),
+        }
+        conf = _SETTINGS | size | self.spark_conf() | {"spark.eventLog.dir": folder.as_uri()}
         submit = [
             word for pair in (conf | dict(settings or {})).items() for word in ("--conf", "=".join(pair))
         ]
@@ -137,12 +149,11 @@ class SlowableCluster:
         event_log.parent.mkdir(parents=True, exist_ok=True)
         written[0].rename(event_log)
 
-    def _conf(self, machines: int, cores: int) -> dict[str, str]:
-        return _SETTINGS | {
-            "spark.cores.max": str(machines * cores),
+    def spark_conf(self) -> dict[str, str]:
+        """Properties by which an application finds the cluster, and is found."""
+        return {
             "spark.driver.bindAddress": self._bed.gateway_address,
             "spark.driver.host": self._bed.gateway_address,
-            "spark.executor.cores": str(cores),
             "spark.master": f"spark://{self._master_address}:{_MASTER_PORT}",
         }
 
@@ -210,7 +221,7 @@ def _user_data(bed: Testbed, command: str, *, before: str = "") -> str:
         "SPARK_HOME": str(home),
         "SPARK_SCALA_VERSION": scala_version(home),
         "SPARK_DAEMON_MEMORY": "128m",
-        "SPARK_DAEMON_JAVA_OPTS": _QUICK_JAVA,
+        "SPARK_DAEMON_JAVA_OPTS": QUICK_JAVA,
     }
     daemon = daemon_command(java, home, {**os.environ, **environment})
     exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in environment.items())

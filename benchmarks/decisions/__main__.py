@@ -15,6 +15,8 @@ Machines are billed by the second and at least for a minute (`prices`). Goals ar
 can be kept; the first of them is the median of the fastest option itself, within its noise. The second table
 leaves out what is within 5 % of it.
 
+One table is of fewer runs, in rounds, of each job alone; see `traced_rounds`.
+
 Bell's jobs are no part of the goals: the rules were chosen without them. Last comes what training costs
 beside production, in simulation; see `training_share`.
 
@@ -34,7 +36,7 @@ from airflow_provider_ernest.exceptions import ErnestError, InvalidParameterErro
 from airflow_provider_ernest.numbers import positive_number, whole_number
 from benchmarks.accuracy import bell, c3o
 from benchmarks.accuracy.c3o_traces import Context
-from benchmarks.decisions import bell_traces, training_share
+from benchmarks.decisions import bell_traces, traced_rounds, training_share
 from benchmarks.decisions.evaluation import Decided, decide
 from benchmarks.decisions.goals import Goal, goals_of, goals_of_training, goals_table
 from benchmarks.decisions.outlook import Forecasts
@@ -57,6 +59,7 @@ JUDGED = "deadlines, machines of one type"
 WITH_SLACK = f"the same, deadlines with {SLACK:.0%} to spare"
 UNSEEN = "the same, only 8 machines and more: none was trained on"
 FEW = f"the same, trained on the {FEW_POINTS} cheapest points"
+IN_ROUNDS = "the same by one job alone, trained with so many runs of more: at confidence 0.8"
 BUDGETS = "budgets, machines of one type"
 ALL_TYPES = "deadlines, machines of all types"
 BUDGETS_ALL_TYPES = "budgets, machines of all types"
@@ -120,6 +123,7 @@ def _decisions(
         WITH_SLACK: [each for each in judged if each.question.slack >= SLACK],
         UNSEEN: decide([forecasts.outlook(each) for each in unseen], DEADLINE, count=count),
         FEW: decide([from_few.outlook(each) for each in one_type], DEADLINE, count=count),
+        IN_ROUNDS: traced_rounds.decided_in_rounds(contexts, count=count, prices_per_hour=prices),
         BUDGETS: decide(outlooks, BUDGET, count=count),
     }
     all_types = [forecasts.outlook(each) for each in of_all_types(contexts, prices_per_hour=prices)]

@@ -16,7 +16,7 @@ from airflow_provider_ernest.numbers import FloatArray
 from airflow_provider_ernest.prediction.terms import ERNEST
 from benchmarks.accuracy.evaluation import pool
 from benchmarks.accuracy.forms import LeastSquares
-from benchmarks.accuracy.methods import ORIGINAL, Forecast, Method
+from benchmarks.accuracy.methods import ORIGINAL, AnyMethod, Forecast, Method
 from benchmarks.accuracy.ours import PooledAveraging
 from benchmarks.accuracy.runs import Runs
 from benchmarks.decisions.situations import Situation
@@ -40,11 +40,18 @@ class Forecasts:
     Args:
         samples: the training runs of each job; together they are one deployment.
         startup_seconds: what every run takes besides, before it begins to work.
+        method: ours; None for the one that learns from all jobs of the deployment.
     """
 
-    def __init__(self, samples: Sequence[Runs], *, startup_seconds: float = 0.0) -> None:
+    def __init__(
+        self,
+        samples: Sequence[Runs],
+        *,
+        startup_seconds: float = 0.0,
+        method: AnyMethod | None = None,
+    ) -> None:
         original = LeastSquares(ORIGINAL, terms=ERNEST, weighting="absolute")
-        pooled = pool(PooledAveraging(), samples)
+        pooled = pool(method or PooledAveraging(), samples)
         self._original = [_fit(original, runs) for runs in samples]
         self._ours = [cast(ProbableForecast, _fit(pooled, runs)) for runs in samples]
         self._startup_seconds = startup_seconds

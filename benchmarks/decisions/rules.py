@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from airflow_provider_ernest.decision.deciding import most_probable
-from airflow_provider_ernest.decision.goals import is_sure, limit_seconds, objective_of, preference
+from airflow_provider_ernest.decision.goals import is_sure, limit_seconds, preference
 from airflow_provider_ernest.documents import Alternative
 from airflow_provider_ernest.numbers import FloatArray
 from airflow_provider_ernest.settings import SizingGoal
@@ -138,12 +138,12 @@ Preference = Callable[[SizingGoal, Alternative], tuple[float, ...]]
 
 def _preferred(goal: SizingGoal, alternative: Alternative) -> tuple[float, ...]:
     """As the package has it."""
-    return preference(objective_of(goal))(alternative)
+    return preference(goal)(alternative)
 
 
 def _plainly_best(goal: SizingGoal, alternative: Alternative) -> tuple[float, ...]:
     """By the predicted dollars or seconds alone, however much surer another one is for little more."""
-    return preference(objective_of(goal))(replace(alternative, probability=None))
+    return preference(goal)(replace(alternative, probability=None))
 
 
 def _ours(confidence: float, prefer: Preference) -> Rule:

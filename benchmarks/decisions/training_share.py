@@ -2,24 +2,31 @@
 
 The jobs are those of the paper's Table 1, grown until production takes 20 minutes to 3 hours on 32 machines.
 Sample runs, each with a start-up and 5 % noise, are designed by the task that a DAG designs them by, from
-nothing but the deadline, the machines that production may have, and those of the training cluster. Deadlines
-are of 20 minutes and more. Shares are of what the chosen production run costs, at the package's default
-confidence.
+nothing but the deadline, the machines that production may have, and those of the training cluster; or they
+are made in rounds (`rounds`) until another one is not worth what it costs beside production, and the model is
+not one that a DAG would refuse. Deadlines are of 20 minutes and more. Shares are of what the chosen
+production run costs, at the package's default confidence.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
+from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
-from airflow_provider_ernest.design.costs import LONG_SECONDS
-from airflow_provider_ernest.documents import Design
+from airflow_provider_ernest.design.candidates import Candidates, enumerate_candidates
+from airflow_provider_ernest.design.costs import LONG_SECONDS, MIN_SCALE_WITHIN_SHARE
+from airflow_provider_ernest.documents import Design, Experiment, Observation
+from airflow_provider_ernest.operators.next_runs import MOST_OF_A_ROUND
+from airflow_provider_ernest.rounds import next_runs
 from airflow_provider_ernest.settings import (
-    CHEAPEST,
+    BEST_VALUE,
     CONFIDENCE,
+    MOST_ROUNDS,
     DesignBounds,
     SampledInput,
     SizingGoal,
@@ -35,6 +42,7 @@ from benchmarks.decisions.grown_jobs import (
     LONGER,
     MOST,
     STARTUP_SECONDS,
+    STEP,
     GrownJob,
     grown_jobs,
     outlooks,
@@ -46,10 +54,14 @@ from benchmarks.decisions.rules import all_rules, ours
 PRODUCTION_SECONDS = (1200.0, 3600.0, 10800.0)
 """Of production on `grown_jobs.REFERENCE_MACHINES`."""
 
+
+MANY_RUNS = 30
+"""Of production, that share what training costs: a month of a daily job."""
+
 PARTITIONS = 5000
 """Of the whole input, so that the smallest samples still give four machines and more a partition each."""
 
-REPETITIONS = 8
+REPETITIONS = 4
 SEED = 20160316
 
 AIM = 5.0
@@ -65,23 +77,41 @@ class Plan:
             last, one run after the other.
         told: whether the design is told the deadline. As if it were not, it was made before that counted,
             and still is for short production.
+        expected_runs: production runs that share what the samples cost, which are then made in rounds, see
+            `rounds`, until the decision is clear; None to make all of one design.
+        rounds: the most.
     """
 
     machines: int
     told: bool = True
+    expected_runs: int | None = None
+    rounds: int = MOST_ROUNDS
 
 
 DEFAULT = "default, 4 machines"
+ON_TWO = "default, 2 machines"
 UNTOLD = "no deadline, 4 machines"
+IN_ROUNDS = "in rounds, 4 machines"
+IN_TWO_ON_TWO = "in 2 rounds, 2 machines"
+FOR_MANY = f"in rounds, for {MANY_RUNS} runs"
 
 PLANS: Mapping[str, Plan] = {
+    ON_TWO: Plan(machines=2),
     DEFAULT: Plan(machines=4),
     "default, 8 machines": Plan(machines=8),
     "default, 16 machines": Plan(machines=16),
     UNTOLD: Plan(machines=4, told=False),
+    "in rounds, 2 machines": Plan(machines=2, expected_runs=1),
+    IN_TWO_ON_TWO: Plan(machines=2, expected_runs=1, rounds=2),
+    IN_ROUNDS: Plan(machines=4, expected_runs=1),
+    "in rounds, 8 machines": Plan(machines=8, expected_runs=1),
+    FOR_MANY: Plan(machines=4, expected_runs=MANY_RUNS),
 }
 
-PLANS_OF: Mapping[str, Sequence[str]] = {LARGER_INPUT: tuple(PLANS), LONGER: (DEFAULT, UNTOLD)}
+PLANS_OF: Mapping[str, Sequence[str]] = {
+    LARGER_INPUT: tuple(PLANS),
+    LONGER: tuple(name for name, plan in PLANS.items() if plan.machines <= 4),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +176,7 @@ def _decisions(
     """The decisions of all jobs with the sample runs that they rest on; the jobs are one deployment."""
     asked = [_asked(job, generator) for job in jobs]
     observed = [
-        (job, _observed(job, planned(question.limit, plan), generator))
+        (job, _sampled(job, question.limit, plan, generator))
         for job, question in zip(jobs, asked, strict=True)
     ]
     rule = ours(CONFIDENCE)
@@ -173,7 +203,7 @@ def planned(deadline_seconds: float, plan: Plan) -> Design:
         bounds=DesignBounds(max_machines=plan.machines),
         goal=SizingGoal(
             deadline_seconds=deadline_seconds if plan.told else None,
-            objective=CHEAPEST,
+            objective=BEST_VALUE,
             min_machines=FEWEST,
             max_machines=MOST,
         ),
@@ -182,10 +212,66 @@ def planned(deadline_seconds: float, plan: Plan) -> Design:
     return design_task(stated, [LocalClusterSpec(machines=plan.machines)], cores=1).design()
 
 
-def _observed(job: GrownJob, design: Design, generator: np.random.Generator) -> Runs:
-    machines = np.array([float(run.machines) for run in design.experiments])
-    scale = np.array([run.scale for run in design.experiments])
-    return Runs(machines=machines, scale=scale, seconds=job.observe(machines, scale, generator))
+def _sampled(job: GrownJob, deadline_seconds: float, plan: Plan, generator: np.random.Generator) -> Runs:
+    """The sample runs of a job, of one design or in rounds."""
+    if plan.expected_runs is None:
+        return _columns(_observed(job, planned(deadline_seconds, plan).experiments, generator))
+    goal = SizingGoal(
+        deadline_seconds=deadline_seconds,
+        objective=BEST_VALUE,
+        allowed_machines=tuple(range(FEWEST, MOST + 1, STEP)),
+        billing=Billing(expected_runs=plan.expected_runs),
+    )
+    observed: list[Observation] = []
+    for _ in range(plan.rounds):
+        proposal = next_runs(
+            candidates=_candidates(plan),
+            goal=goal,
+            observed=observed,
+            billed_machines=plan.machines,
+            most=MOST_OF_A_ROUND,
+            max_error_percent=goal.max_error_percent,
+        )
+        if not proposal.experiments:
+            break
+        observed += _observed(job, proposal.experiments, generator)
+    return _columns(observed)
+
+
+@cache
+def _candidates(plan: Plan) -> Candidates:
+    return enumerate_candidates(
+        max_machines=plan.machines,
+        min_scale=MIN_SCALE_WITHIN_SHARE,
+        max_scale=DesignBounds(max_machines=plan.machines).max_scale,
+        partitions=PARTITIONS,
+        by_ratio=True,
+    )
+
+
+def _observed(
+    job: GrownJob, experiments: Sequence[Experiment], generator: np.random.Generator
+) -> list[Observation]:
+    machines = np.array([float(run.machines) for run in experiments])
+    scale = np.array([run.scale for run in experiments])
+    return [
+        Observation(
+            index=run.index,
+            machines=run.machines,
+            scale=run.scale,
+            seconds=seconds,
+            startup_seconds=STARTUP_SECONDS,
+        )
+        for run, seconds in zip(experiments, job.observe(machines, scale, generator).tolist(), strict=True)
+    ]
+
+
+def _columns(observed: Sequence[Observation]) -> Runs:
+    return Runs(
+        machines=np.array([float(run.machines) for run in observed]),
+        scale=np.array([run.scale for run in observed]),
+        seconds=np.array([run.seconds for run in observed]),
+    )
 
 
 def _share(paid_machines: np.ndarray, runs: Runs, decided: Decided) -> float:

@@ -12,13 +12,15 @@ import time
 from pathlib import Path
 
 from airflow_provider_ernest.clusters.local import LocalCluster
-from benchmarks.demo.airflow_server import AirflowServer, AirflowStartError, free_ports
+from benchmarks.demo.airflow_server import AirflowServer, AirflowStartError
 from benchmarks.demo.api import AirflowApiError
 from benchmarks.demo.example_run import run_example
 from benchmarks.demo.report import report_lines
-from benchmarks.demo.session import DAGS, INTERRUPTED, ROOT, begin, options, stay_up
+from benchmarks.demo.session import DAGS, INTERRUPTED, ROOT, begin, options, say_why, stay_up
 
 DAG_ID = "example_ernest_local"
+DEADLINE_SECONDS = 120.0
+"""The example's own."""
 
 
 def main() -> int:
@@ -27,27 +29,26 @@ def main() -> int:
     begin()
     home = given.home.absolute()
     shutil.rmtree(home, ignore_errors=True)
-    (master_port,) = free_ports(1)
-    environment = {
-        "AIRFLOW_CONN_ERNEST_LOCAL": f"spark://127.0.0.1:{master_port}",
-        "ERNEST_EXAMPLE_DATA": str(home / "data"),
-    }
+    environment = {"ERNEST_EXAMPLE_DATA": str(home / "data")}
+    deadline_seconds = given.deadline_seconds or DEADLINE_SECONDS
     try:
         with AirflowServer(home / "airflow", _own_dags(home / "dags"), environment=environment) as server:
-            succeeded = _run(server, given.deadline_seconds)
-            if not given.exit:
+            failure = _run(server, deadline_seconds)
+            if not failure and not given.exit:
                 stay_up(server)
     except KeyboardInterrupt:
         print("\nStopped.")
         return INTERRUPTED
     except (AirflowStartError, AirflowApiError, TimeoutError) as error:
-        print(f"\n{error}", file=sys.stderr)
-        return 1
+        failure = str(error)
     finally:
         # The cluster outlives its task on purpose, but not a demo that was interrupted before its teardown.
         for cluster in LocalCluster.running_below(home / "airflow" / "ernest" / "clusters"):
             print(f"Spark {cluster.name}: {cluster.terminate()}")
-    return 0 if succeeded else 1
+    if failure:
+        logs = home / "airflow" / "logs"
+        say_why(failure, program="benchmarks.demo", deadline_seconds=deadline_seconds, logs=logs)
+    return 1 if failure else 0
 
 
 def _own_dags(folder: Path) -> Path:
@@ -58,19 +59,17 @@ def _own_dags(folder: Path) -> Path:
     return folder
 
 
-def _run(server: AirflowServer, deadline_seconds: float | None) -> bool:
+def _run(server: AirflowServer, deadline_seconds: float) -> str:
+    """Run it and show what came of it; returns why it failed, empty where it did not."""
     started_at = time.monotonic()
     with server.api() as api:
-        run = run_example(
-            api, DAG_ID, conf={} if deadline_seconds is None else {"deadline_seconds": deadline_seconds}
-        )
+        run = run_example(api, DAG_ID, conf={"deadline_seconds": deadline_seconds})
         if not run.succeeded:
-            print(f"\nThe run failed; its logs are below {server.home / 'logs'}")
-            return False
+            return run.failure or "The DAG run failed, and none of its tasks."
         for line in report_lines(run.outcome(server.home)):
             print(line)
     print(f"\nThe whole run took {time.monotonic() - started_at:.0f} s.")
-    return True
+    return ""
 
 
 if __name__ == "__main__":

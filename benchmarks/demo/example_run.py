@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 PRODUCTION_TASK = "enrich_all_flights"
 RUN_TIMEOUT_SECONDS = 1800.0
+
+ERROR = re.compile(r"^  (?:AirflowFailException: )?(\w+(?:Error|Exception|Timeout): .*)")
+"""A line of a task's log that names what ended it; what that was caused by begins otherwise."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +48,20 @@ class ExampleRun:
     def task(self, task_id: str) -> TaskInstance:
         """The task instance of a task that is not mapped."""
         return next(task for task in self.tasks if task.task_id == task_id)
+
+    @property
+    def failure(self) -> str:
+        """Which task failed first, and why; empty where none did."""
+        failed = [task for task in self.tasks if task.state == "failed"]
+        if not failed:
+            return ""
+        first = min(failed, key=lambda task: (task.end is None, task.end, task.map_index))
+        try:
+            lines = self.api.task_log(self.dag_id, self.run_id, first)
+        except AirflowApiError as error:
+            return f"{first.label} failed, and its log cannot be read: {error}"
+        told = [match[1] for line in lines if (match := ERROR.match(line))]
+        return f"{first.label} failed: {told[-1] if told else 'its log, above, does not say why.'}"
 
     def xcom(self, task: str, key: str = "return_value") -> dict[str, Any]:
         """A document that a task of the Ernest group has pushed.

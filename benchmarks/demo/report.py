@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING
 from airflow_provider_ernest.clarity.bottleneck_report import bottleneck_table
 from airflow_provider_ernest.eventlog.run_facts import run_seconds
 from airflow_provider_ernest.views.tables import decision_table, design_table, model_table, observations_table
+from benchmarks.demo.session import WIDTH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from airflow_provider_ernest.documents import BottleneckReport, Decision, Design, Model
     from airflow_provider_ernest.eventlog.tables import EventLog
-
-WIDTH = 110
-"""Of lines that would run on."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,7 @@ import contextlib
 import io
 import signal
 import sys
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -17,6 +18,10 @@ ROOT = Path(__file__).parents[2]
 DAGS = ROOT / "dags"
 INTERRUPTED = 130
 """Exit code after Ctrl-C."""
+WIDTH = 110
+"""Of lines that would run on."""
+INFEASIBLE = "InfeasibleGoalError"
+"""What the reason of a run names that failed since its deadline is out of reach: on a slow machine, say."""
 
 
 def options(program: str, description: str | None, *, home: Path) -> argparse.Namespace:
@@ -57,6 +62,22 @@ def stay_up(server: AirflowServer) -> None:
     with contextlib.suppress(KeyboardInterrupt):
         signal.pause()
     print("\nStopping.")
+
+
+def say_why(failure: str, *, program: str, deadline_seconds: float, logs: Path) -> None:
+    """Print, as the last lines, why a demonstration failed and what to type to try again.
+
+    Args:
+        failure: the reason.
+        program: the module of the demonstration.
+        deadline_seconds: of the production run.
+        logs: folder of the tasks' logs.
+    """
+    again = f"python -m {program} --exit"
+    if INFEASIBLE in failure:
+        again += f" --deadline-seconds {2 * deadline_seconds:g}"
+    reason = textwrap.fill(failure, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+    print(f"\nThe demo failed. {reason}\nThe logs are below {logs}\nTry again: {again}", file=sys.stderr)
 
 
 def _interrupt(_signal: int, _frame: object) -> NoReturn:

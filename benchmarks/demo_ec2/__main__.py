@@ -19,7 +19,7 @@ from benchmarks.demo.airflow_server import AirflowServer, AirflowStartError
 from benchmarks.demo.api import AirflowApiError
 from benchmarks.demo.example_run import ExampleRun, run_example
 from benchmarks.demo.report import report_lines, section
-from benchmarks.demo.session import DAGS, INTERRUPTED, ROOT, begin, options, stay_up
+from benchmarks.demo.session import DAGS, INTERRUPTED, ROOT, begin, options, say_why, stay_up
 from benchmarks.demo_ec2.cloud import SLOW, airflow_environment, cloud, in_words, slow_down
 from benchmarks.demo_ec2.costs import call_lines, cost_lines, deadline_line
 from benchmarks.demo_ec2.machines import launched_machines, machine_lines
@@ -53,7 +53,9 @@ def main() -> int:
         print("\nStopped: Airflow, the cloud and all of its machines have ended.")
         return INTERRUPTED
     except (AirflowStartError, AirflowApiError, RuntimeError, TimeoutError) as error:
-        print(f"\n{error}", file=sys.stderr)
+        say_why(
+            str(error), program="benchmarks.demo_ec2", deadline_seconds=conf["deadline_seconds"], logs=home
+        )
         return 1
 
 
@@ -69,11 +71,16 @@ def _run_in(bed: Testbed, home: Path, conf: dict[str, Any], *, leaves: bool) -> 
         with server.api() as api:
             run = run_example(api, DAG_ID, conf=conf)
             _report(run, bed, server, deadline_seconds=float(conf["deadline_seconds"]))
+            failure = "" if run.succeeded else run.failure or "The DAG run failed, and none of its tasks."
         print(f"\nThe whole run took {time.monotonic() - started_at:.0f} s.")
         left = _left_alive(bed)
-        if not leaves:
+        if not failure and not leaves:
             stay_up(server)
-    return 0 if run.succeeded and not left else 1
+    if failure:
+        deadline_seconds = float(conf["deadline_seconds"])
+        logs = server.home / "logs"
+        say_why(failure, program="benchmarks.demo_ec2", deadline_seconds=deadline_seconds, logs=logs)
+    return 1 if failure or left else 0
 
 
 def _report(run: ExampleRun, bed: Testbed, server: AirflowServer, *, deadline_seconds: float) -> None:
@@ -91,8 +98,6 @@ def _report(run: ExampleRun, bed: Testbed, server: AirflowServer, *, deadline_se
         lines += section("What it cost", cost_lines(outcome, machines, decided_at=decided_at, now=now))
     lines += section("Calls of AWS", call_lines(calls))
     print("\n".join(lines))
-    if not run.succeeded:
-        print(f"\nThe run failed; its logs are below {server.home / 'logs'}")
 
 
 def _handle_documents(run: ExampleRun) -> list[dict[str, object]]:

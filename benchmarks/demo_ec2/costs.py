@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.eventlog.run_facts import run_seconds
-from benchmarks.demo.report import WIDTH
+from benchmarks.demo.session import WIDTH
 
 if TYPE_CHECKING:
     from benchmarks.demo.report import Outcome

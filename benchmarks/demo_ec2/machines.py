@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.clusters.ec2.identity import MASTER, ROLE_TAG
-from benchmarks.demo.report import WIDTH
+from benchmarks.demo.session import WIDTH
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.base import ClusterHandle

@@ -8,9 +8,10 @@ from statistics import fmean, median
 
 from airflow_provider_ernest.documents import Model, Observation
 from airflow_provider_ernest.exceptions import FitError
-from airflow_provider_ernest.learning.update import with_production, with_runs
+from airflow_provider_ernest.learning.update import with_runs
 from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
 from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds
+from airflow_provider_ernest.prediction.prior import with_production
 from benchmarks.learning.sequences import Production
 
 LEVELS = (0.8, 0.95)

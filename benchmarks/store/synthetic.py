@@ -102,7 +102,7 @@ def _a_decision(job: str, when: datetime) -> DecisionRecord:
         instance_type=INSTANCE_TYPE,
         decision=Decision(
             config=Configuration(machines=8, instance_type=INSTANCE_TYPE),
-            goal="cheapest within 60 s",
+            goal="best value within 60 s",
             predicted_seconds=50.0,
         ),
         scale=1.0,

@@ -15,9 +15,10 @@ from pathlib import Path
 
 import pytest
 import uvicorn
-from playwright.sync_api import Browser, Page, StorageState, expect
+from playwright.sync_api import Browser, Page, Route, StorageState, expect
 
 from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.views.scripts import STATIC
 from benchmarks.browser import chromium, find_chromium, log_in
 from benchmarks.demo.airflow_server import AirflowServer
 from tests.browser.api_server import api_server
@@ -61,6 +62,26 @@ def browser(network: None) -> Iterator[Browser]:
         yield browser
 
 
+@pytest.fixture(scope="module")
+def scripts(browser: Browser) -> Iterator[Page]:
+    """A page without content that can import the scripts by themselves, in the time zone UTC."""
+    address = "http://pages.test/"
+
+    def answer(route: Route) -> None:
+        path = route.request.url.removeprefix(address)
+        if path:
+            route.fulfill(path=STATIC / path, content_type="text/javascript")
+        else:
+            route.fulfill(body="<!doctype html>", content_type="text/html")
+
+    context = browser.new_context(timezone_id="UTC")
+    page = context.new_page()
+    page.route(f"{address}**", answer)
+    page.goto(address)
+    yield page
+    context.close()
+
+
 @pytest.fixture(scope="package")
 def airflow(tmp_path_factory: pytest.TempPathFactory, network: None) -> Iterator[AirflowServer]:
     """Airflow with an empty store."""
@@ -79,7 +100,7 @@ def empty_store(request: pytest.FixtureRequest, airflow: AirflowServer) -> dict[
     page = context.new_page()
     log_in(page, airflow.url, username="admin", password=airflow.password)
     page.goto(f"{airflow.url}/ernest/models")
-    expect(page.get_by_role("heading", name="Models", exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name="Ernest models")).to_be_visible()
     expect(page.get_by_text("Loading")).to_have_count(0)
     shown = {"admin": page.locator("main").inner_text()}
     context.close()

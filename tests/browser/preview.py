@@ -15,10 +15,13 @@ from airflow.api_fastapi.core_api.security import get_user
 from starlette.applications import Starlette
 from starlette.responses import RedirectResponse
 from starlette.routing import Mount, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.views.scripts import bundled, modules_of
 from airflow_provider_ernest.web.access import auth_manager, dag_teams
 from airflow_provider_ernest.web.app import create_app
+from airflow_provider_ernest.web.assets import asset, frame
 from airflow_provider_ernest.web.models import model_store
 from airflow_provider_ernest.web.runs import run_reader
 from tests.browser.preview_runs import preview_run
@@ -52,5 +55,20 @@ def preview_app(store_root: Path) -> Starlette:
     return Starlette(routes=[start, Mount(PREFIX, app)])
 
 
+class AsEdited:
+    """ASGI middleware: makes scripts and styles anew for each page, so that one sees what one edits."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on."""
+        if "/assets/" not in scope["path"] and "/api/" not in scope["path"]:
+            for made in (modules_of, bundled, asset, frame):
+                made.cache_clear()
+        await self.app(scope, receive, send)
+
+
 if __name__ == "__main__":
-    uvicorn.run(preview_app(Path(sys.argv[1])), host="127.0.0.1", port=int(sys.argv[2]), log_level="warning")
+    app = AsEdited(preview_app(Path(sys.argv[1])))
+    uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[2]), log_level="warning")

@@ -2,7 +2,8 @@
 
 succeeded, retried, running, failed_design, fallback, most_probable, two_types, too_inaccurate,
 production_failed, purged, hostile, two_groups, without_ernest, reused, reused_purged, retrained, half_reused,
-recorded, reported, report_failed, report_skipped, report_hostile, two_reports. Any other run does not exist.
+recorded, reported, report_failed, report_skipped, report_hostile, two_reports,
+out_of_reach, kept, missed, broken_sample. Any other run does not exist.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.dag_run import RunRecord
 from tests.unit.views.dag_runs import (
     WHY_TRAINED,
+    chosen_run,
     decision,
     downstream,
     example_run,
@@ -24,7 +26,10 @@ from tests.unit.views.dag_runs import (
     never_run,
     other_model,
     other_record,
+    production_run,
+    pushing,
     recorded_run,
+    refused_run,
     report,
     reported_run,
     retrained_run,
@@ -40,7 +45,7 @@ from tests.unit.views.dag_runs import (
 MARKUP = "<img src=x onerror=alert(1)> \u202e名前"
 NOT_YET: dict[str, Any] = {"state": None, "started_at": None, "ended_at": None}
 BEHIND_THE_DESIGN = ("create_cluster", "sample_run", "fit_model", "choose_config", "production")
-OUT_OF_REACH = "No allowed configuration ends within 60 s with a probability of 80 %."
+OUT_OF_REACH = "No allowed configuration ends within 60 s in 80 % of runs."
 FALLBACK = decision(
     predicted_seconds=None,
     run_seconds=None,
@@ -83,6 +88,18 @@ def _running() -> RunRecord:
         state="running",
         ended_at=None,
     )
+
+
+def _ended(deadline_seconds: float) -> RunRecord:
+    """Production took 590 s."""
+    run = chosen_run(deadline_seconds=deadline_seconds)
+    return pushing(run, "production", production_run().to_dict(), key="production_run")
+
+
+def _broken_sample() -> RunRecord:
+    why = "job.py failed: ValueError: unknown zone ..."
+    run = example_run(changed={"sample_run": {"state": "failed"}, **never_run("fit_model", "choose_config")})
+    return pushing(run, "sample_run", why, key="failure", map_index=2)
 
 
 def _fallback() -> RunRecord:
@@ -160,6 +177,10 @@ PREVIEW_RUNS = {
     "reported": reported_run,
     "report_failed": lambda: reported_run(state="failed"),
     "report_skipped": lambda: reported_run(state="skipped"),
+    "out_of_reach": refused_run,
+    "kept": lambda: _ended(900.0),
+    "broken_sample": lambda: _broken_sample(),
+    "missed": lambda: _ended(500.0),
     "report_hostile": lambda: reported_run(told=report(headline=MARKUP, application_id=MARKUP)),
     "two_reports": two_reports_run,
     "without_ernest": lambda: example_run(tasks=(row("hello", "BashOperator", 0, 1),), values={}),

@@ -30,6 +30,7 @@ from airflow_provider_ernest.learning.update import learn
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import SizingGoal
 from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.surveys import Survey
 from tests.browser.cheap_models import add_cheap_models
 from tests.browser.explained_jobs import add_explanations
 from tests.browser.fallback_decisions import most_probable, stated
@@ -48,7 +49,7 @@ from tests.browser.synthetic_jobs import (
     training_cluster,
 )
 from tests.choices import choice_of
-from tests.examples import sizing_goal
+from tests.examples import sizing_goal, survey, surveyed_job
 
 DAG_ID = "nightly_sizing"
 SECRET_DAG_ID = "secret_dag"  # the name of a DAG, no password
@@ -66,7 +67,7 @@ class SeededModels:
         nightly_join: with versions, design, cluster, decisions and production runs: fresh.
         drifting: the same job on machines where its last production runs took far longer than predicted.
         third_type: the same job on a third type of machine, never used for production.
-        stale: production has run another artifact since.
+        stale: production has run another artifact since. Before it was sized, it ran on more machines.
         hostile: its names are markup and paths.
         without_dag: made on the command line: no origin, design, cluster or price.
         secret: of the DAG `SECRET_DAG_ID`.
@@ -118,6 +119,7 @@ class _Seeding:
             drifting, R3_2XLARGE, SyntheticJob(spreading=5200.0, random=Random(8)), days=[4, 3, 2, 1]
         )
         stale = self._save(self._trained("hourly_sessions", R3_XLARGE, days=40, seed=31))
+        self._run_before("hourly_sessions", R3_XLARGE, machines=32, days=[46, 45, 44])
         self._produce(stale, R3_XLARGE, SyntheticJob(), days=[5])
         self._produce(stale, R3_XLARGE, SyntheticJob(), days=[2], artifact_sha256=NEXT_ARTIFACT)
         seeded = SeededModels(
@@ -132,6 +134,8 @@ class _Seeding:
             unknown_term=self._save(of_a_newer_version(self._trained("from_the_future", M4_XLARGE, 12, 61))),
             learned=self._daily_report(),
         )
+        for days in (33.0, 3.0):
+            self.store.save(surveyed(self.now - timedelta(days=days)))
         self.store.save(marked(seeded.hostile, cause=SETTINGS, reason=HOSTILE, when=self.now))
         self._produce(seeded.secret, R3_XLARGE, SyntheticJob(), days=[0.5], dag_id=SECRET_DAG_ID)
         if many:
@@ -255,6 +259,27 @@ class _Seeding:
             self.store.save(runs[-1])
         return runs
 
+    def _run_before(
+        self, job: str, machine_type: MachineType, *, machines: int, days: Sequence[float]
+    ) -> None:
+        """Run it on machines that somebody chose by hand, so many days ago each."""
+        for ago in days:
+            when = self.now - timedelta(days=ago)
+            seconds = SyntheticJob().measure(machine_type, machines=machines, scale=1.0)
+            self.store.save(
+                ProductionRun(
+                    **new_stamp(when),
+                    job=job,
+                    instance_type=machine_type.name,
+                    machines=machines,
+                    scale=1.0,
+                    seconds=seconds,
+                    cost=round(machines * machine_type.price_per_hour * seconds / 3600, 4),
+                    artifact_sha256=ARTIFACT,
+                    origin=self._origin("production", when, None),
+                )
+            )
+
     def _fall_back(self, model: Model, machine_type: MachineType, *, stated_days: float, days: float) -> None:
         """A night without a model, and a night with a deadline out of reach, so many days ago."""
         goal = sizing_goal(deadline_seconds=60.0, confidence=0.95)
@@ -294,6 +319,23 @@ class _Seeding:
     def _save(self, model: Model) -> Model:
         self.store.save(model)
         return model
+
+
+def surveyed(when: datetime) -> Survey:
+    """A job that could save, a hostile name, one that is right as it is, and one of little history."""
+    found = survey()
+    saving, unknown = found.jobs
+    today = saving.sizes[2]
+    right = surveyed_job(
+        "monthly_bill", proposed=today, saved_per_month=0.0, likely_saved_per_month=(0.0, 0.0), why=""
+    )
+    jobs = (
+        replace(saving, job="clickstream_sessions"),
+        replace(saving, job=HOSTILE, saved_per_month=4.1, likely_saved_per_month=(-0.9, 6.3)),
+        right,
+        unknown,
+    )
+    return replace(found, **new_stamp(when), jobs=jobs)
 
 
 def _offer(model: Model, machine_type: MachineType) -> Offer:

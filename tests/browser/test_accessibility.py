@@ -43,11 +43,21 @@ def pages(site: Site) -> dict[str, tuple[str, dict[str, Any]]]:
         "model without a DAG": ("model", of(site.seeded.without_dag)),
         "run": ("run", run),
         "task": ("task", {**run, "task_id": "ernest.sample_run", "map_index": 0}),
+        "survey": ("survey", {}),
         "no such model": ("model", {"job": "none", "instance_type": "none"}),
     }
 
 
-NAMES = ["models", "model", "model that has learned", "model without a DAG", "run", "task", "no such model"]
+NAMES = [
+    "models",
+    "model",
+    "model that has learned",
+    "model without a DAG",
+    "run",
+    "task",
+    "survey",
+    "no such model",
+]
 
 
 def opened(site: Site, visit: Any, name: str) -> Visit:
@@ -123,6 +133,6 @@ def test_the_first_tab_skips_to_the_content(site: Site, visit):
 def test_what_changes_is_announced(site: Site, visit):
     page = opened(site, visit, "model").page
     # Only the headline: all of the answer at each step of a slider were too much.
-    expect(page.locator("#answer [aria-live=polite] .headline")).to_contain_text("machines")
+    expect(page.locator("#decision [aria-live=polite]")).to_contain_text("machines")
     page = opened(site, visit, "models").page
     expect(page.locator(".results-summary")).to_have_attribute("aria-live", "polite")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -90,9 +91,9 @@ def test_what_is_not_there_is_not_found(site: Site):
             ("api/model", {"job": "no such job", "instance_type": "r3.xlarge"}),
             ("api/prediction", {**of(site.seeded.nightly_join), "model_id": "no such version"}),
             ("api/run", {"dag_id": RUN_DAG, "run_id": "no such run"}),
-            ("static/../airflow_plugin.py", {}),
-            ("static/%2e%2e/airflow_plugin.py", {}),
-            ("static/..%2fairflow_plugin.py", {}),
+            ("assets/../airflow_plugin.py", {}),
+            ("assets/%2e%2e/airflow_plugin.py", {}),
+            ("assets/..%2fairflow_plugin.py", {}),
         ]:
             answer = client.get(path, params=parameters)
             assert answer.status_code == 404, (path, answer.text)
@@ -101,7 +102,7 @@ def test_what_is_not_there_is_not_found(site: Site):
 
 def test_each_answer_forbids_what_no_page_needs(site: Site):
     with site.client() as client:
-        for path in ("models", "api/models", "static/js/pages/models.js", "no/such/page"):
+        for path in ("models", "api/models", "assets/0/models.js", "no/such/page"):
             headers = client.get(path).headers
             policy = headers["content-security-policy"]
             assert "default-src 'none'" in policy
@@ -111,12 +112,15 @@ def test_each_answer_forbids_what_no_page_needs(site: Site):
         assert client.get("api/models").headers["cache-control"] == "no-store"
 
 
-def test_scripts_are_kept_until_they_change(site: Site):
+def test_what_pages_are_drawn_by_is_compressed_once_and_kept_for_good(site: Site):
     with site.client() as client:
-        first = client.get("static/vendor/echarts.min.js")
-        again = client.get("static/vendor/echarts.min.js", headers={"If-None-Match": first.headers["etag"]})
-    assert (first.status_code, again.status_code, again.content) == (200, 304, b"")
-    assert first.headers["content-type"].startswith("text/javascript")
+        address = re.findall(r'"(assets/[^"]+)"', client.get("model").text)
+        answers = [client.get(each) for each in address]
+    assert len(answers) == 3
+    for answer in answers:
+        assert answer.status_code == 200
+        assert answer.headers["content-encoding"] == "gzip"
+        assert "immutable" in answer.headers["cache-control"]
 
 
 def test_numbers_are_numbers_also_where_they_are_unknown(site: Site):

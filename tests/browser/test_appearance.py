@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.site import RUN_DAG, Site, of
-from tests.browser.visit import expect_no_scrolling_sideways
+from tests.browser.visit import expect_no_scrolling_sideways, unfold_all
 from tests.integration.conftest import wait_until
 
 pytestmark = pytest.mark.airflow
@@ -101,8 +101,7 @@ def test_a_phone_needs_no_scrolling_sideways_and_its_text_can_be_read(site: Site
         wait_until(
             lambda: here.page.evaluate(TOO_SMALL, SMALLEST_TEXT_PIXELS) == [], seconds=10, what="text to read"
         )
-    for summary in here.page.locator("summary").all():
-        summary.click()
+    unfold_all(here.page)
     for width in (390, 320):
         here.page.set_viewport_size({"width": width, "height": 844})
         expect_no_scrolling_sideways(here.page)

@@ -1,13 +1,13 @@
-"""The page of all models: finding one among many."""
+"""The page of all models: what costs most, what misses its deadlines, and finding one among many."""
 
 from __future__ import annotations
 
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.site import Site
+from tests.browser.site import Site, of
 
 pytestmark = pytest.mark.airflow
 
@@ -17,8 +17,81 @@ def jobs(page: Page) -> list[str]:
     return page.locator("tbody th a").all_inner_texts()
 
 
-def rows(page: Page):
+def rows(page: Page) -> Locator:
     return page.locator("tbody tr")
+
+
+def cell(row: Locator, title: str) -> Locator:
+    """The cell of a row below the heading of that name."""
+    return row.locator(f'[data-title="{title}"]')
+
+
+def test_find_the_job_that_costs_most(site: Site, visit):
+    page = (here := visit(site)).page
+    here.open("models")
+    listed = site.answer("api/models", limit=200)
+    known = [row for row in listed["rows"] if row["dollars_per_month"] is not None]
+    dearest = max(known, key=lambda row: row["dollars_per_month"])
+    first = rows(page).first
+    expect(first.get_by_role("rowheader")).to_contain_text(dearest["job"])
+    expect(first.get_by_role("rowheader")).to_contain_text(dearest["instance_type"])
+    expect(cell(first, "Dollars a month")).to_have_text(re.compile(r"^\$\d.*\$\d.* a run$"))
+    totals = page.get_by_role("region", name="All these jobs")
+    expect(totals).to_contain_text(f"{listed['per_month']['unknown_jobs']} not known")
+    first.get_by_role("link").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text(dearest["job"])
+
+
+def test_many_jobs_fit_on_one_screen(site: Site, visit):
+    page = (here := visit(site)).page
+    here.open("models")
+    expect(rows(page).first).to_be_visible()
+    heights = rows(page).evaluate_all("rows => rows.map((row) => row.getBoundingClientRect().height)")
+    assert max(heights) < 90, "a row is of at most four lines"
+
+
+def test_see_what_sizing_saves_and_of_which_jobs_nobody_knows(site: Site, visit):
+    page = (here := visit(site)).page
+    here.open("models")
+    header = page.get_by_role("columnheader", name="Saved a month")
+    header.get_by_role("button").click()
+    expect(header).to_have_attribute("aria-sort", "descending")
+    first = rows(page).first
+    expect(first.get_by_role("rowheader")).to_contain_text(of(site.seeded.stale)["job"])
+    expect(cell(first, "Saved a month")).to_have_text(re.compile(r"^\$\d.*was \$\d"))
+    saved = page.get_by_role("region", name="All these jobs").get_by_text("Saved a month").locator("..")
+    expect(saved).to_contain_text(re.compile(r"\$\d.*of 1 job; \d+ not known"))
+    expect(cell(rows(page).filter(has_text="daily_report"), "Saved a month")).to_have_text("not known")
+
+
+def test_see_which_job_misses_its_deadlines(site: Site, visit):
+    page = (here := visit(site)).page
+    here.open("models")
+    page.get_by_role("columnheader", name="Deadlines kept").get_by_role("button").click()
+    expect(page.get_by_role("columnheader", name="Deadlines kept")).to_have_attribute(
+        "aria-sort", "ascending"
+    )
+    worst, *others = site.answer("api/models", sort="deadlines", descending=False)["rows"]
+    assert (worst["job"], worst["instance_type"]) == ("nightly_join", site.seeded.drifting.instance_type)
+    kept, judged = worst["deadlines"]["kept"], worst["deadlines"]["judged"]
+    assert kept < judged
+    assert others[0]["deadlines"]["kept"] / others[0]["deadlines"]["judged"] >= kept / judged
+    first = rows(page).first
+    expect(first.get_by_role("rowheader")).to_contain_text(worst["job"])
+    expect(cell(first, "Deadlines kept")).to_contain_text(f"{kept} of {judged}")
+    expect(cell(first, "Deadlines kept").locator(".wrong")).to_contain_text("80")
+    # Its last runs took far longer than predicted, and that stands out, too.
+    expect(cell(first, "Time")).to_contain_text("predicted")
+    expect(cell(first, "Time").locator(".wrong")).to_contain_text("longer")
+
+
+def test_a_job_that_nobody_has_priced_or_run_says_nothing_of_either(site: Site, visit):
+    page = (here := visit(site)).page
+    here.open("models", search="ad_hoc_clicks")
+    expect(rows(page)).to_have_count(1)
+    for title in ("Machines", "Time", "Dollars a month", "Saved a month", "Deadlines kept"):
+        expect(cell(rows(page), title)).to_have_text("–")
+    expect(cell(rows(page), "Last run")).to_contain_text("Not run yet")
 
 
 def test_search_takes_words_in_any_order_and_case(site: Site, visit):
@@ -73,18 +146,19 @@ def test_pages_follow_each_other_and_the_address_knows_which(site: Site, visit):
 
 @pytest.mark.parametrize(
     ("state", "job", "reason"),
-    [("Stale", "hourly_sessions", "train"), ("Drifting", "nightly_join", "sample runs again")],
+    [("stale", "hourly_sessions", "train"), ("drifting", "nightly_join", "Retrain")],
 )
 def test_states_can_be_picked_and_say_what_to_do(site: Site, visit, state: str, job: str, reason: str):
+    words = re.compile({"stale": "out of date"}.get(state, state), re.IGNORECASE)
     page = (here := visit(site)).page
     here.open("models")
-    chip = page.get_by_role("group", name="State").get_by_role("button", name=re.compile(state))
+    chip = page.get_by_role("group", name="State").get_by_role("button", name=words)
     chip.click()
     expect(chip).to_have_attribute("aria-pressed", "true")
-    wanted = site.answer("api/models", state=state.lower())["total"]
+    wanted = site.answer("api/models", state=state)["total"]
     expect(rows(page)).to_have_count(wanted)
     expect(chip).to_contain_text(str(wanted))
-    badge = rows(page).filter(has_text=job).get_by_role("button", name=state)
+    badge = rows(page).filter(has_text=job).get_by_role("button", name=words)
     badge.focus()
     expect(page.get_by_role("tooltip")).to_contain_text(re.compile(reason, re.IGNORECASE))
 

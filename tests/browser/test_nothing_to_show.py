@@ -7,7 +7,9 @@ from playwright.sync_api import expect
 
 from airflow_provider_ernest.store.store import ModelStore
 from tests.browser.conftest import NO_CHROMIUM
+from tests.browser.model_page import more, tile
 from tests.browser.site import RUN_DAG, Site, of
+from tests.browser.visit import unfold
 
 pytestmark = pytest.mark.airflow
 
@@ -28,12 +30,17 @@ def test_what_has_come_meanwhile_is_there_without_a_restart(site: Site):
 def test_a_model_of_the_command_line_says_what_it_lacks(site: Site, visit):
     here = visit(site)
     here.open("model", **of(site.seeded.without_dag))
-    expect(here.page.locator("#design")).to_contain_text("Train it by the Ernest DAG")
-    expect(here.page.locator("#machines")).to_contain_text("not kept")
-    expect(here.page.locator("#cost")).to_contain_text("Enter the price")
-    expect(here.page.locator("#production")).to_contain_text("No production run")
-    here.page.get_by_role("spinbutton", name="Price").fill("0.2")
-    expect(here.page.locator("#cost-chart svg path").first).to_be_attached()
+    page = here.page
+    expect(page.get_by_role("link", name="Retrain")).to_have_count(0)
+    expect(unfold(page.locator("#check-size"))).to_contain_text("Train it by the Ernest DAG")
+    expect(unfold(page.locator("#measured"))).to_contain_text("not kept")
+    expect(page.locator("#history")).to_contain_text("No production run")
+    page.get_by_role("radio", name="Cost", exact=True).check(force=True)
+    expect(page.locator("#cost")).to_contain_text("Enter the price")
+    expect(tile(page, "cost")).to_have_count(0)
+    more(page).get_by_label("Price of a machine").fill("0.2")
+    expect(tile(page, "cost")).to_contain_text("$")
+    expect(page.locator("#cost-chart svg path").first).to_be_attached()
 
 
 def test_a_model_of_a_newer_version_still_shows_what_it_holds(site: Site, visit):
@@ -41,15 +48,17 @@ def test_a_model_of_a_newer_version_still_shows_what_it_holds(site: Site, visit)
     here.expected_errors = (422,)
     model = site.seeded.unknown_term
     here.open("model", **of(model))
-    expect(here.page.locator("#answer")).to_contain_text("entangled(machines)")
-    expect(here.page.locator("#observations tbody tr")).to_have_count(len(model.observations))
+    expect(here.page.locator("#decision")).to_contain_text("entangled(machines)")
+    runs = unfold(here.page.locator("#sample-runs")).locator("tbody tr")
+    expect(runs).to_have_count(len(model.observations))
 
 
 def test_a_model_of_a_thousand_runs_is_not_too_much(site: Site, visit):
     here = visit(site)
     here.open("model", **of(site.seeded.big_history))
     expect(here.page.locator("#time-chart svg path").first).to_be_attached()
-    table = here.page.locator("#observations")
+    table = unfold(here.page.locator("#sample-runs"))
+    expect(table.locator("tbody tr").first).to_be_attached()
     assert table.locator("tbody tr").count() < 200
     table.get_by_role("button", name="Show all 1,000 rows").click()
     expect(table.locator("tbody tr")).to_have_count(1000)

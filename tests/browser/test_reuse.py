@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -31,7 +33,7 @@ def test_a_reused_model_is_nothing_wrong(made_up: Site, visit):
     link = steps.first.get_by_role("link", name="Open the model")
     link.click()
     here.loaded(page)
-    expect(page.locator("#facts")).to_contain_text("20261101T060000.000000Z-0badcafe")
+    expect(page).to_have_url(re.compile("model_id=20261101T060000.000000Z-0badcafe"))
 
 
 def test_a_training_says_why_and_what_it_marked(made_up: Site, visit):

@@ -27,9 +27,9 @@ ROUTES = (
     "api/run",
     "api/task",
     "openapi.json",
-    "static/js/pages/models.js",
-    "static/css/base.css",
-    "static/vendor/echarts.min.js",
+    "assets/0/models.js",
+    "assets/0/models.css",
+    "assets/0/echarts.min.js",
     "docs",
     "redoc",
     "no/such/page",
@@ -152,7 +152,7 @@ def test_why_a_job_takes_so_long_is_not_told_by_other_dags(behind_prefix: Site):
         assert everything[run]["headline"] == HIDDEN_HEADLINE
         assert everything[run]["stragglers"], "which name the machines by their addresses"
         assert told[run] is None
-    assert told == {"report": None, "sample": None, "production": None, "replays": []}
+    assert told == {"report": None, "sample": None, "production": None}
 
 
 @pytest.mark.parametrize("path", ["api/run", "api/task"])

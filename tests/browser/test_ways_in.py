@@ -42,6 +42,9 @@ def open_task(page: Page, site: Site, task_id: str) -> None:
     """From Airflow's page of the DAG run to that of a task instance."""
     open_run(page, site)
     page.get_by_role("table").get_by_role("link", name=task_id, exact=True).click()
+    # Until then, and for some time after the address has changed, the tabs are those of the run.
+    ours = page.get_by_role("link", name="Ernest", exact=True)
+    expect(ours).to_have_attribute("href", re.compile(rf"/tasks/{re.escape(task_id)}/plugin/"))
 
 
 def test_from_the_login_to_a_model(site: Site, visit):
@@ -71,7 +74,7 @@ def test_the_tab_of_a_run(site: Site, visit):
     (group,) = site.answer("api/run", dag_id=RUN_DAG, run_id=site.run_id)["groups"]
     runs, machines = len(group["branches"][0]["observations"]), group["decision"]["machines"]
     expect(steps).to_contain_text(re.compile(rf"{runs} sample runs.*→ {machines} machines of {RUN_TYPE}"))
-    visit.frame.get_by_role("link", name=RUN_JOB).first.click()
+    visit.frame.get_by_role("link", name="Ask the model what if").click()
     expect(visit.frame.get_by_role("heading", level=1)).to_contain_text(RUN_JOB)
 
 
@@ -127,6 +130,7 @@ def test_a_log_opens_in_the_surrounding_airflow(site: Site, visit):
     visit.frame.get_by_role("link", name=RUN_JOB).click()
     expect(visit.frame.get_by_role("heading", level=1)).to_contain_text(RUN_JOB)
     visit.loaded(visit.frame)
+    visit.frame.locator("summary").filter(has_text=re.compile("^Sample runs")).click()
     visit.frame.locator("a[href*='ernest.sample_run/mapped/']").first.click()
     expect(visit.page).to_have_url(
         re.compile(r"/dags/synthetic_sizing/runs/.*/tasks/ernest\.sample_run/mapped/\d")
@@ -143,6 +147,25 @@ def test_a_model_has_an_address_of_its_own(site: Site, visit):
     expect(visit.page).to_have_url(re.compile("hourly_sessions"))
     visit.page.reload()
     expect(visit.frame.get_by_role("heading", level=1)).to_contain_text("hourly_sessions")
+
+
+def test_what_is_asked_is_in_the_address_and_in_the_copied_link(site: Site, visit):
+    """A colleague who opens it sees the same question."""
+    visit = visit(site)
+    visit.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    visit.page.goto(site.airflow("plugin", "ernest"))
+    visit.frame.get_by_role("link", name="hourly_sessions").click()
+    expect(visit.page).to_have_url(re.compile("hourly_sessions"))
+    deadline = visit.frame.get_by_role("textbox", name="Deadline")
+    deadline.fill("17m")
+    deadline.press("Enter")
+    expect(visit.page).to_have_url(re.compile("deadline_seconds=1020"))
+    visit.frame.get_by_role("button", name="Copy link").click()
+    expect(visit.frame.get_by_role("button", name="Copied")).to_be_visible()
+    copied = visit.page.evaluate("navigator.clipboard.readText()")
+    assert copied == visit.page.url
+    visit.page.goto(copied)
+    expect(visit.frame.get_by_role("textbox", name="Deadline")).to_have_value(re.compile(r"^17\s?m"))
 
 
 def test_the_browsers_back_button_works(site: Site, visit):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,6 +17,7 @@ from playwright.sync_api import (
     Locator,
     Page,
     Request,
+    Route,
     WebError,
     expect,
 )
@@ -20,11 +25,26 @@ from playwright.sync_api import (
 from tests.browser.site import Site
 
 
-def unfold(part: Locator) -> None:
-    """Open what is folded in a part of a page; a test before may have done so."""
-    details = part.locator("details")
+def unfold(part: Locator) -> Locator:
+    """Open a part of a page that is folded, or the first folded in it; a test before may have done so."""
+    details = part.locator("xpath=descendant-or-self::details").first
     if details.get_attribute("open") is None:
-        details.locator("summary").click()
+        details.locator("summary").first.click()
+    return part
+
+
+def unfold_all(page: Page) -> None:
+    """Open all that is folded, also in what is made when it is opened."""
+    folded = page.locator("details:not([open]) > summary:visible")
+    while folded.count():
+        folded.first.click()
+
+
+def downloaded(page: Page, part: Locator, kind: str) -> tuple[str, str]:
+    """The name and the text of the file that the first button of a part saves, as "CSV" or "JSON"."""
+    with page.expect_download() as download:
+        part.get_by_role("button", name=f"Download {kind}").first.click()
+    return download.value.suggested_filename, Path(download.value.path()).read_text(encoding="utf-8")
 
 
 TOO_WIDE = """width =>
@@ -46,6 +66,8 @@ def expect_no_scrolling_sideways(page: Page) -> None:
 
 
 OURS = "/ernest/"
+# The answers that the page of a model is sent with.
+BROUGHT_ALONG = r"""<script type="application/json" id="answers">.*?</script>"""
 LOOPBACK = ("127.0.0.1", "localhost")
 # What the browser says of the frame that Airflow puts all pages of plugins in.
 ABOUT_THE_FRAME = "allow-scripts and allow-same-origin"
@@ -84,6 +106,22 @@ class Visit:
         expect(where.get_by_role("heading", level=1)).to_be_visible()
         expect(where.locator(".state.loading")).to_have_count(0)
         expect(where.locator("[aria-busy=true]")).to_have_count(0)
+
+    def change(self, path: str, changed: Callable[[Any], None]) -> None:
+        """Let the page get another answer of the API than there is: as the function changes it."""
+
+        def answer(route: Route) -> None:
+            response = route.fetch()
+            told = response.json()
+            changed(told)
+            route.fulfill(response=response, body=json.dumps(told))
+
+        def ask_for_it(route: Route) -> None:
+            response = route.fetch()
+            route.fulfill(response=response, body=re.sub(BROUGHT_ALONG, "", response.text(), flags=re.DOTALL))
+
+        self.page.route(f"**/{path}?*", answer)
+        self.page.route(f"**{OURS}model?*", ask_for_it)
 
     def in_colours(self, scheme: str) -> None:
         """Let the reader's system change to "light" or "dark" colours, which our page follows at once."""

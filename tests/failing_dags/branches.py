@@ -21,6 +21,7 @@ from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.documents import DecisionRecord, Experiment, Observation
 from airflow_provider_ernest.operators.bottleneck_report import BottleneckReportOperator
 from airflow_provider_ernest.operators.local_cluster import LocalClusterOperator
+from airflow_provider_ernest.operators.next_runs import NextRunsOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
 from airflow_provider_ernest.settings import DesignBounds, SampledInput, SizingGoal, SparkJob
@@ -60,6 +61,10 @@ def sample(self: SampleRunOperator, context: Any) -> dict[str, Any]:
     experiment, instance_type = Experiment.from_dict(self.experiment), self.cluster["instance_type"]
     if instance_type == "broken":
         raise RuntimeError("the run failed")
+    if self.task_id.endswith("sample_run_2"):
+        done(self, "a run of the second round")
+        if instance_type == "tiring":
+            raise RuntimeError("the run failed")
     return Observation(
         index=experiment.index,
         machines=experiment.machines,
@@ -83,7 +88,17 @@ def report(self: BottleneckReportOperator, context: Any) -> dict[str, Any] | Non
     return report_really(self, context)
 
 
+choose_runs_really = NextRunsOperator.execute
+
+
+def choose_runs(self: NextRunsOperator, context: Any) -> list[dict[str, Any]]:
+    if self.dag_id == "killed_between_rounds":
+        raise MemoryError("as if it were killed for its memory")
+    return choose_runs_really(self, context)
+
+
 BottleneckReportOperator.execute = report
+NextRunsOperator.execute = choose_runs
 LocalClusterOperator.execute = create
 SampleRunOperator.execute = sample
 TerminateClusterOperator.execute = terminate
@@ -113,6 +128,12 @@ class Prepare(BaseOperator):
         raise AirflowSkipException() if self.end == "skipped" else RuntimeError("no input")
 
 
+BOUNDS = DesignBounds(max_machines=4, max_runs=5)
+IN_ROUNDS = DesignBounds(max_machines=4, rounds=3)
+FOUR_IN_ROUNDS = DesignBounds(max_machines=4, min_runs=4, max_runs=4, rounds=3)
+"""The fourth run is one of a second round."""
+
+
 def sized(
     dag_id: str,
     *types: str,
@@ -121,6 +142,7 @@ def sized(
     job: str | None = None,
     application: str = __file__,
     on_same_cluster: bool = False,
+    bounds: DesignBounds = BOUNDS,
     **goal: Any,
 ) -> DAG:
     with DAG(dag_id, schedule=None) as dag:
@@ -129,9 +151,9 @@ def sized(
                 name=job or dag_id, application=application, application_args=["{{ sample.input }}"]
             ),
             input=SampledInput(path=__file__, partitions=100),
-            bounds=DesignBounds(max_machines=4, max_runs=5),
+            bounds=bounds,
             cluster=[LocalClusterSpec(machines=4, instance_type=name) for name in types],
-            goal=SizingGoal(deadline_seconds=60, max_machines=4, price_per_hour=0.1, **goal),
+            goal=SizingGoal(**{"deadline_seconds": 60, "max_machines": 4, "price_per_hour": 0.1, **goal}),
             cluster_options={"retries": 0},
             run_retries=0,
         )
@@ -168,6 +190,14 @@ reused_with_another = sized("reused_with_another", "good", "better", job="reused
 reused_by_both = sized("reused_by_both", "good", "better", job="reused", fallback_machines=2)
 reused_unless_prepared = sized("reused_unless_prepared", "good", job="reused", prepare="skipped")
 replaced = sized("replaced", "good", job="reused", application=json.__file__)
+# Any size keeps to it, and any model is good enough: more runs are made only where they are asked for.
+CLEAR = {"deadline_seconds": 6000, "max_error_percent": 1000}
+clear_at_once = sized("clear_at_once", "good", bounds=IN_ROUNDS, **CLEAR)
+clear_on_its_cluster = sized("clear_on_its_cluster", "good", bounds=IN_ROUNDS, on_same_cluster=True, **CLEAR)
+in_two_rounds = sized("in_two_rounds", "good", bounds=FOUR_IN_ROUNDS, **CLEAR)
+second_round_fails = sized("second_round_fails", "tiring", bounds=FOUR_IN_ROUNDS, **CLEAR)
+first_round_fails = sized("first_round_fails", "broken", bounds=FOUR_IN_ROUNDS, fallback_machines=2, **CLEAR)
+killed_between_rounds = sized("killed_between_rounds", "good", bounds=FOUR_IN_ROUNDS, **CLEAR)
 
 RUNS = (
     one_is_left,
@@ -185,6 +215,12 @@ RUNS = (
     reused_by_both,
     reused_unless_prepared,
     replaced,
+    clear_at_once,
+    clear_on_its_cluster,
+    in_two_rounds,
+    second_round_fails,
+    first_round_fails,
+    killed_between_rounds,
 )
 
 

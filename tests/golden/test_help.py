@@ -22,6 +22,7 @@ COMMANDS = [
     "store export",
     "store import",
     "analyze",
+    "history",
     "clusters",
     "reap",
 ]

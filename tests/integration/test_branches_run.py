@@ -164,3 +164,34 @@ def test_what_is_skipped_before_the_training_skips_production_also_where_there_i
 
 def test_another_application_is_trained_anew(runs):
     assert runs["replaced"]["done"] == ["create good", "end good", "production on 3"]
+
+
+FURTHER = ("next_runs_2", "sample_run_2", "next_runs_3", "sample_run_3")
+
+
+@pytest.mark.parametrize(
+    ("dag_id", "done", "further"),
+    [
+        ("clear_at_once", ["end", "production"], ["success", "skipped", "skipped", "skipped"]),
+        ("clear_on_its_cluster", ["production", "end"], ["success", "skipped", "skipped", "skipped"]),
+        ("in_two_rounds", ["run", "end", "production"], ["success", "success", "success", "skipped"]),
+        (
+            "second_round_fails",
+            ["run", "end", "production"],
+            ["success", "failed", "upstream_failed", "upstream_failed"],
+        ),
+        ("first_round_fails", ["end", "production"], ["upstream_failed"] * 4),
+        ("killed_between_rounds", ["end", "production"], ["failed", *["upstream_failed"] * 3]),
+    ],
+)
+def test_whatever_becomes_of_further_rounds_the_cluster_ends_after_them_and_production_runs(
+    runs, dag_id, done, further
+):
+    run = runs[dag_id]
+    shown = {"a run of the second round": "run"}
+
+    assert [shown.get(what, what.partition(" ")[0]) for what in run["done"]] == ["create", *done]
+    assert [run["tasks"][f"ernest.{name}"] for name in FURTHER] == further
+    assert states(run, "choose_config", "terminate_cluster") == {"success"}
+    assert states(run, "fit_model") == {"failed" if dag_id == "first_round_fails" else "success"}
+    assert run["state"] == "success"

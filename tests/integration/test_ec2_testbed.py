@@ -282,7 +282,8 @@ def test_a_spark_cluster_forms(bed: Testbed, launch: Callable[..., list[str]]) -
         try:
             with urllib.request.urlopen(f"http://{address}:8080/json/", timeout=2) as answer:
                 found = json.load(answer)["workers"]
-        except OSError:
+        # While it starts, it may answer before it has anything to say.
+        except (OSError, json.JSONDecodeError):
             return set()
         return {one["host"] for one in found if one["state"] == "ALIVE"}
 
@@ -307,22 +308,28 @@ time.sleep(1000)
 
 
 @pytest.fixture
-def owned_bed(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], psutil.Process, str]]:
-    """A bed with two hosts whose owner is another process: the owner, the bed's process, its network."""
+def owned_bed(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], psutil.Process, int]]:
+    """A bed with two hosts whose owner is another process: the owner, the bed's process, its link's index."""
     owner = subprocess.Popen(
         [sys.executable, "-c", OWNER, str(tmp_path)], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True
     )
     try:
         assert owner.stdout
         process_id, network = owner.stdout.readline().split()
-        yield owner, psutil.Process(int(process_id)), network
+        [uplink] = [one["dev"] for one in routes() if one["dst"] == network]
+        # The next bed has the same network and a link of the same name, but no link of the same index.
+        link = int(Path(f"/sys/class/net/{uplink}/ifindex").read_text())
+        yield owner, psutil.Process(int(process_id)), link
     finally:
         owner.kill()
         owner.communicate()
 
 
-def what_is_left(work_directory: Path, network: str, instance_ids: set[str]) -> list[str]:
-    routes = subprocess.run(["ip", "route"], capture_output=True, text=True, check=True).stdout
+def routes() -> list[dict[str, Any]]:
+    return json.loads(subprocess.run(["ip", "-json", "route"], capture_output=True, check=True).stdout)
+
+
+def what_is_left(work_directory: Path, link: int, instance_ids: set[str]) -> list[str]:
     left = [f"process {process.pid}" for process in processes_mentioning(str(work_directory))]
     for file in Path("/proc").glob("[0-9]*/mountinfo"):
         try:
@@ -330,7 +337,7 @@ def what_is_left(work_directory: Path, network: str, instance_ids: set[str]) -> 
                 left.append(f"mounts in {file}")
         except OSError:
             continue
-    left += [line for line in routes.splitlines() if network in line]
+    left += [name for index, name in socket.if_nameindex() if index == link]
     return left + [str(group) for group in groups_of(instance_ids)]
 
 
@@ -346,9 +353,9 @@ def warden_of(bed_process: psutil.Process) -> psutil.Process:
 
 @pytest.mark.parametrize("victim", ["owner", "bed", "warden"])
 def test_whoever_is_killed_nothing_is_left(
-    owned_bed: tuple[subprocess.Popen[str], psutil.Process, str], tmp_path: Path, victim: str
+    owned_bed: tuple[subprocess.Popen[str], psutil.Process, int], tmp_path: Path, victim: str
 ) -> None:
-    owner, bed_process, network = owned_bed
+    owner, bed_process, link = owned_bed
     ids = {folder.name for folder in (tmp_path / "hosts").iterdir()}
     assert len(groups_of(ids)) == 2
     killed = {"owner": owner.pid, "bed": bed_process.pid, "warden": warden_of(bed_process).pid}[victim]
@@ -357,23 +364,24 @@ def test_whoever_is_killed_nothing_is_left(
         wait_until(lambda: groups_of(ids) == [], seconds=30, what="the hosts' end")
         owner.kill()
     owner.wait()
-    wait_until(lambda: what_is_left(tmp_path, network, ids) == [], seconds=30, what="the end of all")
+    wait_until(lambda: what_is_left(tmp_path, link, ids) == [], seconds=30, what="the end of all")
 
 
 def test_the_next_bed_clears_away_what_could_not_be(
-    owned_bed: tuple[subprocess.Popen[str], psutil.Process, str], tmp_path: Path
+    owned_bed: tuple[subprocess.Popen[str], psutil.Process, int], tmp_path: Path
 ) -> None:
-    owner, bed_process, network = owned_bed
+    owner, bed_process, link = owned_bed
     ids = {folder.name for folder in (tmp_path / "hosts").iterdir()}
     warden = warden_of(bed_process)
     for process in (bed_process, warden):
         process.suspend()
+    # Once both are killed, the bed of any other test may be the next.
+    assert len(groups_of(ids)) == 2
     for process in (warden, bed_process):
         process.kill()
-    wait_until(lambda: not processes_mentioning(str(tmp_path / "hosts")), seconds=10, what="the hosts' end")
-    assert len(groups_of(ids)) == 2
+    wait_until(lambda: not processes_mentioning(str(tmp_path / "hosts")), seconds=30, what="the hosts' end")
     owner.kill()
     owner.wait()
     with Testbed(tmp_path / "next"):
-        assert groups_of(ids) == []
-    wait_until(lambda: what_is_left(tmp_path, network, ids) == [], seconds=30, what="the end of all")
+        wait_until(lambda: groups_of(ids) == [], seconds=30, what="the end of what was left")
+    wait_until(lambda: what_is_left(tmp_path, link, ids) == [], seconds=30, what="the end of all")

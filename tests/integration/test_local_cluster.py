@@ -274,8 +274,10 @@ def test_a_dead_worker_ends_the_cluster_with_its_groups(shared):
     cluster, _ = shared
     groups = [Path(group) for group in quota_groups(cluster)]
     assert all(group.is_dir() for group in groups)
-    (worker,) = processes_of(cluster.directory, running="127.0.1.2")
-    worker.kill()
+    # Not by the address alone: an executor of an earlier test, which has it too, may still be ending.
+    workers = processes_of(cluster.directory, running="org.apache.spark.deploy.worker.Worker")
+    (second,) = [worker for worker in workers if "127.0.1.2" in worker.cmdline()]
+    second.kill()
     wait_until(lambda: not processes_of(cluster.directory), "the end of the other processes")
     assert cluster.why_stopped() == "worker-2 died"
     assert not any(group.exists() for group in groups)

@@ -47,6 +47,10 @@ class TaskInstance:
 
     def __init__(self, map_index: int) -> None:
         self.map_index = map_index
+        self.pushed: dict[str, Any] = {}
+
+    def xcom_push(self, key: str, value: Any) -> None:
+        self.pushed[key] = value
 
 
 @pytest.fixture(autouse=True)
@@ -152,7 +156,7 @@ def test_waiting_for_another_runs_machines_is_not_counted(cluster, input_files):
 
 
 def test_a_failing_application_is_told_by_its_exit_code(cluster, input_files, airflow_home):
-    with pytest.raises(SampleRunError, match=r"count_lines\.py failed: spark-submit ended with exit code 1"):
+    with pytest.raises(SampleRunError, match=r"count_lines\.py failed: RuntimeError: failing as asked"):
         observe(sample_run(cluster, input_files, "--fail"))
     assert not list((airflow_home / "ernest" / "staging").rglob("part-*"))
 

@@ -62,7 +62,7 @@ SENTENCES = """
     Model.warnings DecisionRecord.reuse Decision.warnings Decision.fallback_reason ModelMark.reason
     TrainedMachine.culled_because Alternative.extrapolates Alternative.memory_shortage RunProfile.headline
     RunProfile.warnings BottleneckReport.headline BottleneckReport.warnings ReplayOpinion.problem Advice.text
-    Advice.figure Straggler.evidence
+    Advice.figure Straggler.evidence Decision.worth Design.reason
 """
 """Sentences of ours, which may name what the others hold."""
 
@@ -74,6 +74,7 @@ OURS = """
     ObservationRecord.id ObservationRecord.at ObservationRecord.artifact_sha256 ModelMark.id ModelMark.at
     ModelMark.model_id ModelMark.cause ModelMark.artifact_sha256 FittedTerm.meaning
     Observation.application_id Design.criterion Design.cost_unit Design.weighting TrainingCluster.kind
+    TrainingCluster.market
     RunConditions.spark Decision.model_id InputFingerprint.format Billing.market ProfileRecord.id
     ProfileRecord.at ProfileRecord.purpose ProfileRecord.artifact_sha256 RunProfile.application_id
     RunProfile.spark RunProfile.category RunProfile.bottleneck RunProfile.ideal_seconds

@@ -157,6 +157,7 @@ def test_a_call_site_stays_and_the_folders_go(told, kept):
         "read at s3://lake/x?X-Amz-Signature=planted:7",
         "login password=planted at job.py:3",
         "db.password: planted",
+        "error: token=planted at job.py:3",
         "Authorization: Bearer planted",
         "run --api-token planted at job.py:3",
         "export AWS_SECRET_ACCESS_KEY=planted",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
@@ -15,6 +16,7 @@ from airflow_provider_ernest.settings import (
     Billing,
     ConnectedCluster,
     DesignBounds,
+    EventLogs,
     ModelSettings,
     Reuse,
     SampledInput,
@@ -47,7 +49,11 @@ EMR = EmrClusterSpec(
         (SizingGoal, {**GOAL, "confidence": 95}, "confidence=95.* is not between 0 and 1"),
         (SizingGoal, {**GOAL, "price_per_hour": -0.1}, "price_per_hour=-0.1 is not above 0"),
         (SizingGoal, {**GOAL, "price_per_hour": {"a": 0}}, r"price_per_hour\['a'\]=0 is not above 0"),
-        (SizingGoal, {**GOAL, "objective": "cheap"}, "objective='cheap' is unknown. Use one of cheapest"),
+        (
+            SizingGoal,
+            {**GOAL, "objective": "cheap"},
+            "objective='cheap' is unknown. Use one of best_value, cheapest",
+        ),
         (SizingGoal, {**GOAL, "on_inadequate": "ignore"}, "on_inadequate='ignore' is unknown"),
         (SizingGoal, {**GOAL, "max_error_percent": 0}, "max_error_percent=0 is not above 0"),
         (SizingGoal, {**GOAL, "max_machines": None}, "max_machines=None sets no limit"),
@@ -79,6 +85,10 @@ EMR = EmrClusterSpec(
         (DesignBounds, {"max_machines": 4, "max_scale": 10}, "max_scale=10 is more than the whole input"),
         (DesignBounds, {"max_machines": 4, "min_scale": 0.5}, "min_scale=0.5 is more than max_scale=0.1"),
         (DesignBounds, {"max_machines": 4, "budget": 1, "budget_share": 1}, "is two budgets"),
+        (DesignBounds, {"max_machines": 4, "rounds": 4}, "rounds=4 is not a number of 1 to 3"),
+        (DesignBounds, {"max_machines": 4, "rounds": 0}, "rounds=0 is not a number of at least 1"),
+        (DesignBounds, {"max_machines": 4, "rounds": 2, "budget": 9}, "budget=9 cannot be with rounds=2"),
+        (DesignBounds, {"max_machines": 4, "rounds": 2, "criterion": "I"}, "criterion='I' cannot be with"),
         (ModelSettings, {"method": "best"}, "method='best' is unknown"),
         (ModelSettings, {"terms": "machines"}, "terms='machines' is no list of texts"),
         (
@@ -255,4 +265,24 @@ def test_what_only_a_task_can_see_fails_the_first_one(changes: dict[str, Any], r
     find.render_template_fields({"params": {"x": rendered}})
 
     with pytest.raises(AirflowFailException, match=named):
-        find.execute({})
+        find.execute({"ti": Mock()})
+
+
+def test_event_logs_may_be_named_by_their_place_alone():
+    assert EventLogs("s3a://bucket/logs") == EventLogs(place="s3a://bucket/logs")
+    assert EventLogs.recorded().place is None
+
+
+@pytest.mark.parametrize(
+    ("stated", "named"),
+    [
+        ({"job": "a", "job_pattern": "b"}, "is two jobs"),
+        ({"job_pattern": "("}, "is no regular expression"),
+        ({"place": None, "with_recorded": False}, "leaves no past runs"),
+        ({"most_runs": 0}, "most_runs"),
+        ({"max_age_days": -1}, "max_age_days"),
+    ],
+)
+def test_event_logs_that_name_no_runs_are_refused(stated, named):
+    with pytest.raises(InvalidParameterError, match=named):
+        EventLogs(**{"place": "/logs", **stated})

@@ -1,6 +1,7 @@
 """The whole chain as tasks: for one type of machine, and for several."""
 
 import itertools
+import json
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
@@ -20,6 +21,7 @@ from airflow_provider_ernest.settings import (
     Billing,
     ConnectedCluster,
     DesignBounds,
+    EventLogs,
     ModelSettings,
     SampledInput,
     SizingGoal,
@@ -244,6 +246,42 @@ def test_production_on_a_resized_cluster(fallback_machines):
     assert tasks["production"].cluster.operator is resize
     assert {"production", "ernest.resize_cluster"} <= tasks["ernest.terminate_cluster"].upstream_task_ids
     assert tasks["ernest.terminate_cluster"].is_teardown
+
+
+def boxes(dag):
+    """What stands behind what where the graph shows the outermost groups as one box each."""
+
+    def box(task):
+        group = task.task_group
+        while group.parent_group is not None and not group.parent_group.is_root:
+            group = group.parent_group
+        return task.task_id if group.is_root else group.group_id
+
+    pairs = {(box(task), box(after)) for task in dag.tasks for after in task.downstream_list}
+    return {(before, after) for before, after in pairs if before != after}
+
+
+def test_production_stands_between_the_group_and_the_teardown():
+    """A box that is both before and behind production has it drawn to its left."""
+    dag = sized(on_same_cluster=True)
+    teardown = "ernest.terminate_cluster"
+    assert boxes(dag) == {("ernest", "production"), ("ernest", teardown), ("production", teardown)}
+    assert dag.task_dict[teardown].is_teardown
+
+
+@pytest.mark.parametrize(
+    ("options", "task_id"),
+    [
+        ({}, "etl.ernest.terminate_cluster"),
+        ({"group_id": "sizing"}, "etl.sizing.terminate_cluster"),
+        ({"prefix_group_id": False}, "etl.terminate_cluster"),
+    ],
+)
+def test_the_teardown_is_named_and_set_up_as_the_group_says(options, task_id):
+    with DAG("nightly", schedule=None), TaskGroup("etl"):
+        ernest = ErnestTaskGroup(**ernest_arguments(), **options, default_args={"owner": "data"})
+    assert (ernest.teardown.task_id, ernest.teardown.owner) == (task_id, "data")
+    assert ernest.teardown.task_group.group_id == "etl"
 
 
 def test_a_cluster_of_emr_and_one_that_is_there_already():
@@ -552,3 +590,176 @@ def test_the_design_knows_what_is_billed_while_a_run_is_on_and_how_long_producti
 
     assert design.billed_machines == billed
     assert design.goal["deadline_seconds"] == "{{ params.deadline }}"
+
+
+def test_past_runs_are_read_before_the_runs_are_designed():
+    dag = sized(history=EventLogs("/logs"))
+    read, design = dag.get_task("ernest.read_history"), dag.get_task("ernest.design")
+
+    assert read.upstream_task_ids == {"ernest.find_model"}
+    assert "ernest.read_history" in design.upstream_task_ids
+    assert "ernest.read_history" in dag.get_task("ernest.find_model").shared_tasks
+    assert design.history == dag.get_task("ernest.fit_model").history
+    assert design.type_tasks["sample_tasks"] == ["ernest.sample_run", "ernest.bottleneck_report"]
+    assert design.type_tasks["run_cluster_tasks"] == ["ernest.create_cluster", "ernest.terminate_cluster"]
+
+
+def test_the_model_is_made_also_where_past_runs_make_all_sample_runs_needless():
+    """Airflow would skip it with the sample runs by the rule that it has without a history."""
+    fit = sized(history=EventLogs("/logs")).get_task("ernest.fit_model")
+
+    assert fit.trigger_rule == "all_done"
+    assert fit.training_begins_with == ["ernest.design"]
+
+
+def in_rounds(rounds=3, **changes):
+    return sized(bounds=DesignBounds(max_machines=3, rounds=rounds), **changes)
+
+
+@pytest.mark.parametrize("fallback_machines", [None, 2])
+@pytest.mark.parametrize("history", [None, EventLogs("/logs")])
+@pytest.mark.parametrize("on_same_cluster", [False, True])
+def test_airflow_accepts_rounds(fallback_machines, history, on_same_cluster):
+    dag = in_rounds(fallback_machines=fallback_machines, history=history, on_same_cluster=on_same_cluster)
+
+    dag.validate()
+    dag.check_cycle()
+
+
+def test_each_round_is_chosen_by_those_before():
+    tasks = in_rounds().task_dict
+
+    chain = ["sample_run", "next_runs_2", "sample_run_2", "next_runs_3", "sample_run_3"]
+    for before, after in itertools.pairwise(f"ernest.{step}" for step in chain):
+        assert before in tasks[after].upstream_task_ids
+    third = tasks["ernest.next_runs_3"]
+    assert "'ernest.sample_run'" in third.observations
+    assert "'ernest.sample_run_2'" in third.observations
+    assert "'ernest.sample_run_3'" not in third.observations
+    assert "ernest.next_runs_2" not in in_rounds(rounds=1).task_dict
+
+
+def test_a_round_that_is_skipped_or_fails_is_the_last_one():
+    """Airflow takes skipped tasks for not done by this rule, and it needs one that has succeeded."""
+    tasks = in_rounds().task_dict
+
+    for number, before in ((2, "sample_run"), (3, "sample_run_2")):
+        choice = tasks[f"ernest.next_runs_{number}"]
+        assert choice.trigger_rule == "all_done_min_one_success"
+        assert choice.upstream_task_ids == {f"ernest.{before}"}, "else others' success would do"
+
+
+def test_the_model_is_made_of_all_rounds_whatever_became_of_them():
+    fit = in_rounds().task_dict["ernest.fit_model"]
+
+    assert fit.trigger_rule == "all_done"
+    assert fit.training_begins_with == ["ernest.design"]
+    assert fit.upstream_task_ids == {"ernest.sample_run", "ernest.sample_run_2", "ernest.sample_run_3"}
+    assert all(task_id in fit.observations for task_id in fit.upstream_task_ids)
+    assert fit.design.index("ernest.design") < fit.design.index("ernest.next_runs_3"), "the last one counts"
+
+
+def test_the_cluster_ends_after_the_last_round():
+    terminate = in_rounds().task_dict["ernest.terminate_cluster"]
+
+    assert terminate.trigger_rule == "all_done_setup_success"
+    assert {"ernest.sample_run", "ernest.sample_run_2", "ernest.sample_run_3"} < terminate.upstream_task_ids
+    assert "ernest.fit_model" not in terminate.get_flat_relative_ids(upstream=True)
+
+
+def test_a_stored_model_and_past_runs_make_all_rounds_needless():
+    dag = in_rounds(rounds=2, history=EventLogs("/logs"))
+    (found,) = dag.task_dict["ernest.find_model"].types
+
+    rounds = {"ernest.sample_run", "ernest.next_runs_2", "ernest.sample_run_2"}
+    assert rounds < set(found["training_tasks"])
+    assert rounds < set(found["sample_tasks"])
+    assert rounds < set(dag.task_dict["ernest.design"].type_tasks["sample_tasks"])
+
+
+def test_each_type_of_machine_has_its_own_rounds():
+    clusters = [LocalClusterSpec(machines=3, instance_type=name) for name in ("small", "large")]
+    tasks = in_rounds(rounds=2, cluster=clusters).task_dict
+
+    for name in ("small", "large"):
+        choice = tasks[f"ernest.{name}.next_runs_2"]
+        assert choice.upstream_task_ids == {f"ernest.{name}.sample_run"}
+        assert f"ernest.{name}.create_cluster" in choice.cluster
+        assert "ernest.design" in choice.candidates, "which the types share"
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"bounds": DesignBounds(max_machines=3, rounds="{{ params.rounds }}")}, "each round is a task"),
+        (
+            {
+                "bounds": DesignBounds(max_machines=3, rounds=2),
+                "model": ModelSettings(method="relative"),
+            },
+            'rounds=2 cannot be with method="relative"',
+        ),
+    ],
+)
+def test_rounds_that_cannot_be_are_refused(changes, says):
+    with pytest.raises(InvalidParameterError, match=says):
+        sized(**changes)
+
+
+@pytest.fixture
+def rendered_text():
+    """What Jinja makes of a template, where tasks have pushed these values."""
+
+    def rendered(template, pushed):
+        class TaskInstance:
+            def xcom_pull(self, task_ids, key="return_value"):
+                # As Airflow: all instances of a mapped task, and None of one that has pushed nothing.
+                return [each for task_id in task_ids for each in pushed.get((task_id, key), [None])]
+
+        return sized().get_template_env().from_string(template).render(ti=TaskInstance())
+
+    return rendered
+
+
+def test_rounds_that_were_skipped_leave_what_the_others_have_pushed(rendered_text):
+    fit = in_rounds().task_dict["ernest.fit_model"]
+    observed = {("ernest.sample_run", "return_value"): [{"index": 0}, {"index": 1}]}
+    designs = {
+        ("ernest.design", "design"): [{"reason": "first"}],
+        ("ernest.next_runs_2", "design"): [{"reason": "stop"}],
+    }
+
+    assert [each for each in json.loads(rendered_text(fit.observations, observed)) if each] == [
+        {"index": 0},
+        {"index": 1},
+    ]
+    assert optional_document("design", rendered_text(fit.design, designs)) == {"reason": "stop"}
+    assert optional_document("design", rendered_text(fit.design, {})) is None
+
+
+def test_without_a_history_nothing_is_read():
+    assert "ernest.read_history" not in sized().task_ids
+
+
+@pytest.mark.parametrize("clusters", [SMALL, M5, [SMALL, LARGE], [M5, C5]])
+@pytest.mark.parametrize("goal", [{}, {"fallback_machines": 2}])
+def test_airflow_accepts_a_dag_with_a_history(clusters, goal):
+    dag = sized_for(clusters, goal=goal, history=EventLogs.recorded())
+
+    dag.validate()
+    dag.check_cycle()
+
+
+def test_past_runs_of_several_types_are_read_once_and_designed_for_apart():
+    dag = sized_for([M5, C5], history=EventLogs("/logs"))
+    read = dag.get_task("ernest.read_history")
+
+    designs = {task_id for task_id in dag.task_ids if task_id.endswith(".design")}
+    assert len(designs) == 2
+    assert designs <= read.downstream_task_ids
+
+
+def test_past_runs_wait_for_the_check_that_tells_the_machines_cores():
+    dag = sized(cluster=M5, history=EventLogs("/logs"))
+
+    assert "ernest.check_cluster" in dag.get_task("ernest.read_history").upstream_task_ids

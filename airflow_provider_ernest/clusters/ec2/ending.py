@@ -20,7 +20,7 @@ from airflow_provider_ernest.exceptions import (
     ErnestError,
     InvalidParameterError,
 )
-from airflow_provider_ernest.words import seconds
+from airflow_provider_ernest.words import duration
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ def terminate_cluster(
     listed = ", ".join(instance.id for instance in ended[:_LISTED])
     if len(ended) > _LISTED:
         listed += ", ..."
-    return f"ended {len(ended)} machines ({listed}) in {seconds(time.monotonic() - began)}"
+    return f"ended {len(ended)} machines ({listed}) in {duration(time.monotonic() - began)}"
 
 
 def end_until_gone(

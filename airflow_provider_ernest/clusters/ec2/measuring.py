@@ -22,7 +22,7 @@ from airflow_provider_ernest.clusters.ec2.user_data import MASTER_PORT
 from airflow_provider_ernest.exceptions import ClusterLostError, InvalidParameterError
 from airflow_provider_ernest.spark.machines import Bandwidth, Machine, relative_to_median
 from airflow_provider_ernest.spark.master import MasterState
-from airflow_provider_ernest.words import percent
+from airflow_provider_ernest.words import as_percent
 
 Probe = Callable[[ClusterHandle], Mapping[str, Bandwidth]]
 """Measures the machines of a cluster; the keys are their addresses."""
@@ -243,7 +243,7 @@ def choose_culled(
 def warnings_after(machines: Sequence[Machine], *, floor: float) -> tuple[str, ...]:
     """What to tell the user of stragglers, by this floor, among the machines that were kept."""
     return tuple(
-        f"{one.machine.host} remains though it is slow: {one.measured}, below the floor of {percent(floor)}. "
+        f"{one.machine.host} is slow and remains: {one.measured}, below the floor of {as_percent(floor)}. "
         "The others will wait for it, and the runs take longer than on ordinary machines."
         for one in _judged(machines, floor)
         if one.is_straggler
@@ -281,9 +281,9 @@ def _judged(machines: Sequence[Machine], floor: float) -> list[_Verdict]:
         score = bandwidths[key].score
         is_straggler = score < floor
         resource = "network" if key in network and network[key] < memory[key] else "memory"
-        measured = f"{resource} {percent(score)} of the median"
+        measured = f"{resource} {as_percent(score)} of the median"
         reason = (
-            f"{measured}, below the floor of {percent(floor)}: a straggler"
+            f"{measured}, below the floor of {as_percent(floor)}: a straggler"
             if is_straggler
             else f"not needed: {measured}"
         )

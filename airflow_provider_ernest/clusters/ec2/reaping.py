@@ -14,6 +14,7 @@ from airflow_provider_ernest.clusters.ec2.identity import DEPLOYMENT_TAG
 from airflow_provider_ernest.clusters.ec2.instances import TO_BE_ENDED, Instance, of_all_clusters, workers
 from airflow_provider_ernest.clusters.ec2.spec import MAX_TIME_TO_LIVE_SECONDS
 from airflow_provider_ernest.json_document import Document
+from airflow_provider_ernest.words import UNKNOWN, dollars, duration
 
 log = logging.getLogger(__name__)
 
@@ -149,9 +150,6 @@ def reap(
     return overdue
 
 
-_UNKNOWN = "?"
-
-
 def cluster_table(
     found: Mapping[str, Sequence[TaggedCluster]],
     *,
@@ -174,10 +172,10 @@ def cluster_table(
                     cluster.name,
                     region,
                     _machines(cluster),
-                    " ".join(cluster.instance_types) or _UNKNOWN,
+                    " ".join(cluster.instance_types) or UNKNOWN,
                     _span(told_at - datetime.fromisoformat(cluster.launched_at)),
                     _expiry(cluster, told_at),
-                    " ".join(each or _UNKNOWN for each in (cluster.dag_id, cluster.task_id, cluster.run_id)),
+                    " ".join(each or UNKNOWN for each in (cluster.dag_id, cluster.task_id, cluster.run_id)),
                 )
             )
             costs.append(_cost(cluster, region, prices_per_hour or {}))
@@ -202,10 +200,9 @@ def _cost(cluster: TaggedCluster, region: str, prices: Mapping[tuple[str, str], 
     of_types = [prices.get((region, name)) for name in cluster.instance_types]
     known = [price for price in of_types if price is not None]
     if not known or len(known) < len(of_types):
-        return _UNKNOWN
-    return f"{len(cluster.instance_ids) * sum(known) / len(known):.2f}"
+        return UNKNOWN
+    return dollars(len(cluster.instance_ids) * sum(known) / len(known))
 
 
 def _span(span: timedelta) -> str:
-    minutes = round(span.total_seconds() / 60)
-    return f"{minutes} min" if abs(minutes) < 120 else f"{minutes / 60:.1f} h"
+    return duration(round(span.total_seconds()))

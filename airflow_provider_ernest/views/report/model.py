@@ -7,13 +7,13 @@ from xml.etree.ElementTree import Element
 
 from airflow_provider_ernest.documents import Alternative, InputFingerprint, Model, RunConditions
 from airflow_provider_ernest.settings import AVERAGING, SizingGoal
-from airflow_provider_ernest.views.prediction import CurvePoint, Prediction
-from airflow_provider_ernest.views.records import ShownDecision
+from airflow_provider_ernest.views.prediction import Prediction
 from airflow_provider_ernest.views.report.page import (
     chart,
     facts,
     footer,
     header,
+    headline,
     key_figures,
     section,
     table,
@@ -23,20 +23,19 @@ from airflow_provider_ernest.views.report.page import (
 )
 from airflow_provider_ernest.views.sample_runs import modelled_runs
 from airflow_provider_ernest.words import (
+    as_percent,
     counted,
     data_amount,
-    deviation,
     dollars,
     duration,
-    error,
+    duration_range,
+    input_share,
     machines,
     number,
-    percent,
+    percentage,
     probability,
+    signed_percentage,
 )
-
-NEARLY_AS_FAST = 1.1
-"""So many times the shortest time is still about as fast."""
 
 
 def render(model: Model, prediction: Prediction, *, goal: SizingGoal | None = None) -> str:
@@ -51,6 +50,7 @@ def render(model: Model, prediction: Prediction, *, goal: SizingGoal | None = No
         _header(model, prediction),
         _key_figures(model, prediction),
         warnings_section(_warnings(model, prediction)),
+        section("Compared", _compared(prediction), *_worth(prediction)),
         chart("time", "Time against machines", _times(prediction)),
         chart("shares", "Where the time goes, and why it does not get faster", _shares(prediction)),
         chart("cost", "Cost against time", _costs(prediction)) if prediction.alternatives else None,
@@ -76,54 +76,65 @@ def render(model: Model, prediction: Prediction, *, goal: SizingGoal | None = No
 def _header(model: Model, prediction: Prediction) -> Element:
     counts = [each.machines for each in prediction.curve]
     span = machines(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]} machines"
-    asked = f"{span} of type {model.instance_type}, {percent(prediction.scale)} of the input"
+    asked = f"{span} of type {model.instance_type}, {input_share(prediction.scale)} of the input"
     if prediction.iterations is not None:
         asked += f", {counted(prediction.iterations, 'iteration')}"
-    return header("How many machines?", model.job, asked)
+    if prediction.goal:
+        asked += f"; {prediction.goal}"
+    return header("How many machines?", model.job, asked, headline(*_headline(prediction)))
+
+
+def _headline(prediction: Prediction) -> Iterator[str]:
+    """The answer in a sentence, then what makes it less than one: nobody reads a size without it."""
+    yield f"{prediction.answer.headline}."
+    beyond = _beyond(prediction)
+    if beyond:
+        yield beyond
+
+
+def _beyond(prediction: Prediction) -> str:
+    """That the size which the figures are of was not tried; empty where it was."""
+    why = next((row.extrapolates for row in prediction.answer.rows if row.is_chosen), "")
+    return f"{why}." if why else ""
 
 
 def _key_figures(model: Model, prediction: Prediction) -> Element:
-    validation, decision = model.validation, prediction.decision
-    figures = list(_answer(decision, prediction) if decision else _what_is_possible(prediction))
+    """The tiles of the model's page, but for production, of which a report knows nothing."""
+    validation = model.validation
+    figures = [
+        (tile.label, tile.value, "; ".join(tile.notes))
+        for tile in prediction.answer.tiles
+        if tile.name != "kept"
+    ]
     expected = (
         "Error to expect",
-        error(validation.median_error_percent),
-        f"median where each run is predicted from the others, {error(validation.max_error_percent)} at most",
+        percentage(validation.median_error_percent),
+        "median where each run is predicted from the others, "
+        f"{percentage(validation.max_error_percent)} at most",
     )
-    return key_figures(*figures, expected, best=0 if decision else None)
+    return key_figures(*figures, expected, best=0 if prediction.decision else None)
 
 
-def _answer(decision: ShownDecision, prediction: Prediction) -> Iterator[tuple[str, str, str]]:
-    chosen = decision.machines
-    yield "Chosen", machines(chosen), f"{decision.goal}, of those considered"
-    yield _time("Predicted time", next(each for each in prediction.curve if each.machines == chosen))
-    if decision.predicted_cost is not None:
-        yield "Predicted cost", dollars(decision.predicted_cost), _what_it_is_paid_for(decision)
-    if decision.confidence is not None and decision.probability is not None:
-        asked = f"asked for: {probability(decision.confidence)}"
-        yield "Probability to keep the goal", probability(decision.probability), asked
-
-
-def _what_it_is_paid_for(decision: ShownDecision) -> str:
-    price, parts = f"at {dollars(decision.price_per_hour or 0.0)} for a machine and hour", decision.cost_parts
-    besides = (
-        {"the master": parts.master, "volumes": parts.volumes, "training": parts.training} if parts else {}
+def _compared(prediction: Prediction) -> Element:
+    rows = prediction.answer.rows
+    return table(
+        {
+            "which": (", ".join(row.roles) for row in rows),
+            "machines": (str(row.machines) for row in rows),
+            "time": (duration(row.seconds) for row in rows),
+            "80 % of runs": (duration_range(row.likely_seconds) for row in rows),
+            "cost": ("" if row.cost is None else dollars(row.cost) for row in rows),
+            "chance": ("" if row.probability is None else probability(row.probability) for row in rows),
+        },
+        words=("which",),
+        chosen=next((place for place, row in enumerate(rows) if row.is_chosen), None),
     )
-    told = [f"{dollars(cost)} for {name}" for name, cost in besides.items() if cost > 0]
-    return f"{price}; of it {', '.join(told)}" if told else price
 
 
-def _what_is_possible(prediction: Prediction) -> Iterator[tuple[str, str, str]]:
-    fastest = min(prediction.curve, key=lambda each: each.seconds)
-    near = next(each for each in prediction.curve if each.seconds <= NEARLY_AS_FAST * fastest.seconds)
-    yield _time(f"Fastest: {machines(fastest.machines)}", fastest)
-    if near is not fastest:
-        yield _time(f"Nearly as fast: {machines(near.machines)}", near)
-
-
-def _time(name: str, each: CurvePoint) -> tuple[str, str, str]:
-    low, high = each.likely_seconds
-    return name, duration(each.seconds), f"80 % of runs take {duration(low)} to {duration(high)}"
+def _worth(prediction: Prediction) -> Iterator[Element]:
+    """What the chosen costs more than the cheapest, and what that buys."""
+    if prediction.answer.worth:
+        yield tag("p", prediction.answer.worth)
 
 
 def _warnings(model: Model, prediction: Prediction) -> list[str]:
@@ -160,7 +171,7 @@ def _shares(prediction: Prediction) -> Element:
     for name in prediction.curve[0].parts:
         # A term may be called "machines", too.
         columns[f"s of {name}"] = [
-            f"{number(each.parts[name])} ({percent(each.parts[name] / sum(each.parts.values()))})"
+            f"{number(each.parts[name])} ({as_percent(each.parts[name] / sum(each.parts.values()))})"
             for each in prediction.curve
         ]
     return table(columns)
@@ -198,10 +209,10 @@ def _folds(model: Model) -> Element:
         {
             "run": (str(fold.index) for fold in folds),
             "machines": (str(fold.machines) for fold in folds),
-            "scale": (percent(fold.scale) for fold in folds),
+            "scale": (input_share(fold.scale) for fold in folds),
             "seconds": (number(fold.seconds) for fold in folds),
             "predicted from the others": (number(fold.predicted_seconds) for fold in folds),
-            "error": (deviation(fold.error_percent) for fold in folds),
+            "error": (signed_percentage(fold.error_percent) for fold in folds),
         }
     )
 
@@ -225,7 +236,7 @@ def _terms(model: Model) -> Element:
             "term": (tag("code", term.name) for term in model.terms),
             "what it is": (term.meaning for term in model.terms),
             "seconds per unit": (number(term.coefficient) for term in model.terms),
-            "probability": (percent(term.probability) for term in model.terms),
+            "probability": (as_percent(term.probability) for term in model.terms),
         },
         words=["term", "what it is"],
     )
@@ -237,7 +248,7 @@ def _observations(model: Model) -> Element:
         {
             "run": (str(run.index) for run in runs),
             "machines": (str(run.machines) for run in runs),
-            "scale": (percent(run.scale) for run in runs),
+            "scale": (input_share(run.scale) for run in runs),
             "seconds": (number(run.seconds) for run in runs),
             "start-up, s": (number(run.startup_seconds) if run.startup_seconds else "" for run in runs),
             "iterations": (str(run.iterations or "") for run in runs),

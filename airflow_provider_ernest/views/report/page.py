@@ -14,13 +14,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 from xml.etree.ElementTree import Element, tostring
 
-from airflow_provider_ernest.views.scripts import STATIC, bundled
+from airflow_provider_ernest.views.scripts import STATIC, bundled, harmless
 from airflow_provider_ernest.views.view import json_ready
 
 Child: TypeAlias = "Element | str | None"
 
 LONG = 40
 """Cells with more letters are given room, instead of many short lines."""
+
+FIT_ON_PHONES = 3
+"""Tables of more columns are cards there, as in ``static/js/table.js``."""
 
 _STYLES = ("tokens", "base", "components", "tables", "controls", "notices", "model", "why", "report")
 
@@ -36,6 +39,7 @@ def whole_page(*body: Child, title: str, data: Mapping[str, Any]) -> str:
     css = "".join((STATIC / "css" / f"{name}.css").read_text(encoding="utf-8") for name in _STYLES)
     library = (STATIC / "vendor" / "echarts.min.js").read_text(encoding="utf-8")
     scripts = (library, bundled("pages/report.js"))
+    embedded = json.dumps(json_ready(data), ensure_ascii=True, separators=(",", ":"))
     known = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
     policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src {known}"
     root = tag(
@@ -47,7 +51,7 @@ def whole_page(*body: Child, title: str, data: Mapping[str, Any]) -> str:
             tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
             tag("title", title),
             tag("style", css),
-            tag("script", _embedded(data), id="data", type="application/json"),
+            tag("script", harmless(embedded), id="data", type="application/json"),
             *(tag("script", script) for script in scripts),
         ),
         tag("body", tag("main", *body)),
@@ -58,14 +62,6 @@ def whole_page(*body: Child, title: str, data: Mapping[str, Any]) -> str:
 
 def _digest(script: str) -> str:
     return b64encode(hashlib.sha256(script.encode()).digest()).decode()
-
-
-def _embedded(data: Mapping[str, Any]) -> str:
-    """JSON that no text in it can break out of: there is no ``<``, ``>`` or ``&`` left in it."""
-    text = json.dumps(json_ready(data), ensure_ascii=True, separators=(",", ":"))
-    for sign in "<>&":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return text
 
 
 def tag(name: str, /, *children: Child, **attributes: str) -> Element:
@@ -89,6 +85,11 @@ def header(kicker: str, title: str, *lines: Child) -> Element:
     """What it is about: the question, the job or run, and what was asked."""
     paragraphs = (tag("p", line) if isinstance(line, str) else line for line in lines)
     return tag("header", tag("p", kicker, class_="muted"), tag("h1", title), *paragraphs)
+
+
+def headline(answer: str, *but: str) -> Element:
+    """The answer in a sentence, and what else must be said of it where it stands."""
+    return tag("p", tag("strong", answer), *(f" {each}" for each in but), class_="headline")
 
 
 def section(title: str, *children: Child) -> Element:
@@ -139,10 +140,14 @@ def footer(words: str) -> Element:
     return tag("footer", tag("p", f"Written by airflow-provider-ernest{words}"))
 
 
+def _width(cell: Child, style: str) -> str:
+    return "long" if isinstance(cell, str) and len(cell) > LONG else style
+
+
 def table(
     columns: Mapping[str, Iterable[Child]], *, words: Sequence[str] = (), chosen: int | None = None
 ) -> Element:
-    """A table that scrolls by itself where the screen is too narrow for it.
+    """A table, as cards on phones where it has too many columns for them.
 
     Args:
         columns: the cells by what each column holds; columns without any are left out.
@@ -161,14 +166,15 @@ def table(
         tag(
             "tr",
             *(
-                tag("td", cell, class_="long" if isinstance(cell, str) and len(cell) > LONG else style)
-                for cell, style in zip(row, styles, strict=True)
+                tag("td", cell, class_=_width(cell, style), data_title=name)
+                for name, cell, style in zip(known, row, styles, strict=True)
             ),
             class_="highlight" if position == chosen else "row",
         )
         for position, row in enumerate(zip(*known.values(), strict=True))
     )
-    whole = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *body))
+    layout = {"class_": "cards-on-phones"} if len(known) > FIT_ON_PHONES else {}
+    whole = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *body), **layout)
     # A region that scrolls must be within reach of the keyboard.
     return tag(
         "div",

@@ -35,14 +35,16 @@ from airflow_provider_ernest.views.report.page import (
     whole_page,
 )
 from airflow_provider_ernest.words import (
+    as_percent,
+    count,
     counted,
-    deviation,
     duration,
+    input_share,
     machines,
     number,
-    percent,
+    percentage,
     shortened,
-    whole,
+    signed_percentage,
 )
 
 LONGEST_NAME = 36
@@ -117,7 +119,7 @@ def _sections(profile: RunProfile) -> Iterator[Element | None]:
 
 
 def _header(name: str, profile: RunProfile) -> Element:
-    read = f", {percent(profile.scale)} of the input" if profile.scale != 1 else ""
+    read = f", {input_share(profile.scale)} of the input" if profile.scale != 1 else ""
     asked = f"{duration(profile.seconds)} on {machines(profile.machines)}, {_at_once(profile)}{read}"
     headline = tag("p", profile.headline, class_="headline") if profile.headline else None
     return header("Why it takes this long", name, asked, headline)
@@ -138,13 +140,13 @@ def _key_figures(profile: RunProfile) -> Element:
     figures = [("Clean time", duration(profile.seconds), "; ".join(besides))]
     most = most_to_be_won(profile)
     if most is not None:
-        figures.append(("Most to be won", percent(most.share), f"at most, without {most.without}"))
+        figures.append(("Most to be won", as_percent(most.share), f"at most, without {most.without}"))
     if profile.straggler_causes:
         stragglers = sum(each.tasks for each in profile.straggler_causes)
         excess = sum(each.excess_seconds for each in profile.straggler_causes)
-        value = f"{whole(stragglers)} of {whole(profile.tasks)} tasks"
+        value = f"{count(stragglers)} of {count(profile.tasks)} tasks"
         figures.append(("Stragglers", value, f"{duration(excess)} too long"))
-    error = deviation(profile.replay_error_percent)
+    error = signed_percentage(profile.replay_error_percent)
     figures.append(("Error of the replay", error, "where the very same run is replayed"))
     return key_figures(*figures, best=1 if most else None)
 
@@ -161,9 +163,9 @@ def _limits(profile: RunProfile) -> Element:
         {
             "waiting for": (short(limit.resource) for limit in limits),
             "seconds of tasks": (number(limit.blocked_seconds) for limit in limits),
-            "of their time": (percent(limit.share_percent / 100) for limit in limits),
+            "of their time": (percentage(limit.share_percent) for limit in limits),
             "seconds without": (number(limit.seconds_without) for limit in limits),
-            "won at most": (percent(limit.improvement_percent / 100) for limit in limits),
+            "won at most": (percentage(limit.improvement_percent) for limit in limits),
         },
         words=["waiting for"],
     )
@@ -209,15 +211,15 @@ def _stages(profile: RunProfile) -> Element:
 
 
 def _waits(stage: StageProfile) -> str:
-    told = (f"{within(short(name))} {percent(share)}" for name, share in waiting(stage)[:2])
+    told = (f"{within(short(name))} {as_percent(share)}" for name, share in waiting(stage)[:2])
     return ", ".join(each.replace(" %", NO_BREAK + "%") for each in told)
 
 
 def _tasks(stage: StageProfile) -> str:
     return (
-        f"{whole(stage.tasks)} + {whole(stage.failed_tasks)} failed"
+        f"{count(stage.tasks)} + {count(stage.failed_tasks)} failed"
         if stage.failed_tasks
-        else f"{whole(stage.tasks)}"
+        else f"{count(stage.tasks)}"
     )
 
 
@@ -228,10 +230,10 @@ def _stragglers(profile: RunProfile) -> Iterator[Element | None]:
         yield table(
             {
                 "cause": (each.cause for each in causes),
-                "tasks": (whole(each.tasks) for each in causes),
+                "tasks": (count(each.tasks) for each in causes),
                 "too long by": (duration(each.excess_seconds) for each in causes),
                 "the run without": (duration(each.seconds_without) for each in causes),
-                "won at most": (percent(share_without(profile, each.seconds_without)) for each in causes),
+                "won at most": (as_percent(share_without(profile, each.seconds_without)) for each in causes),
             },
             words=["cause"],
         )
@@ -275,7 +277,7 @@ def _sizes(profile: RunProfile) -> Element:
     sizes = profile.sizes
     return table(
         {
-            "machines": (whole(size.machines) for size in sizes),
+            "machines": (count(size.machines) for size in sizes),
             "seconds": (number(size.seconds) for size in sizes),
             "remark": ("the run itself" if size.machines == profile.machines else "" for size in sizes),
         },
@@ -290,22 +292,22 @@ def _phases(profile: RunProfile) -> Element:
         {
             "phase": (name for name, _ in phases),
             "seconds": (number(seconds) for _, seconds in phases),
-            "share": (percent(seconds / total) for _, seconds in phases),
+            "share": (as_percent(seconds / total) for _, seconds in phases),
         },
         words=["phase"],
     )
 
 
 def _origin(profile: RunProfile) -> dict[str, str | None]:
-    failed = f", and {whole(profile.failed_tasks)} that failed or were killed" if profile.failed_tasks else ""
+    failed = f", and {count(profile.failed_tasks)} that failed or were killed" if profile.failed_tasks else ""
     return {
         "application": profile.application_id,
         "name": profile.name,
         "event log": profile.event_log,
         "Spark": profile.spark,
         "category": category_name(profile.category),
-        "machines": f"{whole(profile.machines)}, {_at_once(profile)}",
-        "share of the input": percent(profile.scale),
+        "machines": f"{count(profile.machines)}, {_at_once(profile)}",
+        "share of the input": input_share(profile.scale),
         "iterations": None if profile.iterations is None else str(profile.iterations),
-        "tasks": f"{whole(profile.tasks)}{failed}",
+        "tasks": f"{count(profile.tasks)}{failed}",
     }

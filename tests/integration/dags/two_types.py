@@ -31,7 +31,8 @@ with DAG("two_types", schedule=None):
             },
         ),
         input=SampledInput(path=INPUT, partitions=24),
-        bounds=DesignBounds(max_machines=2, min_scale=0.2, max_scale=0.7, max_runs=3),
+        # Three runs, one in a second round, and none in the third, which is skipped.
+        bounds=DesignBounds(max_machines=2, min_scale=0.2, max_scale=0.7, min_runs=4, max_runs=4, rounds=3),
         cluster=[
             LocalClusterSpec(
                 machines=2, cores_per_machine=cores, memory_megabytes_per_machine=512, instance_type=name

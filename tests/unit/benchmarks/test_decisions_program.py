@@ -6,9 +6,8 @@ import pytest
 
 from benchmarks.decisions import __main__ as program
 from benchmarks.decisions import training_share
-from benchmarks.decisions.grown_jobs import (
-    LARGER_INPUT,
-)
+from benchmarks.decisions.goals import goals_of_training
+from benchmarks.decisions.grown_jobs import LARGER_INPUT, LONGER
 from benchmarks.decisions.report import training_table
 from tests.unit.benchmarks.decision_situations import write_two_types
 from tests.unit.benchmarks.test_accuracy_protocols import write_bell
@@ -30,6 +29,19 @@ def test_the_deadline_alone_makes_training_cheap_by_default(short_training):
     assert default.small_bills > 50.0
     assert default.decisions.kept > 90.0
     assert sum(training_share.DEFAULT in line for line in training_table([default, untold])) == 1
+
+
+def test_a_smaller_cluster_makes_training_in_rounds_cheaper(monkeypatch):
+    monkeypatch.setattr(training_share, "PRODUCTION_SECONDS", (10800.0,))
+    monkeypatch.setattr(training_share, "GROWTHS", (LONGER,))
+    plans = (training_share.IN_ROUNDS, training_share.IN_TWO_ON_TWO)
+    monkeypatch.setattr(training_share, "PLANS_OF", {LONGER: plans})
+
+    trained = four, two = training_share.measure(repetitions=1)
+
+    assert two.bill < four.bill
+    assert two.share < two.bill
+    assert [goal.ours for goal in goals_of_training(trained)] == [four.bill, four.share, two.bill, two.share]
 
 
 def test_the_whole_program_prints_its_tables_and_goals(tmp_path, capsys, short_training):
@@ -56,6 +68,7 @@ def test_the_whole_program_prints_its_tables_and_goals(tmp_path, capsys, short_t
         program.JUDGED,
         program.UNSEEN,
         program.FEW,
+        program.IN_ROUNDS,
         program.BUDGETS,
         program.ALL_TYPES,
         program.BELL,
@@ -64,7 +77,7 @@ def test_the_whole_program_prints_its_tables_and_goals(tmp_path, capsys, short_t
     written = json.loads((tmp_path / "out").read_text())
     figures = {goal["figure"]: goal for goal in written["goals"]}
     assert figures["deadlines kept, at confidence 0.95"]["low"] == 98.0
-    assert figures["training's bill, production 60 min"]["met"] is True
+    assert figures["training's bill, 60 min"]["met"] is True
     assert {record["rule"] for record in written[program.JUDGED]} >= {
         "oracle",
         "ours, 0.8",

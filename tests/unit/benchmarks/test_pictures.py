@@ -15,6 +15,7 @@ from benchmarks.pictures.__main__ import main, pictures
 from benchmarks.pictures.drawing import BACKGROUND, DARK, INK, write
 from benchmarks.pictures.simulated import PRODUCTION_MACHINES, model, production_seconds, sample_runs
 from benchmarks.screenshots import shots
+from benchmarks.survey_example import PAGE, PICTURE
 
 DOCS = Path(__file__).parents[3] / "docs"
 CONCEPTS = (DOCS / "concepts.md").read_text(encoding="utf-8")
@@ -46,8 +47,12 @@ def test_the_pictures_of_the_documentation_are_all_drawn_by_the_command(drawn):
 def test_the_screenshots_of_the_documentation_are_all_taken_by_the_command_and_shown():
     committed = sorted(path.name for path in (DOCS / "pictures").iterdir() if path.suffix != ".svg")
     taken = shots("some run")
-    assert committed == sorted(f"{shot.name}.png" for shot in taken)
-    shown = re.findall(r"!\[[^]]{12,}\]\(pictures/(\S+\.png)\)", (DOCS / "pages.md").read_text("utf-8"))
+    assert committed == sorted([*(f"{shot.name}.png" for shot in taken), PICTURE.name])
+    shown = [
+        name
+        for page in (DOCS / "pages.md", DOCS / PAGE.name)
+        for name in re.findall(r"!\[[^]]{12,}\]\(pictures/(\S+\.png)\)", page.read_text("utf-8"))
+    ]
     assert sorted(shown) == committed
 
 

@@ -85,7 +85,7 @@ HALF_THE_MACHINES = (run_profile.ReplayedSize(machines=2, seconds=64.0),)
             {**WAITING, "capacity": MEASURED, "ideal_seconds": {NETWORK: 3.0}},
             "shuffle",
             "Look at the machines that send shuffle data",
-            "; the network needs 3.0 s for it",
+            "; the network needs 3 s for it",
             id="a network that was not full is not to be bought",
         ),
         pytest.param(
@@ -238,25 +238,25 @@ def profile(bottleneck: str = CPU, **percents: float) -> RunProfile:
     [
         (
             profile(network=2.0, disk=1.2),
-            "CPU-bound: at most 2 % from a faster network, 1 % from faster disks",
+            "CPU-bound: at most 2 % from a faster network, 1.2 % from faster disks",
         ),
-        (profile(network=0, disk=0.01), "CPU-bound: nothing from a faster network, 0.1 % from faster disks"),
+        (profile(network=0, disk=0.01), "CPU-bound: nothing from a faster network, 0.01 % from faster disks"),
         (
             profile(NETWORK, network=41.0),
             "Network-bound: up to 41 % (18 s of 44 s) from an infinitely fast network",
         ),
         (
             profile(DISK, disk=12.4),
-            "Disk-bound: up to 12 % (5.5 s of 44 s) from infinitely fast disks",
+            "Disk-bound: up to 12 % (5.46 s of 44 s) from infinitely fast disks",
         ),
         (
             profile(run_profile.PYTHON_WORKER, Python_worker=68.0),
-            "Bound by Python workers, computing or waiting (Spark does not tell which): at most 68 % (30 s "
+            "Bound by Python workers, computing or waiting (Spark does not tell which): at most 68 % (29.9 s "
             "of 44 s) without their time",
         ),
         (
             profile(GARBAGE_COLLECTION, garbage_collection=30.0),
-            "Bound by garbage collection: up to 30 % (13 s of 44 s) without it",
+            "Bound by garbage collection: up to 30 % (13.2 s of 44 s) without it",
         ),
         (
             replace(profile(run_profile.DRIVER, network=1.0), driver_seconds=30.0),

@@ -72,8 +72,7 @@ def test_what_a_network_bound_run_tells():
     assert profile.replayed_seconds == pytest.approx(9.0)
     assert profile.bottleneck == run_profile.NETWORK
     assert profile.headline == (
-        "Network-bound: up to 33 % (3.0 s of 9.0 s) from an infinitely fast network; "
-        "no task ran for 3.0 s of 9.0 s"
+        "Network-bound: up to 33 % (3 s of 9 s) from an infinitely fast network; no task ran for 3 s of 9 s"
     )
     assert profile.limits[0].resource == run_profile.NETWORK
     assert profile.limits[0].seconds_without == pytest.approx(6.0)
@@ -189,7 +188,7 @@ def test_a_replay_that_is_off_is_not_to_be_trusted(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(advice, "TRUSTED_ERROR_PERCENT", -1.0)
     (warning,) = profile_run(shuffle()).warnings
     assert warning == (
-        "The replay of the run as it was is +0 % off: what could be won, and what other machines would make "
+        "The replay of the run as it was is 0 % off: what could be won, and what other machines would make "
         "of it, is not to be trusted."
     )
 

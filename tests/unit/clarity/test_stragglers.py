@@ -59,12 +59,12 @@ def test_a_run_of_equal_tasks_has_none():
     [
         ({"input_bytes": 300_000_000}, INPUT_SKEW, "3.0 times as much .*300 MB against 100 MB"),
         ({"input_records": 3000}, INPUT_SKEW, "3.0 times as much"),
-        ({"fetch_wait_seconds": 1.9}, SLOW_FETCH, r"waited 1.9 s \(median 0.0 s\) for shuffle data"),
-        ({"shuffle_write_seconds": 1.8}, SLOW_DISK, r"waited 1.8 s \(median 0.0 s\) to write shuffle data"),
+        ({"fetch_wait_seconds": 1.9}, SLOW_FETCH, r"waited 1.9 s \(median 0 s\) for shuffle data"),
+        ({"shuffle_write_seconds": 1.8}, SLOW_DISK, r"waited 1.8 s \(median 0 s\) to write shuffle data"),
         ({"disk_spilled_bytes": 2_000_000_000}, SLOW_DISK, "spilled 2.00 GB where .* spilled nothing"),
-        ({"garbage_collection_seconds": 2.0}, COLLECTION, "collected garbage for 2.0 s"),
+        ({"garbage_collection_seconds": 2.0}, COLLECTION, "collected garbage for 2 s"),
         ({}, UNEXPLAINED, "no metric"),
-        ({"run_seconds": 1.0}, UNEXPLAINED, "scheduler delay with 2.0 s"),
+        ({"run_seconds": 1.0}, UNEXPLAINED, "scheduler delay with 2 s"),
     ],
 )
 def test_the_cause_is_what_explains_the_excess(late, cause, figure):
@@ -133,7 +133,7 @@ def test_first_tasks_of_executors_are_told_apart():
     ]
     found = find_stragglers(event_log(rows))
     assert [(cause.cause, cause.tasks) for cause in found.causes] == [(FIRST_TASK, 3)]
-    assert "took 2.0 s longer" in found.worst[0].evidence
+    assert "took 2 s longer" in found.worst[0].evidence
 
 
 def test_what_a_cause_costs_is_the_run_without_it():

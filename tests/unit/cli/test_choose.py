@@ -1,4 +1,5 @@
 import json
+import re
 
 import pytest
 
@@ -30,7 +31,7 @@ def test_the_best_of_all_types_is_chosen(two_models, choose, ernest):
     assert decision.predicted_cost == pytest.approx(4 * 0.1 / 3600 * seconds_of(4, 1.0), rel=0.01)
 
     table = ernest("choose", *argv).out
-    assert "goal: cheapest within 300 s with a probability of 80 %" in table
+    assert "goal: best value within 5 min in 80 % of runs" in table
     (line,) = (line for line in table.splitlines() if "<- chosen" in line)
     assert line.split()[:2] == ["m5.large", "4"]
     assert "4 machines of m5.large: " in table
@@ -54,7 +55,7 @@ def test_more_confidence_takes_more_machines(model_json, choose):
         (["--deadline-seconds", "300", "--budget-dollars", "1"], "(300.0, 1.0) is two goals"),
         (["--objective", "nicest"], "--objective='nicest' is unknown"),
         (["--deadline-seconds", "-1"], "--deadline-seconds=-1.0 is not above 0"),
-        (["--deadline-seconds", "1"], "the fastest is 4 machines"),
+        (["--deadline-seconds", "1"], "Fastest: 4 machines"),
         (["--budget-dollars", "1", "--increment-seconds", "0"], "--increment-seconds=0.0 is"),
         (["--budget-dollars", "1", "--expected-runs", "0"], "--expected-runs=0 is not a number of at least"),
     ],
@@ -292,9 +293,15 @@ def test_the_types_at_the_same_dollars_per_hour(two_models, ernest):
 
 def test_the_most_probable_where_the_goal_is_out_of_reach(model_json, choose, ernest):
     argv = [model_json, "--machines", "1-12", *ONE_PRICE, "--deadline-seconds", "80"]
-    assert "No allowed configuration ends within 80 s" in ernest("choose", *argv, code=1).err
+    refused = ernest("choose", *argv, code=1)
+    assert "No allowed configuration ends within 80 s" in refused.err
+    (possible,) = re.findall(r"Possible: a deadline of ([\d.]+) s \(12 machines of ", refused.err)
+    (nearest,) = (line for line in refused.out.splitlines() if "<- nearest" in line)
+    assert nearest.split()[0] == "12"
+    assert "<- chosen" in ernest("choose", *argv[:-1], possible).out
+    assert ernest("choose", *argv, "--format", "json", code=1).out == ""
     said = ernest("choose", *argv, "--most-probable")
-    assert "warning: No allowed configuration ends within 80 s with a probability of 80 %" in said.err
+    assert "warning: No allowed configuration ends within 80 s in 80 % of runs" in said.err
     (line,) = (line for line in said.out.splitlines() if "<- fallback" in line)
     assert line.split()[0] == "12"
     assert "below 80 %" in line

@@ -3,8 +3,8 @@ import json
 import pytest
 
 from airflow_provider_ernest.cli.runs_file import runs_of
-from airflow_provider_ernest.design.sequential import Proposal
 from airflow_provider_ernest.documents import Design
+from airflow_provider_ernest.rounds import Proposal
 from tests.unit.cli.conftest import csv_of_runs, seconds_of
 
 BOUNDS = ["design", "--max-machines", "8", "--cores-per-machine", "1", "--partitions", "400"]
@@ -78,6 +78,7 @@ def test_a_budget_as_a_share_of_production(designed):
         (["--min-scale", "0.5"], "--max-scale=0.1 is less than min_scale=0.5"),
         (["--next"], "--target-machines=None is missing"),
         (["--next", "--target-machines", "8", "--criterion", "A"], "--criterion='A' cannot be with --next"),
+        (["--next", "--target-machines", "8", "--budget", "10"], "--budget=10.0 cannot be with --next"),
     ],
 )
 def test_what_cannot_be_designed(ernest, options, problem):
@@ -100,31 +101,32 @@ def test_what_the_sample_cannot_feed_or_tell_is_warned_of(ernest, options, warni
     assert warning in said if warning else said == ""
 
 
-def test_runs_are_proposed_one_after_the_other_until_enough_is_known(tmp_path, ernest):
+def test_runs_are_proposed_in_rounds_until_the_decision_is_clear(tmp_path, ernest):
     observed, output = tmp_path / "runs.csv", tmp_path / "next.json"
     observed.write_text("#machines,fraction,seconds\n")
     argv = [*BOUNDS, "--target-machines", "8,16", "--target-scale", "0.5", "--next", "--observed", observed]
+    argv += ["--deadline-seconds", "60", "--expected-runs", "1000", "--output", output, "--force"]
+    made = []
     for _ in range(13):
-        said = ernest(*argv, "--budget", "1000", "--output", output, "--force").out
+        said = ernest(*argv).out
         proposal = Proposal.from_dict(json.loads(output.read_text()))
-        if proposal.experiment is None:
+        if not proposal.experiments:
             break
-        run = proposal.experiment
+        made.append(len(proposal.experiments))
         with observed.open("a") as file:
-            file.write(f"{run.machines},{run.scale},{seconds_of(run.machines, run.scale)}\n")
-    assert proposal.experiment is None
-    assert "narrow enough" in proposal.reason
-    assert proposal.relative_width is not None
-    assert proposal.relative_width <= 0.3
-    assert "Stop" in said
-    said = ernest("predict", observed, "--machines", "16", "--scale", "0.5", "--format", "json").out
-    (prediction,) = json.loads(said)["predictions"]
-    assert prediction["high_seconds"] - prediction["low_seconds"] <= 0.3 * prediction["seconds"] * 1.001
+            for run in proposal.experiments:
+                file.write(f"{run.machines},{run.scale},{seconds_of(run.machines, run.scale)}\n")
+    assert made[0] == 3
+    assert set(made[1:]) <= {1}
+    assert sum(made) <= 12
+    assert said.startswith("Stop: ")
 
 
-def test_the_next_run_has_a_budget_by_default_and_a_csv(runs_csv, ernest):
-    runs_csv.write_text("\n".join(csv_of_runs().splitlines()[:3]))
+def test_the_next_round_is_a_csv_to_fill_in_and_tells_its_price(runs_csv, ernest):
+    runs_csv.write_text("\n".join(csv_of_runs().splitlines()[:2]))
     argv = [*BOUNDS, "--target-machines", "8,16", "--next", "--observed", runs_csv]
     said = ernest(*argv, "--output", "-", "--format", "csv")
-    assert len(said.out.splitlines()) == 2
+    assert said.out.startswith("#machines,fraction,seconds\n")
     assert said.err.startswith("Next: ")
+    runs_csv.write_text(csv_of_runs())
+    assert "$" in ernest(*argv, "--price-per-hour", "0.2").out

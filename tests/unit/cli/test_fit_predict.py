@@ -106,7 +106,7 @@ def test_all_formats_tell_the_same(model_json, predict, ernest):
         assert float(row["scale/machines seconds"]) == prediction["term_seconds"]["scale/machines"]
         assert row["extrapolates"] == prediction["extrapolates"]
         assert f"{prediction['machines']:8d} {prediction['seconds']:10,.1f}" in table
-    assert "40 machines: at most 12 were observed" in table
+    assert "only 1 to 12 machines were tried" in table
 
 
 def test_runs_are_fitted_at_once_where_a_model_is_asked_for(runs_csv, model_json, ernest):

@@ -110,9 +110,9 @@ def test_living_clusters_are_listed_with_their_owners(run):
     assert heading.split()[-4:] == ["about", "$", "per", "hour"]
     (forgotten,) = (row for row in rows if "forgotten" in row)
     assert "4 running" in forgotten
-    assert "2.0 h ago" in forgotten
+    assert "2 h ago" in forgotten
     assert f"{IDENTITY.dag_id} forgotten {IDENTITY.run_id}" in forgotten
-    assert float(forgotten.split()[-1]) > 0
+    assert forgotten.split()[-1].startswith("$0.")
 
 
 @pytest.mark.usefixtures("clusters")

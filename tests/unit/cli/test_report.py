@@ -16,10 +16,10 @@ def test_the_report_is_one_file(tmp_path, model_json, ernest):
 def test_a_choice_is_reported(model_json, ernest):
     argv = ["report", model_json, "--machines", "1-12", "--price-per-hour", "0.5", "--output", "-"]
     page = ernest(*argv, "--deadline-seconds", "200").out
-    assert "cheapest within 200 s" in page
+    assert "best value within 3 min 20 s" in page
     assert page.endswith("</html>\n")
     out_of_reach = ernest(*argv, "--deadline-seconds", "1")
-    assert "warning: No allowed configuration ends within 1 s with a probability of 80 %" in out_of_reach.err
+    assert "warning: No allowed configuration ends within 1 s in 80 % of runs" in out_of_reach.err
     assert "No allowed configuration ends within 1 s" in out_of_reach.out
 
 
@@ -27,7 +27,7 @@ def test_all_that_is_billed_and_the_confidence_count(model_json, ernest):
     argv = ["report", model_json, "--machines", "4", "--deadline-seconds", "3000", "--output", "-"]
     argv += ["--price-per-hour", "local=0.5", "--confidence", "0.95", "--increment-seconds", "3600"]
     page = ernest(*argv, "--training-dollars", "50", "--expected-runs", "10").out
-    assert "cheapest within 3,000 s with a probability of 95 %" in page
+    assert "best value within 50 min in 95 % of runs" in page
     # Four machines for an hour, and a tenth of the training.
     assert "$7.00" in page or "7.00 $" in page
 

@@ -86,7 +86,7 @@ def test_what_is_no_run_is_refused_with_its_place(text: str, problem: str):
 
 @pytest.mark.parametrize("heading", ["", "machines,fraction,seconds\n"])
 def test_a_percentage_is_no_fraction(heading: str, capsys: pytest.CaptureFixture[str]):
-    with pytest.raises(InvalidDocumentError, match=r"the fraction 10 would be 1000 %.*write 0\.1 for 10 %"):
+    with pytest.raises(InvalidDocumentError, match=r"the fraction 10 would be 1,000 %.*write 0\.1 for 10 %"):
         runs_of(f"{heading}4,10,20\n", "runs.csv")
     (grown,) = runs_of(f"{heading}4,1.5,20\n", "runs.csv")
     assert grown.scale == 1.5

@@ -14,6 +14,8 @@ from airflow.configuration import expand_env_var
 from airflow_provider_ernest.documents import InputFingerprint, RunConditions
 from airflow_provider_ernest.store.records import list_set_aside
 from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.surveys import Survey
+from airflow_provider_ernest.views.survey import leading_line
 from tests.examples import (
     ago,
     bottleneck_report,
@@ -24,6 +26,7 @@ from tests.examples import (
     production_run,
     profile_record,
     run_profile,
+    survey,
 )
 from tests.unit.cli.test_airflow_commands import airflow_parser
 from tests.unit.store.store_samples import save_all
@@ -86,8 +89,8 @@ def test_a_line_for_each_job_and_type(root, run, rows):
     heading, *lines = run("list", "--store", root).splitlines()
     assert heading.split("  ")[0] == "job"
     new, pca, sums = ([cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines)
-    assert new[:3] == ["new", "m5.large", "-"]
-    assert pca[2:] == ["fresh", model(1).id, "10 d", "3.0 %", "2", "2", "2", "1"]
+    assert new[:3] == ["new", "m5.large", "–"]
+    assert pca[2:] == ["fresh", model(1).id, "10 days", "3 %", "2", "2", "2", "1"]
     assert sums[2] == "stale (data)"
 
     new, pca, sums = rows("--store", root)
@@ -95,6 +98,17 @@ def test_a_line_for_each_job_and_type(root, run, rows):
     assert [pca[name] for name in ("models", "decisions", "productions", "observations")] == [2, 2, 2, 1]
     assert (sums["state"], sums["cause"], sums["marks"]) == ("stale", "data", 1)
     assert sums["reason"] == "The input has grown. Train again."
+
+
+def test_surveys_are_counted_and_shown(root, run):
+    store, found = ModelStore(root), survey()
+    for each in (survey(days=9), found):
+        store.save(each)
+    assert f"2 surveys of event logs, the newest {found.id}" in run("list", "--store", root)
+    assert json.loads(run("list", "--store", root, "--json"))["surveys"] == [found.id, survey(days=9).id]
+    shown = run("show", found.id, "--store", root)
+    assert leading_line(found) in " ".join(shown.split())
+    assert Survey.from_dict(json.loads(run("show", found.id, "--store", root, "--json"))) == found
 
 
 @pytest.mark.parametrize(
@@ -132,7 +146,7 @@ def test_a_line_for_each_document(root, kind, ids, rows):
 
 def test_documents_say_in_words_what_they_are(root, run):
     told = run("list", "--store", root, "--kind", "production")
-    assert "8 machines, predicted 50.0 s, took 55.0 s, outside the 80 % interval" in told
+    assert "8 machines, predicted 50 s, took 55 s, outside the 80 % interval" in told
     assert "learned from 1 production run" in run("list", "--store", root, "--kind", "model")
 
 
@@ -169,13 +183,13 @@ def test_a_jobs_life(root, run):
     assert "Spark: 4.2.0" in told
     assert "settings (digests only): spark.sql.shuffle.partitions" in told
     (learned,) = (line for line in told.splitlines() if line.strip().startswith(model(1).id))
-    assert learned.split()[3:] == ["relative", "1", "3.0", "%", model(0).id, "1", "run", "no"]
+    assert learned.split()[3:] == ["relative", "1", "3", "%", model(0).id, "1", "run", "no"]
     (decided,) = (line for line in told.splitlines() if line.strip().startswith(decision_record(0).id))
-    outcome = ["8", "50.0", "s", "55.0", "s", "-9.1", "%", production_run(0).id]
+    outcome = ["8", "50", "s", "55", "s", "-9.1", "%", production_run(0).id]
     assert decided.split()[1:] == [model(0).id, *outcome]
     (other,) = (line for line in told.splitlines() if line.strip().startswith(production_run(3).id))
     assert other.split()[1] == "gone"
-    assert "Of 2 production runs" in told
+    assert "1 of 2 runs fell outside" in told
 
 
 def test_a_job_with_no_model_yet(root, run):
@@ -194,7 +208,7 @@ def test_why_a_job_is_stale(root, run):
     [
         (model(1).id, f"goes on from model: {model(0).id}"),
         (decision_record(0).id, f"by model: {model(0).id}"),
-        (production_run(0).id, "likely (80 %): 47.0 to 53.0 s"),
+        (production_run(0).id, "80 % of runs: 47 to 53 s"),
         ("sample-1", "sample run sample-1 of pca on m5.large"),
         ("k", "cause: data"),
     ],
@@ -342,7 +356,9 @@ def profiled(root) -> Path:
 def test_profiles_and_reports_in_a_line_each(profiled, run, rows):
     profiles = rows("--store", profiled, "--kind", "profile", "--job", "pca")
     assert [row["id"] for row in profiles] == [profile_record(0).id, profile_record(1).id]
-    assert profiles[1]["says"].startswith("production run, 2 machines, scale 0.1, took 40.0 s: CPU-bound")
+    assert profiles[1]["says"].startswith(
+        "production run, 2 machines, 10 % of the input, took 40 s: CPU-bound"
+    )
     told = run("list", "--store", profiled, "--kind", "bottlenecks", "--limit", "1")
     assert model(1).id in told
     assert "at most 2 % from a faster network" in told
@@ -374,6 +390,6 @@ def test_one_profile_shows_its_longest_stages_and_one_report_both_opinions(profi
     assert "warning: 2 tasks told no metrics." in told
     told = run("show", bottleneck_report(1).id, "--store", profiled)
     assert f"by run profiles: {profile_record(0).id}" in told
-    assert "180.0 to 230.0" in told
+    assert "3 min to 3 min 50 s" in told
     shown = run("show", profile_record(0).id, "--store", profiled, "--json")
     assert json.loads(shown)["profile"]["stages"][1]["name"] == "reduceByKey at job.py:1"

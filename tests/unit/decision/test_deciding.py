@@ -14,6 +14,7 @@ from airflow_provider_ernest.prediction.predict import predict_interval
 from airflow_provider_ernest.prediction.terms import Term, basis, register
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import METHODS
+from airflow_provider_ernest.words import dollars, duration, machines, probability
 from tests import examples
 from tests.choices import choice_of
 from tests.examples import observe, sizing_goal
@@ -123,11 +124,51 @@ def test_of_equal_costs_the_faster_one():
     assert decision.config.machines == 4
 
 
+def test_a_best_value_that_is_not_the_cheapest_says_what_the_more_buys():
+    """Just enough machines keep the deadline barely as surely as asked; a few more cost little."""
+    model = model_with(fixed=10.0, spread=3600.0, method="averaging")
+    ask = {"machines": range(1, 17), "price_per_hour": 1.0}
+    goal = goal_of(deadline_seconds=500.0, confidence=0.6)
+
+    value = choose(model, goal=goal, **ask)
+    cheapest, both = (
+        choose(model, goal=replace(goal, **changed), **ask)
+        for changed in ({"objective": "cheapest"}, {"objective": "best_value", "budget_dollars": 2.0})
+    )
+
+    assert (
+        value.predicted_cost
+        > cheapest.predicted_cost
+        == min(each.cost for each in value.alternatives if each.feasible)
+    )
+    more = dollars(value.predicted_cost - cheapest.predicted_cost)
+    assert value.worth.startswith(f"Best value: for {more} more than the cheapest (")
+    assert f"({machines(cheapest.config.machines)} of r3.xlarge)" in value.worth
+    chances = [probability(cheapest.probability, value.probability), probability(value.probability)]
+    assert value.worth.endswith(f"the chance rises from {chances[0]} to {chances[1]}.")
+    assert (both.config, both.worth) == (value.config, value.worth)
+    assert cheapest.worth == "" == choose(model, goal=replace(goal, objective="balanced"), **ask).worth
+
+
+def test_a_best_value_within_a_budget_says_what_the_fastest_would_save():
+    model = model_with(fixed=10.0, spread=3600.0, per_machine=5.0, method="averaging")
+    ask = {"machines": range(1, 33), "price_per_hour": 1.0}
+    goal = goal_of(budget_dollars=1.3, confidence=0.6)
+
+    value, fastest = (
+        choose(model, goal=goal, **ask),
+        choose(model, goal=replace(goal, objective="fastest"), **ask),
+    )
+
+    assert fastest.predicted_seconds < value.predicted_seconds
+    assert fastest.probability < value.probability
+    more = duration(value.predicted_seconds - fastest.predicted_seconds)
+    assert value.worth.startswith(f"Best value: for {more} more than the fastest (")
+
+
 def test_an_unreachable_deadline_names_the_fastest():
     # 3600/m + 10 m is least at 19 machines.
-    with pytest.raises(
-        InfeasibleGoalError, match=r"the fastest is 19 machines of r3.xlarge with 379\.5 s"
-    ) as caught:
+    with pytest.raises(InfeasibleGoalError, match=r"Fastest: 19 machines of r3.xlarge, 6 min 19 s") as caught:
         choose(
             model_with(spread=3600.0, per_machine=10.0),
             goal=goal_of(deadline_seconds=300.0),
@@ -140,7 +181,7 @@ def test_an_unreachable_deadline_names_the_fastest():
 
 
 def test_an_unreachable_budget_names_the_cheapest():
-    with pytest.raises(InfeasibleGoalError, match=r"at most \$1\.00 .*the cheapest is 4 mac") as caught:
+    with pytest.raises(InfeasibleGoalError, match=r"at most \$1\.00 .*Cheapest: 4 mac") as caught:
         choose(
             model_with(spread=2 * HOUR, per_machine=1.0),
             goal=goal_of(budget_dollars=1.0),
@@ -157,7 +198,7 @@ def test_a_choice_beyond_the_observations_says_so():
     decision = choose(model, goal=goal_of(deadline_seconds=900.0), machines=[16, 64], price_per_hour=1.0)
 
     assert decision.config.machines == 64
-    assert decision.warnings == ("64 machines: at most 16 were observed",)
+    assert decision.warnings == ("Extrapolated: only 1 to 16 machines were tried",)
     assert [each.extrapolates for each in decision.alternatives] == ["", decision.warnings[0]]
 
 
@@ -173,7 +214,7 @@ def test_the_decision_carries_the_models_errors_and_warnings():
     assert decision.model_id == model.id
     assert decision.config.instance_type == "r3.xlarge"
     assert decision.price_per_hour == 0.5
-    assert decision.goal == "cheapest within 10,000 s with a probability of 50 %"
+    assert decision.goal == "best value within 2 h 47 min in 50 % of runs"
     assert Decision.from_dict(decision.to_dict()) == decision
 
 
@@ -242,11 +283,11 @@ def test_the_probability_agrees_with_the_interval(method):
     model = model_with(fixed=20.0, spread=3600.0, startup=30.0, method=method)
     low, high = predict_interval(model, machines=[8], level=0.8)
 
-    for bound, probability in ((high, 0.9), (low, 0.1)):
+    for bound, chance in ((high, 0.9), (low, 0.1)):
         (alternative,) = choice_of(
             offer(model, machines=[8]), goal=goal_of(deadline_seconds=float(bound[0]) + 30.0)
         ).alternatives
-        assert alternative.probability == pytest.approx(probability, abs=2e-3)
+        assert alternative.probability == pytest.approx(chance, abs=2e-3)
 
 
 def test_a_deadline_that_cannot_be_kept_surely_names_the_most_probable():
@@ -254,7 +295,7 @@ def test_a_deadline_that_cannot_be_kept_surely_names_the_most_probable():
     offered = offer(model, machines=range(1, 65))
     goal = goal_of(deadline_seconds=395.0, confidence=0.95)
 
-    with pytest.raises(InfeasibleGoalError, match=r"probability of 95 %.*The most probable is") as caught:
+    with pytest.raises(InfeasibleGoalError, match=r"in 95 % of runs.*ost likely to") as caught:
         choice_of(offered, goal=goal).required()
 
     surest = caught.value.most_probable
@@ -283,7 +324,8 @@ def test_out_of_all_reach_of_a_deadline_the_fastest_comes_nearest(method, limit)
     offered = offer(model_with(fixed=20.0, spread=3600.0, startup=30.0, method=method), machines=range(1, 17))
 
     with pytest.raises(
-        InfeasibleGoalError, match=r"most probable is 16 machines .*: (< 0\.1|0\.0) %\."
+        InfeasibleGoalError,
+        match=r"Fastest: 16 machines .* Also most likely to meet the goal \(under 0\.1 %\)\.",
     ) as caught:
         choice_of(offered, goal=goal_of(**limit)).required()
 
@@ -386,7 +428,7 @@ def test_of_both_limits_both_are_kept():
     # 100 + 3600/m within 1,000 s from m = 4 on; 100 m + 3600 $ within 5,520 $ up to m = 19.
     assert kept == set(range(4, 20))
     assert decision.config.machines in kept
-    assert decision.goal == "balanced within 1,000 s and $5,520.00 with a probability of 50 %"
+    assert decision.goal == "balanced within 16 min 40 s and $5,520.00 in 50 % of runs"
 
 
 def test_balanced_is_the_least_product_and_on_the_front():
@@ -546,7 +588,7 @@ def test_a_mix_that_is_chosen_is_billed_for_all_its_parts():
     assert decision.cost_parts.master == pytest.approx(0.5 * billed / HOUR)
     assert decision.predicted_cost == pytest.approx(decision.cost_parts.total)
     assert decision.startup_seconds == 20.0
-    assert "a mix of types" in decision.warnings[0]
+    assert "no mix of types" in decision.warnings[0]
     assert "Only ten runs." in decision.warnings, "which is of one of its parts"
     assert Decision.from_dict(decision.to_dict()) == decision
 

@@ -2,6 +2,7 @@
 
 import math
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -9,7 +10,6 @@ from airflow_provider_ernest.decision.goals import (
     describe,
     limit_seconds,
     load_objective,
-    objective_of,
     on_pareto_front,
     preference,
 )
@@ -44,16 +44,20 @@ NOT_A_FUNCTION = 3
 @pytest.mark.parametrize(
     ("goal", "words"),
     [
-        ({"deadline_seconds": 3600}, "cheapest within 3,600 s with a probability of 80 %"),
-        ({"budget_dollars": 2.5, "confidence": 0.95}, "fastest within $2.50 with a probability of 95 %"),
+        ({"deadline_seconds": 3600}, "best value within 1 h in 80 % of runs"),
+        ({"budget_dollars": 2.5, "confidence": 0.95}, "best value within $2.50 in 95 % of runs"),
         (
             {"deadline_seconds": 60, "budget_dollars": 2, "objective": "fastest"},
-            "fastest within 60 s and $2.00 with a probability of 80 %",
+            "fastest within 60 s and $2.00 in 80 % of runs",
         ),
-        ({"deadline_seconds": 14 * 86400}, "cheapest within 1,209,600 s with a probability of 80 %"),
+        ({"deadline_seconds": 14 * 86400}, "best value within 336 h in 80 % of runs"),
         (
             {"deadline_seconds": 0.1 + 0.2, "confidence": 0.9999999},
-            "cheapest within 0.3 s with a probability of 99.99999 %",
+            "best value within 0.3 s in 99.99999 % of runs",
+        ),
+        (
+            {"deadline_seconds": 60, "objective": "cheapest"},
+            "cheapest within 60 s in 80 % of runs",
         ),
         ({"objective": "balanced"}, "balanced"),
         ({"objective": f"{__name__}.fewest"}, "fewest"),
@@ -70,7 +74,7 @@ def test_a_goal_reads_as_a_sentence(goal, words):
         ({"deadline_seconds": 60, "confidence": 0}, r"confidence=0 "),
         ({"deadline_seconds": 60, "confidence": math.nan}, r"confidence=nan"),
         ({"deadline_seconds": 60, "confidence": None}, r"confidence=None"),
-        ({"objective": "best"}, r"objective='best' is unknown.*cheapest, fastest, balanced"),
+        ({"objective": "best"}, r"objective='best' is unknown.*best_value, cheapest, fastest, balanced"),
         ({"objective": "cheapest", "deadline_seconds": -1}, r"deadline_seconds=-1"),
     ],
 )
@@ -94,6 +98,10 @@ def test_the_limit_is_the_tighter_of_deadline_and_budget_less_the_boot():
     [
         ({"deadline_seconds": 1.0}, [1, 2, 4]),
         ({"budget_dollars": 1.0}, [4, 2, 1]),
+        ({"deadline_seconds": 1.0, "budget_dollars": 1.0, "objective": "best_value"}, [1, 2, 4]),
+        ({"objective": "best_value"}, [1, 2, 4]),
+        ({"objective": "cheapest"}, [1, 2, 4]),
+        ({"objective": "fastest"}, [4, 2, 1]),
         ({"objective": "balanced"}, [2, 1, 4]),
         ({"objective": f"{__name__}.fewest"}, [1, 2, 4]),
     ],
@@ -106,29 +114,54 @@ def test_what_is_preferred(goal, order):
         Alternative(machines=4, seconds=50.0, cost=2.5, **each),
     ]
 
-    best = preference(objective_of(sizing_goal(**goal)))
+    best = preference(sizing_goal(**goal))
     assert [one.machines for one in sorted(alternatives, key=best)] == order
 
 
-def test_what_is_paid_counts_per_run_that_keeps_the_deadline():
-    """A cent more for fifteen points of certainty is a good bargain; a tenth more for one point is none."""
-    each = {"instance_type": "m5.large", "feasible": True, "seconds": 100.0}
-    just_sure = Alternative(machines=8, cost=1.0, probability=0.82, **each)
-    nearly_certain = Alternative(machines=9, cost=1.01, probability=0.97, **each)
-    certain = Alternative(machines=12, cost=1.11, probability=0.98, **each)
+EACH = {"instance_type": "m5.large", "feasible": True}
+JUST_SURE = Alternative(machines=8, cost=1.0, seconds=100.0, probability=0.82, **EACH)
+NEARLY_CERTAIN = Alternative(machines=9, cost=1.01, seconds=99.0, probability=0.97, **EACH)
+CERTAIN = Alternative(machines=12, cost=1.11, seconds=90.0, probability=0.98, **EACH)
 
-    ordered = sorted([just_sure, nearly_certain, certain], key=preference("cheapest"))
-    own = sorted([certain, nearly_certain], key=preference(cost))
 
-    assert ordered == [nearly_certain, certain, just_sure]
-    assert own == [nearly_certain, certain]
+@pytest.mark.parametrize(
+    ("objective", "order"),
+    [
+        (None, [NEARLY_CERTAIN, CERTAIN, JUST_SURE]),
+        ("best_value", [NEARLY_CERTAIN, CERTAIN, JUST_SURE]),
+        ("cheapest", [JUST_SURE, NEARLY_CERTAIN, CERTAIN]),
+        ("fastest", [CERTAIN, NEARLY_CERTAIN, JUST_SURE]),
+        ("balanced", [CERTAIN, NEARLY_CERTAIN, JUST_SURE]),
+        (f"{__name__}.cost", [JUST_SURE, NEARLY_CERTAIN, CERTAIN]),
+    ],
+)
+def test_only_the_best_value_counts_per_run_that_keeps_the_deadline(objective, order):
+    """A cent more for fifteen points of certainty is good value; a tenth more for one point is none."""
+    goal = sizing_goal(deadline_seconds=110.0, objective=objective)
+    assert sorted([CERTAIN, JUST_SURE, NEARLY_CERTAIN], key=preference(goal)) == order
+
+
+def test_within_a_budget_the_best_value_counts_time_per_run_that_keeps_it():
+    """Of two that are sure enough the faster one is left where it is much less sure, and barely faster."""
+    barely_faster = Alternative(machines=10, cost=1.2, seconds=98.0, probability=0.81, **EACH)
+    ordered = sorted(
+        [JUST_SURE, barely_faster, NEARLY_CERTAIN], key=preference(sizing_goal(budget_dollars=1.3))
+    )
+    assert ordered == [NEARLY_CERTAIN, barely_faster, JUST_SURE]
+
+
+def test_of_the_cheapest_the_faster_one_then_that_with_fewer_machines():
+    more, fewer = (replace(JUST_SURE, machines=count) for count in (16, 8))
+    faster = replace(JUST_SURE, seconds=50.0, machines=32)
+    goal = sizing_goal(deadline_seconds=110.0, objective="cheapest")
+    assert sorted([more, fewer, faster], key=preference(goal)) == [faster, fewer, more]
 
 
 @pytest.mark.parametrize(
     ("objective", "problem"),
     [
-        (broken, r"objective='broken' fails for 4 x m5\.large: AttributeError.*dollars"),
-        (astronomical, r"objective='astronomical' gives 1000.* for 4 x m5\.large"),
+        ("broken", r"objective='broken' fails for 4 x m5\.large: AttributeError.*dollars"),
+        ("astronomical", r"objective='astronomical' gives 1000.* for 4 x m5\.large"),
     ],
 )
 def test_an_objective_that_fails_is_named_with_the_alternative(objective, problem):
@@ -136,7 +169,7 @@ def test_an_objective_that_fails_is_named_with_the_alternative(objective, proble
         machines=4, instance_type="m5.large", seconds=100.0, cost=1.0, feasible=True, probability=0.9
     )
     with pytest.raises(InvalidParameterError, match=problem):
-        preference(objective)(alternative)
+        preference(sizing_goal(objective=f"{__name__}.{objective}"))(alternative)
 
 
 def test_objectives_are_found_by_name_or_path():

@@ -43,7 +43,7 @@ def test_at_a_rate_each_type_has_the_machines_that_it_pays_for():
     assert row.fastest == large
     assert large.dollars == pytest.approx(3.2 / 3600 * large.seconds, rel=0.01)
     assert large.likely_seconds[0] < large.seconds < large.likely_seconds[1]
-    assert small.extrapolates == "32 machines: at most 16 were observed"
+    assert small.extrapolates == "Extrapolated: only 1 to 16 machines were tried"
     assert SameCost.from_dict(row.to_dict()) == row
 
 

@@ -12,11 +12,9 @@ from airflow_provider_ernest.design.costs import (
     MachineSeconds,
     ProductionShare,
     RelativeTime,
-    costs_by_now,
     relative_time,
     resolve_budget,
     resolve_cost,
-    spent_on,
 )
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from tests.examples import observe
@@ -166,35 +164,3 @@ def test_nothing_says_what_production_costs():
 def test_shares_that_cannot_be(wrong):
     with pytest.raises(InvalidParameterError):
         ProductionShare(**wrong)
-
-
-@pytest.mark.parametrize(
-    ("cost", "expected"),
-    [
-        (ExpectedSeconds(**PRIOR), 170.0),
-        (MachineSeconds(**PRIOR), 2 * 110.0 + 4 * 60.0),
-        (Dollars(**PRIOR, price_per_hour=3600.0), 460.0),
-        (relative_time, 16 / 2 + 2 * 16 / 4),
-        (lambda runs: runs.partitions * 1.0, 16.0 + 32.0),
-    ],
-)
-def test_what_runs_have_cost(cost, expected):
-    assert spent_on(OBSERVED, cost=checked(cost), candidates=RUNS) == pytest.approx(expected)
-    assert spent_on([], cost=checked(cost), candidates=RUNS) == 0.0
-
-
-def test_the_next_runs_cost_what_the_seconds_now_expected_of_them_do():
-    def twice(*, machines, scale):
-        return 100.0 * scale * machines
-
-    learnt = costs_by_now(
-        RUNS, cost=checked(MachineSeconds(**PRIOR)), observed=OBSERVED, expected_seconds=twice
-    )
-    assert learnt.tolist() == pytest.approx([1 * (10 + 10), 4 * (10 + 40), 16 * (10 + 160)])
-
-    guessed = costs_by_now(
-        RUNS, cost=checked(MachineSeconds(**PRIOR)), observed=OBSERVED, expected_seconds=None
-    )
-    assert guessed.tolist() == pytest.approx([390.0, 480.0, 840.0])
-    relative = costs_by_now(RUNS, cost=checked(relative_time), observed=OBSERVED, expected_seconds=twice)
-    assert relative.tolist() == pytest.approx([16.0, 4.0, 1.0])

@@ -43,7 +43,7 @@ def test_a_model_of_an_application_that_was_since_changed_is_stale(newer):
     assert state.name == STALE
     assert OLD[:12] in state.reason
     assert NEW[:12] in state.reason
-    assert "Make the sample runs again" in state.reason
+    assert "Retrain" in state.reason
     assert state.cause == CODE
 
 
@@ -101,7 +101,7 @@ def test_a_model_drifts_where_its_runs_say_so_however_old_it_is(unusual, name):
     state = Lineage(MODEL_ENTRY, reversed(runs)).state()
 
     assert state.name == name
-    assert ("sample runs again" in state.reason) == (name == DRIFTING)
+    assert ("Retrain" in state.reason) == (name == DRIFTING)
     assert state.cause == (UNEXPLAINED if name == DRIFTING else "")
 
 

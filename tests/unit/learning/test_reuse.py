@@ -123,5 +123,5 @@ def test_an_inadequate_model_is_not_reused(model):
 
     found = verdict(doubtful, max_error_percent=25.0)
     assert not found.is_reused
-    assert "40.0 %" in found.reason
+    assert "40 %" in found.reason
     assert verdict(doubtful).is_reused, "where any error is accepted"

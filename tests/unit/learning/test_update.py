@@ -7,15 +7,10 @@ import numpy as np
 import pytest
 
 from airflow_provider_ernest.documents import AveragingPrior, InputFingerprint, Observation, RunConditions
-from airflow_provider_ernest.learning.update import (
-    MOST_REPEATED,
-    MOST_RUNS,
-    learn,
-    with_production,
-    without_production,
-)
+from airflow_provider_ernest.learning.update import MOST_REPEATED, MOST_RUNS, learn
 from airflow_provider_ernest.prediction.averaging import TermAveraging
 from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds
+from airflow_provider_ernest.prediction.prior import with_production, without_production
 from airflow_provider_ernest.prediction.training import train
 from tests.examples import production_run
 

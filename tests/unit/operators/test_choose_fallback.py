@@ -4,6 +4,7 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 from airflow.sdk import DAG, BaseOperator
 
+from airflow_provider_ernest.documents import DecisionRecord, Refusal
 from airflow_provider_ernest.store_location import store_root
 from tests.unit.operators.conftest import seconds
 from tests.unit.operators.decisions import choose_operator, cluster, recorded
@@ -160,12 +161,34 @@ def test_a_fallback_may_be_stated_and_not_be_wanted(context, model):
         choose_operator(model, deadline_seconds=5, on_failure="fail", fallback_machines=2).execute(context)
 
 
+def test_a_goal_out_of_reach_leaves_what_there_was_to_choose_from(context, ti, model):
+    with pytest.raises(AirflowFailException, match="InfeasibleGoalError"):
+        choose_operator(model, deadline_seconds=5, confidence=0.9).execute(context)
+
+    refusal = Refusal.from_dict(ti.pushed["refusal"])
+    assert (refusal.deadline_seconds, refusal.confidence) == (5, 0.9)
+    assert refusal.nearest in refusal.alternatives
+    assert refusal.earliest_deadline.limit > 5
+    assert refusal.model_id == model["id"]
+    assert ti.pushed["failure"] == refusal.reason
+    choose_operator(model, deadline_seconds=refusal.earliest_deadline.limit, confidence=0.9).execute(context)
+    assert ti.pushed["machines"] == refusal.earliest_deadline.machines
+
+
+def test_a_stated_fallback_keeps_what_there_was_to_choose_from(context, ti, model):
+    choose_operator(model, deadline_seconds=5, fallback_machines=2).execute(context)
+    assert "refusal" not in ti.pushed
+    decision = DecisionRecord.from_dict(ti.pushed["record"]).decision
+    assert decision.alternatives
+    assert not any(each.feasible for each in decision.alternatives)
+
+
 def test_no_fallback_covers_up_a_wrong_parameter(context, ti, model):
     with pytest.raises(AirflowFailException, match="confidence='sure'"):
         choose_operator(model, confidence="sure", fallback_machines=2).execute(context)
     with pytest.raises(AirflowFailException, match="iterations=20"):
         choose_operator(model, iterations=20, fallback_machines=2).execute(context)
-    assert ti.pushed == {}
+    assert ti.pushed.keys() == {"failure"}
 
 
 def reader_of(choose):

@@ -433,6 +433,8 @@ def test_the_check_tells_cores_and_price_and_launches_nothing(api, context, ti):
     assert facts == ti.pushed
     assert facts["cores_per_machine"] == 2
     assert facts["price_per_hour"] > 0
+    assert facts["master_price_per_hour"] == facts["price_per_hour"], "of the same type, which is not said"
+    assert facts["market"] == "on-demand"
     assert not api.calls("RunInstances")
 
 

@@ -1,13 +1,18 @@
+import json
 import re
 
 import numpy as np
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
+from airflow.providers.standard.operators.empty import EmptyOperator
+from airflow.sdk import DAG
+from airflow.sdk.exceptions import DownstreamTasksSkipped
 
 from airflow_provider_ernest.documents import Design, Experiment
 from airflow_provider_ernest.operators.experiment_design import ExperimentDesignOperator
 from airflow_provider_ernest.prediction.terms import basis
 from airflow_provider_ernest.settings import DesignBounds, SizingGoal
+from tests import examples
 from tests.unit.operators.stated import rendered, sampled
 
 GOAL = SizingGoal(objective="cheapest", max_machines=8)
@@ -202,3 +207,93 @@ def test_machines_that_no_sample_is_large_enough_for_are_named(context, capsys):
 def test_bounds_that_cannot_work_fail_without_retry_and_say_which(context, fields, named):
     with pytest.raises(AirflowFailException, match=named):
         design_operator(**fields).execute(context)
+
+
+def past_runs(machines, seconds=lambda count: 20 + 900 / count):
+    """What a `ReadHistoryOperator` has read, as the template renders it."""
+    runs = examples.observe(
+        machines=machines, scale=1.0, seconds=[seconds(count) for count in machines], from_history=True
+    )
+    return json.dumps({"observations": [run.to_dict() for run in runs], "notes": [], "left_out": {}})
+
+
+def test_past_runs_that_tell_enough_leave_nothing_to_run(context):
+    made = design(
+        context, goal={"min_machines": 4, "max_machines": 16}, history=past_runs([4, 6, 8, 12, 16, 8])
+    )
+
+    assert made.experiments == ()
+    assert made.past_runs == 6
+    assert made.reason.startswith("6 past runs of the job tell enough")
+
+
+def test_past_runs_of_some_sizes_save_sample_runs(context):
+    goal = {"min_machines": 4, "max_machines": 16}
+    without, beside = design(context, goal=goal), design(context, goal=goal, history=past_runs([4, 8, 8, 8]))
+
+    assert 0 < len(beside.experiments) < len(without.experiments)
+    assert beside.past_runs == 4
+    assert beside.reason.startswith("Sample runs are needed")
+
+
+def test_in_rounds_past_runs_leave_what_a_sample_run_is_worth_to_the_decision(context):
+    goal = {"min_machines": 4, "max_machines": 16}
+    fields = {"goal": goal, "history": past_runs([4, 8, 16, 16])}
+    made = design(context, bounds={"rounds": "2"}, **fields)
+
+    assert made.experiments == ()
+    assert made.past_runs == 4
+    assert made.reason.startswith("Stop: 1 more run would cost ")
+
+    (forced,) = design(context, bounds={"rounds": "2", "min_runs": "1"}, **fields).experiments
+    assert forced.index == 0
+    of_one_size = design(context, goal=goal, bounds={"rounds": "2"}, history=past_runs([8]))
+    assert len(of_one_size.experiments) == 3, "it tells nothing of others"
+
+
+def test_in_rounds_past_runs_that_make_no_good_model_are_added_to(context):
+    disturbed = past_runs([4, 8, 12, 16], lambda count: (20 + 900 / count) * (2.0 if count == 8 else 1.0))
+    made = design(
+        context, goal={"min_machines": 4, "max_machines": 16}, bounds={"rounds": "2"}, history=disturbed
+    )
+
+    assert len(made.experiments) == 1
+    assert made.reason.startswith("Sample runs are needed")
+    assert "It is made nevertheless" in made.reason
+
+
+@pytest.mark.parametrize(
+    ("stated", "says"),
+    [({}, "goal=None is missing"), ({"goal": {}, "model": {"method": "classic"}}, "cannot be with method")],
+)
+def test_rounds_need_a_decision_and_a_model_that_knows_how_sure_it_is(context, stated, says):
+    with pytest.raises(AirflowFailException, match=says):
+        design(context, bounds={"rounds": 2}, **stated)
+
+
+def test_no_past_runs_are_no_difference(context):
+    assert design(context, history="{}").experiments == design(context).experiments
+
+
+@pytest.mark.parametrize("on_same_cluster", [False, True])
+def test_without_sample_runs_no_cluster_is_started_unless_production_has_it(context, on_same_cluster):
+    tasks = {"sample_tasks": ["run", "report"], "run_cluster_tasks": ["create", "end"]}
+    tasks |= {"training_tasks": ["run"], "cluster_tasks": ["create", "end"], "teardown": "end"}
+    operator = design_operator(
+        goal={"min_machines": 4, "max_machines": 16},
+        history=past_runs([4, 6, 8, 12, 16, 8]),
+        type_tasks=tasks,
+    )
+    with DAG("sized") as dag:
+        create, run, report, end, production = (
+            EmptyOperator(task_id=name) for name in ("create", "run", "report", "end", "production")
+        )
+    operator.dag = dag
+    operator >> create >> run >> [report, end]
+    if on_same_cluster:
+        run >> production >> end
+
+    with pytest.raises(DownstreamTasksSkipped) as skipped:
+        operator.execute(context)
+    assert {*skipped.value.tasks} == {"run", "report", *([] if on_same_cluster else ["create", "end"])}
+    assert context["ti"].pushed["return_value"] == []

@@ -6,15 +6,19 @@ from typing import Any
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 
-from airflow_provider_ernest.documents import AveragingPrior, Design, Model, Origin
+from airflow_provider_ernest.documents import AveragingPrior, Design, Model, Origin, training_dollars
+from airflow_provider_ernest.history.observations import observations_of
+from airflow_provider_ernest.history.survey import Prices, SurveyGoal, surveyed_job
 from airflow_provider_ernest.operators.fit_model import FitModelOperator
+from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds
 from airflow_provider_ernest.prediction.terms import ERNEST
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import SizingGoal
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.store_location import store_root
-from airflow_provider_ernest.words import percent
+from airflow_provider_ernest.words import as_percent
 from tests import examples
+from tests.unit.history.past_jobs import daily
 from tests.unit.operators.stated import rendered, sampled, spark_job
 from tests.unit.operators.submissions import handle
 
@@ -100,6 +104,16 @@ def test_what_the_runs_came_from_is_kept_in_the_model(fit, ti, observations, as_
     assert stored().origin == Origin(dag_id=ti.dag_id, run_id=ti.run_id, task_id=ti.task_id)
 
 
+def test_runs_of_several_rounds_come_as_text_with_nothing_of_those_that_were_skipped(
+    context, observations, tmp_path
+):
+    (tmp_path / "job.py").touch()
+    operator = fit_operator(observations, str(tmp_path / "job.py"))
+    operator.observations = json.dumps([*(run.to_dict() for run in observations), None])
+
+    assert len(operator.execute(context)["observations"]) == len(observations)
+
+
 @pytest.mark.parametrize("nothing", [None, "None", "null", ""])
 def test_a_cluster_that_is_not_known_is_no_obstacle(fit, nothing):
     assert fit(cluster=nothing)["cluster"] is None
@@ -109,7 +123,7 @@ def test_missing_runs_are_named_and_the_rest_is_fitted(fit, observations, capsys
     fitted = fit(observations[:-1], design=design_of(observations))
 
     assert len(fitted["observations"]) == len(observations) - 1
-    assert "Run 6 (4 machines, scale 0.1) is missing" in capsys.readouterr().out
+    assert "Run 6 (4 machines, 10 % of the input) is missing" in capsys.readouterr().out
 
 
 def test_too_few_observations_fail_without_retry(fit, observations):
@@ -178,7 +192,7 @@ def test_other_jobs_on_such_machines_tell_which_terms_to_expect(fit, capsys):
     scale = taught.belief_in("scale").probability
     assert scale > 0.5 > AveragingPrior().belief_in("scale").probability
     assert "models of other jobs on local (8)" in said
-    assert f"scale {percent(scale)}" in said
+    assert f"scale {as_percent(scale)}" in said
     assert "driver takes a machine with a probability of" in said
 
 
@@ -213,7 +227,7 @@ def test_an_inadequate_model_is_stored_and_fails_or_warns(fit, ti, capsys):
         fit(**STRICT)
     assert stored() is not None
     assert "The leave-one-out error of the model of 'enrich' on local is" in ti.pushed["failure"]
-    assert "% (median), above the threshold of 1e-09 %" in ti.pushed["failure"]
+    assert "%, above the threshold of 1e-9 %" in ti.pushed["failure"]
 
     fit(**{**STRICT, "goal": {**STRICT["goal"], "on_inadequate": "warn"}})
     assert "leave-one-out" in capsys.readouterr().out
@@ -254,3 +268,84 @@ def test_dependencies_may_be_templates_and_other_options_of_the_sample_runs_stay
     task.render_template_fields({**context, "params": {"helper": str(tmp_path / "helper.py")}})
 
     assert task.execute(context)["artifact_sha256"] not in (None, fit()["artifact_sha256"])
+
+
+def read_history(runs, **fields):
+    """What a `ReadHistoryOperator` has read, as the template renders it."""
+    return json.dumps(
+        {"observations": [run.to_dict() for run in runs], "left_out": {}, "notes": [], **fields}
+    )
+
+
+def past_runs(seconds=lambda machines: 2.0 + 120.0 / machines + 1.5 * machines):
+    sizes = [2, 4, 4, 6, 8, 10]
+    times = [seconds(machines) for machines in sizes]
+    return examples.observe(
+        machines=sizes, scale=1.0, seconds=times, instance_type="by the logs", from_history=True
+    )
+
+
+def test_past_runs_count_beside_the_sample_runs(fit, observations):
+    model = Model.from_dict(fit(history=read_history(past_runs(), notes=["They are of May."])))
+
+    assert [run.from_history for run in model.observations] == [False] * len(observations) + [True] * 6
+    assert len({run.index for run in model.observations}) == len(model.observations)
+    assert {run.instance_type for run in model.observations} == {"local"}
+    assert "They are of May." in model.warnings
+
+
+def test_past_runs_alone_make_a_model_that_cost_nothing(fit):
+    design = examples.design(experiments=(), past_runs=6, reason="6 past runs tell enough.")
+    machine = {"kind": "ec2", "instance_type": "m5.large", "cores_per_machine": "2", "price_per_hour": "0.1"}
+    model = Model.from_dict(
+        fit([], history=read_history(past_runs()), design=design.to_dict(), machine=machine, goal={})
+    )
+
+    assert all(run.from_history for run in model.observations)
+    assert training_dollars(model) == 0.0
+    assert (model.cluster.cores_per_machine, model.cluster.price_per_hour) == (2, 0.1)
+    assert model.cluster.kind == "ec2"
+
+
+def test_past_runs_of_one_size_make_a_model_where_no_other_is_asked_for(fit):
+    runs = examples.observe(
+        machines=[8] * 6,
+        scale=[0.8, 0.9, 0.9, 1.0, 1.0, 1.1],
+        seconds=[50.0, 55.0, 56.0, 60.0, 61.0, 65.0],
+        instance_type="by the logs",
+        from_history=True,
+    )
+    design = examples.design(experiments=(), past_runs=6, reason="6 past runs tell enough.")
+    model = Model.from_dict(fit([], history=read_history(runs), design=design.to_dict(), goal={}))
+
+    assert predict_seconds(model, machines=8, scale=1.2)[0] == pytest.approx(70.0, rel=0.1)
+    assert any("nothing is known of other machine counts" in each for each in model.warnings)
+
+
+def test_a_model_of_past_runs_says_what_a_survey_of_them_says(fit):
+    runs, _ = daily((4, 8, 4, 16, 8, 8, 4, 8, 8, 2, 8, 8))
+    surveyed = surveyed_job("daily", runs, (), goal=SurveyGoal(), prices=Prices())
+    design = examples.design(experiments=(), past_runs=len(runs), reason="12 past runs tell enough.")
+    history = read_history(observations_of(runs).observations)
+    model = Model.from_dict(fit([], history=history, design=design.to_dict(), goal={}))
+
+    asked = [size.machines for size in surveyed.sizes]
+    low, high = predict_interval(model, machines=asked, level=0.8)
+    startup = runs[0].startup_seconds
+    assert [size.likely_seconds for size in surveyed.sizes] == [
+        pytest.approx((one + startup, other + startup), rel=0.005)
+        for one, other in zip(low, high, strict=True)
+    ]
+
+
+def test_past_runs_do_not_stand_for_sample_runs_that_all_failed(fit):
+    with pytest.raises(AirflowFailException, match="No sample run succeeded"):
+        fit([], history=read_history(past_runs()), design=examples.design().to_dict())
+
+
+def test_past_runs_that_contradict_the_sample_runs_are_left_out(fit, observations):
+    other = past_runs(lambda machines: 50.0 * machines**2)
+    model = Model.from_dict(fit(history=read_history(other), goal={"max_error_percent": "5"}))
+
+    assert model.observations == tuple(observations)
+    assert any(warning.startswith("Past runs of the job do not go together") for warning in model.warnings)

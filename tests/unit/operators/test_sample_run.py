@@ -14,6 +14,7 @@ from airflow.serialization.serialized_objects import DagSerialization
 from airflow_provider_ernest.documents import (
     SAMPLE,
     Observation,
+    ObservationRecord,
     Origin,
     ProfileRecord,
 )
@@ -83,10 +84,15 @@ def test_the_event_log_is_read_once_for_the_observation_and_the_profile(
 
     kept = ModelStore(store_root()).newest(ProfileRecord, "enrich", "lake")
     assert [(one.purpose, one.profile.application_id) for one in kept] == [(SAMPLE, "app-7")] * profile
+    startups = {
+        one.observation.startup_seconds
+        for one in ModelStore(store_root()).newest(ObservationRecord, "enrich", "lake")
+    }
+    assert {one.profile.startup_seconds for one in kept} <= startups, "both from submission on"
     assert len(opened) == 1
 
 
-def test_a_run_that_failed_names_its_application_too(sample_run, submissions, context):
+def test_a_run_that_failed_names_its_application_and_its_reason(sample_run, submissions, context, ti):
     submissions.writes_log("app-7.inprogress", events("app-7", machines=2, end_seconds=None))
     submissions.fails_with(1)
     operator = sample_run()
@@ -94,6 +100,7 @@ def test_a_run_that_failed_names_its_application_too(sample_run, submissions, co
     with pytest.raises(SampleRunError, match="exit code 1"):
         operator.execute(context)
     assert operator.application_id == "app-7"
+    assert "failed: spark-submit ended with exit code 1." in ti.pushed["failure"]
 
 
 @pytest.mark.parametrize(

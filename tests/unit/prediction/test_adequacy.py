@@ -8,6 +8,7 @@ import pytest
 from airflow_provider_ernest.exceptions import InadequateModelError, InvalidParameterError
 from airflow_provider_ernest.prediction.training import check_adequacy, train
 from airflow_provider_ernest.settings import METHODS
+from airflow_provider_ernest.words import input_share, percentage
 from benchmarks.table1 import seconds_of
 from tests.examples import observe
 
@@ -36,7 +37,7 @@ def test_good_runs_are_warned_of_by_nobody(method, seed):
 def test_samples_of_one_size():
     (warning,) = warnings_of(runs_of(machines=[2, 3, 4, 8, 12, 16], scale=0.1))
 
-    assert "All runs read the same share of the input (0.1)" in warning
+    assert "All runs read the same share of the input (10 %)" in warning
 
 
 @pytest.mark.parametrize("count", [3, 4])
@@ -58,7 +59,10 @@ def test_runs_of_one_configuration_that_took_different_times(method, told):
     other = replace(runs[2], index=7, seconds=1.4 * runs[2].seconds)
 
     warning = warnings_of([*runs, other], method)[0]
-    assert f"Runs on 8 machines at scale 0.1 took {runs[2].seconds:.1f} to {other.seconds:.1f} s" in warning
+    assert (
+        f"Runs on 8 machines with 10 % of the input took {runs[2].seconds:.1f} to {other.seconds:.1f} s"
+        in warning
+    )
     assert "not the same work" in warning
     assert told in warning
 
@@ -69,7 +73,9 @@ def test_a_disturbed_run_is_named(position):
     bad = replace(runs[position], seconds=1.8 * runs[position].seconds)
 
     (warning,) = warnings_of([*runs[:position], bad, *runs[position + 1 :]])
-    assert warning.startswith(f"Run {position} ({bad.machines} machines, scale {bad.scale:g}, ")
+    assert warning.startswith(
+        f"Run {position} ({bad.machines} machines, {input_share(bad.scale)} of the input, "
+    )
     assert "does not fit the others" in warning
 
 
@@ -101,7 +107,7 @@ def test_a_run_that_all_hangs_on():
     runs = runs_of("pca", machines=[1, 1, 4, 4, 16, 1], scale=[0.1, 0.05, 0.1, 0.05, 0.1, 0.02])
 
     (warning,) = warnings_of(runs, "relative")
-    assert "run 4: 16 machines, scale 0.1" in warning
+    assert "run 4: 16 machines, 10 % of the input" in warning
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -114,8 +120,8 @@ def test_an_inadequate_model_is_refused_with_its_figures_and_a_remedy(method):
         check_adequacy(model, max_error_percent=median * 0.99)
 
     message = str(caught.value)
-    assert f"{median:.1f} %" in message
-    assert f"{model.validation.max_error_percent:.1f} %" in message
+    assert percentage(median) in message
+    assert percentage(model.validation.max_error_percent) in message
     worst = max(model.validation.folds, key=lambda fold: abs(fold.error_percent))
     assert f"run {worst.index} ({worst.machines} machines" in message
     assert "raise max_error_percent" in caught.value.remedy

@@ -209,11 +209,11 @@ def test_configurations_that_cannot_be(method, run, named):
         (2, 1.0, ""),
         (16, 0.02, ""),
         (8, 2.0, ""),
-        (45, 1.0, "45 machines: at most 16 were observed"),
-        (1, 1.0, "1 machine: at least 2 were observed"),
-        (16, 0.01, "scale 0.01: at least 0.02 was observed"),
-        (8, 3.0, "scale 3: 30 times the largest observed, 0.1"),
-        (64, 5.0, "64 machines: at most 16 were observed; scale 5: 50 times the largest observed, 0.1"),
+        (45, 1.0, "Extrapolated: only 2 to 16 machines were tried"),
+        (1, 1.0, "Extrapolated: only 2 to 16 machines were tried"),
+        (16, 0.01, "Extrapolated: only 2 % to 10 % of the input was tried"),
+        (8, 3.0, "Extrapolated: only 2 % to 10 % of the input was tried"),
+        (64, 5.0, "Extrapolated: only 2 to 16 machines and 2 % to 10 % of the input were tried"),
     ],
 )
 def test_what_the_observations_do_not_support_is_told(machines, scale, reason):

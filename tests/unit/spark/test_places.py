@@ -6,9 +6,12 @@ import hashlib
 import os
 import shutil
 import sys
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import boto3
 import fsspec
@@ -124,6 +127,20 @@ def test_a_change_on_s3_is_found(client, path):
     watch.look()
     look = watch.look()
     assert (look.state, look.sha256) == (SETTLED, hashlib.sha256(b"other").hexdigest())
+
+
+def test_a_listing_of_s3_tells_size_time_and_version_of_each(client):
+    for key, body in (("logs/app-1", b"one"), ("logs/2026/app-2", b"two"), ("logs/", b"")):
+        client.put_object(Bucket="code", Key=key, Body=body)
+    folder = place_of("s3://code/logs", s3_clients=s3_clients())
+    assert folder.entry().is_folder
+    below, log = sorted(folder.entries(), key=lambda entry: entry.is_file)
+    assert (below.is_folder, below.place.name) == (True, "2026")
+    assert (log.is_file, log.size_bytes, str(log.place)) == (True, 3, "s3://code/logs/app-1")
+    assert abs(log.modified_at - time.time()) < 3600
+    assert log.place.entry() == replace(log, place=ANY)
+    client.put_object(Bucket="code", Key="logs/app-1", Body=b"eno")
+    assert log.place.entry().version != log.version
 
 
 def test_a_connection_that_there_is_not_is_named(client):

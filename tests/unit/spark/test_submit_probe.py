@@ -38,7 +38,7 @@ def test_the_machines_are_rated_and_told_slowest_first(spark_submit, caplog):
     assert set(bandwidth) == {"10.0.0.1", "10.0.0.2"}
     assert bandwidth["10.0.0.2"].score == pytest.approx(10 / 15)
     messages = [record.message for record in caplog.records if record.name == "probe"]
-    assert messages[0] == "10.0.0.2: memory 10.0 GB/s, network 1.0 GB/s, score 0.667"
+    assert messages[0] == "10.0.0.2: memory 10 GB/s, network 1 GB/s, score 0.667"
 
 
 def test_it_asks_for_each_machine_as_a_whole(spark_submit):

@@ -89,7 +89,7 @@ def test_the_first_line_counts_what_follows():
     told = json.loads(header)
     assert (told["format"], told["version"]) == ("airflow-provider-ernest store", 1)
     kinds = ["model", "decision", "production", "mark", "observation", "profile", "bottlenecks"]
-    assert told["documents"] == dict.fromkeys(kinds, 1)
+    assert told["documents"] == {**dict.fromkeys(kinds, 1), "survey": 0}
     assert [json.loads(line)["kind"] for line in lines] == kinds
 
 

@@ -8,6 +8,7 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 from upath import UPath
 
+from airflow_provider_ernest.billing import BilledCost, Billing
 from airflow_provider_ernest.documents import DecisionRecord, ProductionRun
 from airflow_provider_ernest.store.catalogue import (
     FOLDER,
@@ -219,6 +220,21 @@ def test_a_summary_that_is_none_is_made_again(root, content):
     assert summary.read_text() != content
 
 
+def test_a_summary_whose_entries_tell_less_is_made_again(root):
+    """One of an older version: what it does not tell is no reason to say that nobody knows."""
+    many(root)
+    ModelStore(root).save(production_run(cost=0.7))
+    listed(root)
+    (path,) = (root / FOLDER).iterdir()
+    summary = json.loads(path.read_text())
+    summary["told"].remove("cost")
+    for entry in summary["entries"].values():
+        del entry["cost"]
+    path.write_text(json.dumps(summary))
+
+    assert [entry.cost for entry in listed(root) if entry.kind == ProductionRun.kind] == [0.7]
+
+
 def test_a_store_that_may_only_be_read_is_listed_and_says_once_that_it_is_slow(tmp_path, monkeypatch, caplog):
     entries = many(tmp_path)
 
@@ -269,7 +285,7 @@ def test_a_model_in_a_few_words():
 
 
 def test_a_production_run_in_a_few_words():
-    run = examples.production_run(seconds=60.0)
+    run = examples.production_run(seconds=60.0, cost=0.3)
 
     assert entry_of(run) == CatalogueEntry(
         kind="production",
@@ -285,6 +301,38 @@ def test_a_production_run_in_a_few_words():
         predicted_seconds=50.0,
         is_unusual=True,
         is_unlikely=True,
+        decision_id=run.decision_id,
+        cost=0.3,
+    )
+
+
+def test_a_decision_in_a_few_words():
+    """Its cost is what the run's is compared with: the sample runs were paid for before."""
+    made = examples.decision(
+        billing=Billing(price_per_hour=0.2, boot_seconds=15.0),
+        predicted_cost=0.5,
+        cost_parts=BilledCost(machines=0.4, training=0.1),
+        probability=0.9,
+        fallback_reason="nothing is fast enough",
+    )
+    decision = examples.decision_record(decision=made)
+
+    assert entry_of(decision) == CatalogueEntry(
+        kind="decision",
+        id=decision.id,
+        job="pca",
+        instance_type="m5.large",
+        at=examples.WHEN,
+        dag_id="nightly",
+        model_id=decision.model_id,
+        artifact_sha256="ab" * 32,
+        machines=8,
+        predicted_seconds=50.0,
+        warnings=1,
+        predicted_cost=0.4,
+        latest_seconds=45.0,
+        probability=0.9,
+        is_fallback=True,
     )
 
 

@@ -20,6 +20,8 @@ from itertools import pairwise
 from typing import Any
 
 from airflow_provider_ernest.documents import (
+    Alternative,
+    Billing,
     BottleneckReport,
     Configuration,
     Decision,
@@ -33,6 +35,8 @@ from airflow_provider_ernest.documents import (
     Observation,
     Origin,
     ProductionRun,
+    Reachable,
+    Refusal,
     ReplayOpinion,
     TwoOpinions,
     Validation,
@@ -623,3 +627,58 @@ def two_reports_run(*, failed: tuple[str, ...] = ()) -> RunRecord:
         if state == "success":
             run = pushing(run, task, replace(told, origin=origin(task)).to_dict())
     return run
+
+
+SECONDS = {2: 1500.0, 4: 1000.0, 8: 630.0, 16: 480.0}
+CHANCES = {2: 0.0, 4: 0.31, 8: 0.93, 16: 0.99}
+
+
+def alternatives(confidence: float) -> tuple[Alternative, ...]:
+    return tuple(
+        examples.alternative(
+            machines,
+            instance_type=TYPE,
+            seconds=seconds,
+            cost=machines * seconds / 3600 * 0.2,
+            probability=CHANCES[machines],
+            feasible=CHANCES[machines] >= confidence,
+        )
+        for machines, seconds in SECONDS.items()
+    )
+
+
+def refused_run() -> RunRecord:
+    """A run whose goal was out of reach."""
+    options = alternatives(0.995)
+    refusal = Refusal(
+        goal="cheapest within 200 s",
+        reason="No allowed configuration ends within 200 s.",
+        remedy="Extend the deadline.",
+        scale=1.3,
+        min_machines=2,
+        max_machines=16,
+        confidence=0.995,
+        alternatives=options,
+        nearest=options[-1],
+        earliest_deadline=Reachable(limit=640.0, machines=16, instance_type=TYPE),
+        model_id=MODEL_ID,
+        deadline_seconds=200.0,
+        billing=Billing(price_per_hour=0.2, boot_seconds=60.0),
+    )
+    run = example_run(
+        changed={"choose_config": {"state": "failed"}, "production": {"state": "upstream_failed"}},
+        without=("choose_config", "production"),
+    )
+    run = pushing(run, "choose_config", refusal.to_dict(), key="refusal")
+    return pushing(run, "choose_config", refusal.reason, key="failure")
+
+
+def chosen_run(**fields: Any) -> RunRecord:
+    """A run that decided among four sizes, with changes of the record."""
+    kept = record(
+        decision=decision(alternatives=alternatives(0.9), probability=0.93, confidence=0.9),
+        confidence=0.9,
+        **fields,
+    )
+    run = pushing(example_run(), "choose_config", kept.decision.to_dict())
+    return pushing(run, "choose_config", kept.to_dict(), key="record")

@@ -13,11 +13,9 @@ from airflow_provider_ernest.documents import (
     BottleneckReport,
     Model,
     ProfileRecord,
-    Record,
     ReplayOpinion,
     TwoOpinions,
 )
-from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.links.spark_history import application_link
 from airflow_provider_ernest.run_profile import RunProfile
 from airflow_provider_ernest.store.store import ModelStore
@@ -28,7 +26,7 @@ from tests.unit.run_profiles import bare, cpu_bound, network_bound, reported_of
 from tests.unit.views.stored import beside, everything, identity, model, not_secret
 
 HOST = "10.0.0.14"
-NOTHING = {"report": None, "sample": None, "production": None, "replays": []}
+NOTHING = {"report": None, "sample": None, "production": None}
 SIZES = (
     TwoOpinions(machines=4, replayed_seconds=50.0, model_seconds=48.0, nearly_certain_seconds=(40.0, 60.0)),
     TwoOpinions(machines=8, replayed_seconds=70.0, model_seconds=30.0, nearly_certain_seconds=(20.0, 40.0)),
@@ -180,44 +178,3 @@ class TestRights:
         keep(store, trained, dag_id=None)
         assert page(store, trained)["sample"]["origin"] is None
         assert page(store, trained, readable=lambda dag_id: dag_id is not None)["sample"] is None
-
-
-class TestReplays:
-    def types(self, store: ModelStore, shown: Model) -> list[str]:
-        return [each["instance_type"] for each in page(store, shown, readable=not_secret)["replays"]]
-
-    def test_beside_the_model_or_why_there_is_none(self, store: ModelStore, trained: Model):
-        keep(store, trained, replay=OPINION, days=2)
-        (told,) = page(store, trained)["replays"]
-        assert (told["instance_type"], told["scale"], told["error_percent"]) == ("m5.large", 1.0, 6.0)
-        assert [(size["machines"], size["disagrees"]) for size in told["sizes"]] == [(4, False), (8, True)]
-        why = "Its stages differ from run to run."
-        keep(store, trained, replay=ReplayOpinion(scale=1.0, problem=why))
-        (told,) = page(store, trained)["replays"]
-        assert (told["problem"], told["sizes"]) == (why, [])
-
-    def test_of_other_types_by_their_newest_models(self, store: ModelStore, trained: Model):
-        other = model(days=2, instance_type="r5.large")
-        hidden = model(days=2, instance_type="x1.large", dag_id="secret")
-        for each, dag_id in ((other, "sizing"), (hidden, "secret")):
-            store.save(each)
-            keep(store, each, replay=OPINION, dag_id=dag_id)
-        keep(store, trained, replay=OPINION)
-        assert self.types(store, trained) == ["m5.large", "r5.large"]
-        store.save(model(days=1, instance_type="r5.large", name="newer"))
-        assert self.types(store, trained) == ["m5.large"]
-
-    def test_another_type_that_cannot_be_read_does_no_harm(
-        self, store: ModelStore, trained: Model, monkeypatch: pytest.MonkeyPatch
-    ):
-        store.save(model(days=2, instance_type="r5.large"))
-        keep(store, trained, replay=OPINION)
-        read = store.newest
-
-        def unreachable(form: type[Record], job: str, instance_type: str, **asked: Any) -> Any:
-            if instance_type == "r5.large":
-                raise StoreError("the network is down")
-            return read(form, job, instance_type, **asked)
-
-        monkeypatch.setattr(store, "newest", unreachable)
-        assert self.types(store, trained) == ["m5.large"]

@@ -32,7 +32,7 @@ from airflow_provider_ernest.views.model import (
 )
 from airflow_provider_ernest.views.prediction import prediction, second_opinion
 from airflow_provider_ernest.views.prediction_request import MOST_RUNS, PredictionRequest
-from airflow_provider_ernest.views.sample_runs import untrained_runs
+from airflow_provider_ernest.views.sample_runs import modelled_runs, untrained_runs
 from airflow_provider_ernest.web.answers import json_ready
 from tests.examples import design, experiment, observation_record
 from tests.unit.views.stored import (
@@ -45,6 +45,17 @@ from tests.unit.views.stored import (
     origin,
     produced,
 )
+
+
+def test_past_runs_are_told_apart_and_cost_nothing():
+    sample, *_ = model().observations
+    past = replace(sample, index=90, from_history=True, origin=None)
+    runs = modelled_runs(replace(model(), observations=(sample, past)), price_per_hour=1.0)
+
+    assert [run.from_history for run in runs] == [False, True]
+    assert runs[0].cost > 0
+    assert runs[1].cost == 0
+
 
 BILLED = {
     "increment_seconds": 1.0,
@@ -255,7 +266,9 @@ class TestProduction:
         save(store, produced(trained, days=0.5, dag_id="secret"))
         entries = [entry for entry in store.catalogue.entries() if not_secret(entry.dag_id)]
         pages = [
-            production_page(store, entries, readable=not_secret, link=lambda _: None, offset=offset, limit=3)
+            production_page(
+                store, entries, "m5.large", readable=not_secret, link=lambda _: None, offset=offset, limit=3
+            )
             for offset in (0, 3, 6, 9)
         ]
         assert {page.total for page in pages} == {7}

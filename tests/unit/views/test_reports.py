@@ -101,8 +101,10 @@ class TestModel:
     def test_the_choice_stands_first_and_each_chart_over_its_numbers(self, model: Model):
         page = of_model(model, billing=PRICED, goal=sizing_goal(deadline_seconds=200))
         chosen = page.data["prediction"]["decision"]["machines"]
-        words = f"Chosen\n{chosen} machines\ncheapest within 200 s"
+        words = f"Machines\n{chosen} machines\nof m5.large"
+        assert page.text.index("best value within 3 min 20 s") < page.text.index(words)
         assert page.text.index(words) < page.text.index("Time against machines")
+        assert page.text.index("Compared") < page.text.index("Time against machines")
         assert page.columns("time")[:2] == ["machines", "seconds"]
         assert page.columns("shares")[:2] == ["machines", "s of 1"], "a term is called machines, too"
         assert page.columns("cost") == ["machines", "seconds", "dollars", "keeps the goal", "remark"]
@@ -113,7 +115,7 @@ class TestModel:
         seconds = prediction_alone(model, machines=[8]).curve[0].seconds
         close = sizing_goal(deadline_seconds=seconds, confidence=0.4)
         far = sizing_goal(deadline_seconds=5 * seconds, confidence=0.9)
-        probable = re.compile(r"Probability to keep the goal\n(.+?) %\nasked for: (\d+) %")
+        probable = re.compile(r"Chance to meet the deadline\n(.+?) %\n.+; asked: (\d+) %")
         near, sure = (
             probable.findall(of_model(model, machines=[8], billing=PRICED, goal=goal).text)[0]
             for goal in (close, far)
@@ -124,19 +126,36 @@ class TestModel:
     def test_what_is_billed_besides_the_machines_is_told(self, model: Model):
         terms = {"master_price_per_hour": 1.0, "training_dollars": 3.0, "expected_runs": 100}
         billing = Billing(price_per_hour=0.5, **terms)
-        words = r"at \$0\.50 for a machine and hour; of it \$0\.\d+ for the master, \$0\.03 for training"
+        words = r"of it \$0\.\d+ for the master, \$0\.03 for training"
         assert re.search(words, of_model(model, billing=billing, goal=sizing_goal(deadline_seconds=300)).text)
 
     def test_a_goal_out_of_reach_is_told_and_what_things_cost_all_the_same(self, model: Model):
         page = of_model(model, billing=PRICED, goal=sizing_goal(deadline_seconds=1))
         for words in (
             "No allowed configuration ends within 1 s",
-            "The most probable is",
+            "ost likely to meet the goal",
             "Cost against time",
         ):
             assert words in page.text
-        assert "Chosen" not in page.text
+        assert page.text.index("Out of reach: the deadline of 1 s. Nearest: ") < page.text.index("Nearest\n")
+        assert "; best value within 1 s" in page.text
         assert page.data["prediction"]["most_probable"] in page.data["prediction"]["alternatives"]
+
+    @pytest.mark.parametrize("goal", [None, {"deadline_seconds": 1}, {"objective": "fastest"}])
+    def test_a_size_beyond_what_was_tried_stands_first_only_with_these_words(
+        self, model: Model, goal: dict[str, float | str] | None
+    ):
+        tried = max(run.machines for run in model.observations)
+        priced = {"billing": PRICED, "goal": sizing_goal(**goal)} if goal else {}
+        first, beyond = (
+            of_model(model, machines=[count], **priced).text.partition("Time against machines")[0]
+            for count in (tried, 4 * tried)
+        )
+        assert "Extrapolated" not in first
+        words = f"Extrapolated: only 1 to {tried} machines were tried."
+        sentences = [line.strip() for line in beyond.partition("of the input")[2].splitlines()]
+        at = sentences.index(words)
+        assert f"{4 * tried} machines of m5.large: " in sentences[at - 1]
 
     def test_a_deadline_that_the_boot_uses_up_has_no_place_in_a_picture(self, model: Model):
         billing = Billing(price_per_hour=0.5, boot_seconds=60)

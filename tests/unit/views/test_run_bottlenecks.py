@@ -81,7 +81,7 @@ def test_nothing_could_be_told():
     values = dict(run.values)
     del values[f"ernest.{REPORT}", -1, "return_value"]
     run = replace(run, values=values)
-    assert "nothing could be told" in steps_of(run)[REPORT]["says"]
+    assert "found nothing in the runs" in steps_of(run)[REPORT]["says"]
     assert page_of(run)["hints"] == []
 
 
@@ -111,4 +111,4 @@ def test_a_store_that_cannot_be_read_leaves_the_rest(tmp_path: Path):
     file.parent.rmdir()
     file.parent.write_text("no folder", encoding="utf-8")
     run = replace(reported_run(), values={})
-    assert "nothing could be told" in steps_of(run, stored_of(store, run))[REPORT]["says"]
+    assert "found nothing in the runs" in steps_of(run, stored_of(store, run))[REPORT]["says"]

@@ -202,7 +202,7 @@ class TestResultsThatNobodyCanTrust:
         assert told["decision"]["predicted_cost"] == -1.0
         # The cluster's price counts.
         assert told["production"]["cost"] == pytest.approx(8 * 0.2 / 6)
-        assert "cannot be told" in steps_of(run)["choose_config"]["says"]
+        assert "-$1.00" in steps_of(run)["choose_config"]["says"]
 
     def test_a_price_that_cannot_be(self):
         run = with_cluster(machines=[{"price_per_hour": -3}])
@@ -331,7 +331,7 @@ class TestSteps:
         assert says.endswith("It took 3 attempts.")
 
     def test_a_cluster_of_somebody_else_is_not_ended(self):
-        assert "somebody else's" in steps_of(with_cluster(kind="existing"))["terminate_cluster"]["says"]
+        assert "not Ernest's" in steps_of(with_cluster(kind="existing"))["terminate_cluster"]["says"]
 
     def test_a_name_that_airflow_shows_is_shown(self):
         told = steps_of(example_run(changed={"choose_config": {"name": "ernest.choose_config"}}))
@@ -361,7 +361,7 @@ class TestSteps:
 
     @pytest.mark.parametrize(
         ("predicted", "sentence"),
-        [(900.0, "It took 9 min 50 s; 15 min were predicted."), (None, "It took 9 min 50 s.")],
+        [(900.0, "It took 9 min 50 s; predicted: 15 min."), (None, "It took 9 min 50 s.")],
     )
     def test_production_on_other_machines_is_held_to_its_own_prediction(
         self, predicted: float | None, sentence: str
@@ -519,3 +519,32 @@ class TestShareOfProduction:
     def test_is_unknown_without_a_decision(self):
         told = group_of(example_run(without=("choose_config",)))["training"]
         assert told["share_of_production_percent"] is None
+
+
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [
+        ("failed", "It failed: job.py failed: ValueError: unknown zone ..."),
+        (
+            "up_for_retry",
+            "An attempt failed: job.py failed: ValueError: unknown zone ... It will be tried again.",
+        ),
+        ("success", "4 machines, 10 % of the input: 41 s and a start-up of 5 s."),
+    ],
+)
+def test_a_sample_run_that_failed_says_why(state, told):
+    run = example_run(changed={"sample_run": {"state": state}})
+    run = pushing(
+        run, "sample_run", "job.py failed: ValueError: unknown zone ...", key="failure", map_index=3
+    )
+    assert steps_of(run)["sample_run", 3]["says"].startswith(told)
+    assert task_of(run, "ernest.sample_run", 3)["says"].startswith(told)
+    if state == "failed":
+        assert steps_of(run)["sample_run", 2]["says"] == "It failed; its log says why."
+
+
+def test_a_reason_that_is_no_text_is_none():
+    run = example_run(changed={"fit_model": {"state": "failed"}})
+    assert steps_of(pushing(run, "fit_model", {"a": 1}, key="failure"))["fit_model"]["says"] == (
+        "It failed; its log says why."
+    )

@@ -9,6 +9,7 @@ import pytest
 from airflow_provider_ernest.documents import ProductionRun
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.run_documents import StoredOfRun, stored_of
+from tests.examples import design
 from tests.unit.views.dag_runs import (
     FIRST,
     JOB,
@@ -69,6 +70,15 @@ class TestTrained:
         assert told["training"]["cost"] is not None
         looked = task_of(retrained_run(), "ernest.find_model")
         assert (looked["model"], looked["hints"]) == (None, [])
+
+    def test_what_past_runs_make_needless_says_so(self):
+        needless = ("create_cluster", "terminate_cluster")
+        run = retrained_run(changed=dict.fromkeys(needless, SKIPPED))
+        enough = design(experiments=(), past_runs=9, reason="9 past runs tell enough.")
+        steps = steps_of(pushing(run, "design", enough.to_dict(), key="design"))
+
+        assert steps["design"]["says"] == "9 past runs tell enough."
+        assert {steps[name]["says"] for name in needless} == {"Not needed: past runs tell enough."}
 
     def test_a_step_that_is_skipped_for_another_reason_is_just_skipped(self):
         run = retrained_run(changed={"terminate_cluster": SKIPPED})
@@ -154,7 +164,7 @@ class TestRecordedBehindProduction:
         assert production["task_id"] == "production"
         assert (production["seconds"], production["cost"], production["held_likely"]) == (664.0, 0.3, True)
         says = steps_of(recorded_run())["record_run"]["says"]
-        assert says == "Recorded: 11 min 4 s; 10 min 30 s were predicted."
+        assert says == "Recorded: 11 min 4 s; predicted: 10 min 30 s."
 
     def test_where_the_dag_is_gone(self):
         assert group_of(replace(recorded_run(), downstream={}))["production"]["seconds"] == 664.0

@@ -15,8 +15,9 @@ ROUTES = (
     "/model",
     "/run",
     "/task",
-    "/static/js/dom.js",
-    "/static/nothing.js",
+    "/survey",
+    "/assets/0/model.js",
+    "/assets/0/nothing.js",
     "/openapi.json",
     "/docs",
     "/nothing",
@@ -29,6 +30,7 @@ ROUTES = (
     "/api/clarity?job=a&instance_type=b",
     "/api/run?dag_id=a&run_id=b",
     "/api/task?dag_id=a&run_id=b&task_id=c",
+    "/api/survey",
 )
 
 

@@ -9,11 +9,11 @@ import pytest
 
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.views.scripts import STATIC
 from airflow_provider_ernest.web.answers import JsonAnswer, error_answer
+from airflow_provider_ernest.web.assets import asset
 from tests.unit.web.pages_app import StubAuthManager, pages
 
-SHELLS = ("/models", "/model", "/run", "/task")
+SHELLS = ("/models", "/model", "/run", "/task", "/survey")
 A_RUN = "/api/run?dag_id=a&run_id=b"
 
 
@@ -23,7 +23,7 @@ class TestPages:
         client = pages()
         page = client.get(path)
         assert page.headers["Content-Type"] == "text/html; charset=utf-8"
-        loaded = re.findall(r'(?:src|href)="(static/[^"]+)"', page.text)
+        loaded = re.findall(r'"(assets/[^"]+)"', page.text)
         assert loaded
         # Relative, since nobody knows the prefix that Airflow runs under.
         assert not re.search(r'(?:src|href)="(?:/|(?!data:)[a-z]+:)', page.text)
@@ -41,7 +41,7 @@ class TestPages:
 
     @pytest.mark.parametrize("is_logged_in", [True, False])
     @pytest.mark.parametrize(
-        "path", ["/models", "/static/js/dom.js", "/static/no.js", A_RUN, "/openapi.json", "/no", "/"]
+        "path", ["/models", "/assets/0/model.js", "/assets/0/no.js", A_RUN, "/openapi.json", "/no", "/"]
     )
     def test_every_answer_bears_the_headers(self, path: str, is_logged_in: bool):
         headers = pages(is_logged_in=is_logged_in).get(path).headers
@@ -55,46 +55,44 @@ class TestPages:
 
 
 class TestFiles:
-    @pytest.mark.parametrize("name", ["js/dom.js", "vendor/echarts.min.js"])
-    def test_one_is_what_it_is_and_is_not_sent_again(self, name: str):
-        client = pages()
-        first = client.get(f"/static/{name}")
-        assert first.headers["Content-Type"].startswith("text/javascript")
-        assert first.content == (STATIC / name).read_bytes()
-        assert first.headers["Cache-Control"] == "no-cache"
-        etag = first.headers["ETag"]
-        again = client.get(f"/static/{name}", headers={"If-None-Match": f'"other", W/{etag}'})
-        assert (again.status_code, again.content, again.headers["ETag"]) == (304, b"", etag)
+    @pytest.mark.parametrize("name", ["model.js", "model.css", "echarts.min.js"])
+    def test_one_is_sent_compressed_and_kept_for_good(self, name: str):
+        client, one = pages(), asset(name)
+        answer = client.get(f"/{one.address}")
+        assert answer.headers["Content-Type"] == one.media_type
+        assert answer.headers["Content-Encoding"] == "gzip"
+        assert answer.content == one.content  # unpacked by the client
+        assert int(answer.headers["Content-Length"]) < len(one.content) / 2
+        assert "immutable" in answer.headers["Cache-Control"]
+        assert answer.headers["Vary"] == "Accept-Encoding"
+        plain = client.get(f"/{one.address}", headers={"Accept-Encoding": "identity"})
+        assert "Content-Encoding" not in plain.headers
+        assert plain.content == one.content
+
+    def test_the_address_of_another_version_leads_to_this_one_which_is_not_kept(self):
+        answer = pages().get("/assets/0123456789abcdef/model.js")
+        assert answer.content == asset("model.js").content
+        assert answer.headers["Cache-Control"] == "no-store"
 
     @pytest.mark.parametrize(
-        "path",
+        "name",
         [
             "../app.py",
             "%2e%2e/app.py",
             "..%2fapp.py",
-            "js/..%2f..%2fapp.py",
             "%2fetc%2fpasswd",
-            "%2f..%2f..%2fetc%2fpasswd",
-            "models.html",
-            "vendor/echarts.LICENSE",
-            "js",
+            "model.html",
+            "model",
+            "model.js%00.png",
+            "report.js",
+            "echarts.LICENSE",
             "",
-            "js/dom.js%00.png",
-            "nothing.js",
         ],
     )
-    def test_nothing_else_is_served(self, path: str):
-        answer = pages().get(f"/static/{path}")
+    def test_nothing_else_is_served(self, name: str):
+        answer = pages().get(f"/assets/{asset('model.js').digest}/{name}")
         assert answer.status_code == 404
         assert "root:" not in answer.text
-
-    def test_a_link_out_of_the_folder_is_not_followed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-        (tmp_path / "secret.js").write_text("secret")
-        folder = tmp_path / "static"
-        folder.mkdir()
-        (folder / "link.js").symlink_to(tmp_path / "secret.js")
-        monkeypatch.setattr("airflow_provider_ernest.web.app.STATIC", folder)
-        assert pages().get("/static/link.js").status_code == 404
 
 
 def failing(error: Exception) -> Any:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import posixpath
 import re
 
 import pytest
 
 from airflow_provider_ernest.views.scripts import STATIC, bundled, modules_of
-from airflow_provider_ernest.web.app import STYLES, page_html
+from airflow_provider_ernest.web.assets import CHARTS, STYLES, asset, page_html
 
 JS, VENDOR = STATIC / "js", STATIC / "vendor"
 SCRIPTS = {
     path.relative_to(JS).as_posix(): path.read_text(encoding="utf-8") for path in sorted(JS.rglob("*.js"))
 }
 ENTRIES = [f"pages/{name}.js" for name in (*STYLES, "report")]
+IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";', re.MULTILINE)
 EXPORT = re.compile(r"^export (?:async )?(?:function\*?|const|class|let) (\w+)", re.MULTILINE)
 MARKUP = re.compile(
     r"\b(?:innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function|srcdoc|DOMParser)"
@@ -38,13 +40,13 @@ def test_nothing_is_loaded_from_elsewhere():
 
 
 @pytest.mark.parametrize("name", STYLES)
-def test_a_page_names_its_scripts_and_holds_none_of_its_own(name: str):
+def test_a_page_is_one_script_and_one_style_sheet_and_holds_no_script_of_its_own(name: str):
     html = page_html(name)
-    named = re.findall(r'(?:modulepreload" href|module" src)="static/js/([^"]+)"', html)
-    assert sorted(named) == sorted({*modules_of(f"pages/{name}.js"), "theme.js"})
+    loaded = re.findall(r'(?:src|href)="(?!data:|#)([^"]+)"', html)
+    assert loaded == [asset(f"{name}.css").address, asset(f"{name}.js").address]
     # The content security policy would not let it run.
     assert not re.search(r"<script(?![^>]*\bsrc=)|\son\w+=|javascript:", html)
-    assert ("echarts" in html) == (name == "model")
+    assert (f'data-charts="{asset(CHARTS).address}"' in html) == (name in ("model", "survey"))
 
 
 def test_what_is_imported_is_there_and_nothing_lies_about():
@@ -58,6 +60,19 @@ def test_what_is_imported_is_there_and_nothing_lies_about():
         if not any(exported in known for other, known in words.items() if other != name)
     ]
     assert not unused
+
+
+def test_each_name_that_is_imported_is_exported():
+    # A browser shows nothing of a page with one that is not.
+    missing = [
+        f"{name}: {imported} of {module}"
+        for name, text in SCRIPTS.items()
+        for names, module in IMPORT.findall(text)
+        for imported in re.findall(r"(\w+)(?: as \w+)?(?:,|\s*$)", names)
+        if "/vendor/" not in module
+        and imported not in EXPORT.findall(SCRIPTS[posixpath.normpath(posixpath.join(name, "..", module))])
+    ]
+    assert not missing
 
 
 @pytest.mark.parametrize("entry", ENTRIES)

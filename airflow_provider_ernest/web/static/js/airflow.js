@@ -27,6 +27,30 @@ export function taskUrl(origin) {
   return mapIndex >= 0 ? `${task}/mapped/${encodeURIComponent(String(mapIndex))}` : task;
 }
 
+/** Airflow's window around this page, where its address follows the page shown (Airflow 3.3); else null. */
+function followingWindow() {
+  try {
+    const { parent } = window;
+    const isFollowing = parent !== window && parent.location.pathname.endsWith(window.location.pathname);
+    return isFollowing ? parent : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Gives this page another query, and Airflow's address around it: it follows by itself only what is loaded. */
+export function replaceQuery(query) {
+  const text = query ? `?${query}` : "";
+  window.history.replaceState(null, "", `${window.location.pathname}${text}`);
+  const around = followingWindow();
+  around?.history.replaceState(around.history.state, "", `${around.location.pathname}${text}`);
+}
+
+/** The address that shows this page as it is now: within Airflow where that keeps up with it, else by itself. */
+export function sharedAddress() {
+  return (followingWindow() ?? window).location.href;
+}
+
 /** The document of the Airflow page around this one; null when the page stands alone. */
 function surroundingDocument() {
   try {

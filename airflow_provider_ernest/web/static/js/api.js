@@ -1,5 +1,7 @@
 /** The pages' own addresses and the data behind them. All addresses are relative, so any prefix works. */
 
+import { replaceQuery } from "./airflow.js";
+
 const LOGGED_OUT = "You are logged out: log in to Airflow, then reload this page.";
 const NO_ANSWER = "The server does not answer: see whether Airflow's API server runs, then try again.";
 const NOT_JSON = "The server's answer is not the data expected: see the API server's log, then try again.";
@@ -56,9 +58,7 @@ export function pageParams(search = window.location.search) {
 
 /** Puts parameters into this page's address without a new entry in the browser's history. */
 export function rememberParams(params) {
-  const path = window.location.pathname;
-  const text = query(params);
-  window.history.replaceState(null, "", text ? `${path}?${text}` : path);
+  replaceQuery(query(params));
 }
 
 function detailOf(answer, status) {
@@ -79,6 +79,17 @@ async function readJson(response) {
   }
 }
 
+/** The answers that the page brought along. Each counts once: asked again, it may be another. */
+let brought = null;
+
+function broughtAlong(path, params) {
+  brought ??= JSON.parse(document.getElementById("answers")?.textContent ?? "[]");
+  // In any order of the parameters.
+  const address = (asked) => query(asked).split("&").sort().join("&");
+  const at = brought.findIndex((each) => each.path === path && address(each.params) === address(params));
+  return at < 0 ? undefined : brought.splice(at, 1)[0].answer;
+}
+
 /**
  * The data at an address such as "api/models".
  *
@@ -88,6 +99,8 @@ async function readJson(response) {
  * @throws {ApiError}
  */
 export async function fetchJson(path, params = {}, { signal } = {}) {
+  const known = broughtAlong(path, params);
+  if (known !== undefined) return known;
   let response;
   try {
     response = await fetch(pageUrl(path, params), {

@@ -3,17 +3,6 @@
 import { element, uniqueId } from "./dom.js";
 import { inReadersTime } from "./format.js";
 
-const MODEL_STATES = {
-  fresh: { kind: "good", sign: "✓", text: "Fresh" },
-  stale: { kind: "warning", sign: "↻", text: "Stale" },
-  drifting: { kind: "bad", sign: "⚠", text: "Drifting" },
-};
-
-/** Why a model should no longer be used, in a word; a drift that nothing explains is just a drift. */
-const CAUSES = {
-  code: "code", data: "data", settings: "settings", cluster: "cluster", age: "age", unexplained: "",
-};
-
 const TASK_STATES = {
   success: { kind: "good", sign: "✓" },
   failed: { kind: "bad", sign: "✕" },
@@ -78,12 +67,11 @@ function reasonedBadge({ kind, sign, text }, reason) {
   return node;
 }
 
-/** The state of a model ({name, reason, cause} as the API gives it). */
-export function stateBadge({ name, reason, cause }) {
-  const known = MODEL_STATES[name] ?? { kind: "", sign: "", text: name };
-  const because = CAUSES[cause] ?? cause;
-  const look = because ? { ...known, text: `${known.text}: ${because}` } : known;
-  return reason ? reasonedBadge(look, reason) : badge(look);
+const TONES = { good: "✓", warning: "↻", bad: "⚠" };
+
+/** A word or two on a model ({words, tone, says} as the API gives it); what they mean shows when asked. */
+export function toneBadge({ words, tone, says }) {
+  return reasonedBadge({ kind: tone, sign: TONES[tone] ?? "", text: words }, says);
 }
 
 /** The state of a task instance or a run in Airflow's words. */

@@ -1,6 +1,7 @@
 /** Labelled controls: native inputs, each with its unit and what is wrong with a value in words. */
 
 import { element, setText, uniqueId } from "./dom.js";
+import { asTyped, noDuration, noNumber, typedDuration, typedNumber } from "./typed.js";
 
 const DEBOUNCE_MILLISECONDS = 200;
 const SLIDER_STEPS = 400;
@@ -17,16 +18,71 @@ export function debounce(action, milliseconds = DEBOUNCE_MILLISECONDS) {
   return later;
 }
 
-function problemOf(text, { minimum, maximum, isRequired, isWhole }) {
-  if (text === "") return isRequired ? "Enter a number." : "";
-  const value = Number(text);
-  if (!Number.isFinite(value)) return "Enter a number.";
-  if (isWhole && !Number.isInteger(value)) return "Enter a whole number.";
-  if (minimum !== undefined && value < minimum) {
-    return minimum === SMALLEST ? "Enter a number above 0." : `Enter ${minimum} or more.`;
+function problemOf(value, { minimum, maximum, isWhole }, shown) {
+  if (isWhole && !Number.isInteger(value)) {
+    return `${shown(value)} is not whole: type ${shown(Math.floor(value))} or ${shown(Math.ceil(value))}.`;
   }
-  if (maximum !== undefined && value > maximum) return `Enter ${maximum.toLocaleString("en-US")} or less.`;
-  return "";
+  if (minimum !== undefined && value < minimum) {
+    const least = minimum === SMALLEST ? "more than 0" : `${shown(minimum)} or more`;
+    return `${shown(value)} is too little: type ${least}.`;
+  }
+  return maximum !== undefined && value > maximum ? `${shown(value)} is too much: type ${shown(maximum)} or less.` : "";
+}
+
+/**
+ * A field whose text means a number. It is no input of type number: those keep "12,5" to themselves, and what was
+ * typed before seems to hold.
+ *
+ * @param {Object} options of `numberField`
+ * @param {Object} kind
+ * @param {(text: string) => number|null} kind.read
+ * @param {(text: string) => string} kind.problem with a text that cannot be read
+ * @param {(number: number) => string} kind.write
+ * @param {(number: number) => string} kind.shown in what is said of it
+ * @param {string} kind.missing what is said of an empty field that must not be
+ * @param {(text: string, number: number) => string} [kind.understood] said beside the field
+ */
+function typedField(options, kind) {
+  const { label, unit, hint, value = null, placeholder, isRequired, onChange, onInvalid } = options;
+  const id = options.id ?? uniqueId("field");
+  const remarks = [unit && `${id}-unit`, hint && `${id}-hint`, kind.understood && `${id}-understood`, `${id}-problem`];
+  const problem = element("span", { class: "field-problem", id: `${id}-problem`, role: "status" });
+  const understood = element("span", { class: "unit", id: `${id}-understood` });
+  const input = element("input", {
+    id, type: "text", class: "typed", inputmode: kind.inputMode, autocomplete: "off", placeholder,
+    required: isRequired, value: value === null ? "" : kind.write(value),
+    "aria-describedby": remarks.filter(Boolean).join(" "),
+  });
+  const changed = debounce((words) => (words ? onInvalid?.(`${label}: ${words}`) : onChange?.(field.value)));
+
+  function check() {
+    const text = input.value.trim();
+    const number = field.value;
+    const isRead = text !== "" && number !== null;
+    let words = isRead ? problemOf(number, options, kind.shown) : kind.problem(text);
+    if (text === "") words = isRequired ? kind.missing : "";
+    setText(problem, words);
+    setText(understood, isRead && !words ? (kind.understood?.(text, number) ?? "") : "");
+    input.setAttribute("aria-invalid", words ? "true" : "false");
+    return words;
+  }
+
+  input.addEventListener("input", () => changed(check()));
+  const field = element(
+    "div",
+    { class: "field" },
+    element("label", { for: id }, label),
+    element("span", { class: "field-row" }, input,
+      unit ? element("span", { class: "unit", id: `${id}-unit` }, unit) : null, kind.understood ? understood : null),
+    hint ? element("span", { class: "field-hint", id: `${id}-hint` }, hint) : null,
+    problem,
+  );
+  field.set = (number) => {
+    input.value = number === null || number === undefined ? "" : kind.write(number);
+    check();
+  };
+  Object.defineProperty(field, "value", { get: () => kind.read(input.value) });
+  return field;
 }
 
 /**
@@ -40,52 +96,39 @@ function problemOf(text, { minimum, maximum, isRequired, isWhole }) {
  * @param {number|null} [options.value]
  * @param {number} [options.minimum]
  * @param {number} [options.maximum]
- * @param {number|"any"} [options.step]
  * @param {string} [options.placeholder]
  * @param {boolean} [options.isRequired]
  * @param {boolean} [options.isWhole]
  * @param {function} options.onChange called, debounced, with the number, or null for an empty field; not
  *   called while the value is wrong.
+ * @param {function} [options.onInvalid] called, debounced, with the label and what is wrong with the value.
  * @returns {HTMLElement} with `value` (number or null) and `set(value)` (no call of onChange).
  */
 export function numberField(options) {
-  const { label, unit, hint, value = null, minimum, maximum, step = "any", placeholder, onChange } = options;
-  const id = options.id ?? uniqueId("field");
-  const remarks = [unit && `${id}-unit`, hint && `${id}-hint`, `${id}-problem`];
-  const problem = element("span", { class: "field-problem", id: `${id}-problem`, role: "status" });
-  const input = element("input", {
-    id, type: "number", inputmode: "decimal", step, min: minimum, max: maximum, placeholder,
-    required: options.isRequired, value: value ?? "",
-    "aria-describedby": remarks.filter(Boolean).join(" "),
+  return typedField(options, {
+    inputMode: "decimal",
+    read: typedNumber,
+    problem: noNumber,
+    write: String,
+    shown: (number) => number.toLocaleString("en-US", { maximumFractionDigits: 20 }),
+    missing: "Type a number.",
   });
-  const changed = debounce(() => onChange?.(field.value));
+}
 
-  function check() {
-    const text = input.validity.badInput ? "not a number" : input.value.trim();
-    const words = problemOf(text, options);
-    setText(problem, words);
-    input.setAttribute("aria-invalid", words ? "true" : "false");
-    return !words;
-  }
-
-  input.addEventListener("input", () => (check() ? changed() : changed.cancel()));
-  const field = element(
-    "div",
-    { class: "field" },
-    element("label", { for: id }, label),
-    element("span", { class: "field-row" }, input,
-      unit ? element("span", { class: "unit", id: `${id}-unit` }, unit) : null),
-    hint ? element("span", { class: "field-hint", id: `${id}-hint` }, hint) : null,
-    problem,
-  );
-  field.set = (number) => {
-    input.value = number ?? "";
-    check();
-  };
-  Object.defineProperty(field, "value", {
-    get: () => (input.value.trim() === "" ? null : Number(input.value)),
+/**
+ * A field for how long something may take, typed as 7m, 1h30, 90 s, 1:30:00 or as seconds: the same options, with
+ * seconds as the value. Beside it stands how it was understood.
+ */
+export function durationField(options) {
+  return typedField(options, {
+    inputMode: "text",
+    read: typedDuration,
+    problem: noDuration,
+    write: asTyped,
+    shown: asTyped,
+    missing: "Type a time, such as 7m.",
+    understood: (text, number) => (text === asTyped(number) ? "" : `= ${asTyped(number)}`),
   });
-  return field;
 }
 
 /** The slider's places by numbers and back, evenly by ratio. */

@@ -28,16 +28,16 @@ async function copy(text) {
 /**
  * A button that copies the text.
  *
- * @param {string} text also shown while the button is pointed at.
+ * @param {string|function(): string} text a string is also shown while the button is pointed at.
  * @param {string} name what it is, for screen readers: "the event log's path".
  * @param {string} [label] of the button, where it says itself what is copied.
  */
 export function copyButton(text, name, label = null) {
   const spoken = label ? null : `Copy ${name}`;
-  const attributes = { type: "button", class: "button small", "aria-label": spoken, title: text };
+  const attributes = { type: "button", class: "button small", "aria-label": spoken, title: typeof text === "function" ? null : text };
   const button = element("button", attributes, label ?? "Copy");
   button.addEventListener("click", async () => {
-    const isCopied = await copy(text);
+    const isCopied = await copy(typeof text === "function" ? text() : text);
     button.focus();
     button.textContent = isCopied ? "Copied" : "Not copied";
     announce(isCopied ? `Copied ${name}` : `The browser did not let ${name} be copied: select and copy it`);

@@ -19,18 +19,39 @@ function csvCell(value) {
   return `"${inert.replaceAll('"', '""')}"`;
 }
 
-/** The rows as CSV (RFC 4180), headed by the columns' keys. */
+const UNITS = new Map([["s", "seconds"], ["$", "dollars"], ["%", "percent"], ["GB/s", "gigabytes_per_second"],
+  ["s per unit", "seconds_per_unit"]]);
+
+/** The key with the unit, where the key does not tell it: cost_dollars, predicted_seconds. */
+function headingOf({ key, unit, fileUnit }) {
+  const told = fileUnit ?? UNITS.get(unit) ?? unit?.replace(/\W+/g, "_");
+  return !told || key.includes(told) ? key : `${key}_${told}`;
+}
+
+/** What a file holds: numbers as they are, and the ends of a range, such as likely_seconds, as two columns. */
+function fileColumns(columns, rows) {
+  return columns.flatMap((column) => {
+    const heading = headingOf(column);
+    const value = (row) => cellValue(column, row) ?? null;
+    const isRange = rows.some((row) => Array.isArray(value(row)) && value(row).every((end) => typeof end === "number"));
+    if (!isRange) return [{ heading, value }];
+    const named = (end) => heading.replace(/_seconds$|$/, (unit) => `_${end}${unit}`);
+    return ["low", "high"].map((end, place) => ({ heading: named(end), value: (row) => value(row)?.[place] ?? null }));
+  });
+}
+
+/** The rows as CSV (RFC 4180), headed by the columns' keys with their units. */
 function toCsv(columns, rows) {
-  const lines = [columns.map((column) => csvCell(column.key))];
-  for (const row of rows) lines.push(columns.map((column) => csvCell(cellValue(column, row))));
+  const held = fileColumns(columns, rows);
+  const lines = [held.map(({ heading }) => csvCell(heading))];
+  for (const row of rows) lines.push(held.map(({ value }) => csvCell(value(row))));
   return `${lines.map((cells) => cells.join(",")).join("\r\n")}\r\n`;
 }
 
-/** The rows as a JSON array of objects by the columns' keys. */
+/** The rows as a JSON array of objects by the same names. */
 function toJson(columns, rows) {
-  const objects = rows.map((row) =>
-    Object.fromEntries(columns.map((column) => [column.key, cellValue(column, row) ?? null])),
-  );
+  const held = fileColumns(columns, rows);
+  const objects = rows.map((row) => Object.fromEntries(held.map(({ heading, value }) => [heading, value(row)])));
   return `${JSON.stringify(objects, null, 2)}\n`;
 }
 
@@ -53,7 +74,8 @@ function save(name, type, text) {
  *
  * @param {Object} options
  * @param {string} options.name of the file, without its ending; spoken with the buttons.
- * @param {Array} options.columns as of `dataTable`: `key` and perhaps `value(row)`.
+ * @param {Array} options.columns as of `dataTable`: `key`, and perhaps `value(row)` and its `unit`, or `fileUnit`
+ *   where cells show the unit themselves.
  * @param {Array|function(): Array} options.rows
  */
 export function downloadButtons({ name, columns, rows }) {

@@ -8,8 +8,9 @@ import { themeColors, watchTheme } from "./theme.js";
 const NARROW_PIXELS = 520; // below, charts are drawn for phones
 
 /**
- * Draws into a container when it gets its first size, turns wide or narrow, or the theme changes. Once the
- * container has left the page it watches no more.
+ * Draws into a container when it gets its first size, turns wide or narrow, or the theme changes; what has
+ * changed while it was hidden is drawn when it is seen again. Once the container has left the page it watches no
+ * more.
  */
 class Drawing {
   constructor(container, onFailure) {
@@ -39,12 +40,15 @@ class Drawing {
 
   redraw() {
     const width = this.container.clientWidth;
-    if (this.endIfGone() || !this.draw || width === 0) return;
-    this.isNarrow = width < NARROW_PIXELS;
+    if (this.endIfGone() || !this.draw) return;
+    // Hidden: what is drawn is out of date, neither wide nor narrow.
+    this.isNarrow = width ? width < NARROW_PIXELS : null;
+    if (width === 0) return;
     this.end();
     replace(this.container);
     try {
-      this.dispose = this.draw(this.container, themeColors(), { isNarrow: this.isNarrow, width });
+      const view = { isNarrow: this.isNarrow, width, redraw: () => this.redraw() };
+      this.dispose = this.draw(this.container, themeColors(), view);
     } catch (error) {
       console.error(error);
       this.onFailure();
@@ -76,21 +80,26 @@ function heading(id, title, question, level) {
 function numbers(state) {
   const content = element("div", { class: "numbers" });
   const view = {};
-  const summary = element("summary", {}, "The numbers", hidden(` of ${state.title}`));
-  const details = element("details", { class: "numbers-of-figure" }, summary, content);
+  const words = state.isCaptionFolded ? "How to read it, and the numbers" : "The numbers";
+  const summary = element("summary", {}, words, hidden(` of ${state.title}`));
+  const caption = element("div", { class: "how-to-read" });
+  const details = element("details", { class: "numbers-of-figure" }, summary, caption, content);
   const fill = () => {
     const { name, columns, rows, title, highlight } = state;
-    const caption = `${title}: the numbers`;
     renew(
       content,
       downloadButtons({ name, columns, rows }),
-      dataTable({ caption, captionHidden: true, columns, rows, sort: true, view, highlight }),
+      dataTable({ caption: `${title}: the numbers`, captionHidden: true, columns, rows, sort: true, view, highlight }),
     );
+  };
+  const refresh = () => {
+    replace(caption, state.isCaptionFolded ? state.caption : null);
+    if (details.open) fill();
   };
   details.addEventListener("toggle", () => {
     if (details.open) fill();
   });
-  return { details, refresh: () => details.open && fill() };
+  return { details, refresh };
 }
 
 /** The chart's place, with what stands around it. */
@@ -103,9 +112,10 @@ function pictureOf({ id, role, height }) {
 
   function show(state) {
     container.setAttribute("aria-label", state.description);
-    replace(caption, state.caption);
+    const isShown = Boolean(state.caption) && !state.isCaptionFolded;
+    replace(caption, isShown ? state.caption : null);
     replace(legend, state.legend);
-    caption.hidden = !state.caption;
+    caption.hidden = !isShown;
     legend.hidden = !state.legend;
   }
   return { node, container, show };
@@ -119,12 +129,13 @@ function pictureOf({ id, role, height }) {
  * @param {string} options.title
  * @param {string} [options.question] that the figure answers, below the heading.
  * @param {string} options.description what is to be seen, for those who do not see it.
- * @param {function} options.draw (container, colors, {isNarrow, width}) => function that takes it away.
+ * @param {function} options.draw (container, colors, {isNarrow, width, redraw}) => function that takes it away.
  * @param {Array} options.columns of the numbers, as of `dataTable`.
  * @param {Array} options.rows of the numbers.
  * @param {function} [options.highlight] of the numbers' rows, as of `dataTable`.
  * @param {string} options.name of the downloads.
  * @param {string|Node|Array} [options.caption] below the chart.
+ * @param {boolean} [options.isCaptionFolded] whether the caption is folded away with the numbers.
  * @param {Node|Array} [options.controls] above the chart.
  * @param {Node|Array} [options.legend] between the controls and the chart.
  * @param {number} [options.level] of the heading.
@@ -137,11 +148,13 @@ export function figure(options) {
   const { id, title, question, level, controls } = state;
   const picture = pictureOf(state);
   const { details, refresh } = numbers(state);
-  const drawing = new Drawing(picture.container, () => {
+  const tellFailure = () => {
     replace(picture.container, element("p", { class: "chart-failed" },
       "The chart could not be drawn. Its numbers are below; reload the page to try again."));
     details.open = true;
-  });
+  };
+  picture.container.addEventListener("error", tellFailure);
+  const drawing = new Drawing(picture.container, tellFailure);
 
   function show() {
     picture.show(state);

@@ -1,4 +1,7 @@
-/** Numbers for people: the same words as the package's report. What is not known is a dash. */
+/**
+ * Numbers for people: the same words as those of `words.py`; both are tested with the cases of
+ * tests/number_cases.json. What is not known, or no finite number, is a dash.
+ */
 
 export const UNKNOWN = "–";
 
@@ -7,126 +10,108 @@ const NO_BREAK = "\u00a0"; // a number and its unit stay on one line
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-const TOO_LONG = 1e9; // numbers from here on are written with a power of ten
+const TOO_LONG = 1e9; // measured numbers from here on are written with a power of ten
+const TOO_LONG_TO_COUNT = 1e15;
+const TOO_SMALL = 1e-6; // so are those below
+const LEAST_PERCENT = 5e-4; // what is nearer to 0 is a matter of floating-point numbers
 
-function isNumber(value) {
+function isKnown(value) {
   return typeof value === "number" && Number.isFinite(value);
 }
 
-function grouped(value, decimals) {
-  return value.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+function withUnit(text, unit) {
+  return `${text}${NO_BREAK}${unit}`;
 }
 
-function withoutNegativeZero(text) {
-  return /^-0(\.0*)?$/.test(text) ? text.slice(1) : text;
+function powerOfTen(value) {
+  const [digits, power] = value.toExponential(2).split("e");
+  return `${Number(digits)}e${Number(power)}`;
 }
 
-/** Three significant digits, whole from 100 on: 0.0123, 7.30, 81.0, 1,204. */
+/** So many decimals, and a comma between thousands; no minus sign before what is rounded to nothing. */
+function fixed(value, decimals) {
+  if (Math.abs(value) >= TOO_LONG_TO_COUNT) return powerOfTen(value);
+  const options = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+  const text = value.toLocaleString("en-US", options);
+  return /[1-9]/.test(text) ? text : text.replace("-", "");
+}
+
+/** At most so many significant digits, without zeros at the end. */
+function digitsOf(value, digits) {
+  const size = Math.abs(value);
+  if (size !== 0 && (size < TOO_SMALL || size >= TOO_LONG)) return powerOfTen(value);
+  return Number(value.toPrecision(digits)).toLocaleString("en-US", { maximumFractionDigits: 20 });
+}
+
+/** The power of ten of the first of so many significant digits: 0 of 7.3, 1 of 9.996 with three. */
+function powerOf(value) {
+  return Number(value.toExponential(2).split("e")[1]);
+}
+
+/** Three significant digits, whole from 100 on: 0.0123, 7.30, 81.0, 1,204, 4e12. */
 export function number(value) {
-  if (!isNumber(value)) return UNKNOWN;
+  if (!isKnown(value)) return UNKNOWN;
   if (value === 0) return "0";
-  if (Math.abs(value) >= TOO_LONG || Math.abs(value) < 1e-6) return value.toExponential(2);
-  // Rounded first: 9.996 has as many decimals as 10.0.
-  const rounded = Math.abs(Number(value.toPrecision(3)));
-  const decimals = Math.max(0, 2 - Math.floor(Math.log10(rounded)));
-  return grouped(value, Math.min(decimals, 8));
+  const size = Math.abs(value);
+  if (size < TOO_SMALL || size >= TOO_LONG) return powerOfTen(value);
+  return fixed(value, Math.max(0, 2 - powerOf(value)));
 }
 
-/** A count: 7, 1,204. */
+/** At most four significant digits, and no zeros that say nothing: 0.05, 1.5, 0.3, 1,234. */
+export function plain(value) {
+  return isKnown(value) ? digitsOf(value, 4) : UNKNOWN;
+}
+
+/** A whole number: 7, 1,204. */
 export function count(value) {
-  return isNumber(value) ? grouped(Math.round(value), 0) : UNKNOWN;
-}
-
-function inTwoUnits(value, by, larger, smaller) {
-  const whole = `${grouped(Math.floor(value / by), 0)}${NO_BREAK}${larger}`;
-  return value % by ? [whole, value % by, smaller].join(NO_BREAK) : whole;
-}
-
-/** A duration: 73.0 s, 2 min 5 s, 2 h 5 min. */
-export function seconds(value) {
-  if (!isNumber(value)) return UNKNOWN;
-  if (value < 0) return `-${seconds(-value)}`;
-  if (value >= TOO_LONG) return `${value.toExponential(2)}${NO_BREAK}s`;
-  if (value < 2 * MINUTE) return `${Number.isInteger(value) ? value : number(value)}${NO_BREAK}s`;
-  if (value < 2 * HOUR) return inTwoUnits(Math.round(value), MINUTE, "min", "s");
-  return inTwoUnits(Math.round(value / MINUTE), MINUTE, "h", "min");
-}
-
-/** A span of time: "73.0 s to 81.0 s", for [low, high]. */
-export function secondsRange(range) {
-  if (!Array.isArray(range) || range.length !== 2) return UNKNOWN;
-  return `${seconds(range[0])} to ${seconds(range[1])}`;
-}
-
-/** US dollars: at least cents, three digits of what is less than one. */
-export function dollars(value) {
-  if (!isNumber(value)) return UNKNOWN;
-  if (value < 0) return `-${dollars(-value)}`;
-  if (value > TOO_LONG) return `$${value.toExponential(2)}`;
-  const decimals = value >= 1 || value === 0 ? 2 : Math.min(8, 2 - Math.floor(Math.log10(value)));
-  const [whole, cents = ""] = grouped(value, decimals).split(".");
-  return `$${whole}.${cents.replace(/0+$/, "").padEnd(2, "0")}`;
-}
-
-/** A percentage (not a share) with its unit: 4.2 %. */
-export function percent(value, digits = 1) {
-  return isNumber(value) ? `${withoutNegativeZero(grouped(value, digits))}${NO_BREAK}%` : UNKNOWN;
-}
-
-/** A signed percentage: +4.2 %, -1.0 %. */
-export function signedPercent(value, digits = 1) {
-  const text = percent(value, digits);
-  // By the text, not the value: what is rounded to 0.0 has no sign.
-  return value > 0 && /[1-9]/.test(text) ? `+${text}` : text;
-}
-
-/** No model tells probabilities nearer to 1, or to 0. */
-const ALMOST_ONE = 0.999;
-
-/** A probability (not a percentage), of which none is certain: 87 %, 99.6 %, over 99.9 %. */
-export function probability(value) {
-  if (!isNumber(value)) return UNKNOWN;
-  if (value > ALMOST_ONE) return `over ${percent(100 * ALMOST_ONE)}`;
-  if (value < 1 - ALMOST_ONE) return `below ${percent(100 * (1 - ALMOST_ONE))}`;
-  return percent(100 * value, value > 0.99 || value < 0.0995 ? 1 : 0);
-}
-
-/** A scale (a share of the target input) as a percentage: 5 %, 9.82 %, 100 %, 1,235 %. */
-export function scale(value) {
-  if (!isNumber(value)) return UNKNOWN;
-  const share = 100 * value;
-  if (Math.abs(share) >= TOO_LONG) return `${share.toExponential(2)}${NO_BREAK}%`;
-  const rounded = Math.abs(share) < 1000 ? Number(share.toPrecision(3)) : Math.round(share);
-  return `${rounded.toLocaleString("en-US", { maximumFractionDigits: 12 })}${NO_BREAK}%`;
-}
-
-const BYTES = ["bytes", "kB", "MB", "GB", "TB", "PB"];
-
-/** An amount of data: 512 bytes, 1.50 GB. */
-export function bytes(value) {
-  if (!isNumber(value)) return UNKNOWN;
-  const power = value < 1000 ? 0 : Math.min(BYTES.length - 1, Math.floor(Math.log10(value) / 3));
-  const amount = value / 1000 ** power;
-  return `${power ? number(amount) : count(amount)}${NO_BREAK}${BYTES[power]}`;
+  return isKnown(value) ? fixed(value, 0) : UNKNOWN;
 }
 
 /** A count with what is counted: 1 run, 2 runs, 1,204 runs. `many`: where the plural does not end in s. */
-export function plural(amount, one, many = `${one}s`) {
+export function counted(amount, one, many = `${one}s`) {
   return `${count(amount)} ${amount === 1 ? one : many}`;
 }
 
 /** From one count to another: 2 to 8 machines; 12 machines where both are the same. */
-export function pluralRange(low, high, one, many = `${one}s`) {
-  return low === high ? plural(low, one, many) : `${count(low)} to ${plural(high, one, many)}`;
+export function countedRange(low, high, one, many = `${one}s`) {
+  return low === high ? counted(low, one, many) : `${count(low)} to ${counted(high, one, many)}`;
+}
+
+/** 1 machine, 4 machines. */
+export function machines(value) {
+  return isKnown(value) ? counted(value, "machine") : UNKNOWN;
+}
+
+function inTwoUnits(value, by, larger, smaller) {
+  const most = withUnit(count(Math.floor(value / by)), larger);
+  return value % by ? withUnit(withUnit(most, value % by), smaller) : most;
+}
+
+/** How long something takes: 0.3 s, 12.3 s, 5 min 12 s, 1 h 5 min. */
+export function duration(seconds) {
+  if (!isKnown(seconds)) return UNKNOWN;
+  if (seconds < 0) return `-${duration(-seconds)}`;
+  const whole = Math.round(seconds);
+  if (whole < 2 * MINUTE || seconds >= TOO_LONG) return withUnit(digitsOf(seconds, 3), "s");
+  if (whole < HOUR) return inTwoUnits(whole, MINUTE, "min", "s");
+  return inTwoUnits(Math.round(seconds / MINUTE), MINUTE, "h", "min");
+}
+
+/** From how long to how long, for [low, high]: 73.1 to 81 s, 4 min 50 s to 5 min 32 s. */
+export function durationRange(range) {
+  if (!Array.isArray(range) || range.length !== 2) return UNKNOWN;
+  const [low, high] = range;
+  const isShort = low >= 0 && low <= high && high < 2 * MINUTE - 1;
+  return `${isShort ? digitsOf(low, 3) : duration(low)} to ${duration(high)}`;
 }
 
 /** How long ago: just now, 5 minutes, 3 hours, 12 days. */
-export function age(value) {
-  if (!isNumber(value)) return UNKNOWN;
-  if (value < MINUTE) return "just now";
-  if (value < HOUR) return plural(Math.floor(value / MINUTE), "minute");
-  if (value < 2 * DAY) return plural(Math.floor(value / HOUR), "hour");
-  return plural(Math.floor(value / DAY), "day");
+export function age(seconds) {
+  if (!isKnown(seconds)) return UNKNOWN;
+  if (seconds < MINUTE) return "just now";
+  if (seconds < HOUR) return counted(Math.floor(seconds / MINUTE), "minute");
+  if (seconds < 2 * DAY) return counted(Math.floor(seconds / HOUR), "hour");
+  return counted(Math.floor(seconds / DAY), "day");
 }
 
 /** A moment (ISO 8601) in the reader's time zone: 2026-11-21 18:45:03. */
@@ -148,14 +133,88 @@ export function inReadersTime(text) {
   });
 }
 
+/** US dollars: at least cents, three digits of what is less than one. */
+export function dollars(value) {
+  if (!isKnown(value)) return UNKNOWN;
+  if (value < 0) return `-${dollars(-value)}`;
+  if (value >= TOO_LONG || (value > 0 && value < TOO_SMALL)) return `$${powerOfTen(value)}`;
+  const decimals = value >= 1 || value === 0 ? 2 : 2 - powerOf(value);
+  const [whole, cents = ""] = fixed(value, decimals).split(".");
+  return `$${whole}.${cents.replace(/0+$/, "").padEnd(2, "0")}`;
+}
+
+/** A percentage (not a share), with a decimal where it is below 10: 0.04 %, 4.2 %, 5 %, 41 %. */
+export function percentage(percent) {
+  if (!isKnown(percent)) return UNKNOWN;
+  const size = Math.abs(percent);
+  if ((size >= LEAST_PERCENT && size < 0.095) || size >= TOO_LONG) return withUnit(digitsOf(percent, 1), "%");
+  return withUnit(fixed(percent, size < 9.95 ? 1 : 0).replace(/\.0$/, ""), "%");
+}
+
+/** An error or a change, in percent, with its sign: -9.1 %, +63 %. */
+export function signedPercentage(percent) {
+  const text = percentage(percent);
+  // By the text, not the value: what is rounded to 0 has no sign.
+  return percent > 0 && /[1-9]/.test(text) ? `+${text}` : text;
+}
+
+/** A share (not a percentage), with the digits of `percentage`: 0.5 %, 12 %, 100 %. */
+export function asPercent(share) {
+  return isKnown(share) ? percentage(100 * share) : UNKNOWN;
+}
+
+/** How much of the input a run reads, to three digits: 5 %, 9.82 %, 100 %, 1,235 %. */
+export function inputShare(scale) {
+  if (!isKnown(scale)) return UNKNOWN;
+  const percent = 100 * scale;
+  const isLong = Math.abs(percent) >= 1000 && Math.abs(percent) < TOO_LONG;
+  return withUnit(isLong ? fixed(percent, 0) : digitsOf(percent, 3), "%");
+}
+
+/** A probability that somebody asks for, with all its digits: 80 %, 99.95 %. */
+export function confidence(share) {
+  return isKnown(share) ? withUnit(digitsOf(100 * share, 10), "%") : UNKNOWN;
+}
+
+/** No model tells probabilities nearer to 1, or to 0. */
+const ALMOST_ONE = 0.999;
+const MOST_DECIMALS = 3;
+
+/**
+ * A probability, of which none is certain: 87 %, 99.6 %, over 99.9 %.
+ *
+ * @param {number} value
+ * @param {number} [asked] for: a lower probability gets as many decimals as tell it from that: 79.8 %.
+ */
+export function probability(value, asked) {
+  if (!isKnown(value)) return UNKNOWN;
+  if (value > ALMOST_ONE) return withUnit(`over ${digitsOf(100 * ALMOST_ONE, 3)}`, "%");
+  if (value < 1 - ALMOST_ONE) return withUnit(`under ${digitsOf(100 * (1 - ALMOST_ONE), 3)}`, "%");
+  let decimals = value > 0.99 || value < 0.0995 ? 1 : 0;
+  const isSame = () => fixed(100 * value, decimals) === fixed(100 * asked, decimals);
+  if (isKnown(asked) && value < asked) while (decimals < MOST_DECIMALS && isSame()) decimals += 1;
+  return withUnit(fixed(100 * value, decimals).replace(/\.0$/, ""), "%");
+}
+
+const BYTES = ["bytes", "kB", "MB", "GB", "TB", "PB"];
+
+/** An amount of data in bytes: 512 bytes, 1.50 GB. */
+export function dataAmount(value) {
+  if (!isKnown(value)) return UNKNOWN;
+  if (value < 1000) return withUnit(count(value), BYTES[0]);
+  const digits = BigInt(Math.floor(value)).toString().length;
+  const power = Math.min(BYTES.length - 1, Math.floor((digits - 1) / 3));
+  return withUnit(number(value / 1000 ** power), BYTES[power]);
+}
+
+/** Gigabytes per second: 1.3 GB/s. */
+export function bandwidth(value) {
+  return isKnown(value) ? withUnit(digitsOf(value, 3), "GB/s") : UNKNOWN;
+}
+
 /** The first characters of a hash, as people compare them. */
 export function shortHash(sha) {
   return sha ? String(sha).slice(0, 10) : UNKNOWN;
-}
-
-/** A bandwidth in gigabytes per second, with its unit. */
-export function bandwidth(value) {
-  return isNumber(value) ? `${number(value)}${NO_BREAK}GB/s` : UNKNOWN;
 }
 
 const TURNS_DIRECTION = /[\u202a-\u202e\u2066-\u2069]/;
@@ -170,9 +229,4 @@ export function isolated(text) {
 /** The text with its quantities unbroken: "9 min 50 s" and "5 %" stay on one line. */
 export function unbroken(text) {
   return text.replace(/(\d|\bmin|\bh) (?=\d|%|(?:s|min|h)\b)/g, `$1${NO_BREAK}`);
-}
-
-/** 1 machine, 4 machines. */
-export function machines(value) {
-  return isNumber(value) ? plural(value, "machine") : UNKNOWN;
 }

@@ -2,6 +2,8 @@
 
 import { element, renew } from "./dom.js";
 import { UNKNOWN, unbroken } from "./format.js";
+// Also where nothing is drawn the page has to be light or dark as Airflow is.
+import {} from "./theme.js";
 
 /**
  * Breadcrumb, heading and what belongs beside it; sets the window's title, too.
@@ -36,13 +38,13 @@ function wholeQuantities(remark) {
   return typeof remark === "string" ? unbroken(remark) : remark;
 }
 
-/** Numbers to be seen first: [{label, value, remark?}]; those without a value are left out. */
+/** Numbers to be seen first: [{label, value, remark?, tone?}]; those without a value are left out. */
 export function keyFigures(figures) {
   const shown = figures.filter((each) => each && each.value !== null && each.value !== undefined);
   return element("dl", { class: "key-figures" }, shown.map((each) =>
     element(
       "div",
-      { class: "key-figure" },
+      { class: `key-figure ${each.tone ?? ""}`.trim() },
       element("dt", {}, each.label),
       element("dd", { class: "value" }, each.value),
       each.remark ? element("dd", { class: "remark" }, wholeQuantities(each.remark)) : null,

@@ -15,14 +15,16 @@ export function loadingState(text) {
 /**
  * Where there is nothing.
  *
- * @param {{title: string, text: string|Node|Array, actions?: Node[], level?: number, isWholePage?: boolean}}
- *   options level: of the heading; isWholePage: there is nothing else, so screen readers say it at once.
+ * @param {{title: string, steps?: Array, text: string|Node|Array, actions?: Node[], level?: number,
+ *   isWholePage?: boolean}} options steps: what to do, one after the other; level: of the heading; isWholePage:
+ *   there is nothing else, so screen readers say it at once.
  */
-export function emptyState({ title, text, actions = [], level = 2, isWholePage = false }) {
+export function emptyState({ title, steps = [], text, actions = [], level = 2, isWholePage = false }) {
   return element(
     "div",
     { class: "state empty", role: isWholePage ? "status" : null },
     element(`h${level}`, {}, title),
+    steps.length ? element("ol", {}, steps.map((step) => element("li", {}, step))) : null,
     element("p", {}, text),
     actions.length ? element("div", { class: "actions" }, actions) : null,
   );

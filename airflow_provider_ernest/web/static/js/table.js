@@ -1,10 +1,13 @@
-/** Tables: with a caption, units in the headers, sortable by keyboard, scrolling in a region of their own. */
+/** Tables: with a caption, units in the headers, sortable by keyboard, as wide as the page; as cards on phones. */
 
 import { element, hidden, replace } from "./dom.js";
 import { cellValue } from "./download.js";
 import { UNKNOWN } from "./format.js";
 
 const ROWS_AT_FIRST = 100;
+
+/** Tables of more columns are laid out as cards on phones, where they would not fit. */
+const FIT_ON_PHONES = 3;
 
 function titleOf(column) {
   if (!column.unit) return column.title;
@@ -82,6 +85,13 @@ function body(columns, rows, { emptyText, highlight, limit, showAll }) {
   return element("tbody", {}, shown);
 }
 
+/** A value with remarks below it, of which the last stands out: something is wrong. */
+export function cell(value, remark, wrong) {
+  return element("span", {}, value,
+    remark ? element("span", { class: "below" }, remark) : null,
+    wrong ? element("span", { class: "below wrong" }, wrong) : null);
+}
+
 /**
  * A table in a region that scrolls sideways by itself and can be focused.
  *
@@ -103,7 +113,8 @@ export function dataTable({
   caption, columns, rows, emptyText, highlight, sort, view = {}, captionHidden = false, limit = ROWS_AT_FIRST,
   class: name,
 }) {
-  const table = element("table", { class: name });
+  const layout = columns.length > FIT_ON_PHONES ? "cards-on-phones" : null;
+  const table = element("table", { class: [layout, name].filter(Boolean).join(" ") || null });
 
   function sortHere(key) {
     view.descending = view.key === key ? !view.descending : false;

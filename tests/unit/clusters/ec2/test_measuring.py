@@ -93,8 +93,8 @@ def test_the_smallest_acceptable_number_lies_between_1_and_what_is_wanted(smalle
 
 def test_stragglers_that_had_to_stay_are_told_slowest_first():
     first, second = warnings_after(probed(**FIVE), floor=0.85)
-    assert "e remains though it is slow: memory 50 % of the median, below the floor of 85 %" in first
-    assert "c remains though it is slow: network 52 %" in second
+    assert "e is slow and remains: memory 50 % of the median, below the floor of 85 %" in first
+    assert "c is slow and remains: network 52 %" in second
 
 
 def test_nothing_is_told_of_ordinary_machines():

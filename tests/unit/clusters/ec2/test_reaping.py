@@ -75,14 +75,14 @@ def test_each_cluster_is_a_line_with_its_costs():
     }
     prices = {("us-east-1", "m5.large"): 0.1, ("us-east-1", "m5.xl"): 0.2}
     lines = [
-        "cluster    region     machines              type            age    expires                 owner",
-        "ernest-1   us-east-1  2 running, 1 stopped  m5.large m5.xl  2.0 h  in 119 min              s ? m",
-        "ernest-22  us-east-1  2 running, 1 stopped  ?               2.0 h  5 min ago               s ? m",
-        "ernest-1   eu-west-1  0 running             m5.large        2.0 h  its tag cannot be read  s ? m",
+        "cluster    region     machines              type            age  expires                 owner",
+        "ernest-1   us-east-1  2 running, 1 stopped  m5.large m5.xl  2 h  in 1 h 59 min           s – m",
+        "ernest-22  us-east-1  2 running, 1 stopped  –               2 h  5 min ago               s – m",
+        "ernest-1   eu-west-1  0 running             m5.large        2 h  its tag cannot be read  s – m",
     ]
     assert cluster_table(found) == lines
     with_costs = cluster_table(found, prices_per_hour=prices)
-    assert [line.split("  ")[-1].strip() for line in with_costs] == ["about $ per hour", "0.45", "?", "?"]
+    assert [line.split("  ")[-1].strip() for line in with_costs] == ["about $ per hour", "$0.45", "–", "–"]
 
 
 def test_only_what_is_overdue_is_ended(bed, clusters):

@@ -57,13 +57,14 @@ def test_a_model_names_the_run_that_ended_too_early(method):
     runs["seconds"] = [*runs["seconds"][:6], 1.21]
     observations = observe(**runs)
     if method != "averaging":
-        with pytest.raises(FitError, match=r"4 machines, scale 0\.05, 1\.2 s"):
+        with pytest.raises(FitError, match=r"4 machines, 5 % of the input, 1\.21 s"):
             train(observations, job="grep", method=method)
         return
 
     model = train(observations, job="grep")
 
-    assert [warning for warning in model.warnings if "Run 6 (4 machines, scale 0.05, 1.2 s)" in warning]
+    words = "Run 6 (4 machines, 5 % of the input, 1.21 s)"
+    assert [warning for warning in model.warnings if words in warning]
     assert model.validation.median_error_percent < 5
     assert predict_seconds(model, machines=8) == pytest.approx(981, rel=0.05)
     assert probability_within(model, machines=8, seconds=30.0) < 0.001
@@ -74,7 +75,8 @@ def test_which_of_few_runs_is_wrong_cannot_be_told_and_is_not_guessed():
     runs = first(4)
     runs["seconds"] = [*runs["seconds"][:3], 3.5]
 
-    with pytest.raises(FitError, match=r"contradict each other.* 2 machines, scale 0\.02, 3\.5 s") as raised:
+    words = r"contradict each other.* 2 machines, 2 % of the input, 3\.5 s"
+    with pytest.raises(FitError, match=words) as raised:
         fitted(runs)
 
     assert "observe it again" in raised.value.remedy

@@ -1,12 +1,15 @@
 """The prior: what it says of a term, what it refuses, and the way through JSON."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest.documents import AveragingPrior, TermBelief
+from airflow_provider_ernest.documents import AveragingPrior, Observation, TermBelief
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.prediction.averaging import TermAveraging
+from airflow_provider_ernest.prediction.predictors import observed_columns
+from airflow_provider_ernest.prediction.prior import prior_for
 
 from .jobs import PLAIN, runs_of
 
@@ -91,3 +94,21 @@ def test_the_sooner_a_job_may_deviate_from_its_terms_the_less_is_known_elsewhere
         widths.append(math.log(high[0] / low[0]))
 
     assert widths[0] > 1.5 * widths[1]
+
+
+def test_past_runs_of_one_or_two_sizes_say_less_of_others_than_designed_runs():
+    def width(observations: list[Observation], machines: int) -> float:
+        fitted = TermAveraging(prior=prior_for(observations)).fit_undetermined(
+            **observed_columns(observations)
+        )
+        low, high = fitted.interval(level=0.8, machines=[machines], scale=[1.0])
+        return float(high[0] / low[0])
+
+    past = [
+        Observation(index=at, machines=4, scale=scale, seconds=60.0 * scale + 20.0, from_history=True)
+        for at, scale in enumerate((0.8, 0.9, 1.0))
+    ]
+    designed = [replace(run, from_history=False, hosts=("a", "b", "c", "d")) for run in past]
+    assert width(past, 8) > 1.2 * width(designed, 8)
+    assert width(past, 16) > width(past, 8) > 1.4 * width(past, 4)
+    assert width(past, 4) < 1.5

@@ -1,17 +1,20 @@
 /** What a run costs against how long it takes, for all types of machine. */
-import { count, dollars, isolated, machines, number, plural, probability, seconds } from "../format.js";
+import { count, counted, dollars, duration, isolated, machines, number, probability } from "../format.js";
 import { axis, extent, tick, timeUnit } from "./axes.js";
 import { numeric } from "./columns.js";
 import { chart } from "./echart.js";
 import { legend, SYMBOLS } from "./legend.js";
-import { goalLine, grid, HEADROOM, hollow, label, point } from "./plot.js";
-import { deadlineWords } from "./time_words.js";
+import { goalLine, grid, HEADROOM, hollow, label, point, ring } from "./plot.js";
+import { deadlineInFull, deadlineWords } from "./time_words.js";
 import { tooltip } from "./tooltip.js";
 
-/** So many points of a type have their number beside them: more would run into each other. */
-const NUMBERED = 8;
+/** So many types have a colour and a symbol of their own; where there are more, the others share one. */
+const MOST_TYPES = 3;
 
-const MOST_COLORS = 8;
+/** Pixels: about as wide is a character, and the room around the picture. */
+const [CHARACTER, AROUND] = [7.5, 90];
+
+const OTHERS = { symbol: "diamond", color: "text-muted" };
 
 /** It may well keep the goal, and the probability beside it says how surely. */
 const LESS_SURE = "less sure than asked for";
@@ -22,7 +25,7 @@ const LESS_SURE = "less sure than asked for";
  */
 export function costFigure({ prediction, deadline, budget, replay }) {
   const { alternatives, decision, runners_up: runnersUp, most_probable: mostProbable } = prediction;
-  const types = [...new Set(alternatives.map((each) => each.instance_type))];
+  const types = byWeight(prediction);
   const same = (one, other) => one.machines === other.machines && one.instance_type === other.instance_type;
   const picture = {
     latest_seconds: prediction.latest_seconds,
@@ -41,14 +44,30 @@ export function costFigure({ prediction, deadline, budget, replay }) {
     caption: CAPTION,
     ...numbers(picture, replay),
     legend: legend(entries(picture)),
-    draw: (container, colors) => chart(container, option(picture, colors)),
+    draw: (container, colors, view = {}) => chart(container, option({ ...picture, ...view }, colors)),
   };
 }
 
+/** The types: that of the page first, then the chosen one, then those that are worth their money most often. */
+function byWeight({ alternatives, decision, instance_type: own }) {
+  const worth = new Map();
+  for (const { instance_type: type, is_pareto: isPareto } of alternatives) {
+    worth.set(type, (worth.get(type) ?? 0) + Number(isPareto));
+  }
+  const weight = (type) => (type === own ? Infinity : type === decision?.instance_type ? 1e9 : worth.get(type));
+  return [...worth.keys()].sort((one, other) => weight(other) - weight(one));
+}
+
+/** How a type is drawn: {symbol, color}. */
+function styleOf(type, types) {
+  const at = types.indexOf(type);
+  const named = types.length > MOST_TYPES ? MOST_TYPES - 1 : MOST_TYPES;
+  return at < named ? { symbol: SYMBOLS[at], color: `series-${at + 1}` } : OTHERS;
+}
+
 const CAPTION =
-  "Down is cheaper, left is faster; the numbers beside the points are machines. A point that has another one " +
-  "both below and to its left is never worth its money: those that have none are joined by the line (the Pareto " +
-  "front).";
+  "Down is cheaper, left is faster. The line joins what is worth its money: nothing else is both faster and cheaper " +
+  "(the Pareto front).";
 
 const COLUMNS = [
   { key: "instance_type", title: "Instance type" },
@@ -88,7 +107,7 @@ function remark(each, { chosen, runnersUp, mostProbable }) {
 }
 
 function inWords(each) {
-  return `${machines(each.machines)} of ${isolated(each.instance_type)}, ${seconds(each.seconds)} for ${dollars(each.cost)}`;
+  return `${machines(each.machines)} of ${isolated(each.instance_type)}, ${duration(each.seconds)} for ${dollars(each.cost)}`;
 }
 
 function describe(picture) {
@@ -98,32 +117,29 @@ function describe(picture) {
   const fastest = alternatives.reduce((best, each) => (each.seconds < best.seconds ? each : best));
   const ofTypes = types.length === 1 ? types[0] : `${types.length} types`;
   const parts = [
-    `Cost against time of ${plural(alternatives.length, "configuration")} of ${ofTypes}.`,
+    `Cost against time of ${counted(alternatives.length, "configuration")} of ${ofTypes}.`,
     `The fastest is ${inWords(fastest)}; the cheapest ${inWords(cheapest)}.`,
     `On the Pareto front: ${count(front.length)} of them.`,
   ];
   if (chosen) parts.push(`Chosen: ${inWords(chosen)}.`);
   if (runnersUp.length) parts.push(`Runners-up: ${runnersUp.map(inWords).join("; ")}.`);
-  if (deadline) parts.push(`The line: ${deadlineWords(picture)}.`);
+  if (deadline) parts.push(deadlineInFull(picture));
   if (budget) parts.push(`The budget is ${dollars(budget)}.`);
   return parts.join(" ");
 }
 
-function entries({ alternatives, types, front, chosen, runnersUp, deadline, budget }) {
+function entries({ alternatives, types, front }) {
+  const styled = types.map((type) => ({ type, ...styleOf(type, types) }));
+  const own = styled.filter(({ color }) => color !== OTHERS.color);
   return [
-    ...types.map((type, at) => ({
-      mark: SYMBOLS[at % SYMBOLS.length],
-      color: `series-${(at % MOST_COLORS) + 1}`,
-      text: type,
-    })),
+    ...own.map(({ type, symbol, color }) => ({ mark: symbol, color, text: type })),
+    own.length < types.length && {
+      mark: OTHERS.symbol, color: OTHERS.color, text: counted(types.length - own.length, "other type"),
+    },
     alternatives.some((each) => !each.feasible) && {
       mark: "circle", color: "text-muted", isHollow: true, text: LESS_SURE,
     },
-    front.length > 1 && { mark: "line", color: "text-muted", text: "Pareto front" },
-    chosen && { mark: "pin", color: "chart-chosen", text: "chosen" },
-    runnersUp.length && { mark: "circle", color: "chart-chosen", isHollow: true, text: "runner-up" },
-    deadline && { mark: "dashed", color: "chart-goal", text: "deadline" },
-    budget && { mark: "dashed", color: "chart-goal", text: "budget" },
+    front.length > 1 && { mark: "line", color: "text-muted", text: "worth its money" },
   ];
 }
 
@@ -153,9 +169,9 @@ function option(picture, colors) {
       },
       deadline && goalLine({ xAxis: deadline / unit.seconds }, deadlineWords(picture), colors),
       budget && goalLine({ yAxis: budget }, `budget ${dollars(budget)}`, colors),
-      ...types.map((type, at) => ofType(type, at, picture, place, colors)),
-      rings(runnersUp, place, colors),
-      chosen && chosenMark(chosen, place, colors),
+      ...types.map((type) => ofType(type, picture, place, colors)),
+      next(runnersUp, place, colors),
+      chosen && chosenMark(picture, times, place, colors),
     ].filter(Boolean),
   };
 }
@@ -164,65 +180,68 @@ function lines(each, picture) {
   const remarks = [remark(each, picture), each.is_pareto ? "on the Pareto front" : ""];
   return [
     `${machines(each.machines)} of ${isolated(each.instance_type)}`,
-    `${seconds(each.seconds)} for ${dollars(each.cost)}`,
-    Number.isFinite(each.probability) ? `keeps the goal with ${probability(each.probability)}` : "",
+    `${duration(each.seconds)} for ${dollars(each.cost)}`,
+    Number.isFinite(each.probability) ? `${probability(each.probability)} chance to meet the goal` : "",
     remarks.filter(Boolean).join(", "),
     each.memory_shortage,
     each.extrapolates,
   ].filter(Boolean);
 }
 
-function ofType(type, at, { alternatives, chosen }, place, colors) {
+function ofType(type, { alternatives, types }, place, colors) {
   const own = alternatives.filter((each) => each.instance_type === type);
-  const color = colors.series[at % colors.series.length];
+  const { symbol, color: name } = styleOf(type, types);
+  const color = name === OTHERS.color ? colors.muted : colors.series[types.indexOf(type)];
   const missing = hollow(color, colors, { opacity: 0.8, borderWidth: 1.4 });
-  const style = (each) => (each.feasible ? point(color, colors) : missing);
-  const every = Math.max(1, Math.ceil(own.length / NUMBERED));
-  const isLabelled = (each, index) => each !== chosen && (index % every === 0 || index === own.length - 1);
   return {
     type: "scatter",
-    symbol: SYMBOLS[at % SYMBOLS.length],
+    symbol,
     symbolSize: own.length > 60 ? 7 : 10,
     z: 3,
     emphasis: { disabled: true },
-    labelLayout: { hideOverlap: true },
-    data: own.map((each, index) => ({
-      value: place(each),
-      each,
-      itemStyle: style(each),
-      label: isLabelled(each, index)
-        ? label(colors, () => String(each.machines), { position: "top", distance: 3, color: colors.muted })
-        : { show: false },
+    data: own.map((each) => ({
+      value: place(each), each, itemStyle: each.feasible ? point(color, colors) : missing,
     })),
   };
 }
 
-function rings(runnersUp, place, colors) {
+function next(runnersUp, place, colors) {
   return {
     type: "scatter",
-    symbol: "circle",
+    ...ring(colors, false),
     symbolSize: 16,
     z: 2,
     emphasis: { disabled: true },
-    itemStyle: { color: "transparent", borderColor: colors.chosen, borderWidth: 1.6, opacity: 1 },
-    data: runnersUp.map((each) => ({ value: place(each), each })),
+    labelLayout: { hideOverlap: true },
+    data: runnersUp.map((each) => ({
+      value: place(each),
+      each,
+      label: label(colors, () => count(each.machines), { position: "bottom", distance: 3, color: colors.muted }),
+    })),
   };
 }
 
-function chosenMark(chosen, place, colors) {
+/** Whether words to the left of it would leave the picture. */
+function isAtLeft(chosen, words, times, width) {
+  const [low, high] = extent(times);
+  return Math.log(chosen.seconds / low) / Math.log(high / low) < (CHARACTER * words.length) / (width - AROUND);
+}
+
+function chosenMark({ chosen, width = 2 * AROUND }, times, place, colors) {
+  const words = `${machines(chosen.machines)}: ${dollars(chosen.cost)}`;
+  const isLeft = isAtLeft(chosen, words, times, width);
   return {
     type: "scatter",
-    symbol: "pin",
-    symbolSize: 34,
+    ...ring(colors, true),
     z: 5,
     emphasis: { disabled: true },
-    itemStyle: point(colors.chosen, colors),
     labelLayout: { hideOverlap: true },
     data: [{
       value: place(chosen),
       each: chosen,
-      label: label(colors, () => `${machines(chosen.machines)}: ${dollars(chosen.cost)}`, {
-        position: "top", fontWeight: 650,
+      label: label(colors, () => words, {
+        // Below the line: there nothing is.
+        position: isLeft ? [0, 26] : [18, 26], align: isLeft ? "left" : "right", fontWeight: 650,
       }),
     }],
   };

@@ -1,7 +1,5 @@
 /** Which sample runs were chosen, out of which, and which of them were made. */
-import {
-  count, dollars, machines, number, plural, pluralRange, scale as percentOf, seconds,
-} from "../format.js";
+import { count, counted, countedRange, dollars, duration, inputShare, machines, number } from "../format.js";
 import { axis } from "./axes.js";
 import { numeric } from "./columns.js";
 import { chart } from "./echart.js";
@@ -33,12 +31,12 @@ export function designFigure({ design }) {
 }
 
 function describe({ experiments, candidates, candidate_ranges: ranges }, missing) {
-  const listed = experiments.map((each) => `${machines(each.machines)} on ${percentOf(each.scale)}`).join(", ");
-  const chosenRuns = plural(experiments.length, "sample run");
-  const parts = [`Chosen of ${plural(candidates, "candidate")}: ${chosenRuns}, ${listed}.`];
+  const listed = experiments.map((each) => `${machines(each.machines)} on ${inputShare(each.scale)}`).join(", ");
+  const chosenRuns = counted(experiments.length, "sample run");
+  const parts = [`Chosen of ${counted(candidates, "candidate")}: ${chosenRuns}, ${listed}.`];
   if (ranges.length) {
     const counts = ranges.map((range) => range.machines);
-    parts.push(`Candidates had ${pluralRange(Math.min(...counts), Math.max(...counts), "machine")}.`);
+    parts.push(`Candidates had ${countedRange(Math.min(...counts), Math.max(...counts), "machine")}.`);
   }
   const notRun = missing.map((each) => `run ${each.index}`).join(", ");
   parts.push(missing.length ? `Not run: ${notRun}.` : "All of them were run.");
@@ -49,7 +47,7 @@ function columnsOf(design) {
   return [
     numeric("index", "Run", count),
     numeric("machines", "Machines", count),
-    numeric("scale", "Scale", percentOf),
+    numeric("scale", "Scale", inputShare),
     numeric("partitions", "Partitions", count),
     numeric("weight", "Weight", number),
     numeric("expected_cost", "Expected cost", number, { unit: design.cost_unit }),
@@ -70,7 +68,7 @@ function option({ experiments, candidate_ranges: ranges, cost_unit: unit }, colo
     tooltip: tooltip(colors, ({ data }) => data?.lines),
     xAxis: axis({ name: "machines", values: counts, isLogarithmic: true, isMachines: true, along: "x", colors }),
     yAxis: axis({
-      name: "share of the input", values: scales, isLogarithmic: true, format: percentOf, along: "y", colors,
+      name: "share of the input", values: scales, isLogarithmic: true, format: inputShare, along: "y", colors,
     }),
     series: [
       ...ranges.map((range) => candidatesBar(range, ranges.length > 8 ? 9 : 16, colors)),
@@ -81,8 +79,8 @@ function option({ experiments, candidate_ranges: ranges, cost_unit: unit }, colo
 
 function candidatesBar(range, width, colors) {
   const lines = [
-    `${machines(range.machines)}: ${plural(range.candidates, "candidate")}`,
-    `${percentOf(range.lowest_scale)} to ${percentOf(range.highest_scale)} of the input`,
+    `${machines(range.machines)}: ${counted(range.candidates, "candidate")}`,
+    `${inputShare(range.lowest_scale)} to ${inputShare(range.highest_scale)} of the input`,
   ];
   const ends = [range.lowest_scale, range.highest_scale];
   return {
@@ -123,10 +121,11 @@ function chosen(experiments, unit, colors) {
 
 function told(each, unit) {
   return [
-    `Run ${each.index}: ${machines(each.machines)}, ${percentOf(each.scale)} of the input`,
-    `${plural(each.partitions, "partition")}, weight ${number(each.weight)}`,
-    `expected to cost ${number(each.expected_cost)} ${unit}`,
-    each.observed ? `took ${seconds(each.seconds)}` : "was not run",
+    `Run ${each.index}: ${machines(each.machines)}, ${inputShare(each.scale)} of the input`,
+    `${counted(each.partitions, "partition")}, weight ${number(each.weight)}`,
+    // Of the first of several rounds nothing tells it.
+    each.expected_cost > 0 ? `expected to cost ${number(each.expected_cost)} ${unit}` : "",
+    each.observed ? `took ${duration(each.seconds)}` : "was not run",
     each.paid === null || each.paid === undefined ? "" : `cost ${dollars(each.paid)}`,
   ].filter(Boolean);
 }

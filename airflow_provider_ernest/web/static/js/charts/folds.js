@@ -1,6 +1,6 @@
 /** Each observed run against what the others predict of it. */
 import {
-  count, machines, number, percent, plural, scale as percentOf, seconds, signedPercent,
+  count, counted, duration, inputShare, machines, number, percentage, signedPercentage,
 } from "../format.js";
 import { axis, extent, tick, timeUnit } from "./axes.js";
 import { numeric } from "./columns.js";
@@ -39,10 +39,10 @@ export function foldsFigure({ observations, asErrors }) {
 const COLUMNS = [
   numeric("index", "Run", count),
   numeric("machines", "Machines", count),
-  numeric("scale", "Scale", percentOf),
+  numeric("scale", "Scale", inputShare),
   numeric("seconds", "Measured", number, { unit: "s" }),
   numeric("predicted_seconds", "Predicted from the others", number, { unit: "s" }),
-  numeric("error_percent", "Error", signedPercent),
+  numeric("error_percent", "Error", signedPercentage),
 ];
 
 function describe(folds, worst) {
@@ -50,9 +50,9 @@ function describe(folds, worst) {
   const within = folds.filter((run) => Math.abs(run.error_percent) <= WITHIN_PERCENT).length;
   const middle = worst[Math.floor(worst.length / 2)];
   return (
-    `Leave-one-out predictions against measured times of ${plural(folds.length, "run")}: ` +
-    `${within} within ${WITHIN_PERCENT} %, the median error about ${percent(Math.abs(middle.error_percent))}, ` +
-    `the largest ${signedPercent(worst[0].error_percent)}, of run ${worst[0].index}.`
+    `Leave-one-out predictions against measured times of ${counted(folds.length, "run")}: ` +
+    `${within} within ${WITHIN_PERCENT} %, the median error about ${percentage(Math.abs(middle.error_percent))}, ` +
+    `the largest ${signedPercentage(worst[0].error_percent)}, of run ${worst[0].index}.`
   );
 }
 
@@ -72,7 +72,7 @@ function points(folds, worst, place, colors) {
       value: place(run),
       run,
       label: named.has(run)
-        ? label(colors, () => `run ${run.index}: ${signedPercent(run.error_percent)}`, {
+        ? label(colors, () => `run ${run.index}: ${signedPercentage(run.error_percent)}`, {
             position: isRight(run) ? "left" : "right",
           })
         : undefined,
@@ -84,9 +84,9 @@ function lines({ data }) {
   const run = data?.run;
   if (!run) return null;
   return [
-    `Run ${run.index}: ${signedPercent(run.error_percent)}`,
-    `${machines(run.machines)}, ${percentOf(run.scale)} of the input`,
-    `measured ${seconds(run.seconds)}, predicted ${seconds(run.predicted_seconds)}`,
+    `Run ${run.index}: ${signedPercentage(run.error_percent)}`,
+    `${machines(run.machines)}, ${inputShare(run.scale)} of the input`,
+    `measured ${duration(run.seconds)}, predicted ${duration(run.predicted_seconds)}`,
   ];
 }
 

@@ -1,12 +1,16 @@
 /** How good the models of a job on a type of machine have been: the errors of the versions. */
-import { count, dateTime, percent, plural, shortHash } from "../format.js";
-import { axis } from "./axes.js";
+import { count, counted, dateTime, percentage, shortHash } from "../format.js";
+import { axis, frame, tick } from "./axes.js";
 import { numeric } from "./columns.js";
 import { chart } from "./echart.js";
 import { legend } from "./legend.js";
-import { DATE_ROOM, inPercent, moment, timeAxis } from "./over_time.js";
-import { grid, HEADROOM, hollow, label, point } from "./plot.js";
+import { grid, HEADROOM, hollow, label, point, ring } from "./plot.js";
 import { tooltip } from "./tooltip.js";
+
+const DAY_MILLISECONDS = 24 * 3600 * 1000;
+
+/** Half of a date, in pixels. */
+const DATE_ROOM = 40;
 
 /** The figure of the versions' leave-one-out errors; `current` is the id of the version that the page shows. */
 export function versionsFigure({ versions, current }) {
@@ -14,8 +18,8 @@ export function versionsFigure({ versions, current }) {
   const changes = ordered.filter((each, at) => at > 0 && isOtherCode(ordered[at - 1], each));
   return {
     description:
-      `Leave-one-out errors of ${plural(ordered.length, "version")}: median ` +
-      `${ordered.map((each) => percent(each.median_error_percent)).join(", ")}, oldest first. ` +
+      `Leave-one-out errors of ${counted(ordered.length, "version")}: median ` +
+      `${ordered.map((each) => percentage(each.median_error_percent)).join(", ")}, oldest first. ` +
       `The job's code changed ${changes.length === 1 ? "once" : `${changes.length} times`} in between.`,
     columns: VERSION_COLUMNS,
     rows: [...ordered]
@@ -24,7 +28,7 @@ export function versionsFigure({ versions, current }) {
     legend: legend([
       { mark: "rect", color: "chart-fit", text: "median error of a version" },
       { mark: "triangle", color: "text-muted", isHollow: true, text: "its largest error" },
-      { mark: "pin", color: "chart-chosen", text: "the version shown here" },
+      { mark: "circle", color: "chart-chosen", isHollow: true, text: "the version shown here" },
       changes.length && { mark: "dashed", color: "chart-goal", text: "the job's code changed" },
     ]),
     draw: (container, colors) => chart(container, versionsOption(ordered, changes, current, colors)),
@@ -35,8 +39,8 @@ const VERSION_COLUMNS = [
   { key: "created_at", title: "Trained", render: (row) => dateTime(row.created_at) },
   { key: "model_id", title: "Version" },
   numeric("observations", "Runs", count),
-  numeric("median_error_percent", "Median error", percent),
-  numeric("max_error_percent", "Largest error", percent),
+  numeric("median_error_percent", "Median error", percentage),
+  numeric("max_error_percent", "Largest error", percentage),
   { key: "artifact_sha256", title: "Code", render: (row) => shortHash(row.artifact_sha256) },
   { key: "remark", title: "Shown" },
 ];
@@ -49,8 +53,8 @@ function versionsOption(versions, changes, current, colors) {
   const values = versions.flatMap((each) => [each.median_error_percent, each.max_error_percent]);
   const told = (name) => (each) => ({ value: [moment(each.created_at), each[name]], each });
   const linesOf = ({ data }) => data?.each && [
-    `${percent(data.each.median_error_percent)} median, ${percent(data.each.max_error_percent)} at most`,
-    `trained ${dateTime(data.each.created_at)} on ${plural(data.each.observations, "run")}`,
+    `${percentage(data.each.median_error_percent)} median, ${percentage(data.each.max_error_percent)} at most`,
+    `trained ${dateTime(data.each.created_at)} on ${counted(data.each.observations, "run")}`,
     data.each.artifact_sha256 ? `code ${shortHash(data.each.artifact_sha256)}` : "",
     data.each.model_id === current ? "the version shown here" : "",
   ].filter(Boolean);
@@ -76,8 +80,8 @@ function versionsOption(versions, changes, current, colors) {
         markLine: codeChanges(changes, colors),
       },
       {
-        type: "scatter", symbol: "pin", symbolSize: 30, z: 4, emphasis: { disabled: true },
-        itemStyle: point(colors.chosen, colors), data: shown.map(told("median_error_percent")),
+        type: "scatter", ...ring(colors, true), z: 4, emphasis: { disabled: true },
+        data: shown.map(told("median_error_percent")),
       },
     ],
   };
@@ -91,4 +95,40 @@ function codeChanges(changes, colors) {
     // Between the versions the change cannot be dated: it is drawn where it was first seen.
     data: changes.map((each) => ({ xAxis: moment(each.created_at) })),
   };
+}
+
+/** A moment (ISO 8601) in milliseconds. */
+function moment(iso) {
+  return new Date(iso).getTime();
+}
+
+/** The axis of moments in milliseconds. */
+function timeAxis(moments, colors) {
+  const [first, last] = [Math.min(...moments), Math.max(...moments)];
+  const pad = Math.max((last - first) * 0.04, DAY_MILLISECONDS / 24);
+  const isLong = last - first > 3 * DAY_MILLISECONDS;
+  return {
+    ...frame("x", "", colors),
+    type: "time",
+    min: first - pad,
+    max: last + pad,
+    splitLine: { show: false },
+    axisTick: { lineStyle: { color: colors.border } },
+    axisLabel: {
+      color: colors.muted,
+      fontSize: 12,
+      hideOverlap: true,
+      showMinLabel: false,
+      showMaxLabel: false,
+      formatter: (value) => {
+        const words = dateTime(new Date(value).toISOString());
+        return isLong ? words.slice(0, 10) : words.slice(5, 16);
+      },
+    },
+  };
+}
+
+/** A tick of a percentage. */
+function inPercent(value) {
+  return `${tick(value)} %`;
 }

@@ -8,28 +8,39 @@ const SHAPES = {
   circle: "M10 1.5a4.5 4.5 0 1 0 .01 0Z",
   rect: "M6 2h8v8h-8Z",
   triangle: "M10 1.2 15 10.6H5Z",
-  down: "M10 10.8 15 1.4H5Z",
   diamond: "M10 .8 15 6 10 11.2 5 6Z",
-  arrow: "M10 .8 14.5 11 10 8.6 5.5 11Z",
-  pin: "M10 11.4C6 7 6 1 10 1s4 6 0 10.4Z",
+  cross: "M6.5 2.5 13.5 9.5M13.5 2.5 6.5 9.5",
+  tick: "M4 6H16",
 };
 
+/** Of lines. */
+const DASHES = { dashed: "5 3", broken: "9 3 3 3" };
+
 /** The symbols by which series are told apart without colour, in the order in which they are used. */
-export const SYMBOLS = ["circle", "triangle", "rect", "arrow", "pin", "diamond"];
+export const SYMBOLS = ["circle", "triangle", "rect"];
 
 /**
  * A legend.
  *
- * @param {object[]} entries of {mark, color, isHollow?, pattern?, text, isFaint?}; mark is "line", "dashed", "band"
- *   or a symbol's name, color the name (for bands perhaps several) of a custom property of the style sheet, so
- *   that it follows the theme
+ * @param {object[]} entries of {mark, color, isHollow?, pattern?, text, isFaint?, choice?}, at most five; mark is
+ *   "line", "dashed", "broken" (solid, then dashed), "band" or a symbol's name, color the name (for bands perhaps
+ *   several) of a custom property of the style sheet, so that it follows the theme; with choice
+ *   ({isOn, onChange(isOn)}) the reader decides whether it is drawn
  */
 export function legend(entries) {
   return element(
     "ul",
     { class: "legend" },
-    entries.filter(Boolean).map((entry) => element("li", {}, swatch(entry), element("span", {}, entry.text))),
+    entries.filter(Boolean).map((entry) => element("li", {}, entry.choice ? chosen(entry)
+      : [swatch(entry), element("span", {}, entry.text)])),
   );
+}
+
+function chosen({ choice, ...entry }) {
+  const box = element("input", {
+    type: "checkbox", checked: choice.isOn, onChange: () => choice.onChange(box.checked),
+  });
+  return element("label", { class: "legend-choice" }, box, swatch(entry), element("span", {}, entry.text));
 }
 
 function swatch({ mark, color, isHollow, pattern, isFaint }) {
@@ -47,7 +58,7 @@ function swatch({ mark, color, isHollow, pattern, isFaint }) {
     const fill = isHollow ? "surface" : color;
     svg.append(made("path", { d: SHAPES[mark], "stroke-width": 1.8 }, { fill, stroke: color }));
   } else {
-    const dashes = mark === "dashed" ? "5 3" : "none";
+    const dashes = DASHES[mark] ?? "none";
     const line = { d: "M0 6H20", "stroke-width": 2.5, "stroke-dasharray": dashes };
     svg.append(made("path", line, { stroke: color }));
   }

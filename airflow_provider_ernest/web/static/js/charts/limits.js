@@ -1,5 +1,5 @@
 /** What could be won at most if tasks never waited for one thing. */
-import { isolated, number, percent, seconds } from "../format.js";
+import { duration, isolated, number, percentage } from "../format.js";
 import { bars } from "./bars.js";
 import { numeric } from "./columns.js";
 
@@ -17,11 +17,11 @@ const LEAST_UNMEASURED_PERCENT = 10;
 
 const COLUMNS = [
   { key: "resource", title: "Waiting for" },
-  numeric("improvement_percent", "Won at most", percent),
+  numeric("improvement_percent", "Won at most", percentage),
   numeric("saved_seconds", "Seconds won at most", number, { unit: "s" }),
   numeric("seconds_without", "Run without it", number, { unit: "s" }),
   numeric("blocked_seconds", "Waited, all tasks", number, { unit: "s" }),
-  numeric("share_percent", "Of the tasks' time", percent),
+  numeric("share_percent", "Of the tasks' time", percentage),
 ];
 
 const CAPTION =
@@ -49,7 +49,7 @@ function unmeasured({ unmeasured_seconds: taken, stages, left_out_seconds: rest 
   const share = all > 0 ? (100 * taken) / all : 0;
   if (!(share >= LEAST_UNMEASURED_PERCENT)) return "";
   return (
-    `For ${percent(share, 0)} of their time tasks neither computed nor waited for anything that Spark measures: they ` +
+    `For ${percentage(share)} of their time tasks neither computed nor waited for anything that Spark measures: they ` +
       "read input, called a service, or shared their cores with others."
   );
 }
@@ -65,11 +65,11 @@ function saved({ improvement_percent: won, seconds_without: rest }) {
 
 function words({ improvement_percent: won, saved_seconds: taken }) {
   if (won < 0.05) return "nothing";
-  return `at most ${percent(won, won < 10 ? 1 : 0)}, ${rounded(taken)}`;
+  return `at most ${percentage(won)}, ${rounded(taken)}`;
 }
 
 /** An upper bound is no more exact than that. */
 function rounded(value) {
   if (value < 0.1) return "under 0.1\u00a0s";
-  return value < 10 ? `${value.toFixed(1)}\u00a0s` : seconds(Math.round(value));
+  return value < 10 ? `${value.toFixed(1)}\u00a0s` : duration(Math.round(value));
 }

@@ -1,5 +1,5 @@
 /** The phases of a run (OptEx) as one stacked bar. */
-import { number, percent, seconds } from "../format.js";
+import { asPercent, duration, number } from "../format.js";
 import { numeric } from "./columns.js";
 import { chart } from "./echart.js";
 import { legend } from "./legend.js";
@@ -18,7 +18,7 @@ const PHASES = [
 const COLUMNS = [
   { key: "name", title: "Phase" },
   numeric("taken", "Time", number, { unit: "s" }),
-  numeric("share", "Share", (part) => percent(100 * part)),
+  numeric("share", "Share", asPercent),
   { key: "meaning", title: "Is", class: "words" },
 ];
 
@@ -29,8 +29,8 @@ export function phasesFigure({ phases }) {
     ({ name, meaning, place, taken: phases[key], share: total > 0 ? phases[key] / total : 0 }));
   const shown = rows.filter((row) => row.taken > 0);
   return {
-    description: `${seconds(total)} by phases: ${shown.map((row) => `${row.name} ${words(row)}`).join(", ")}.`,
-    caption: `${seconds(total)} from submission to end. At each moment the run is in one phase.`,
+    description: `${duration(total)} by phases: ${shown.map((row) => `${row.name} ${words(row)}`).join(", ")}.`,
+    caption: `${duration(total)} from submission to end. At each moment the run is in one phase.`,
     columns: COLUMNS,
     rows,
     legend: legend(shown.map((row) => ({
@@ -42,7 +42,7 @@ export function phasesFigure({ phases }) {
 }
 
 function words({ taken, share }) {
-  return `${seconds(taken)} (${percent(100 * share, share < 0.0995 ? 1 : 0)})`;
+  return `${duration(taken)} (${asPercent(share)})`;
 }
 
 function option(rows, colors) {

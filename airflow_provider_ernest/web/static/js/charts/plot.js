@@ -13,14 +13,23 @@ export function point(color, colors, more = {}) {
   return { color, borderColor: colors.surface, borderWidth: 1.5, opacity: 1, ...more };
 }
 
-/** The colour of patterns over the colour of a thing: weak, for they only tell it apart. */
+/** The colour of patterns over the colour of a thing: half transparent, for they only tell it apart. */
 export function patternColor(colors) {
-  return window.echarts.color.modifyAlpha(colors.surface, 0.5);
+  return `color-mix(in srgb, ${colors.surface} 50%, transparent)`;
 }
 
 /** Points of which only the rim is drawn. */
 export function hollow(color, colors, more = {}) {
   return { color: colors.surface, borderColor: color, borderWidth: 1.8, opacity: 1, ...more };
+}
+
+/** The ring around what was chosen, and the weaker one around what would have been next: the line is seen in it. */
+export function ring(colors, isChosen) {
+  return {
+    symbol: "circle",
+    symbolSize: isChosen ? 20 : 12,
+    itemStyle: { color: "transparent", borderColor: colors.chosen, borderWidth: isChosen ? 3 : 1.6, opacity: 1 },
+  };
 }
 
 /** Words beside a point or a line that stay readable where they cross others. */

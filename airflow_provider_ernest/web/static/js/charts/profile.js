@@ -1,5 +1,5 @@
 /** A run by its profile: its stages over time, what its resources need, and the run on other machines. */
-import { machines, number, percent, seconds, signedPercent } from "../format.js";
+import { duration, machines, number, percentage, signedPercentage } from "../format.js";
 import { axis, tick } from "./axes.js";
 import { bars } from "./bars.js";
 import { numeric } from "./columns.js";
@@ -11,14 +11,19 @@ import { tooltip } from "./tooltip.js";
 /** So many stages have a bar: those that took longest. */
 const MOST_STAGES = 30;
 
+/** So many things that bind stages are told apart: those that bind the longest. */
+const MOST_BOTTLENECKS = 4;
+
 /** A resource has the same colour in all charts. */
 const COLORS = new Map([
   ["cpu", "series-1"], ["network", "series-2"], ["disk", "series-3"], ["garbage collection", "series-4"],
   ["scheduler delay", "series-5"], ["serialisation", "series-6"], ["Python worker", "series-7"],
 ]);
 
+const OTHER = "series-8";
+
 function colorOf(resource) {
-  return COLORS.get(resource) ?? "series-8";
+  return COLORS.get(resource) ?? OTHER;
 }
 
 function nameOf(resource) {
@@ -50,27 +55,40 @@ export function stagesFigure({ stages, stages_left_out: leftOut }) {
   const first = Math.min(0, ...shown.map((stage) => stage.began_seconds));
   const whole = Math.max(...shown.map((stage) => stage.ended_seconds)) - first || 1;
   const without = stages.length - shown.length + leftOut;
+  const told = longestBinding(shown);
+  const isOther = (stage) => !told.includes(stage.bottleneck);
+  const toldWords = (name) => (name ? `bound by ${nameOf(name)}` : "not known what binds it");
   return {
     description: `${shown.length} stages over time: ${shown.map(stageWords).join("; ")}.`,
     caption:
-      `The tracks are ${seconds(whole)} long. Where no bar is, no task ran: the driver worked or waited.` +
+      `The tracks are ${duration(whole)} long. Where no bar is, no task ran: the driver worked or waited.` +
       (without ? ` ${without} shorter ${without === 1 ? "stage has" : "stages have"} no bar.` : ""),
     columns: STAGES,
     rows: stages,
-    legend: legend([...new Set(shown.map((stage) => stage.bottleneck))].map((name) => (
-      { mark: "band", color: colorOf(name), text: name ? `bound by ${nameOf(name)}` : "not known what binds it" }))),
+    legend: legend([
+      ...told.map((name) => ({ mark: "band", color: colorOf(name), text: toldWords(name) })),
+      shown.some(isOther) && { mark: "band", color: OTHER, text: "bound by something else" },
+    ]),
     draw: (container) => bars(container, shown.map((stage) => ({
       name: `${stageNumber(stage)} ${stage.name}`,
       from: (stage.began_seconds - first) / whole,
       share: lasted(stage) / whole,
-      color: colorOf(stage.bottleneck),
-      words: [seconds(lasted(stage)), nameOf(stage.bottleneck)].filter(Boolean).join(", "),
+      color: isOther(stage) ? OTHER : colorOf(stage.bottleneck),
+      words: [duration(lasted(stage)), nameOf(stage.bottleneck)].filter(Boolean).join(", "),
     }))),
   };
 }
 
+/** What binds the stages, what binds them longest first. */
+function longestBinding(stages) {
+  const taken = new Map();
+  for (const stage of stages) taken.set(stage.bottleneck, (taken.get(stage.bottleneck) ?? 0) + lasted(stage));
+  const names = [...taken.keys()].sort((one, other) => taken.get(other) - taken.get(one));
+  return names.length > MOST_BOTTLENECKS + 1 ? names.slice(0, MOST_BOTTLENECKS) : names;
+}
+
 function stageWords(stage) {
-  return `stage ${stageNumber(stage)} ${seconds(lasted(stage))}`;
+  return `stage ${stageNumber(stage)} ${duration(lasted(stage))}`;
 }
 
 /** What each resource needs at least for what the run did, against what it took. */
@@ -96,7 +114,7 @@ export function whatIfsFigure({ what_ifs: whatIfs, seconds: taken }) {
     columns: [
       { key: "change", title: "Machines with" },
       numeric("seconds", "The run", number, { unit: "s" }),
-      numeric("change_percent", "Change", (change) => signedPercent(change, 0)),
+      numeric("change_percent", "Change", (change) => signedPercentage(change)),
     ],
   });
 }
@@ -104,11 +122,11 @@ export function whatIfsFigure({ what_ifs: whatIfs, seconds: taken }) {
 function againstTheRun(run, rows, more) {
   const longest = Math.max(run, ...rows.map((row) => row.taken));
   const words = ({ taken, change_percent: change }) =>
-    (Number.isFinite(change) ? `${seconds(taken)} (${signedPercent(change, 0)})` : seconds(taken));
+    (Number.isFinite(change) ? `${duration(taken)} (${signedPercentage(change)})` : duration(taken));
   return {
-    description: `${rows.map((row) => `${row.name}: ${words(row)}`).join("; ")}; the run took ${seconds(run)}.`,
+    description: `${rows.map((row) => `${row.name}: ${words(row)}`).join("; ")}; the run took ${duration(run)}.`,
     rows,
-    legend: legend([{ mark: "line", color: "chart-chosen", text: `the run as it was: ${seconds(run)}` }]),
+    legend: legend([{ mark: "line", color: "chart-chosen", text: `the run as it was: ${duration(run)}` }]),
     draw: (container) => bars(
       container,
       rows.map((row) => ({ name: row.name, color: row.color, share: row.taken / longest, words: words(row) })),
@@ -121,8 +139,8 @@ function againstTheRun(run, rows, more) {
 /** The run replayed on other numbers of machines. */
 export function sizesFigure({ sizes, seconds: taken, machines: ranOn }) {
   const fastest = sizes.reduce((best, each) => (each.seconds < best.seconds ? each : best));
-  const was = `the run: ${seconds(taken)} on ${machines(ranOn)}`;
-  const on = (each) => `${seconds(each.seconds)} on ${machines(each.machines)}`;
+  const was = `the run: ${duration(taken)} on ${machines(ranOn)}`;
+  const on = (each) => `${duration(each.seconds)} on ${machines(each.machines)}`;
   return {
     description: `Replayed: ${on(sizes[0])} to ${on(sizes.at(-1))}; the fastest is ${on(fastest)}; ${was}.`,
     caption:
@@ -132,7 +150,7 @@ export function sizesFigure({ sizes, seconds: taken, machines: ranOn }) {
     columns: [
       numeric("machines", "Machines", tick),
       numeric("seconds", "Replayed", number, { unit: "s" }),
-      numeric("error_percent", "Change", (change) => percent(change, 0), {
+      numeric("error_percent", "Change", (change) => percentage(change), {
         value: (row) => (100 * (row.seconds - taken)) / taken,
       }),
     ],

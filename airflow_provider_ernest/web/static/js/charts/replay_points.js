@@ -1,18 +1,16 @@
 /** The second opinion by replay in the figure of time against machines: squares joined by a thin line. */
-import { machines, seconds, secondsRange } from "../format.js";
+import { duration, durationRange, machines } from "../format.js";
 import { hollow, point } from "./plot.js";
 
 const COLOR = "series-4";
 const SERIES = 3;
 
-/** The entries of the legend. */
-export function replayEntries(points) {
-  return [
-    points.length && { mark: "rect", color: COLOR, isHollow: true, text: "replay of a run" },
-    points.some((each) => each.isOutside) && {
-      mark: "rect", color: COLOR, text: "replay outside the 95 % of runs",
-    },
-  ];
+/** The entry of the legend; nothing where there are no points. */
+export function replayEntry(points) {
+  if (!points.length) return null;
+  const isAnyOutside = points.some((each) => each.isOutside);
+  const text = `replay of a run${isAnyOutside ? " (full: outside the 95 %)" : ""}`;
+  return { mark: "rect", color: COLOR, isHollow: true, text };
 }
 
 /** The series; squares are full where replay and model disagree. */
@@ -39,9 +37,9 @@ export function replaySeries(points, unit, colors) {
 
 function told({ machines: number, seconds: taken, predicted, nearlyCertain, isOutside }) {
   return [
-    `Replay on ${machines(number)}: ${seconds(taken)}`,
-    Number.isFinite(predicted) ? `the model: ${seconds(predicted)}` : "",
-    nearlyCertain ? `95 %: ${secondsRange(nearlyCertain)}` : "",
+    `Replay on ${machines(number)}: ${duration(taken)}`,
+    Number.isFinite(predicted) ? `the model: ${duration(predicted)}` : "",
+    nearlyCertain ? `95 %: ${durationRange(nearlyCertain)}` : "",
     isOutside ? "replay and model disagree" : "",
   ].filter(Boolean);
 }
@@ -52,7 +50,7 @@ export function describeReplay(points) {
   const [first, last] = [points[0], points.at(-1)];
   const outside = points.filter((each) => each.isOutside).length;
   const ends = [first, ...(last === first ? [] : [last])]
-    .map((each) => `${seconds(each.seconds)} on ${machines(each.machines)}`);
+    .map((each) => `${duration(each.seconds)} on ${machines(each.machines)}`);
   const words = outside ? `, outside the 95 % interval at ${outside} of ${points.length} sizes` : "";
   return `By replay: ${ends.join(", ")}${words}.`;
 }

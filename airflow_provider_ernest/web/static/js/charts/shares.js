@@ -1,11 +1,12 @@
 /** What the time is spent on, against the number of machines: why it does not get faster. */
-import { count, machines, number, percent, seconds } from "../format.js";
+import { asPercent, count, duration, machines, number } from "../format.js";
 import { frame } from "./axes.js";
 import { numeric } from "./columns.js";
 import { chart } from "./echart.js";
 import { legend } from "./legend.js";
 import { PATTERNS } from "./patterns.js";
 import { grid, HEADROOM, label, patternColor } from "./plot.js";
+import { deadlineWords } from "./time_words.js";
 import { tooltip } from "./tooltip.js";
 
 /** Terms that never explain so large a share of the time are drawn together. */
@@ -13,25 +14,38 @@ const WORTH_A_COLOR = 0.01;
 
 const OTHERS = "others";
 const MOST_COLORS = 7;
+
+/** So many parts are shown, the others together as one of them. */
+const MOST_SHOWN = 5;
 const START_UP = "start-up";
 const HALF = 0.5;
 
 /** Bars stand apart up to so many; more of them become an area. */
 const MOST_GAPS = 60;
 
-/** The figure, from the answer of api/prediction, the model's terms and the point of the curve that was chosen. */
-export function sharesFigure({ prediction, terms, chosen }) {
+/** Room above for the words of the deadline, over those of what was chosen. */
+const ABOVE = 18;
+
+/** About as wide is a character, in pixels. */
+const CHARACTER = 6.3;
+
+/**
+ * The figure, from the answer of api/prediction, the model's terms, the point of the curve that was chosen and the
+ * deadline in seconds from submission on; null where there is none.
+ */
+export function sharesFigure({ prediction, terms, chosen, deadline = null }) {
   const { curve } = prediction;
   const meanings = new Map(terms.map((term) => [term.name, term.meaning]));
   const names = Object.keys(curve[0].parts);
-  const picture = { curve, chosen, names, meanings, shown: shownParts(curve, names) };
+  const goal = deadline ? { deadline, words: deadlineWords(prediction), turns: turnsOf(curve, deadline) } : null;
+  const picture = { curve, chosen, goal, names, meanings, shown: shownParts(curve, names) };
   return {
-    description: describe(picture),
-    caption: dominance(picture),
+    description: [describe(picture), goalInWords(picture)].filter(Boolean).join(" "),
+    caption: [dominance(picture), goal && !goal.turns.length ? goalInWords(picture) : ""].filter(Boolean).join(" "),
     columns: columnsOf(names),
     rows: curve,
     legend: legend(entries(picture)),
-    draw: (container, colors) => chart(container, option(picture, colors)),
+    draw: (container, colors, view = {}) => chart(container, option({ ...picture, ...view }, colors)),
   };
 }
 
@@ -50,13 +64,32 @@ function share(each, name, shown) {
 /** The names with a colour of their own from the bottom up: what shrinks most with machines is on top. */
 function shownParts(curve, names) {
   const largest = new Map(names.map((name) => [name, Math.max(...curve.map((each) => share(each, name)))]));
-  const kept = names
+  const worth = names
     .filter((name) => largest.get(name) >= WORTH_A_COLOR)
-    .sort((one, other) => largest.get(other) - largest.get(one))
-    .slice(0, MOST_COLORS);
+    .sort((one, other) => largest.get(other) - largest.get(one));
+  const isAll = names.length <= MOST_SHOWN && worth.length === names.length;
+  const kept = isAll ? worth : worth.slice(0, MOST_SHOWN - 1);
   const growth = (name) => share(curve.at(-1), name) - share(curve[0], name);
   kept.sort((one, other) => growth(other) - growth(one));
-  return kept.length === names.length ? kept : [...kept, OTHERS];
+  return isAll ? kept : [...kept, OTHERS];
+}
+
+/** Where the predicted time crosses the deadline: {at, machines, isKept} of the first size on each other side. */
+function turnsOf(curve, deadline) {
+  const isKept = (each) => each.seconds <= deadline;
+  return curve.flatMap((each, at) => (at > 0 && isKept(each) !== isKept(curve[at - 1])
+    ? [{ at, machines: each.machines, isKept: isKept(each) }] : []));
+}
+
+function goalInWords({ curve, goal }) {
+  if (!goal) return "";
+  if (goal.turns.length) return `${goal.turns.map((turn) => turnWords(turn, goal)).join("; ")}.`;
+  const which = curve[0].seconds <= goal.deadline ? "Any" : "None";
+  return `${which} of them is predicted to meet the ${goal.words}.`;
+}
+
+function turnWords({ machines: first, isKept }, { words }) {
+  return isKept ? `${words}: met from ${machines(first)} on` : `missed from ${machines(first)} on`;
 }
 
 function inWords(name, meanings) {
@@ -68,7 +101,7 @@ function inWords(name, meanings) {
 function columnsOf(names) {
   const of = (name) => [
     numeric(`seconds of ${name}`, name, number, { unit: "s", value: (row) => row.parts[name] }),
-    numeric(`share of ${name}`, `share of ${name}`, (part) => percent(100 * part, 0), {
+    numeric(`share of ${name}`, `share of ${name}`, (part) => asPercent(part), {
       value: (row) => share(row, name),
     }),
   ];
@@ -76,7 +109,7 @@ function columnsOf(names) {
 }
 
 function describe({ curve, shown }) {
-  const told = (each, name) => `${name} ${percent(100 * share(each, name, shown), 0)}`;
+  const told = (each, name) => `${name} ${asPercent(share(each, name, shown))}`;
   const listed = (each) => [...shown].reverse().map((name) => told(each, name)).join(", ");
   const [first, last] = [curve[0], curve.at(-1)];
   const on = (each) => `On ${machines(each.machines)}: ${listed(each)}.`;
@@ -89,7 +122,7 @@ function dominance({ curve, chosen, names, meanings }) {
   const most = (each) => names.reduce((best, name) => (each.parts[name] > each.parts[best] ? name : best));
   const says = (each) => {
     const name = most(each);
-    return `${percent(100 * share(each, name), 0)} of the time is ${inWords(name, meanings)}`;
+    return `${asPercent(share(each, name))} of the time is ${inWords(name, meanings)}`;
   };
   const sentences = [];
   if (chosen && chosen !== last) sentences.push(`On the chosen ${machines(chosen.machines)}, ${says(chosen)}.`);
@@ -141,10 +174,11 @@ function entries(picture) {
 }
 
 function option(picture, colors) {
-  const { curve, shown, chosen } = picture;
+  const { curve, shown, chosen, goal } = picture;
+  const above = goal?.turns.length ? ABOVE : 0;
   const across = { ...frame("x", "machines", colors), axisTick: { show: false } };
   return {
-    grid: grid({ top: HEADROOM.top }),
+    grid: grid({ top: HEADROOM.top + above }),
     tooltip: {
       ...tooltip(colors, (params) => lines(params, picture)),
       trigger: "axis",
@@ -155,11 +189,11 @@ function option(picture, colors) {
       axisLabel: { color: colors.muted, fontSize: 12, hideOverlap: true },
     },
     yAxis: {
-      ...frame("y", "share of the time", colors), nameGap: HEADROOM.nameGap, type: "value",
+      ...frame("y", "share of the time", colors), nameGap: HEADROOM.nameGap + above, type: "value",
       min: 0, max: 1, interval: 0.25,
       axisLabel: { color: colors.muted, fontSize: 12, formatter: (value) => `${Math.round(100 * value)} %` },
     },
-    series: shown.map((name, at) => {
+    series: [...shown.map((name, at) => {
       const of = place(name, picture);
       const decal = PATTERNS[of]?.decal;
       return {
@@ -172,7 +206,38 @@ function option(picture, colors) {
         data: curve.map((each) => share(each, name, shown)),
         markLine: at === 0 && chosen ? chosenLine(chosen, curve, colors) : undefined,
       };
-    }),
+    }), goalEdges(picture, colors)],
+  };
+}
+
+/** The deadline, between the sizes that meet it and those that do not. */
+function goalEdges({ goal, isNarrow }, colors) {
+  const turns = goal?.turns ?? [];
+  const told = isNarrow ? { words: "deadline" } : goal;
+  return {
+    type: "custom", silent: true, emphasis: { disabled: true }, tooltip: { show: false }, z: 4,
+    data: turns.map(({ at }) => [at, 1]),
+    renderItem: ({ dataIndex, coordSys }, api) => {
+      const [middle, top] = api.coord([turns[dataIndex].at, 1]);
+      const x = middle - api.size([1, 0])[0] / 2;
+      const text = turnWords(turns[dataIndex], told);
+      const furthest = coordSys.x + coordSys.width - CHARACTER * text.length;
+      return {
+        type: "group",
+        children: [
+          {
+            type: "line", shape: { x1: x, y1: top - ABOVE - 8, x2: x, y2: top + coordSys.height },
+            style: { stroke: colors.goal, lineWidth: 2, lineDash: [6, 4] },
+          },
+          {
+            type: "text", x: Math.max(0, Math.min(x + 5, furthest)), y: top - ABOVE - 2,
+            style: {
+              text, fill: colors.text, fontSize: 12, verticalAlign: "bottom", stroke: colors.surface, lineWidth: 3,
+            },
+          },
+        ],
+      };
+    },
   };
 }
 
@@ -190,7 +255,7 @@ function lines(params, { curve, shown, meanings }) {
   if (!each) return null;
   const ofPart = (name) => {
     const part = share(each, name, shown);
-    return `${percent(100 * part, 0)}, ${seconds(part * total(each))}: ${inWords(name, meanings)}`;
+    return `${asPercent(part)}, ${duration(part * total(each))}: ${inWords(name, meanings)}`;
   };
-  return [`${machines(each.machines)}: ${seconds(each.seconds)}`, ...[...shown].reverse().map(ofPart)];
+  return [`${machines(each.machines)}: ${duration(each.seconds)}`, ...[...shown].reverse().map(ofPart)];
 }

@@ -1,6 +1,6 @@
 /** Which terms the model has, how sure that is, and what they are worth. */
 import { element } from "../dom.js";
-import { number, percent } from "../format.js";
+import { asPercent, number } from "../format.js";
 import { axis, frame } from "./axes.js";
 import { numeric } from "./columns.js";
 import { chart } from "./echart.js";
@@ -20,7 +20,7 @@ export const TERM_COLUMNS = [
   { key: "name", title: "Term", render: (row) => element("code", {}, row.name) },
   { key: "meaning", title: "What the time is spent on", class: "words" },
   numeric("coefficient", "Coefficient", number, { unit: "s per unit" }),
-  numeric("probability", "Probability", (share) => percent(100 * share, 0)),
+  numeric("probability", "Probability", (share) => asPercent(share)),
 ];
 
 /** The figure, from the terms of api/model. */
@@ -39,7 +39,7 @@ export function termsFigure({ terms }) {
 }
 
 function inWords(term) {
-  return `${term.meaning} (${term.name}) ${percent(100 * term.probability, 0)}`;
+  return `${term.meaning} (${term.name}) ${asPercent(term.probability)}`;
 }
 
 function option(terms, isNarrow, colors) {
@@ -50,7 +50,7 @@ function option(terms, isNarrow, colors) {
     tooltip: tooltip(colors, ({ data }) => data?.term && [
       data.term.name,
       data.term.meaning,
-      `probability ${percent(100 * data.term.probability, 0)}`,
+      `probability ${asPercent(data.term.probability)}`,
       `${number(data.term.coefficient)} s per unit`,
     ]),
     xAxis: axis({ name: "probability", values: [1.1], fromZero: true, mostTicks: isNarrow ? 3 : 6,
@@ -75,7 +75,7 @@ function option(terms, isNarrow, colors) {
       data: terms.map((term) => ({
         value: term.probability,
         term,
-        label: label(colors, () => percent(100 * term.probability, 0), { position: "right" }),
+        label: label(colors, () => asPercent(term.probability), { position: "right" }),
       })),
     }],
   };

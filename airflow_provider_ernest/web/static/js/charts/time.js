@@ -1,11 +1,14 @@
 /** How long a run takes on each number of machines. */
-import { machines, scale as percentOf, seconds, secondsRange } from "../format.js";
+import { count, duration, durationRange, inputShare, machines } from "../format.js";
 import { axis, extent, tick, timeUnit } from "./axes.js";
+import { deadlineHandle, movedLine } from "./deadline_handle.js";
 import { chart } from "./echart.js";
 import { legend } from "./legend.js";
-import { area, goalLine, grid, hollow, label, point } from "./plot.js";
+import { area, goalLine, grid, hollow, label, point, ring } from "./plot.js";
 import { replaySeries } from "./replay_points.js";
-import { caption, columns, deadlineWords, describe, entries, isBeyond, isComparable } from "./time_words.js";
+import {
+  caption, columns, configuration, deadlineWords, describe, entries, isBeyond, isComparable,
+} from "./time_words.js";
 import { tooltip } from "./tooltip.js";
 
 /** Intervals are cut off at so many times the prediction, or nothing else could be told apart. */
@@ -20,6 +23,15 @@ const ROOM_FOR_WORDS = 1.5;
 /** Half the width of an interval that is not a band, as a share of its number of machines. */
 const HALF_COLUMN = 0.01;
 
+/** So many other types have a line: the fastest. */
+const MOST_TYPES = 5;
+
+/** A character of the name of a type, and what stands before it, in pixels. */
+const [CHARACTER, BEFORE_NAMES] = [6.5, 22];
+
+/** Whether the reader wants to see the sample runs, in whatever is drawn next. */
+let areSamplesShown = false;
+
 /**
  * The figure.
  *
@@ -30,22 +42,67 @@ const HALF_COLUMN = 0.01;
  * @param {number|null} shown.deadline in seconds from submission on
  * @param {boolean} shown.isLogarithmic
  * @param {object} shown.replay what replay says, as of `replayed`
+ * @param {(seconds: number) => void} [shown.onDeadline] called with another deadline, as people state it: the boot of
+ *   the machines included; then the line of the deadline can be dragged
  */
 export function timeFigure(shown) {
-  const { curve } = shown.prediction;
-  const observed = observedMachines(shown.observations);
   // The runs that it has learned from are among those of production.
   const observations = shown.observations.filter((run) => !run.is_production);
-  const picture = { ...shown, observations, chosen: chosenPoint(shown.prediction), observed };
+  const otherTypes = typesBeside(shown.prediction);
+  const picture = {
+    ...shown,
+    observations,
+    chosen: chosenPoint(shown.prediction) ?? chosenElsewhere(shown.prediction),
+    observed: observedMachines(shown.observations),
+    others: otherTypes.slice(0, MOST_TYPES),
+    otherTypes: otherTypes.length,
+  };
+  let redraw = null;
+  const samples = {
+    isOn: areSamplesShown,
+    onChange: (isOn) => {
+      areSamplesShown = isOn;
+      redraw?.();
+    },
+  };
   return {
     description: describe(picture),
     caption: caption(picture),
     columns: columns(picture),
     rows: rowsOf(picture),
     highlight: (row) => (row.replay?.isOutside ? "warning" : null),
-    legend: legend(entries(picture)),
-    draw: (container, colors) => chart(container, option(picture, colors)),
+    legend: legend(entries(picture, samples)),
+    draw: (container, colors, view = {}) => {
+      redraw = view.redraw;
+      return drawn(container, { ...picture, ...view, held: movedLine(container, picture.prediction) }, colors);
+    },
   };
+}
+
+function drawn(container, picture, colors) {
+  const samples = areSamplesShown ? picture.observations : [];
+  const { deadline, prediction, onDeadline, held } = picture;
+  const shown = { ...picture, samples, deadline: held?.value ?? deadline };
+  const built = option(shown, colors);
+  if (!deadline || !onDeadline) return chart(container, built);
+  const unit = unitOf(shown);
+  return chart(container, built, (instance) => deadlineHandle(container, {
+    answer: prediction, value: deadline, boot: prediction.boot_seconds, axis: built.yAxis, unit, onDeadline,
+    move: (value) => instance.setOption({ series: [deadlineLine({ ...shown, deadline: value }, unit, colors)] }),
+  }, instance));
+}
+
+/** [{type, points}] of the types of machine that the curve is not of, the fastest first; a mix is none. */
+function typesBeside({ alternatives, instance_type: own }) {
+  const found = new Map();
+  for (const each of alternatives) {
+    if (each.instance_type === own || each.composition?.length) continue;
+    found.set(each.instance_type, [...(found.get(each.instance_type) ?? []), each]);
+  }
+  const fastest = ({ points }) => Math.min(...points.map((each) => each.seconds));
+  return [...found]
+    .map(([type, points]) => ({ type, points: points.sort((one, other) => one.machines - other.machines) }))
+    .sort((one, other) => fastest(one) - fastest(other));
 }
 
 function rowsOf({ prediction: { curve }, chosen, replay: { points } }) {
@@ -62,44 +119,99 @@ export function chosenPoint(prediction) {
   return prediction.curve.find((each) => each.machines === chosen) ?? null;
 }
 
+/** The chosen configuration of another type; null where there is none, or a mix. */
+function chosenElsewhere({ decision, alternatives }) {
+  if (!decision || decision.composition?.length) return null;
+  return alternatives.find((each) => isSame(each, decision)) ?? null;
+}
+
+function isSame(one, other) {
+  return one.machines === other.machines && one.instance_type === other.instance_type;
+}
+
 function observedMachines(observations) {
   return observations.length ? extent(observations.map((run) => run.machines)) : null;
 }
 
+/** All that must be on the axis of time, in seconds. */
+function timesOf({ prediction, samples, productionRuns, deadline, others, replay }) {
+  const taken = [...productionRuns, ...replay.points, ...others.flatMap(({ points }) => points)];
+  const times = [
+    ...prediction.curve.flatMap(cutOff), ...samples.map(fromSubmission), ...taken.map((each) => each.seconds),
+  ];
+  return deadline ? [...times, deadline] : times;
+}
+
+function unitOf(picture) {
+  return picture.held?.unit ?? timeUnit(extent(timesOf(picture))[1]);
+}
+
 function option(picture, colors) {
-  const { prediction, observations, productionRuns, deadline, isLogarithmic, observed, replay } = picture;
+  const { prediction, samples, productionRuns, deadline, isLogarithmic, observed, others, replay, held } = picture;
   const { curve } = prediction;
-  const others = [...productionRuns, ...replay.points].map((run) => run.seconds);
-  const measured = [...observations.map(fromSubmission), ...others];
-  const times = [...curve.flatMap(cutOff), ...measured];
-  if (deadline) times.push(deadline);
-  const counts = [...curve, ...observations, ...productionRuns].map((each) => each.machines);
-  const unit = timeUnit(extent(times)[1]);
+  const unit = unitOf(picture);
+  const counts = [...curve, ...samples, ...productionRuns].map((each) => each.machines);
   return {
-    grid: grid(),
+    grid: grid({ right: roomForNames(picture) }),
     tooltip: tooltip(colors, ({ data }) => data?.tell?.()),
     xAxis: axis({ name: "machines", values: counts, isLogarithmic, isMachines: true, along: "x", colors }),
     yAxis: axis({
-      name: unit.name, values: times.map((time) => time / unit.seconds), isLogarithmic, fromZero: true,
-      format: tick, along: "y", colors,
+      name: unit.name, values: timesOf(picture).map((time) => time / unit.seconds), isLogarithmic, fromZero: true,
+      format: tick, bounds: held?.bounds, along: "y", colors,
     }),
     series: [
       band(curve, "nearly_certain_seconds", colors.nearlyCertain, unit),
       band(curve, "likely_seconds", colors.likely, unit),
+      ...otherLines(picture, unit, colors),
       ...lines(curve, observed, unit, colors),
-      deadline && goalLine({ yAxis: deadline / unit.seconds }, deadlineWords(prediction), colors, {
-        position: besideBand(picture),
-        distance: BESIDE_THE_FIRST_RUNS,
-      }),
+      deadline && deadlineLine(picture, unit, colors),
       curvePoints(curve, unit, colors),
       ...replaySeries(replay.points, unit, colors),
-      scatter(observations.map((run) => sampleRun(run, unit)), {
-        symbolSize: observations.length > 100 ? 6 : 9, z: 4, itemStyle: hollow(colors.observation, colors),
+      scatter(samples.map((run) => sampleRun(run, unit)), {
+        symbolSize: samples.length > 100 ? 6 : 9, z: 4, itemStyle: hollow(colors.observation, colors),
       }),
       ...production(productionRuns, prediction.scale, unit, colors),
+      otherNames(picture, unit, colors),
+      runnersUp(picture, unit, colors),
       chosenMark(picture, unit, colors),
     ].filter(Boolean),
   };
+}
+
+function deadlineLine(picture, unit, colors) {
+  const { prediction, deadline } = picture;
+  const text = deadlineWords({ ...prediction, latest_seconds: deadline });
+  const place = { position: besideBand(picture), distance: BESIDE_THE_FIRST_RUNS };
+  // Named, for it is moved while it is dragged.
+  return { ...goalLine({ yAxis: deadline / unit.seconds }, text, colors, place), id: "deadline" };
+}
+
+/** Room at the right for the names of other types, or the half of the grip on the deadline. */
+function roomForNames({ others, isNarrow }) {
+  if (!others.length || isNarrow) return BEFORE_NAMES;
+  return BEFORE_NAMES + CHARACTER * Math.max(...others.map(({ type }) => type.length));
+}
+
+/** Other types of machine: faint, for the picture is of one. */
+function otherLines({ others }, unit, colors) {
+  return others.map(({ points }) => ({
+    type: "line",
+    silent: true,
+    clip: true,
+    symbol: "none",
+    z: 1,
+    lineStyle: { color: colors.muted, width: 1.2, opacity: 0.45 },
+    data: points.map((each) => [each.machines, each.seconds / unit.seconds]),
+  }));
+}
+
+/** Their names at the ends of their lines, where there is room. */
+function otherNames({ others, isNarrow }, unit, colors) {
+  if (isNarrow) return null;
+  const beside = { position: "right", distance: BEFORE_NAMES - 4, color: colors.muted };
+  return scatter(others.map(({ type, points }) => ({
+    value: [points.at(-1).machines, points.at(-1).seconds / unit.seconds], label: label(colors, () => type, beside),
+  })), { silent: true, symbolSize: 2, z: 2, itemStyle: { opacity: 0 }, labelLayout: { moveOverlap: "shiftY" } });
 }
 
 function cutOff(each) {
@@ -157,9 +269,9 @@ function curvePoints(curve, unit, colors) {
 /** A point of the curve. Its words are made when they are asked for: of a thousand points, few are. */
 function told(each, unit) {
   const tell = () => [
-    `${machines(each.machines)}: ${seconds(each.seconds)}`,
-    `80 %: ${secondsRange(each.likely_seconds)}`,
-    `95 %: ${secondsRange(each.nearly_certain_seconds)}`,
+    `${machines(each.machines)}: ${duration(each.seconds)}`,
+    each.likely_seconds ? `80 %: ${durationRange(each.likely_seconds)}` : "",
+    each.nearly_certain_seconds ? `95 %: ${durationRange(each.nearly_certain_seconds)}` : "",
     each.extrapolates,
   ].filter(Boolean);
   return { value: [each.machines, each.seconds / unit.seconds], tell };
@@ -170,9 +282,9 @@ function sampleRun(run, unit) {
   return {
     value: [run.machines, total / unit.seconds],
     tell: () => [
-      `Sample run ${run.index}: ${seconds(total)}`,
-      `${machines(run.machines)}, ${percentOf(run.scale)} of the input`,
-      run.startup_seconds ? `of it ${seconds(run.startup_seconds)} start-up` : "",
+      `Sample run ${run.index}: ${duration(total)}`,
+      `${machines(run.machines)}, ${inputShare(run.scale)} of the input`,
+      run.startup_seconds ? `of it ${duration(run.startup_seconds)} start-up` : "",
     ].filter(Boolean),
   };
 }
@@ -181,9 +293,9 @@ function production(runs, scale, unit, colors) {
   const marked = (run) => ({
     value: [run.machines, run.seconds / unit.seconds],
     tell: () => [
-      `Production run: ${seconds(run.seconds)}`,
-      `${machines(run.machines)}, ${percentOf(run.scale)} of the input`,
-      run.predicted_seconds ? `${seconds(run.predicted_seconds)} had been predicted` : "",
+      `Production run: ${duration(run.seconds)}`,
+      `${machines(run.machines)}, ${inputShare(run.scale)} of the input`,
+      run.predicted_seconds ? `predicted: ${duration(run.predicted_seconds)}` : "",
       run.is_unusual ? "outside the 95 % interval" : "",
     ].filter(Boolean),
   });
@@ -217,18 +329,28 @@ function besideBand(picture) {
 }
 
 function chosenMark(picture, unit, colors) {
-  const { chosen } = picture;
+  const { chosen, prediction } = picture;
   if (!chosen) return null;
+  const text = `${configuration(chosen, prediction)}: ${duration(chosen.seconds)}`;
   return scatter([told(chosen, unit)], {
-    symbol: "pin",
-    symbolSize: 34,
+    ...ring(colors, true),
     z: 6,
-    itemStyle: point(colors.chosen, colors),
-    label: label(colors, () => `${machines(chosen.machines)}: ${seconds(chosen.seconds)}`, {
-      // Below the pin, whose tip is the point: above it, near, is the line of the deadline with its words.
-      position: isAtRight(picture) ? [8, 38] : "bottom",
-      align: isAtRight(picture) ? "right" : "center",
+    labelLayout: { hideOverlap: true },
+    label: label(colors, () => text, {
+      // On the side of the line where there is room, not above: there, near, is the deadline with its words.
+      ...(isAtRight(picture) ? { position: [18, 26], align: "right" } : { position: "right" }),
       fontWeight: 650,
     }),
   });
+}
+
+/** What would have been chosen next: of the types that have a line. */
+function runnersUp({ prediction, others }, unit, colors) {
+  const own = prediction.curve.map((each) => ({ ...each, instance_type: prediction.instance_type }));
+  const drawn = [...own, ...others.flatMap(({ points }) => points)];
+  const next = prediction.runners_up.map((each) => drawn.find((other) => isSame(other, each))).filter(Boolean);
+  return scatter(next.map((each) => ({
+    ...told(each, unit),
+    label: label(colors, () => count(each.machines), { position: "top", distance: 3, color: colors.muted }),
+  })), { ...ring(colors, false), z: 5, labelLayout: { hideOverlap: true } });
 }

@@ -1,7 +1,7 @@
 /** What the figure of time against machines says in words. */
-import { count, machines, number, plural, pluralRange, scale as percentOf, seconds } from "../format.js";
+import { count, counted, countedRange, duration, inputShare, isolated, machines, number } from "../format.js";
 import { numeric } from "./columns.js";
-import { describeReplay, replayEntries } from "./replay_points.js";
+import { describeReplay, replayEntry } from "./replay_points.js";
 
 /** A production run is beside the line where its scale is within this share of the one that is predicted. */
 const SAME_SCALE = 0.1;
@@ -40,39 +40,54 @@ export function columns({ replay }) {
 
 /** The line of the deadline: from submission on, so what the machines take to boot is off it. */
 export function deadlineWords({ latest_seconds: latest, boot_seconds: boot }) {
-  return `deadline ${seconds(latest + boot)}${boot ? ` less ${seconds(boot)} to boot` : ""}`;
+  return `deadline ${duration(latest + boot)}${boot ? " less boot" : ""}`;
+}
+
+/** The same for who does not see the line. */
+export function deadlineInFull(prediction) {
+  const { boot_seconds: boot } = prediction;
+  return `The line: ${deadlineWords(prediction)}${boot ? `, which takes ${duration(boot)}` : ""}.`;
 }
 
 /** What is to be seen. */
-export function describe({ prediction, chosen, deadline, observations, productionRuns, replay }) {
+export function describe({ prediction, chosen, others, deadline, observations, productionRuns, replay }) {
   const { curve, scale } = prediction;
   const [first, last] = [curve[0], curve.at(-1)];
   const fastest = curve.reduce((best, each) => (each.seconds < best.seconds ? each : best));
   const parts = [
-    `Predicted time against machines for ${percentOf(scale)} of the input: ${seconds(first.seconds)} on ` +
-      `${machines(first.machines)}, ${seconds(last.seconds)} on ${machines(last.machines)}; the fastest is ` +
-      `${seconds(fastest.seconds)} on ${machines(fastest.machines)}.`,
+    `Predicted time against machines for ${inputShare(scale)} of the input: ${duration(first.seconds)} on ` +
+      `${machines(first.machines)}, ${duration(last.seconds)} on ${machines(last.machines)}; the fastest is ` +
+      `${duration(fastest.seconds)} on ${machines(fastest.machines)}.`,
   ];
-  if (chosen) parts.push(`Chosen: ${machines(chosen.machines)}, ${seconds(chosen.seconds)}.`);
-  if (deadline) parts.push(`The line: ${deadlineWords(prediction)}.`);
-  const sampled = plural(observations.length, "sample run");
-  parts.push(`Shown are ${sampled} and ${plural(productionRuns.length, "production run")}.`);
+  if (chosen) parts.push(`Chosen: ${configuration(chosen, prediction)}, ${duration(chosen.seconds)}.`);
+  if (others.length) parts.push(`Faint lines: ${others.map(ofType).join("; ")}.`);
+  if (deadline) parts.push(deadlineInFull(prediction));
+  const sampled = counted(observations.length, "sample run");
+  parts.push(`Known are ${sampled} and ${counted(productionRuns.length, "production run")}.`);
   parts.push(describeReplay(replay.points));
   return parts.filter(Boolean).join(" ");
 }
 
+/** Machines, and of which type where that is not the one that the line is of. */
+export function configuration({ machines: number, instance_type: type }, prediction) {
+  const isOther = type && type !== prediction.instance_type;
+  return `${machines(number)}${isOther ? ` of ${isolated(type)}` : ""}`;
+}
+
+function ofType({ type, points }) {
+  const [first, last] = [points[0], points.at(-1)];
+  const on = (each) => `${duration(each.seconds)} on ${machines(each.machines)}`;
+  return `${isolated(type)} ${on(first)}${last === first ? "" : `, ${on(last)}`}`;
+}
+
 /** How to read it. */
-export function caption({ isLogarithmic, observations, prediction, replay }) {
-  const parts = ["From submission to end, start-up included."];
-  if (observations.length) {
-    const isBelow = observations.every((run) => run.scale < prediction.scale);
-    const words = isBelow ? "less of the input, so they lie below" : "other shares of it";
-    parts.push(`Sample runs read ${words}.`);
-  }
-  if (isLogarithmic) {
-    parts.push(
-      "Work that spreads perfectly falls along a straight line; where the line flattens, machines stop helping.",
-    );
+export function caption({ isLogarithmic, others, otherTypes, prediction, replay }) {
+  const parts = [`For ${inputShare(prediction.scale)} of the input, from submission to end.`];
+  if (isLogarithmic) parts.push("Where the line flattens, machines stop helping.");
+  if (others.length) {
+    const rest = otherTypes - others.length;
+    const names = others.map(({ type }) => isolated(type)).join(", ");
+    parts.push(`Faint: ${names}${rest ? `, of ${otherTypes} types` : ""}.`);
   }
   if (hasSteps(prediction.curve)) {
     parts.push(
@@ -88,27 +103,27 @@ function hasSteps(curve) {
   return new Set(doubted).size > 1;
 }
 
-/** The entries of its legend. */
-export function entries({ prediction, chosen, deadline, observed, observations, productionRuns, replay }) {
+/** The entries of its legend; `samples` is the choice to show the sample runs. */
+export function entries({ prediction, observed, observations, productionRuns, replay }, samples) {
   const { curve, scale } = prediction;
-  const comparable = productionRuns.filter((run) => isComparable(run, scale));
+  const isAnyBeyond = curve.some((each) => isBeyond(each, observed));
+  const tried = observed ? `the ${countedRange(...observed, "machine")} tried` : "what was tried";
+  const isAnyOther = productionRuns.some((run) => !isComparable(run, scale));
+  const isLess = observations.every((run) => run.scale < scale);
   return [
-    { mark: "line", color: "chart-fit", text: `predicted at scale ${percentOf(scale)}` },
-    curve.some((each) => isBeyond(each, observed)) && {
-      mark: "dashed",
-      color: "chart-fit",
-      text: observed ? `outside the ${pluralRange(...observed, "machine")} observed` : "nothing observed",
+    {
+      mark: isAnyBeyond ? "broken" : "line", color: "chart-fit",
+      text: `predicted${isAnyBeyond ? ` (dashed: beyond ${tried})` : ""}`,
     },
-    { mark: "band", color: ["chart-nearly-certain", "chart-likely"], text: "80 % of runs" },
-    { mark: "band", color: "chart-nearly-certain", text: "95 % of runs" },
-    observations.length && { mark: "circle", color: "chart-observation", isHollow: true, text: "sample runs" },
-    comparable.length && { mark: "diamond", color: "chart-production", text: "production runs" },
-    comparable.length < productionRuns.length && {
-      mark: "diamond", color: "chart-production", isHollow: true, isFaint: true,
-      text: "production runs at another scale",
+    { mark: "band", color: ["chart-nearly-certain", "chart-likely"], text: "80 % of runs (pale: 95 %)" },
+    productionRuns.length && {
+      mark: "diamond", color: "chart-production",
+      text: `production runs${isAnyOther ? " (pale: other input)" : ""}`,
     },
-    ...replayEntries(replay.points),
-    chosen && { mark: "pin", color: "chart-chosen", text: "chosen" },
-    deadline && { mark: "dashed", color: "chart-goal", text: "deadline" },
+    replayEntry(replay.points),
+    observations.length && {
+      mark: "circle", color: "chart-observation", isHollow: true, choice: samples,
+      text: `sample runs${isLess ? " (less input)" : ""}`,
+    },
   ];
 }

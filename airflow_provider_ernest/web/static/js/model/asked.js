@@ -1,14 +1,8 @@
 /** What the reader asks of a model: kept in the page's address, so that it can be sent to others. */
 import { rememberParams } from "../api.js";
 
-export const DEADLINE = "deadline";
-export const BUDGET = "budget";
-export const BOTH = "both";
-export const NO_GOAL = "none";
-
-/** What is best, by what is to be kept where nothing else is said. */
-export const BEST_FOR = { [DEADLINE]: "cheapest", [BUDGET]: "fastest", [BOTH]: "balanced" };
-const OBJECTIVES = ["cheapest", "fastest", "balanced"];
+/** What may be best; the first where nothing else is said. */
+const OBJECTIVES = ["best_value", "cheapest", "fastest", "balanced"];
 
 /** What the address says of a number that was taken away: else the one last known would come back. */
 const TAKEN_AWAY = "none";
@@ -26,23 +20,27 @@ export function askedAtFirst(params, { defaults: request, model }) {
   const defaults = { ...request.billing, ...request };
   const given = (name) => positive(params[name]);
   const orKnown = (name) => (params[name] === TAKEN_AWAY ? null : (number(params[name]) ?? defaults[name]));
-  const deadline = given("deadline_seconds") ?? defaults.deadline_seconds;
-  const budget = given("budget_dollars") ?? defaults.budget_dollars;
-  const goal = goalOf(params, deadline, budget);
+  const isLimited = ["deadline_seconds", "budget_dollars"].some((name) => params[name] !== undefined);
+  // One limit in the address is all that is asked: the other is not taken from the last decision.
+  const limit = (name) => (isLimited ? given(name) : defaults[name]);
   return {
     instanceType: model.instance_type,
     scale: given("scale") ?? defaults.scale ?? 1,
     iterations: iterationsOf(given("iterations"), defaults, model),
-    goal,
-    deadline,
-    budget,
-    objective: objectiveOf(params, defaults, goal),
+    deadline: limit("deadline_seconds"),
+    budget: limit("budget_dollars"),
+    objective: OBJECTIVES.includes(params.objective) ? params.objective : (defaults.objective ?? OBJECTIVES[0]),
     confidence: confidenceOf(params, defaults),
     price: orKnown("price_per_hour"),
     billed: Object.fromEntries([...BILLED, ...SHARED].map((name) => [name, orKnown(name)])),
     minMachines: given("min_machines") ?? defaults.min_machines ?? 1,
     maxMachines: given("max_machines") ?? defaults.max_machines ?? 32,
   };
+}
+
+/** Whether anything is to be kept. */
+export function hasLimits({ deadline, budget }) {
+  return Boolean(deadline || budget);
 }
 
 /** Only jobs that iterate can be asked about iterations. */
@@ -60,54 +58,24 @@ function positive(text) {
   return number(text) || null;
 }
 
-function goalOf(params, deadline, budget) {
-  if ([DEADLINE, BUDGET, BOTH, NO_GOAL].includes(params.goal)) return params.goal;
-  const given = [params.deadline_seconds, params.budget_dollars].map(positive);
-  const [hasDeadline, hasBudget] = given.some(Boolean) ? given : [deadline, budget];
-  if (hasDeadline && hasBudget) return BOTH;
-  if (hasDeadline) return DEADLINE;
-  return hasBudget ? BUDGET : NO_GOAL;
-}
-
-function objectiveOf(params, defaults, goal) {
-  if (OBJECTIVES.includes(params.objective)) return params.objective;
-  return defaults.objective ?? BEST_FOR[goal] ?? BEST_FOR[DEADLINE];
-}
-
 function confidenceOf(params, defaults) {
   const given = positive(params.confidence);
   return given && given < 1 ? given : defaults.confidence;
 }
 
-/** The deadline in seconds that is to be kept; null where there is none. */
-function deadlineOf(asked) {
-  return [DEADLINE, BOTH].includes(asked.goal) ? asked.deadline : null;
-}
-
-/** The budget in dollars that is to be kept; null where there is none. */
-export function budgetOf(asked) {
-  return [BUDGET, BOTH].includes(asked.goal) ? asked.budget : null;
-}
-
-/** Whether the numbers that the goal needs are there. */
-function isGoalComplete({ goal, deadline, budget, price }) {
-  const needed = { [DEADLINE]: [deadline], [BUDGET]: [budget], [BOTH]: [deadline, budget] }[goal];
-  return Boolean(price && needed?.every(Boolean));
-}
-
-/** What api/prediction is asked for. Nothing can be chosen without a price, so then it gets no goal. */
+/** What api/prediction is asked for. */
 export function predictionParams(page, asked) {
   const { job, instance_type: instanceType, model_id: modelId } = page.model;
-  const hasGoal = isGoalComplete(asked);
   return {
     job,
     instance_type: instanceType,
     model_id: modelId,
     scale: asked.scale,
     iterations: asked.iterations,
-    deadline_seconds: hasGoal ? deadlineOf(asked) : null,
-    budget_dollars: hasGoal ? budgetOf(asked) : null,
-    objective: hasGoal ? asked.objective : null,
+    deadline_seconds: asked.deadline,
+    budget_dollars: asked.budget,
+    // Where nothing is to be kept nothing is chosen: all is shown.
+    objective: hasLimits(asked) ? asked.objective : null,
     confidence: asked.confidence,
     price_per_hour: asked.price,
     ...asked.billed,
@@ -125,9 +93,8 @@ export function remember(params, asked) {
     model_id: params.model_id,
     scale: asked.scale,
     iterations: asked.iterations,
-    goal: asked.goal,
-    deadline_seconds: asked.deadline,
-    budget_dollars: asked.budget,
+    deadline_seconds: orTakenAway(asked.deadline),
+    budget_dollars: orTakenAway(asked.budget),
     objective: asked.objective,
     confidence: asked.confidence,
     price_per_hour: orTakenAway(asked.price),

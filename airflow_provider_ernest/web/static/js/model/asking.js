@@ -1,8 +1,8 @@
 /** The controls by which a reader asks how many machines. */
-import { numberField, radioSwitch, selectField, slider } from "../controls.js";
+import { durationField, numberField, selectField, slider } from "../controls.js";
 import { element } from "../dom.js";
-import { probability, scale as percentOf } from "../format.js";
-import { BEST_FOR, BOTH, BUDGET, DEADLINE, NO_GOAL } from "./asked.js";
+import { confidence as inWords, inputShare } from "../format.js";
+import { hasLimits } from "./asked.js";
 import { billedControls } from "./billed.js";
 
 const MOST_MACHINES = 10_000;
@@ -15,14 +15,8 @@ const LARGEST_SCALE = 10;
 
 const CONFIDENCES = [0.5, 0.8, 0.9, 0.95, 0.99];
 
-/** What is to hold, by what is to be kept. */
-const HOLDS = {
-  [DEADLINE]: "The deadline holds",
-  [BUDGET]: "The budget holds",
-  [BOTH]: "Deadline and budget hold",
-};
-
 const OBJECTIVES = [
+  { value: "best_value", label: "Best value" },
   { value: "cheapest", label: "Cheapest" },
   { value: "fastest", label: "Fastest" },
   { value: "balanced", label: "Balanced: least time × cost" },
@@ -35,73 +29,57 @@ const OBJECTIVES = [
  * @param {boolean} isIterative whether the job has iterations
  * @param {number} smallestScale for the slider
  * @param {(changed: object) => void} onChange with what changed of it
+ * @param {(words: string) => void} onInvalid with what is wrong with a value
+ * @returns {HTMLElement} with `setDeadline(seconds)`, which changes nothing else
  */
-export function controls({ asked, isIterative, smallestScale, onChange }) {
-  return element(
-    "div",
-    { class: "asking" },
-    element("div", { class: "controls" }, goalControls(asked, onChange)),
-    element("div", { class: "controls" }, machineFields(asked, isIterative, onChange)),
-    billedControls(asked.billed, (billed) => onChange({ billed })),
-    scaleControl(asked, smallestScale, onChange),
-  );
-}
-
-/** What is to be kept, how surely, and what is best. */
-function goalControls(asked, onChange) {
-  const limit = { minimum: SMALLEST, maximum: LARGEST, isRequired: true };
-  const deadline = numberField({
-    ...limit, id: "deadline", label: "Deadline", unit: "s", value: asked.deadline,
-    onChange: (value) => onChange({ deadline: value }),
-  });
-  const budget = numberField({
-    ...limit, id: "budget", label: "Budget", unit: "$", value: asked.budget,
-    onChange: (value) => onChange({ budget: value }),
-  });
-  const confidence = selectField({
-    id: "confidence", label: "", value: asked.confidence, options: confidencesWith(asked.confidence),
-    onChange: (value) => onChange({ confidence: Number(value) }),
-  });
+export function controls({ asked, isIterative, smallestScale, onChange, onInvalid }) {
+  const limits = { deadline: asked.deadline, budget: asked.budget };
+  const limit = { minimum: SMALLEST, maximum: LARGEST, onInvalid };
   const objective = selectField({
-    id: "objective", label: "Best of those is the", value: asked.objective, options: OBJECTIVES,
+    id: "objective", label: "Of those, take the", value: asked.objective, options: OBJECTIVES,
     onChange: (value) => onChange({ objective: value }),
   });
-  const showGoal = (goal) => {
-    deadline.hidden = ![DEADLINE, BOTH].includes(goal);
-    budget.hidden = ![BUDGET, BOTH].includes(goal);
-    confidence.hidden = objective.hidden = goal === NO_GOAL;
-    confidence.rename(`${HOLDS[goal] ?? "The goal holds"} with a probability of`);
+  const change = (changed) => {
+    Object.assign(limits, changed);
+    showGoal();
+    onChange(changed);
   };
-  showGoal(asked.goal);
-  const goal = radioSwitch({
-    legend: "Choose by",
-    name: "goal",
-    value: asked.goal,
-    options: [
-      { value: DEADLINE, label: "Deadline" },
-      { value: BUDGET, label: "Budget" },
-      { value: BOTH, label: "Both" },
-      { value: NO_GOAL, label: "No goal" },
-    ],
-    onChange: (chosen) => {
-      showGoal(chosen);
-      const best = BEST_FOR[chosen];
-      if (best) objective.set(best);
-      onChange(best ? { goal: chosen, objective: best } : { goal: chosen });
-    },
+  const deadline = durationField({
+    ...limit, id: "deadline", label: "Deadline", value: asked.deadline, placeholder: "none: 7m, 1h30, 420",
+    onChange: (value) => change({ deadline: value }),
   });
-  return [goal, deadline, budget, confidence, objective];
+  const confidence = selectField({
+    id: "confidence", label: "Met in", value: asked.confidence, options: confidencesWith(asked.confidence),
+    onChange: (value) => onChange({ confidence: Number(value) }),
+  });
+  const showGoal = () => {
+    confidence.hidden = objective.hidden = !hasLimits(limits);
+  };
+  showGoal();
+  const budget = numberField({
+    ...limit, id: "budget", label: "Budget", unit: "$ a run", value: asked.budget, placeholder: "none",
+    onChange: (value) => change({ budget: value }),
+  });
+  const node = element("div", { class: "asking" },
+    element("div", { class: "controls" }, deadline, confidence, objective),
+    element("details", { class: "more" },
+      element("summary", {}, "More: budget, price, machines, input"),
+      element("div", { class: "controls" }, budget, machineFields(asked, isIterative, onChange, onInvalid)),
+      scaleControl(asked, smallestScale, onChange, onInvalid),
+      billedControls(asked.billed, (billed) => onChange({ billed }), onInvalid)));
+  node.setDeadline = (value) => deadline.set(value);
+  return node;
 }
 
 /** The usual ones, and the one that is asked for. */
 function confidencesWith(asked) {
   const all = [...new Set([...CONFIDENCES, asked])].sort((one, other) => one - other);
   return all.map((value) => ({
-    value, label: CONFIDENCES.includes(value) ? `${Math.round(100 * value)} %` : probability(value),
+    value, label: `${inWords(value)} of runs`,
   }));
 }
 
-function scaleControl(asked, smallestScale, onChange) {
+function scaleControl(asked, smallestScale, onChange, onInvalid) {
   return slider({
     id: "scale",
     label: "Scale of the input",
@@ -109,17 +87,18 @@ function scaleControl(asked, smallestScale, onChange) {
     minimum: Math.min(smallestScale, asked.scale),
     maximum: Math.max(LARGEST_SCALE, asked.scale),
     value: asked.scale,
-    format: (value) => `${percentOf(value)} of the input`,
+    onInvalid,
+    format: (value) => `${inputShare(value)} of the input`,
     onChange: (value) => onChange({ scale: value }),
   });
 }
 
-function machineFields(asked, isIterative, onChange) {
-  const machines = { minimum: 1, maximum: MOST_MACHINES, step: 1, isWhole: true, isRequired: true };
+function machineFields(asked, isIterative, onChange, onInvalid) {
+  const machines = { minimum: 1, maximum: MOST_MACHINES, isWhole: true, isRequired: true, onInvalid };
   return [
     numberField({
       id: "price", label: "Price of a machine", unit: "$ per hour", value: asked.price, minimum: SMALLEST,
-      maximum: LARGEST, placeholder: "unknown", onChange: (value) => onChange({ price: value }),
+      maximum: LARGEST, placeholder: "unknown", onInvalid, onChange: (value) => onChange({ price: value }),
     }),
     numberField({
       ...machines, id: "min-machines", label: "At least", unit: "machines", value: asked.minMachines,
@@ -131,8 +110,8 @@ function machineFields(asked, isIterative, onChange) {
     }),
     isIterative
       ? numberField({
-          id: "iterations", label: "Iterations", value: asked.iterations, minimum: 1, step: 1, isWhole: true,
-          isRequired: true, onChange: (value) => onChange({ iterations: value }),
+          id: "iterations", label: "Iterations", value: asked.iterations, minimum: 1, isWhole: true,
+          isRequired: true, onInvalid, onChange: (value) => onChange({ iterations: value }),
         })
       : null,
   ];

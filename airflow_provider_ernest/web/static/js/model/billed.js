@@ -1,7 +1,7 @@
 /** The controls of what is billed besides the hours of the machines, folded away until they are wanted. */
 import { numberField } from "../controls.js";
 import { element, setText } from "../dom.js";
-import { count, dollars, number, seconds } from "../format.js";
+import { count, dollars, duration, number } from "../format.js";
 
 const LARGEST = 1e9;
 
@@ -17,7 +17,7 @@ const FIELDS = [
   { key: "increment_seconds", id: "increment-seconds", label: "Billed in steps of", unit: "s",
     hint: "3600 where by the hour.", minimum: 1e-9 },
   { key: "expected_runs", id: "expected-runs", label: "Runs that share the training", isOptional: true,
-    isWhole: true, minimum: 1, step: 1, placeholder: "not counted", hint: "Left empty, it is not counted." },
+    isWhole: true, minimum: 1, placeholder: "not counted", hint: "Left empty, it is not counted." },
   { key: "training_dollars", id: "training-dollars", label: "Training", unit: "$", isOptional: true,
     placeholder: "unknown", hint: "What all sample runs cost." },
 ];
@@ -27,13 +27,14 @@ const FIELDS = [
  *
  * @param {object} billed what is asked at first
  * @param {(changed: object) => void} onChange with all of it, changed
+ * @param {(words: string) => void} onInvalid with what is wrong with a value
  */
-export function billedControls(billed, onChange) {
+export function billedControls(billed, onChange, onInvalid) {
   const now = { ...billed };
   const words = element("span", { class: "muted" });
   const tell = () => setText(words, inWords(now));
   const fields = FIELDS.map(({ key, isOptional, minimum = 0, ...field }) => numberField({
-    minimum, maximum: LARGEST, ...field, isRequired: !isOptional, value: now[key],
+    minimum, maximum: LARGEST, onInvalid, ...field, isRequired: !isOptional, value: now[key],
     onChange: (value) => {
       now[key] = value;
       tell();
@@ -49,7 +50,7 @@ export function billedControls(billed, onChange) {
 /** What is billed besides the machines, behind the heading: it counts while it is folded away, too. */
 function inWords(billed) {
   const parts = [
-    billed.boot_seconds && `${seconds(billed.boot_seconds)} to boot`,
+    billed.boot_seconds && `${duration(billed.boot_seconds)} to boot`,
     billed.master_price_per_hour && `a master at ${dollars(billed.master_price_per_hour)} an hour`,
     billed.volume_gigabytes && `volumes of ${number(billed.volume_gigabytes)} GB`,
     billed.training_dollars && billed.expected_runs &&

@@ -1,6 +1,6 @@
 /** What, beside the code, the model was trained under: it is reused only where that is still so. */
 import { element } from "../dom.js";
-import { bytes, count, plural } from "../format.js";
+import { count, counted, dataAmount } from "../format.js";
 import { facts } from "../header.js";
 import { card } from "./slot.js";
 
@@ -38,9 +38,9 @@ function settings({ settings: number, setting_names: names }) {
 
 function input({ partitions, bytes_per_partition: each, total_bytes: all, format }) {
   const words = [
-    partitions === null ? "" : plural(partitions, "partition"),
-    each === null ? "" : `${bytes(each)} each`,
-    all === null ? "" : `${bytes(all)} in all`,
+    partitions === null ? "" : counted(partitions, "partition"),
+    each === null ? "" : `${dataAmount(each)} each`,
+    all === null ? "" : `${dataAmount(all)} in all`,
     format ?? "",
   ];
   return words.filter(Boolean).join(", ") || NOT_KNOWN;

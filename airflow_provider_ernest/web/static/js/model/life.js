@@ -1,27 +1,12 @@
-/** "Since training": do the predictions hold, what was noted against it, what it goes on from. */
+/** The life of a model: what was noted against it, what it goes on from, runs that are in no model. */
 import { airflowLink, taskUrl } from "../airflow.js";
 import { fetchJson, pageUrl } from "../api.js";
-import { stateBadge } from "../badge.js";
+import { toneBadge } from "../badge.js";
 import { numeric } from "../charts/columns.js";
 import { element } from "../dom.js";
-import { count, dateTime, inReadersTime, isolated, percent, plural, unbroken } from "../format.js";
+import { count, counted, dateTime, inReadersTime, isolated, percentage, unbroken } from "../format.js";
 import { dataTable } from "../table.js";
-import { conditions } from "./conditions.js";
-import { evidence } from "./evidence.js";
-import { production } from "./production.js";
-import { card, part } from "./slot.js";
-
-/** The part of the page, for the answer of api/model. */
-export function life(page) {
-  return part(
-    { id: "life", title: "Since training" },
-    production(page),
-    element("div", { class: "pair" }, evidence(page.life.evidence), conditions(page.life.conditions)),
-    marks(page),
-    lineage(page),
-    untrained(page.model),
-  );
-}
+import { card } from "./slot.js";
 
 const MARK_COLUMNS = [
   { key: "marked_at", title: "Noted", class: "nowrap", render: (row) => dateTime(row.marked_at) },
@@ -40,10 +25,10 @@ function outcome({ state, is_newest: isNewest }) {
     : "The next run of its DAG trains a new model: this one is not reused, unless what was marked is changed back.");
 }
 
-function marks(page) {
+export function marks(page) {
   const { life: { marks: rows }, state, model } = page;
   const titled = { id: "marks", title: "What was noted against it" };
-  const badge = element("p", {}, stateBadge({ name: state.name, reason: "", cause: state.cause }));
+  const badge = element("p", {}, toneBadge(page.badges[0]));
   if (!rows.length) {
     const words = state.name === "fresh"
       ? "Nothing. The search for a stored model notes here when the application, the settings or the input have " +
@@ -55,7 +40,7 @@ function marks(page) {
   const version = { key: "model_id", title: "Version", class: "nowrap",
     render: (row) => (row.model_id === model.model_id ? "this one" : row.model_id) };
   return card(titled, badge, outcome(page), dataTable({
-    caption: "Marks, newest first", captionHidden: true, limit: 5, class: "cards-on-phones",
+    caption: "Marks, newest first", captionHidden: true, limit: 5,
     columns: ofOthers ? [...MARK_COLUMNS, version] : MARK_COLUMNS, rows,
   }));
 }
@@ -70,36 +55,36 @@ function lineageColumns(model) {
     { key: "model_id", title: "Version", class: "nowrap",
       render: (row) => (row.model_id === model.model_id ? "this one" : versionLink(model, row.model_id)) },
     { key: "created_at", title: "Made", class: "nowrap", render: (row) => dateTime(row.created_at) },
-    numeric("learned_from", "Learned from", (value) => (value ? plural(value, "production run") : "sample runs alone")),
+    numeric("learned_from", "Learned from", (value) => (value ? counted(value, "production run") : "sample runs alone")),
     numeric("observations", "Runs", count),
-    numeric("median_error_percent", "Median error", percent),
+    numeric("median_error_percent", "Median error", percentage),
   ];
 }
 
-function lineage({ life: { lineage: versions, base_model_id: base }, model }) {
+export function lineage({ life: { lineage: versions, base_model_id: base }, model }) {
   const titled = { id: "lineage", title: "What it goes on from" };
   const isBaseThere = versions.some((each) => each.model_id === base);
   const learned = model.learned_from
-    ? ["Fitted to sample runs and, since, ", plural(model.learned_from, "production run"), ". "]
+    ? ["Fitted to sample runs and, since, ", counted(model.learned_from, "production run"), ". "]
     : ["Fitted to its sample runs alone: it has learned from no production run. "];
   const gone = isBaseThere ? null : ["The version of the sample runs alone, ", element("code", {}, base),
     ", is no longer in the store, or of a DAG that you may not read."];
   const text = element("p", { class: "muted" }, learned, gone);
   if (versions.length < 2) return card(titled, text);
   return card(titled, text, dataTable({
-    caption: "Versions that learn on from each other, newest first", captionHidden: true, limit: 8, class: "cards-on-phones",
+    caption: "Versions that learn on from each other, newest first", captionHidden: true, limit: 8,
     columns: lineageColumns(model), rows: [...versions].reverse(),
     highlight: (row) => row.model_id === model.model_id,
   }));
 }
 
 /** Sample runs whose training failed: a line, which comes later, for each of them is a file of the store. */
-function untrained({ job, instance_type, model_id }) {
+export function untrained({ job, instance_type, model_id }) {
   const line = element("p", { class: "muted", id: "untrained", hidden: true });
   const say = ({ count: number, looked_at: looked, newest_at: newest }) => {
     if (!number) return;
     line.textContent =
-      `${plural(number, "sample run")} of this job on ${isolated(instance_type)} ${number === 1 ? "is" : "are"} in no ` +
+      `${counted(number, "sample run")} of this job on ${isolated(instance_type)} ${number === 1 ? "is" : "are"} in no ` +
       `model (of the newest ${count(looked)} that were kept): their training failed, or goes on. The last was ` +
       `observed on ${dateTime(newest)}.`;
     line.hidden = false;

@@ -3,7 +3,7 @@ import { airflowLink, externalLink, taskUrl } from "../airflow.js";
 import { numeric } from "../charts/columns.js";
 import { element } from "../dom.js";
 import { downloadButtons } from "../download.js";
-import { count, dollars, number, plural, scale as percentOf, seconds, signedPercent } from "../format.js";
+import { count, counted, dollars, duration, inputShare, number, signedPercentage } from "../format.js";
 import { dataTable } from "../table.js";
 import { card } from "./slot.js";
 
@@ -13,22 +13,22 @@ const HOSTS_SHOWN = 2;
 const COLUMNS = [
   numeric("index", "Run", count),
   { key: "is_production", title: "Of", isOptional: true, class: "nowrap",
-    value: (row) => (row.is_production ? "production" : null),
-    render: (row) => (row.is_production ? "production" : "sampling") },
+    value: (row) => (row.is_production ? "production" : row.from_history ? "history" : null),
+    render: (row) => (row.is_production ? "production" : row.from_history ? "from history" : "sampling") },
   numeric("machines", "Machines", count),
-  numeric("scale", "Scale", percentOf),
+  numeric("scale", "Scale", inputShare),
   numeric("seconds", "Took", number, { unit: "s" }),
   numeric("startup_seconds", "Start-up", number, { unit: "s" }),
   numeric("waited_seconds", "Waited", number, { unit: "s", isOptional: true }),
   numeric("cost", "Cost", dollars, { isOptional: true }),
   numeric("predicted_seconds", "Predicted", number, { unit: "s", isOptional: true }),
-  numeric("error_percent", "Error", signedPercent, { isOptional: true }),
+  numeric("error_percent", "Error", signedPercentage, { isOptional: true }),
   numeric("iterations", "Iterations", count, { isOptional: true }),
   { key: "application_id", title: "Application", isOptional: true, class: "nowrap", render: application },
   { key: "task", title: "Log in Airflow", isOptional: true, sortable: false, class: "nowrap",
     value: (row) => (row.origin ? taskUrl(row.origin) : null),
     render: (row) => (row.origin ? airflowLink(taskUrl(row.origin), taskName(row.origin)) : null) },
-  { key: "event_log", title: "Event log", isOptional: true, class: "nowrap",
+  { key: "event_log", title: "Event log", isOptional: true, class: "words",
     render: (row) => (row.event_log ? element("code", {}, row.event_log) : null) },
   { key: "hosts", title: "Hosts", isOptional: true, sortable: false, class: "nowrap",
     value: (row) => (row.hosts?.length ? row.hosts : null), render: hosts },
@@ -61,17 +61,23 @@ function known(rows) {
 
 /** Of the sample runs; what production costs is no cost of the model's. */
 function altogether(all) {
-  const rows = all.filter((run) => !run.is_production);
-  const learned = all.length - rows.length;
-  const besides = learned ? ` Besides, ${plural(learned, "production run")} that it has learned from.` : "";
-  return `${ofSamples(rows, learned ? "sample run" : "run")}${besides}`;
+  const rows = all.filter((run) => !run.is_production && !run.from_history);
+  const past = all.filter((run) => run.from_history).length;
+  const learned = all.length - rows.length - past;
+  const others = [
+    past ? `${counted(past, "past run")}, at no cost` : null,
+    learned ? `${counted(learned, "production run")} that it has learned from` : null,
+  ].filter(Boolean);
+  if (!rows.length) return `${others.join(", and ")}. What is predicted of a run comes from all the others.`;
+  const besides = others.length ? ` Besides, ${others.join(", and ")}.` : "";
+  return `${ofSamples(rows, others.length ? "sample run" : "run")}${besides}`;
 }
 
 function ofSamples(rows, name) {
   const total = rows.reduce((sum, run) => sum + run.seconds + (run.startup_seconds ?? 0), 0);
   const isPriced = rows.every((run) => Number.isFinite(run.cost));
   const paid = isPriced ? ` and cost ${dollars(rows.reduce((sum, run) => sum + run.cost, 0))}` : "";
-  const took = `${plural(rows.length, name)} took ${seconds(total)}`;
+  const took = `${counted(rows.length, name)} took ${duration(total)}`;
   if (rows.length === 1) return `${took}${paid}.`;
   return `${took} altogether${paid}. What is predicted of a run comes from all the others.`;
 }

@@ -1,16 +1,14 @@
-/** The second opinion by replay beside the model: what it says for what is asked, and where the two disagree. */
-import { isolated, machines, percent, plural, scale as percentOf, seconds, secondsRange } from "../format.js";
+/** The second opinion by replay beside the model, for what is asked. */
+import { counted, inputShare, isolated, percentage } from "../format.js";
 
 /** Shares of the input that differ by less are the same. */
 const SAME_SCALE = 1e-3;
-
-const MOST_TOLD = 3;
 
 /**
  * What replay says of a prediction.
  *
  * @param {object} prediction the answer of api/prediction
- * @param {object[]} replays of api/clarity, by type of machine; the model's own first if there is one
+ * @param {object[]} replays of api/prediction, by type of machine; the model's own first if there is one
  * @returns {{replay: object|null, isAsked: boolean, points: object[], of: function}} `replay` of the model's own type,
  *   whether it is for what is asked, its points ({machines, seconds, predicted, nearlyCertain, isOutside}) and
  *   `of(alternative)`, what replay says of a configuration of any type: {seconds, isOutside} or null
@@ -63,39 +61,9 @@ function opinionOf(replay, { machines: number, nearly_certain_seconds: range }) 
   return { seconds: size.replayed_seconds, isOutside: isOutside(size.replayed_seconds, range) };
 }
 
-/** What replay says of the configuration that was chosen; empty where it says nothing. */
-export function opinionWords(opinion, decision) {
-  if (!decision || decision.composition?.length) return "";
-  const told = opinion.of(decision);
-  if (!told) return "";
-  const { machines: number, instance_type: type } = decision;
-  const error = type === opinion.replay?.instance_type ? opinion.replay.error_percent : null;
-  const off = Number.isFinite(error)
-    ? `; for the job's other runs the same replay was off by ${percent(error, 0)}` : "";
-  return `A second opinion, by replay of a run: ${seconds(told.seconds)} on ${machines(number)}${off}.`;
-}
-
-/** Where the two disagree, the chosen size first, then the furthest apart; empty where they do not. */
-export function disagreementWords({ points, replay }, chosen) {
-  const outside = points.filter((point) => point.isOutside);
-  if (!outside.length) return "";
-  const distance = ({ seconds: taken, predicted }) => Math.abs(Math.log(taken / predicted));
-  const isChosen = (point) => Number(point.machines === chosen?.machines);
-  outside.sort((one, other) => isChosen(other) - isChosen(one) || distance(other) - distance(one));
-  const told = outside.slice(0, MOST_TOLD).map((point) =>
-    `${seconds(point.seconds)} on ${machines(point.machines)}, where the model says ${seconds(point.predicted)} ` +
-      `(95 % of runs: ${secondsRange(point.nearlyCertain)})`);
-  const rest = outside.length - told.length;
-  const more = rest > 0 ? `; and on ${plural(rest, "other number", "other numbers")} of machines` : "";
-  return (
-    `Replay and model disagree: by replay of ${ofRun(replay)} it takes ${told.join("; ")}${more}. One of the two is ` +
-      "wrong: a sample run on about as many machines would tell."
-  );
-}
-
 function ofRun({ from_application_id: application, from_scale: share }) {
   const name = application ? isolated(application) : "a run";
-  return Number.isFinite(share) ? `${name} (${percentOf(share)} of the input)` : name;
+  return Number.isFinite(share) ? `${name} (${inputShare(share)} of the input)` : name;
 }
 
 /** How to read the replay beside the curve, or why it is not there; empty where nothing is known of any. */
@@ -103,13 +71,13 @@ export function replayCaption({ replay, isAsked, points }) {
   if (!replay) return "";
   if (replay.problem) return `There is no second opinion by replay: ${replay.problem}`;
   if (!isAsked) {
-    const rounds = replay.iterations ? ` and ${plural(replay.iterations, "iteration")}` : "";
-    const share = `${percentOf(replay.scale)} of the input${rounds}`;
+    const rounds = replay.iterations ? ` and ${counted(replay.iterations, "iteration")}` : "";
+    const share = `${inputShare(replay.scale)} of the input${rounds}`;
     return `A second opinion by replay is known for ${share} only: it is not drawn.`;
   }
   if (!points.length) return "A second opinion by replay is known for other numbers of machines only.";
   const error = Number.isFinite(replay.error_percent)
-    ? ` The same replay was off by ${percent(replay.error_percent, 0)} (median) for the job's other runs.` : "";
+    ? ` The same replay was off by ${percentage(replay.error_percent)} (median) for the job's other runs.` : "";
   return (
     `The squares are a second opinion: the tasks of ${ofRun(replay)}, as its event log has them, on other machines, ` +
       `without the model.${error}`

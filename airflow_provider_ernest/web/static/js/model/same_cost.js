@@ -3,16 +3,15 @@ import { fetchJson } from "../api.js";
 import { numeric } from "../charts/columns.js";
 import { element, renew, setText } from "../dom.js";
 import { downloadButtons } from "../download.js";
-import { count, dollars, isolated, plural, seconds, secondsRange } from "../format.js";
+import { count, counted, dollars, duration, durationRange, isolated } from "../format.js";
 import { dataTable } from "../table.js";
-import { card } from "./slot.js";
 
 const COLUMNS = [
-  numeric("rate", "Dollars per hour", dollars),
+  numeric("dollars_per_hour", "Dollars per hour", dollars, { value: (row) => row.rate }),
   { key: "instance_type", title: "Instance type" },
   numeric("machines", "Machines", count),
-  numeric("seconds", "Predicted", seconds),
-  { key: "likely_seconds", title: "80 % of runs", class: "nowrap", value: (row) => secondsRange(row.likely_seconds) },
+  numeric("seconds", "Predicted", duration),
+  { key: "likely_seconds", title: "80 % of runs", class: "nowrap", render: (row) => durationRange(row.likely_seconds) },
   numeric("dollars", "Cost of the run", dollars),
   { key: "remark", title: "Remark" },
   { key: "extrapolates", title: "Not supported by the runs", class: "words" },
@@ -23,18 +22,19 @@ const NONE_IN_COMMON =
   "a machine above.";
 
 /**
- * The card.
+ * The table, folded away.
  *
  * @param {string} name of the downloads
- * @returns {HTMLElement} with `ask(params)`, for other parameters of api/same_cost, and `outdate(text)`, which says why
- *   nothing is compared
+ * @returns {HTMLElement} with `ask(params)`, for other parameters of api/same_cost
  */
 export function sameCost(name) {
   // Read aloud is only that there is another answer: all of the table is too much at each slider step.
   const status = element("p", { class: "muted", role: "status" });
   const content = element("div", {});
-  const summary = element("summary", {}, "Compare the types");
-  const details = element("details", {}, summary, status, content);
+  const explained = element("p", { class: "muted" },
+    "Which type makes the most of the money? Each has as many machines as the rate pays for.");
+  const node = element("details", { class: "folded", id: "same-cost" },
+    element("summary", {}, "Types at the same dollars per hour"), explained, status, content);
   const view = {};
   let wanted = null;
   let shown = null;
@@ -45,7 +45,7 @@ export function sameCost(name) {
     request?.abort();
     request = null;
     content.removeAttribute("aria-busy");
-    if (!details.open || !wanted || JSON.stringify(wanted) === shown) return;
+    if (!node.open || !wanted || JSON.stringify(wanted) === shown) return;
     const own = new AbortController();
     request = own;
     const params = wanted;
@@ -64,21 +64,10 @@ export function sameCost(name) {
     if (request === own) content.removeAttribute("aria-busy");
   }
 
-  details.addEventListener("toggle", refresh);
-  const node = card({
-    id: "same-cost",
-    title: "The same dollars per hour",
-    text: "Which type makes the most of the money? Each has as many machines as the rate pays for.",
-  }, details);
+  node.addEventListener("toggle", refresh);
   node.ask = (params) => {
     wanted = params;
     refresh();
-  };
-  node.outdate = (text) => {
-    wanted = shown = null;
-    refresh();
-    setText(status, text);
-    renew(content);
   };
   return node;
 }
@@ -92,7 +81,7 @@ function inWords(rates) {
     }
   }
   const told = [...wins].map(([type, won]) => `${isolated(type)} at ${count(won)}`);
-  return `Fastest of ${plural(rates.length, "rate")}: ${told.join(", ")}.`;
+  return `Fastest of ${counted(rates.length, "rate")}: ${told.join(", ")}.`;
 }
 
 function table(rates, name, view) {

@@ -33,19 +33,12 @@ export function figureOr(isThere, options, text) {
  * A place for a figure whose data change.
  *
  * @param {object} options of `figure` that stay
- * @returns {HTMLElement} with `show(changed)`, which draws, `showEmpty(text)`, which says why nothing is drawn
- *   and `outdate(text)`, which says that what is drawn is not of what is asked
+ * @returns {HTMLElement} with `show(changed)`, which draws, and `showEmpty(text)`, which says why nothing is drawn
  */
 export function figureSlot(options) {
   const holder = element("div", { class: "slot" });
-  const note = element("p", { class: "outdated-note" });
   let shown = null;
-  const upToDate = () => {
-    holder.classList.remove("is-outdated");
-    note.remove();
-  };
   holder.show = (changed) => {
-    upToDate();
     if (shown) {
       shown.update(changed);
       return;
@@ -53,14 +46,7 @@ export function figureSlot(options) {
     shown = figure({ level: FIGURE_LEVEL, ...options, ...changed });
     replace(holder, shown);
   };
-  holder.outdate = (text) => {
-    if (!shown) return;
-    holder.classList.add("is-outdated");
-    note.textContent = text;
-    holder.prepend(note);
-  };
   holder.showEmpty = (text) => {
-    upToDate();
     shown?.remove();
     shown = null;
     replace(holder, emptyFigure({ ...options, text }));
@@ -77,4 +63,24 @@ export function card({ id, title, text }, ...children) {
     text ? element("p", { class: "muted" }, text) : null,
     children,
   );
+}
+
+/** A part that is made when it is first unfolded: few readers want it. `make` gives its content. */
+export function folded({ id, title, remark = "" }, make) {
+  const content = element("div", { class: "folded-content" });
+  const details = element("details", { class: "folded", id },
+    element("summary", {}, title, remark ? element("span", { class: "muted" }, ` ${remark}`) : null), content);
+  details.addEventListener("toggle", () => {
+    if (details.open && !content.hasChildNodes()) replace(content, make());
+  });
+  return details;
+}
+
+/** The part of that id, opened if it is folded; null where there is none. */
+export function unfold(id) {
+  const node = document.getElementById(id);
+  const line = node?.closest("details, .check");
+  const details = line?.matches("details") ? line : line?.querySelector("details");
+  if (details) details.open = true;
+  return node;
 }

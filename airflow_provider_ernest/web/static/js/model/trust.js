@@ -1,116 +1,123 @@
-/** "How far to believe it": what predictions of runs by each other were off by, and what was decided. */
-import { airflowLink, taskUrl } from "../airflow.js";
+/** "Can I trust it?": a few questions with their answers, each of which opens what shows it. */
 import { numeric } from "../charts/columns.js";
 import { foldsFigure } from "../charts/folds.js";
 import { versionsFigure } from "../charts/history.js";
 import { radioSwitch } from "../controls.js";
-import { element } from "../dom.js";
-import { downloadButtons } from "../download.js";
-import { fallbackWords } from "../fallback.js";
-import { count, dateTime, dollars, isolated, machines, probability, seconds, unbroken } from "../format.js";
+import { element, replace } from "../dom.js";
+import { duration, durationRange, inReadersTime, unbroken } from "../format.js";
 import { dataTable } from "../table.js";
-import { card, figureOr, figureSlot, part } from "./slot.js";
+import { conditions } from "./conditions.js";
+import { design } from "./details.js";
+import { marks } from "./life.js";
+import { replayCaption, replayed } from "./replay.js";
+import { figureSlot, part } from "./slot.js";
 
-/** The part of the page, for the answer of api/model. */
+const SIGNS = { true: ["✓", "good"], false: ["✕", "bad"], null: ["?", "unknown"] };
+const SPOKEN = { true: "Yes: ", false: "No: ", null: "Not known: " };
+
+/** What each check opens, from the page and the latest prediction. */
+const SHOWN = {
+  error: errors,
+  size: ({ model, ...page }) => design({ model, ...page }, `${model.job}-${model.instance_type}-design`),
+  replay: replays,
+  drift: () => element("p", {}, element("a", { href: "#history" }, "Each production run, beside what was predicted of it")),
+  conditions: (page) => [conditions(page.life.conditions), marks(page)],
+};
+
+/**
+ * The part of the page, for the answer of api/model.
+ *
+ * @returns {HTMLElement} with `show(prediction)`, for each answer of api/prediction
+ */
 export function trust(page) {
-  const { model, versions } = page;
+  const lines = new Map();
+  const list = element("ul", { class: "checks" });
+  const node = part({ id: "trust", title: "Can I trust it?" }, element("div", { class: "card" }, list));
+  // Of a model that cannot predict there is nothing to check.
+  node.hidden = true;
+  node.show = (prediction) => {
+    node.hidden = false;
+    for (const check of prediction.answer.checks) {
+      if (!lines.has(check.name)) {
+        lines.set(check.name, line(check.name, page));
+        list.append(lines.get(check.name));
+      }
+      lines.get(check.name).say(check, prediction);
+    }
+  };
+  return node;
+}
+
+/** A check: its sign, title and words; unfolded, what shows it. */
+function line(name, page) {
+  const sign = element("span", { class: "check-sign", "aria-hidden": "true" });
+  const spoken = element("span", { class: "visually-hidden" });
+  const title = element("strong", {});
+  const words = element("span", { class: "check-words" });
+  const row = [sign, element("span", {}, spoken, title, element("br", {}), words)];
+  const content = element("div", { class: "check-content" });
+  const makeContent = SHOWN[name];
+  let latest = null;
+  const details = makeContent
+    ? element("details", {}, element("summary", {}, row), content) : element("div", { class: "summary" }, row);
+  const fill = () => {
+    if (details.open && latest) replace(content, makeContent(page, latest));
+  };
+  details.addEventListener("toggle", fill);
+  const node = element("li", { id: `check-${name}`, class: "check" }, details);
+  node.say = (check, prediction) => {
+    const [mark, kind] = SIGNS[check.passed];
+    sign.textContent = mark;
+    node.className = `check ${kind}`;
+    spoken.textContent = SPOKEN[check.passed];
+    title.textContent = check.title;
+    const isSaidAbove = prediction.answer.caution?.about === check.name;
+    replace(words, isSaidAbove ? "See above." : element("bdi", {}, unbroken(inReadersTime(check.words))));
+    const isOther = latest !== prediction;
+    latest = prediction;
+    // What depends on the page alone is not drawn anew while it is looked at.
+    if (isOther && (name === "replay" || !content.hasChildNodes())) fill();
+  };
+  return node;
+}
+
+function errors({ observations, versions, model }) {
   const name = (subject) => `${model.job}-${model.instance_type}-${subject}`;
-  const errors = [folds(page, name("validation")), versionErrors(page, name("versions"))];
-  return part(
-    { id: "trust", title: "How far to believe it" },
-    // A sentence has no use for the height of a chart beside it.
-    versions.length > 1 ? element("div", { class: "pair" }, errors) : errors,
-    decisions(page, name("decisions")),
-  );
-}
-
-function versionErrors({ versions, model }, name) {
-  return figureOr(
-    () => versions.length > 1,
-    {
-      id: "versions",
-      title: "Errors of the versions",
-      question: "Do the models get better or worse?",
-      name,
-      specification: () => versionsFigure({ versions, current: model.model_id }),
-    },
-    "This is the only version so far. Each training of the job on this instance type adds one: run the " +
-      "Ernest DAG again to see whether the errors change.",
-  );
-}
-
-function folds({ observations }, name) {
   const draw = (asErrors) => foldsFigure({ observations, asErrors });
   const slot = figureSlot({
     id: "folds",
-    title: "How well the runs predict each other",
-    question: "What is each run predicted to take by a model of all the others?",
-    name,
+    title: "Each run, predicted from the others",
+    name: name("validation"),
     controls: radioSwitch({
       legend: "Show",
       name: "folds-as",
       value: "diagonal",
-      options: [
-        { value: "diagonal", label: "Times" },
-        { value: "errors", label: "Percent errors" },
-      ],
+      options: [{ value: "diagonal", label: "Times" }, { value: "errors", label: "Percent errors" }],
       onChange: (chosen) => slot.show(draw(chosen === "errors")),
     }),
   });
   if (observations.some((run) => Number.isFinite(run.predicted_seconds))) slot.show(draw(false));
   else slot.showEmpty("This model has no leave-one-out predictions: train it again.");
-  return slot;
+  if (versions.length < 2) return [slot];
+  const older = figureSlot({ id: "versions", title: "Errors of the versions", name: name("versions") });
+  older.show(versionsFigure({ versions, current: model.model_id }));
+  return [slot, older];
 }
 
-const DECISION_COLUMNS = [
-  { key: "decided_at", title: "Decided", class: "nowrap", render: decidedAt },
-  { key: "goal", title: "Goal", class: "words", render: (row) => unbroken(row.goal) },
-  numeric("machines", "Machines", count),
-  { key: "instance_type", title: "Of type", value: typesOf },
-  numeric("predicted_seconds", "Predicted", seconds),
-  numeric("predicted_cost", "Cost", dollars),
-  numeric("confidence", "Asked for", probability),
-  numeric("probability", "Keeps the goal", probability),
-];
-const FALLBACK_COLUMNS = [
-  { key: "fallback", title: "Fallback", value: (row) => row.fallback },
-  { key: "fallback_reason", title: "Because" },
+const REPLAY_COLUMNS = [
+  numeric("machines", "Machines", (value) => String(value)),
+  numeric("seconds", "By replay", duration),
+  numeric("predicted", "By the model", duration),
+  { key: "nearlyCertain", title: "95 % of runs", class: "nowrap", render: (row) => durationRange(row.nearlyCertain) },
 ];
 
-/** Both in one, where there is little room. */
-const FALLBACK_COLUMN = { key: "fallback", title: "Fallback", class: "long", render: (row) => (row.fallback
-  ? element("span", {}, element("strong", {}, fallbackWords(row)), `: ${unbroken(row.fallback_reason)}`)
-  : null) };
-
-function typesOf({ composition, instance_type: type }) {
-  if (!composition.length) return type;
-  return composition.map((each) => `${machines(each.machines)} of ${isolated(each.instance_type)}`).join(", ");
-}
-
-function decidedAt(row) {
-  const words = dateTime(row.decided_at);
-  return row.origin ? airflowLink(taskUrl(row.origin), words) : words;
-}
-
-function decisions({ decisions: rows, model }, name) {
-  const titled = { id: "decisions", title: "What was decided" };
-  if (!rows.length) {
-    return card(titled, element("p", { class: "muted" },
-      "This model has taken part in no decision: a ChooseConfigOperator behind the FitModelOperator makes one, and it " +
-        "is kept here."));
-  }
-  const version = [
-    { key: "model_id", title: "By version", value: (row) => row.model_id,
-      render: (row) => (row.model_id === model.model_id ? "this one" : row.model_id) },
-  ];
-  const columns = [...DECISION_COLUMNS, ...(rows.some((row) => row.fallback) ? [FALLBACK_COLUMN] : []), ...version];
-  const all = [...DECISION_COLUMNS, ...FALLBACK_COLUMNS, ...version];
-  return card(
-    titled,
-    downloadButtons({ name, columns: all, rows }),
-    dataTable({
-      caption: "Decisions, newest first", captionHidden: true, columns, rows, limit: 10,
-      highlight: (row) => (row.fallback ? "warning" : null),
-    }),
-  );
+function replays(_page, prediction) {
+  const found = replayed(prediction, prediction.replays);
+  const caption = element("p", { class: "muted" }, replayCaption(found) ||
+    "The task bottleneck_report of an ErnestTaskGroup replays a run from its event log.");
+  if (!found.points.length) return [caption];
+  return [caption, dataTable({
+    caption: "Replay beside the model", captionHidden: true, columns: REPLAY_COLUMNS, rows: found.points,
+    highlight: (row) => (row.isOutside ? "warning" : null),
+  })];
 }

@@ -1,22 +1,21 @@
-/** "Why it takes this long": what the event logs of the job's runs tell. Asked for once the page is there. */
+/** "What to fix in the job": what the event logs of its runs tell. Asked for once the page is there. */
 import { airflowLink, externalLink, taskUrl } from "../airflow.js";
 import { analyzeCommand } from "../analyze.js";
 import { fetchJson } from "../api.js";
 import { limitsFigure } from "../charts/limits.js";
 import { phasesFigure } from "../charts/phases.js";
-import { radioSwitch } from "../controls.js";
 import { copyable } from "../copy.js";
 import { element, replace } from "../dom.js";
 import { figure } from "../figure.js";
 import {
-  bandwidth, dateTime, inReadersTime, isolated, machines, percent, plural, scale as percentOf, seconds, signedPercent,
-  unbroken,
+  bandwidth, counted, dateTime, duration, inputShare, inReadersTime, isolated, machines, percentage,
+  signedPercentage, unbroken,
 } from "../format.js";
 import { facts, notice } from "../header.js";
 import { errorState, loadingState } from "../states.js";
-import { part } from "./slot.js";
+import { folded, part } from "./slot.js";
 import { otherSizes, stages, stragglers, whatIfs } from "./why_tables.js";
-import { categoryName, sourceWords } from "./why_words.js";
+import { categoryName, idOf, resourceName, sourceWords, titleOf } from "./why_words.js";
 
 const NOTHING =
   "No report of this model's runs is kept: the task bottleneck_report of an ErnestTaskGroup makes one from their " +
@@ -30,23 +29,21 @@ const NO_PROFILE =
 /** A replay that is further off says nothing about what was replayed with changes. */
 const FAR_OFF_PERCENT = 15;
 
-const [SAMPLE, PRODUCTION] = ["sample", "production"];
+const PRODUCTION = "production";
 
 /**
  * The part of the page.
  *
  * @param {object} page the answer of api/model
- * @param {function} onReplays called with the replays of api/clarity, by type of machine
  * @returns {HTMLElement} which fills itself
  */
-export function why(page, onReplays) {
+export function why(page) {
   const content = element("div", { class: "why" });
   const load = async () => {
     try {
       const { job, instance_type, model_id } = page.model;
       const told = await fetchJson("api/clarity", { job, instance_type, model_id });
       replace(content, shown(page, told));
-      onReplays(told.replays);
     } catch (error) {
       if (!error.status && error.status !== 0) console.error(error);
       replace(content, errorState(error, load));
@@ -54,44 +51,46 @@ export function why(page, onReplays) {
   };
   replace(content, loadingState("Loading what the event logs tell …"));
   load();
-  return part({ id: "why", title: "Why it takes this long" }, content);
+  return part({ id: "why", title: "What to fix in the job" }, content);
 }
 
-/** The run that the report goes by, or the newest of production: of two the reader chooses. */
+/** Production tells most; what differs in the sample run is said. */
 function shown(page, { report, sample, production }) {
-  if (!sample && !production) return element("p", { class: "muted" }, NOTHING);
-  const holder = element("div", { class: "why-run" });
-  const show = (run) => replace(holder, explained(page, run, run === sample ? report : null));
-  show(sample ?? production);
-  if (!sample || !production) {
-    const lacking = sample ? null : element("p", { class: "muted" }, `${NOTHING} This is the newest production run.`);
-    return [lacking, holder];
-  }
-  const choice = radioSwitch({
-    legend: "Go by",
-    name: "why-of",
-    value: SAMPLE,
-    options: [{ value: SAMPLE, label: "Sample run" }, { value: PRODUCTION, label: "Latest production run" }],
-    onChange: (chosen) => show(chosen === PRODUCTION ? production : sample),
-  });
-  return [element("div", { class: "figure-controls" }, choice), holder];
-}
-
-function explained({ model }, run, report) {
-  const name = (subject) => `${model.job}-${model.instance_type}-${run.purpose}-${subject}`;
+  const run = production ?? sample;
+  if (!run) return element("p", { class: "card muted" }, NOTHING);
+  const other = production && sample ? sample : null;
+  const details = (each) => folded(
+    { id: `logs-${each.purpose}`, title: `What the event log of the ${each.purpose} run tells` },
+    () => explained(page, each, each === sample ? report : null));
   return [
     element("div", { class: "card" },
       element("p", { class: "headline" }, element("bdi", {}, unbroken(run.headline) || "Nothing stands out.")),
       advice(run.advice),
-      notice({ title: "Before you trust this", kind: "warning", level: 3, items: warningsOf(run) }),
-      run.has_profile ? null : element("p", { class: "muted" }, NO_PROFILE),
-      facts(factsOf(run, report)),
-    ),
+      other ? disagreement(run, other) : null,
+      element("div", { class: "folds" }, details(run), other ? details(other) : null)),
+  ];
+}
+
+/** That the run that the machines were chosen by is bound by something else than production. */
+function disagreement(production, sample) {
+  if (!production.bottleneck || !sample.bottleneck || production.bottleneck === sample.bottleneck) return null;
+  return notice({
+    kind: "warning",
+    items: [`Sample and production differ: the sample run was bound by ${resourceName(sample.bottleneck)}, production is ` +
+      `bound by ${resourceName(production.bottleneck)}. Go by production.`],
+  });
+}
+
+function explained({ model }, run, report) {
+  const name = (subject) => `${model.job}-${model.instance_type}-${run.purpose}-${subject}`;
+  return element("div", { class: "why-run" },
+    notice({ title: "Before you trust this", kind: "warning", level: 3, items: warningsOf(run) }),
+    run.has_profile ? null : element("p", { class: "muted" }, NO_PROFILE),
+    facts(factsOf(run, report)),
     pair(limits(run, name("limits")), phases(run, name("phases"))),
     stages(run, name("stages")),
     stragglers(run, name("stragglers")),
-    pair(whatIfs(run), otherSizes(run)),
-  ];
+    pair(whatIfs(run), otherSizes(run)));
 }
 
 function pair(...children) {
@@ -102,7 +101,8 @@ function pair(...children) {
 function limits(run, name) {
   if (!run.limits.length) return null;
   const node = figure({
-    id: "limits", title: "What could be won at most", question: "Would a faster network or disks help?", level: 3, name,
+    id: idOf("limits", run), title: titleOf("What could be won at most", run),
+    question: "Would a faster network or disks help?", level: 3, name,
     ...limitsFigure(run),
   });
   node.classList.add("bars-figure");
@@ -112,7 +112,8 @@ function limits(run, name) {
 function phases(run, name) {
   if (!run.phases) return null;
   return figure({
-    id: "phases", title: "The phases of the run", question: "What is it doing, moment by moment?", level: 3, name,
+    id: idOf("phases", run), title: titleOf("The phases of the run", run),
+    question: "What is it doing, moment by moment?", level: 3, name,
     height: 84, ...phasesFigure(run),
   });
 }
@@ -120,7 +121,6 @@ function phases(run, name) {
 function advice(all) {
   if (!all.length) return null;
   return element("div", { class: "advice" },
-    element("h3", {}, "What to change"),
     element("ul", {}, all.map((each) => element("li", {},
       element("bdi", {}, unbroken(each.text)), " ",
       element("span", { class: "muted" }, "(", element("bdi", {}, unbroken(each.figure)), ")")))));
@@ -129,7 +129,7 @@ function advice(all) {
 function warningsOf({ warnings, replay_error_percent: error }) {
   const told = warnings.map((words) => element("bdi", {}, unbroken(inReadersTime(words))));
   if (Math.abs(error ?? 0) > FAR_OFF_PERCENT) {
-    told.unshift(`The replay of the very same run is ${percent(Math.abs(error), 0)} off: what could be won, and other ` +
+    told.unshift(`The replay of the very same run is ${percentage(Math.abs(error))} off: what could be won, and other ` +
       "numbers of machines, are no better known than that.");
   }
   return told;
@@ -158,9 +158,9 @@ function whichRun({ purpose, application_id: application, history_url: history, 
 
 function conditionsOf({ recorded_at: at, has_profile: isKnown, machines: number, slots, scale, iterations }) {
   const told = [
-    `${isKnown ? `${dateTime(at).slice(0, 16)} ` : ""}on ${machines(number)}${slots ? `, ${plural(slots, "task")} at once` : ""}`,
-    `${percentOf(scale)} of the input`,
-    iterations ? plural(iterations, "iteration") : "",
+    `${isKnown ? `${dateTime(at).slice(0, 16)} ` : ""}on ${machines(number)}${slots ? `, ${counted(slots, "task")} at once` : ""}`,
+    `${inputShare(scale)} of the input`,
+    iterations ? counted(iterations, "iteration") : "",
   ];
   return told.filter(Boolean).join(", ");
 }
@@ -171,20 +171,20 @@ function taskName(origin) {
 
 function timesOf({ seconds: taken, startup_seconds: startup, driver_seconds: driver }) {
   if (!Number.isFinite(taken)) return null;
-  const alone = driver > 0 ? `; of it ${seconds(driver)} in which no task ran` : "";
-  return `${seconds(taken)} after ${seconds(startup)} of start-up${alone}`;
+  const alone = driver > 0 ? `; of it ${duration(driver)} in which no task ran` : "";
+  return `${duration(taken)} after ${duration(startup)} of start-up${alone}`;
 }
 
 function tasksOf({ tasks, failed_tasks: failed }) {
   if (!Number.isFinite(tasks)) return null;
-  return `${plural(tasks, "task")}${failed ? `, and ${failed} that failed or were killed` : ""}`;
+  return `${counted(tasks, "task")}${failed ? `, and ${failed} that failed or were killed` : ""}`;
 }
 
 function capacityOf(capacity) {
   if (!capacity) return null;
   const { cores, network_gigabytes_per_second: network, disk_gigabytes_per_second: disk, source } = capacity;
   const told = [
-    plural(cores, "core"),
+    counted(cores, "core"),
     Number.isFinite(network) ? `${bandwidth(network)} over the network` : "",
     Number.isFinite(disk) ? `${bandwidth(disk)} to its disks` : "",
   ];
@@ -193,5 +193,5 @@ function capacityOf(capacity) {
 
 function replayOf({ replayed_seconds: taken, replay_error_percent: error }) {
   if (!Number.isFinite(taken)) return null;
-  return `${seconds(taken)}, off by ${signedPercent(error)}: what cannot be replayed cannot be predicted`;
+  return `${duration(taken)}, off by ${signedPercentage(error)}: what cannot be replayed cannot be predicted`;
 }

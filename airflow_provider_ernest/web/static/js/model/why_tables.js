@@ -2,10 +2,10 @@
 import { numeric } from "../charts/columns.js";
 import { element } from "../dom.js";
 import { downloadButtons } from "../download.js";
-import { bytes, count, number, percent, plural, seconds, signedPercent } from "../format.js";
+import { count, counted, dataAmount, duration, number, percentage, signedPercentage } from "../format.js";
 import { dataTable } from "../table.js";
 import { card } from "./slot.js";
-import { resourceName, UNMEASURED } from "./why_words.js";
+import { idOf, resourceName, titleOf, UNMEASURED } from "./why_words.js";
 
 const STAGES_AT_FIRST = 8;
 const STRAGGLERS_AT_FIRST = 10;
@@ -33,7 +33,7 @@ function mostWaiting({ blocked_seconds: blocked, unmeasured_seconds: unmeasured,
 
 function waitsFor(row) {
   const most = mostWaiting(row);
-  return most && `${resourceName(most.name)} ${percent(most.percent, 0)}`;
+  return most && `${resourceName(most.name)} ${percentage(most.percent)}`;
 }
 
 const STAGES = [
@@ -52,11 +52,11 @@ const MORE_OF_STAGES = [
   numeric("failed_tasks", "Failed tasks", count),
   numeric("began_seconds", "Began", number, { unit: "s" }),
   numeric("task_seconds", "All tasks", number, { unit: "s" }),
-  numeric("input_bytes", "Read", bytes),
-  numeric("shuffle_remote_bytes", "Fetched", bytes),
-  numeric("shuffle_written_bytes", "Shuffle written", bytes),
-  numeric("spilled_bytes", "Spilled", bytes),
-  numeric("output_bytes", "Written", bytes),
+  numeric("input_bytes", "Read", dataAmount),
+  numeric("shuffle_remote_bytes", "Fetched", dataAmount),
+  numeric("shuffle_written_bytes", "Shuffle written", dataAmount),
+  numeric("spilled_bytes", "Spilled", dataAmount),
+  numeric("output_bytes", "Written", dataAmount),
 ];
 
 /** The stages, longest first. */
@@ -66,26 +66,26 @@ export function stages(run, name) {
   const known = MORE_OF_STAGES.filter((column) => rows.some((row) => column.value(row)));
   const columns = [...STAGES, ...known];
   const left = run.stages_left_out
-    ? ` ${plural(run.stages_left_out, "shorter stage")} more, with ${seconds(run.left_out_seconds)} of tasks, ` +
+    ? ` ${counted(run.stages_left_out, "shorter stage")} more, with ${duration(run.left_out_seconds)} of tasks, ` +
       `${run.stages_left_out === 1 ? "is" : "are"} left out.`
     : "";
   return card(
     {
-      id: "stages", title: "The stages",
+      id: idOf("stages", run), title: titleOf("The stages", run),
       text: "Longest first. A stage is bound by what would take longest of it by itself: what a resource needs at " +
         "least (ideal: its use over what all machines can do), or waiting. What its tasks wait for most is told with " +
         `its share of their time.${left}`,
     },
     downloadButtons({ name, columns, rows }),
     dataTable({
-      caption: "Stages, longest first", captionHidden: true, columns, rows, sort: true, limit: STAGES_AT_FIRST,
+      caption: titleOf("Stages, longest first", run), captionHidden: true, columns, rows, sort: true, limit: STAGES_AT_FIRST,
     }),
   );
 }
 
 /** An upper bound; null where it is not known how long the replay with them took. */
 function wonWithoutThem({ replayed_seconds: whole }) {
-  return numeric("won_percent", "Won at most", (won) => percent(won), {
+  return numeric("won_percent", "Won at most", (won) => percentage(won), {
     value: ({ seconds_without: rest }) => (whole > 0 ? Math.max(0, (100 * (whole - rest)) / whole) : null),
   });
 }
@@ -107,7 +107,7 @@ const STRAGGLERS_IN_WORDS =
 
 /** The stragglers by cause, and the worst of them. */
 export function stragglers(run, name) {
-  const titled = { id: "stragglers", title: "Stragglers" };
+  const titled = { id: idOf("stragglers", run), title: titleOf("Stragglers", run) };
   if (!run.straggler_causes.length) {
     return card(titled, element("p", { class: "muted" },
       run.has_profile ? "No task took over 1.5 times its stage's median." : "Nothing is kept of them."));
@@ -115,32 +115,34 @@ export function stragglers(run, name) {
   const causes = [
     { key: "cause", title: "Cause" },
     numeric("tasks", "Tasks", count),
-    numeric("excess_seconds", "Too long by", seconds),
-    numeric("seconds_without", "Run without", seconds),
+    numeric("excess_seconds", "Too long by", duration),
+    numeric("seconds_without", "Run without", duration),
     wonWithoutThem(run),
   ];
   return card(
     { ...titled, text: STRAGGLERS_IN_WORDS },
-    dataTable({ caption: "Stragglers by cause", captionHidden: true, columns: causes, rows: run.straggler_causes }),
-    run.stragglers.length ? worst(run.stragglers, name) : null,
+    dataTable({ caption: titleOf("Stragglers by cause", run), captionHidden: true, columns: causes,
+      rows: run.straggler_causes }),
+    run.stragglers.length ? worst(run, name) : null,
   );
 }
 
-function worst(rows, name) {
+function worst(run, name) {
+  const { stragglers: rows } = run;
   return element("details", {},
     element("summary", {}, "The worst of them"),
     element("div", { class: "numbers" },
       downloadButtons({ name, columns: WORST, rows }),
       dataTable({
-        caption: "The worst stragglers", captionHidden: true, columns: WORST, rows, sort: true,
+        caption: titleOf("The worst stragglers", run), captionHidden: true, columns: WORST, rows, sort: true,
         limit: STRAGGLERS_AT_FIRST,
       })));
 }
 
 const WHAT_IFS = [
   { key: "change", title: "With", render: (row) => element("bdi", {}, row.change) },
-  numeric("seconds", "Run would take", seconds),
-  numeric("change_percent", "Change", signedPercent),
+  numeric("seconds", "Run would take", duration),
+  numeric("change_percent", "Change", signedPercentage),
 ];
 
 /** The same run on other machines. */
@@ -148,10 +150,11 @@ export function whatIfs(run) {
   if (!run.what_ifs.length) return null;
   return card(
     {
-      id: "what-ifs", title: "What if the machines were others?",
+      id: idOf("what-ifs", run), title: titleOf("What if the machines were others?", run),
       text: "Predicted from what each stage needs of each resource; start-up is not in it.",
     },
-    dataTable({ caption: "The run on other machines", captionHidden: true, columns: WHAT_IFS, rows: run.what_ifs }),
+    dataTable({ caption: titleOf("The run on other machines", run), captionHidden: true, columns: WHAT_IFS,
+      rows: run.what_ifs }),
   );
 }
 
@@ -160,19 +163,19 @@ export function otherSizes(run) {
   if (!run.sizes.length) return null;
   const columns = [
     numeric("machines", "Machines", count),
-    numeric("seconds", "Run would take", seconds),
-    numeric("change", "Change", signedPercent, {
+    numeric("seconds", "Run would take", duration),
+    numeric("change", "Change", signedPercentage, {
       value: (row) => (run.replayed_seconds > 0
         ? (100 * (row.seconds - run.replayed_seconds)) / run.replayed_seconds : null),
     }),
   ];
   return card(
     {
-      id: "other-sizes", title: "The same run on more or fewer machines",
+      id: idOf("other-sizes", run), title: titleOf("The same run on more or fewer machines", run),
       text: "Its tasks replayed on other machines of the same kind; start-up is not in it.",
     },
     dataTable({
-      caption: "The run on other numbers of machines", captionHidden: true, columns, rows: run.sizes,
+      caption: titleOf("The run on other numbers of machines", run), captionHidden: true, columns, rows: run.sizes,
       limit: STAGES_AT_FIRST, highlight: (row) => row.machines === run.machines,
     }),
   );

@@ -30,3 +30,13 @@ export function categoryName(category) {
 export function sourceWords(source) {
   return SOURCES.get(source) ?? isolated(source);
 }
+
+/** The id of a part: what sample run and production run tell may stand on the same page. */
+export function idOf(id, { purpose }) {
+  return purpose === "production" ? `${id}-${purpose}` : id;
+}
+
+/** The title of a part, likewise. */
+export function titleOf(title, { purpose }) {
+  return purpose === "production" ? `${title}: ${purpose} run` : title;
+}

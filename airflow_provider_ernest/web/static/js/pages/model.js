@@ -1,12 +1,13 @@
-/** The page of one model: how many machines, why, how far to believe it, and where it comes from. */
+/** The page of one model: the decision, what if, what came of it, can it be trusted, what to fix, details. */
 import { fetchJson, pageParams } from "../api.js";
 import { element } from "../dom.js";
 import { fillPage, pageHeader } from "../header.js";
 import { head } from "../model/head.js";
-import { life } from "../model/life.js";
-import { origin } from "../model/origin.js";
+import { details } from "../model/details.js";
+import { history } from "../model/history.js";
 import { painted } from "../model/painted.js";
 import { question } from "../model/question.js";
+import { unfold } from "../model/slot.js";
 import { trust } from "../model/trust.js";
 import { why } from "../model/why.js";
 import { emptyState, errorState, loadingState } from "../states.js";
@@ -24,14 +25,21 @@ async function show() {
       instance_type: params.instance_type,
       model_id: params.model_id,
     });
-    const asked = question(page, params);
-    const shown = element("div", { class: "model-page" }, head(page), asked);
+    const checks = trust(page);
+    const folded = details(page);
+    let isFirst = true;
+    const onAnswer = (prediction, asked) => {
+      checks.show(prediction);
+      folded.ask(asked);
+      // The checks have moved what is below them, or are what is looked for.
+      if (isFirst) goToAnchor();
+      isFirst = false;
+    };
+    const shown = element("div", { class: "model-page" }, head(page), question(page, params, onAnswer));
     fillPage(shown);
     // What was asked for is painted first; the rest is drawn while the prediction is on its way.
-    for (const part of [(all) => why(all, asked.showReplays), trust, life, origin]) {
-      await painted();
-      shown.append(part(page));
-    }
+    await painted();
+    shown.append(history(page), checks, why(page), folded);
     goToAnchor();
   } catch (error) {
     if (!error.status && error.status !== 0) console.error(error);
@@ -42,7 +50,7 @@ async function show() {
 /** Where the address names a part of the page: the browser looked for it before it was there. */
 function goToAnchor() {
   const name = window.location.hash.slice(1);
-  if (name) document.getElementById(name)?.scrollIntoView();
+  if (name) unfold(name)?.scrollIntoView();
 }
 
 function showNothing() {

@@ -3,15 +3,15 @@
 import { ApiError, fetchJson, pageParams, rememberParams } from "../api.js";
 import { debounce, selectField } from "../controls.js";
 import { element, renew, replace, setText } from "../dom.js";
-import { count, plural } from "../format.js";
-import { fillPage, pageHeader } from "../header.js";
+import { count, counted, dateTime, dollars } from "../format.js";
+import { fillPage, keyFigures, pageHeader } from "../header.js";
 import { emptyState, errorState, loadingState } from "../states.js";
 import { modelsTable, startsDescending, SORTS } from "./models_table.js";
 import { pager, PAGE_SIZES } from "./pager.js";
 
 const STATES = ["fresh", "stale", "drifting"];
-const STATE_TITLES = { "": "All", fresh: "Fresh", stale: "Stale", drifting: "Drifting" };
-const DEFAULTS = { search: "", state: "", sort: "created_at", descending: true, offset: 0, limit: 25 };
+const STATE_TITLES = { "": "All", fresh: "Up to date", stale: "Out of date", drifting: "Drifting" };
+const DEFAULTS = { search: "", state: "", sort: "month", descending: true, offset: 0, limit: 25 };
 
 function wantedFromAddress() {
   const given = pageParams();
@@ -37,18 +37,19 @@ function remember(wanted) {
   rememberParams(Object.fromEntries(changed));
 }
 
-const SUBTITLE =
-  "What Ernest has learned of your Spark jobs: the newest model of each job and instance type.";
+const SUBTITLE = "What each Spark job runs on, takes, costs and saves, and whether it keeps its deadlines.";
 
 class ModelsPage {
   constructor() {
     this.wanted = wantedFromAddress();
     this.request = null;
     this.results = element("div", { class: "results" });
+    this.totals = element("section", { class: "totals", "aria-label": "All these jobs", hidden: true });
+    this.survey = element("p", { class: "survey-link", hidden: true });
     this.summary = element("p", { class: "results-summary", role: "status", "aria-live": "polite" });
     this.search = element("input", {
       id: "search", type: "search", value: this.wanted.search, autocomplete: "off", spellcheck: "false",
-      placeholder: "Job, instance type, DAG, term or artifact",
+      placeholder: "Job, instance type or DAG",
     });
     this.chips = element("div", { class: "chips", role: "group", "aria-label": "State" });
     this.sortField = selectField({
@@ -80,9 +81,11 @@ class ModelsPage {
     );
     fillPage(
       pageHeader({
-        title: "Models",
+        title: "Ernest models",
         subtitle: [SUBTITLE],
       }),
+      this.totals,
+      this.survey,
       (this.toolbar = form),
       this.summary,
       this.results,
@@ -141,6 +144,7 @@ class ModelsPage {
     if (!(error instanceof ApiError)) console.error(error);
     this.results.removeAttribute("aria-busy");
     setText(this.summary, "");
+    this.totals.hidden = true;
     this.pager.hidden = true;
     renew(this.results, errorState(error, () => this.load()));
   }
@@ -154,6 +158,10 @@ class ModelsPage {
     this.sortField.querySelector("select").value = this.sortChoice();
     this.pager.update({ ...this.wanted, total: found.total });
     setText(this.summary, isEmptyStore ? "" : this.summaryOf(found));
+    this.survey.hidden = !found.survey;
+    replace(this.survey, found.survey ? surveyLink(found.survey) : null);
+    this.totals.hidden = !found.rows.length;
+    replace(this.totals, totals(found));
     if (isEmptyStore) renew(this.results, nothingYet());
     else if (!found.rows.length) renew(this.results, this.nothingMatches());
     else this.showRows(found.rows);
@@ -163,7 +171,7 @@ class ModelsPage {
 
   summaryOf({ total, rows, offset }) {
     const place = rows.length < total ? `, ${count(offset + 1)} to ${count(offset + rows.length)} shown` : "";
-    return `${plural(total, "model")}${place}`;
+    return `${counted(total, "model")}${place}`;
   }
 
   showRows(rows) {
@@ -198,11 +206,11 @@ class ModelsPage {
       this.change({ search: "", state: "", offset: 0 });
       this.search.focus();
     };
-    const of = this.wanted.state ? ` that is ${this.wanted.state}` : "";
+    const of = this.wanted.state ? ` that is ${STATE_TITLES[this.wanted.state].toLowerCase()}` : "";
     const words = this.wanted.search ? ` matches “${this.wanted.search}”` : " was found";
     return emptyState({
       title: `No model${of}${words}`,
-      text: "All words of a search must occur in the job's name, its instance type, DAG, terms or artifact.",
+      text: "All words of a search must occur in the job's name, its instance type or DAG.",
       actions: [
         element("button", { type: "button", class: "button primary", onClick: clear }, "Clear the search"),
       ],
@@ -210,16 +218,38 @@ class ModelsPage {
   }
 }
 
+/** What all jobs that match cost and save, as far as it is known. */
+function totals({ per_month: month, saved_per_month: saved }) {
+  const of = ({ jobs, unknown_jobs: unknown }) => [
+    jobs ? `of ${counted(jobs, "job")}` : null,
+    unknown ? `${jobs ? count(unknown) : counted(unknown, "job")} not known` : null,
+  ].filter(Boolean).join("; ");
+  const told = (sum) => (sum.dollars === null ? "not known" : dollars(sum.dollars));
+  return keyFigures([
+    { label: "Cost a month", value: told(month), remark: of(month) },
+    { label: "Saved a month", value: told(saved), remark: of(saved) },
+  ]);
+}
+
+function surveyLink({ at }) {
+  const made = at ? ` of ${dateTime(at).slice(0, 10)}` : "";
+  return [element("a", { href: "survey" }, `Survey of event logs${made}`),
+    ": what all jobs in them take, and what other sizes would save."];
+}
+
 function nothingYet() {
+  const code = (text) => element("code", {}, text);
   return emptyState({
     title: "There are no models yet",
+    steps: [
+      ["Put an ", code("ErnestTaskGroup"), " ahead of a Spark job in its DAG: ",
+        code("ernest >> production >> ernest.teardown"), "."],
+      "Run the DAG once. It tries the job on small samples, chooses the machines, and runs production on them.",
+      "Come back: the job stands here with its machines, time and dollars.",
+    ],
     text: [
-      "Put an ",
-      element("code", {}, "ErnestTaskGroup"),
-      " ahead of a Spark job in its DAG and run the DAG once: its model then shows here. The page ",
-      "“Quickstart” of the package's documentation (",
-      element("code", {}, "docs/quickstart.md"),
-      ") goes through it. Models of DAGs that you may not read are not shown.",
+      code("docs/quickstart.md"), " goes through it; ", code("make demo"), " shows it without a job of yours. ",
+      "Models of DAGs that you may not read are not shown.",
     ],
     isWholePage: true,
   });

@@ -2,28 +2,29 @@
 
 import { element } from "../dom.js";
 import { figure } from "../figure.js";
-import { seconds, secondsRange } from "../format.js";
+import { duration, durationRange } from "../format.js";
 import { errorWords, intervalWords } from "./run_words.js";
 
 const COLUMNS = [
   { key: "name", title: "Number" },
-  { key: "seconds", title: "Time", align: "right", render: (row) => seconds(row.seconds) },
-  { key: "low_seconds", title: "From", align: "right", render: (row) => seconds(row.low_seconds) },
-  { key: "high_seconds", title: "To", align: "right", render: (row) => seconds(row.high_seconds) },
+  { key: "seconds", title: "Time", align: "right", render: (row) => duration(row.seconds) },
+  { key: "low_seconds", title: "From", align: "right", render: (row) => duration(row.low_seconds) },
+  { key: "high_seconds", title: "To", align: "right", render: (row) => duration(row.high_seconds) },
 ];
 
-function numbersOf({ decision, production }) {
+function numbersOf({ decision, production, choice }) {
   const isOver = production?.state === "success";
   return {
     predicted: production?.predicted_seconds ?? decision?.predicted_seconds ?? null,
     likely: production?.likely_seconds ?? decision?.likely_seconds ?? null,
     nearlyCertain: production?.nearly_certain_seconds ?? decision?.nearly_certain_seconds ?? null,
     actual: isOver ? (production.seconds ?? null) : null,
+    deadline: choice?.latest_seconds ?? null,
   };
 }
 
-function axisOf({ predicted, likely, nearlyCertain, actual }) {
-  const all = [predicted, actual, ...(likely ?? []), ...(nearlyCertain ?? [])];
+function axisOf({ predicted, likely, nearlyCertain, actual, deadline }) {
+  const all = [predicted, actual, deadline, ...(likely ?? []), ...(nearlyCertain ?? [])];
   const values = all.filter((each) => each !== null);
   const low = Math.min(...values);
   const high = Math.max(...values);
@@ -44,33 +45,36 @@ function marker(value, at, name, words) {
   const place = parseFloat(at(value));
   const side = place > 65 ? "left-of" : place < 35 ? "right-of" : "centred";
   return element("span", { class: `marker ${name}`, style: { left: at(value) } },
-    element("span", { class: `marker-label ${side}` }, `${words} ${seconds(value)}`));
+    element("span", { class: `marker-label ${side}` }, `${words} ${duration(value)}`));
 }
 
 function end(value, at, side) {
-  return element("span", { class: `range-end ${side}`, style: { left: at(value) } }, seconds(value));
+  return element("span", { class: `range-end ${side}`, style: { left: at(value) } }, duration(value));
 }
 
 function draw(numbers) {
   return (container) => {
     const at = axisOf(numbers);
     const widest = numbers.nearlyCertain ?? numbers.likely;
-    container.append(element("div", { class: "ranges" },
+    const hasDeadline = numbers.deadline !== null;
+    container.append(element("div", { class: `ranges${hasDeadline ? " with-deadline" : ""}` },
       band(numbers.nearlyCertain, at, "nearly-certain"),
       band(numbers.likely, at, "likely"),
       marker(numbers.predicted, at, "predicted", "predicted"),
       marker(numbers.actual, at, "actual", "actual"),
+      marker(numbers.deadline, at, "deadline", "deadline"),
       widest ? [end(widest[0], at, "low"), end(widest[1], at, "high")] : null));
     return null;
   };
 }
 
 function describe(numbers, production) {
-  const words = [`Predicted ${seconds(numbers.predicted)}`];
-  if (numbers.likely) words.push(`in four of five runs ${secondsRange(numbers.likely)}`);
-  if (numbers.nearlyCertain) words.push(`in 19 of 20 ${secondsRange(numbers.nearlyCertain)}`);
+  const words = [`Predicted ${duration(numbers.predicted)}`];
+  if (numbers.likely) words.push(`in four of five runs ${durationRange(numbers.likely)}`);
+  if (numbers.nearlyCertain) words.push(`in 19 of 20 ${durationRange(numbers.nearlyCertain)}`);
+  if (numbers.deadline !== null) words.push(`deadline ${duration(numbers.deadline)}`);
   if (numbers.actual === null) words.push("production has not ended successfully yet");
-  else words.push(`actual ${seconds(numbers.actual)}`, intervalWords(production));
+  else words.push(`actual ${duration(numbers.actual)}`, intervalWords(production));
   return `${words.filter(Boolean).join("; ")}.`;
 }
 
@@ -97,6 +101,7 @@ function optionsOf(group) {
       ...range("80 % interval", numbers.likely),
       ...range("95 % interval", numbers.nearlyCertain),
       { name: "actual", seconds: numbers.actual },
+      ...(numbers.deadline === null ? [] : [{ name: "deadline", seconds: numbers.deadline }]),
     ],
   };
 }

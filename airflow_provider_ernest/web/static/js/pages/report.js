@@ -5,8 +5,11 @@ import { limitsFigure } from "../charts/limits.js";
 import { phasesFigure } from "../charts/phases.js";
 import { idealFigure, sizesFigure, stagesFigure, whatIfsFigure } from "../charts/profile.js";
 import { sharesFigure } from "../charts/shares.js";
+import { surveyedSizesFigure } from "../charts/survey.js";
 import { chosenPoint, timeFigure } from "../charts/time.js";
+import { element } from "../dom.js";
 import { figure } from "../figure.js";
+import { dataTable } from "../table.js";
 
 const NO_REPLAY = { points: [], caption: "", of: () => null };
 
@@ -15,7 +18,9 @@ const OF_A_MODEL = {
     prediction, observations, productionRuns: [], deadline: prediction.latest_seconds, isLogarithmic: true,
     replay: NO_REPLAY,
   }),
-  shares: ({ prediction, terms }) => sharesFigure({ prediction, terms, chosen: chosenPoint(prediction) }),
+  shares: ({ prediction, terms }) => sharesFigure({
+    prediction, terms, chosen: chosenPoint(prediction), deadline: prediction.latest_seconds,
+  }),
   cost: ({ prediction, budget }) => costFigure({
     prediction, deadline: prediction.latest_seconds, budget, replay: NO_REPLAY,
   }),
@@ -48,16 +53,69 @@ function draw(id, makeFigure, data) {
   }
 }
 
-/** A drawing has the size of the screen: on paper it is scaled to the room that there is. */
-function scaleForPaper() {
-  for (const svg of document.querySelectorAll(".chart svg")) {
-    svg.setAttribute("viewBox", `0 0 ${svg.getAttribute("width")} ${svg.getAttribute("height")}`);
-  }
+/** What the columns of the jobs are sorted by, in their order. */
+const OF_A_JOB = {
+  job: (job) => job.job,
+  machines: (job) => job.machines,
+  time: (job) => job.seconds,
+  taken: (job) => job.dollars_per_month ?? job.machine_hours_per_month,
+  better: (job) => job.proposed?.machines,
+  then: (job) => job.proposed?.seconds,
+  saved: (job) => job.saved_per_month ?? job.saved_machine_hours_per_month ?? job.saved_share,
+  likely: (job) => job.likely_saved_per_month?.[0] ?? job.likely_saved_share?.[0],
+  bound: (job) => job.bottleneck,
+};
+
+/** The table of all jobs, sortable, with a button at each that unfolds its part below. */
+function sortJobs(shown) {
+  const written = document.querySelector("#all-jobs .table-scroll");
+  if (!written) return;
+  const keys = written.closest("#all-jobs").dataset.columns.split(" ");
+  const titles = [...written.querySelectorAll("thead th")].map((each) => each.textContent);
+  const rows = [...written.querySelectorAll("tbody tr")].map((row, place) => (
+    { place, job: shown[place], cells: [...row.children].map((each) => each.textContent) }));
+  const unfold = ({ place }) => {
+    const part = document.getElementById(`job-${place}`);
+    part.open = true;
+    part.scrollIntoView();
+    part.querySelector("summary").focus();
+  };
+  const columns = keys.map((key, at) => ({
+    key,
+    title: titles[at],
+    class: key === "job" ? "words" : null,
+    align: key === "job" ? null : "right",
+    value: (row) => OF_A_JOB[key](row.job),
+    render: (row) => (key === "job"
+      ? element("button", { type: "button", class: "button small", onClick: () => unfold(row) }, row.cells[at])
+      : row.cells[at]),
+  }));
+  written.replaceWith(dataTable({ caption: "All jobs", captionHidden: true, columns, rows, sort: true }));
+}
+
+/** Of hundreds of jobs each is drawn when it is unfolded. */
+function drawJobs({ name, shown }) {
+  shown.forEach((job, place) => {
+    const part = document.getElementById(`job-${place}`);
+    const figures = () => {
+      if (job.sizes.length) draw(`job-${place}-sizes`, surveyedSizesFigure, { name: `${name}-${place + 1}`, shown: job });
+    };
+    part?.addEventListener("toggle", figures, { once: true });
+    if (part?.open) figures();
+  });
 }
 
 document.addEventListener("DOMContentLoaded", () => {
   const data = JSON.parse(document.getElementById("data").textContent);
+  if (data.kind === "survey") {
+    drawJobs(data);
+    try {
+      sortJobs(data.shown);
+    } catch (error) {
+      console.error(error); // the table stays
+    }
+    return;
+  }
   const figures = data.kind === "model" ? OF_A_MODEL : OF_A_RUN;
   for (const [id, makeFigure] of Object.entries(figures)) draw(id, makeFigure, data);
-  window.addEventListener("beforeprint", scaleForPaper);
 });

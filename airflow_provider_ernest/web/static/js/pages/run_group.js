@@ -3,40 +3,33 @@
 import { pageUrl } from "../api.js";
 import { element, renew } from "../dom.js";
 import { fallbackWords } from "../fallback.js";
-import { dollars, isolated, machines, number, percent, unbroken } from "../format.js";
+import { dollars, isolated, machines, unbroken } from "../format.js";
 import { facts, keyFigures, notice } from "../header.js";
+import { choiceCard, outOfReach } from "./choice.js";
 import { hasPrediction, predictedAgainstActual } from "./predicted_actual.js";
 import { modelUrl, sampleRuns, stepTable, whyUrl } from "./run_tables.js";
-import { branchName, chosenWords, figuresOf, headline } from "./run_words.js";
+import { branchName, figuresOf, headline, reasons } from "./run_words.js";
 import { timeline } from "./timeline.js";
 
 function designWords(design) {
   if (!design) return null;
-  const { experiments, candidates, efficiency, criterion, cost, cost_unit: unit } = design;
-  return `${experiments} of ${candidates} candidates, ${criterion}-optimal with an efficiency of ` +
-    `${percent(100 * efficiency, 0)}, expected cost ${number(cost)} ${unit ?? ""}`.trim();
+  const { experiments, candidates } = design;
+  return `${experiments} of ${candidates} candidates`;
 }
 
 function clusterWords(cluster) {
   if (!cluster) return null;
-  const culled = cluster.culled ? `, ${cluster.culled} culled as slow` : "";
+  const culled = cluster.culled ? `, ${cluster.culled} ended as too slow` : "";
   const hourly = cluster.price_per_hour;
   const price = typeof hourly === "number" ? `, ${dollars(hourly)} an hour each` : "";
   return `${machines(cluster.machines)} of ${isolated(cluster.instance_type)}${culled}${price}`;
-}
-
-function choiceWords(decision) {
-  if (!decision) return null;
-  const { predicted_cost: predicted, goal } = decision;
-  const cost = typeof predicted === "number" ? `, predicted cost ${dollars(predicted)}` : "";
-  return `${chosenWords(decision)}: ${unbroken(isolated(goal))}${cost}${partsWords(decision.cost_parts)}`;
 }
 
 /** What the cost is made of, where it is more than the machines. */
 function partsWords(parts) {
   const besides = [["the master", parts?.master], ["volumes", parts?.volumes], ["training", parts?.training]];
   const told = besides.filter(([, cost]) => cost > 0).map(([name, cost]) => `${dollars(cost)} for ${name}`);
-  return told.length ? `, of it ${told.join(", ")}` : "";
+  return told.length ? `Of the chosen one's cost ${told.join(", ")}.` : "";
 }
 
 function modelLink(model) {
@@ -66,21 +59,14 @@ function factsOf({ branches, decision }) {
   const isThere = ({ design, cluster, model, reuse }) => design || cluster || model || reuse;
   if (!branches.some(isThere) && !decision) return null;
   if (!others.length) {
-    return facts([
-      reuseFact(first, decision),
-      ["Design", designWords(first.design)],
-      ["Cluster", clusterWords(first.cluster)],
-      ["Choice", choiceWords(decision)],
-      ["Model", modelLink(first.model)],
-      ["Bottleneck", whyFact(first)],
-    ]);
+    const told = [reuseFact(first, decision), ["Bottleneck", whyFact(first)]].filter(([, words]) => words);
+    return told.length ? facts(told) : null;
   }
   const designs = branches.map((branch) => designWords(branch.design));
   const isShared = new Set(designs).size === 1;
   return facts([
     ["Design", isShared ? designs[0] : null],
     ...branches.map((branch, place) => [branchName(branch), branchFacts(branch, isShared ? null : designs[place])]),
-    ["Choice", choiceWords(decision)],
   ]);
 }
 
@@ -97,16 +83,24 @@ function branchFacts({ cluster, model, training, reuse, bottlenecks }, design) {
 }
 
 /** The fallback by itself, before anything else: production does not run on what was asked for. */
-function warningsOf({ decision }) {
-  if (!decision) return null;
+function warningsOf(group) {
+  const { decision, choice } = group;
+  const why = notice({ title: "Why it failed", kind: "bad", level: 3, items: reasons(group) });
+  if (!decision) return [outOfReach(choice), why];
   const reason = decision.fallback_reason;
   const warnings = (decision.warnings ?? []).filter((each) => !reason || !each.includes(reason));
   return [
+    why,
     decision.fallback
       ? notice({ title: `Fallback: ${fallbackWords(decision)}`, kind: "warning", level: 3, items: [reason] })
       : null,
     notice({ title: "Warnings", kind: "warning", level: 3, items: warnings }),
   ];
+}
+
+function choiceOf({ choice, branches, decision }, id) {
+  const { model } = branches.find((branch) => branch.is_decided_by) ?? branches[0];
+  return choiceCard(choice, { model, id, level: 3, isWhole: false, remark: partsWords(decision?.cost_parts) });
 }
 
 /** A part of the page that is made anew only when the data that it shows have changed. */
@@ -164,20 +158,22 @@ export function runGroup(run, first, id) {
   const file = `${first.group_id || "ernest"}-${run.run_id}`;
   const whole = (group) => group;
   const words = part(headline, (group) => element("p", { class: "headline" }, unbroken(headline(group))));
-  const warnings = part((group) => group.decision, warningsOf);
+  const warnings = part(whole, warningsOf);
   const numbers = part(whole, (group) => keyFigures(figuresOf(group)));
   const told = part(whole, factsOf);
+  const choice = part((group) => [group.choice, group.branches], (group) => choiceOf(group, `${id}-choice`));
   const view = {};
   const steps = part(whole, (group, now) => stepTable(now, group, view));
   const prediction = figureOfPrediction(id, file);
   const samples = samplesOf(id, file);
   const bars = timeline({ id: `${id}-timeline`, name: `steps-${file}`, steps: first.steps });
-  const parts = [words, warnings, numbers, told, steps, prediction, samples];
+  const parts = [words, warnings, numbers, told, choice, steps, prediction, samples];
   let before = JSON.stringify(first);
 
   const node = element("section", { class: "run-group", "aria-labelledby": `${id}-title` },
     element("h2", { id: `${id}-title` }, first.group_id ? `Task group ${first.group_id}` : "Tasks of Ernest"),
-    words.container, warnings.container, numbers.container, prediction.container, bars,
+    words.container, warnings.container, numbers.container,
+    element("div", { class: "side-by-side" }, choice.container, prediction.container), bars,
     element("section", { class: "card", "aria-labelledby": `${id}-steps-title` },
       element("h3", { id: `${id}-steps-title` }, "Steps"), told.container, steps.container),
     samples.container);

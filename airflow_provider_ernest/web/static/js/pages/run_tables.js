@@ -6,14 +6,18 @@ import { taskStateBadge } from "../badge.js";
 import { copyButton } from "../copy.js";
 import { element } from "../dom.js";
 import { downloadButtons } from "../download.js";
-import { dollars, number, scale, seconds, unbroken } from "../format.js";
+import { counted, dollars, duration, inputShare, number, unbroken } from "../format.js";
 import { dataTable } from "../table.js";
-import { BOTTLENECKS } from "./step_kinds.js";
-import { stepName, typeName } from "./timeline.js";
+import { BOTTLENECKS, stepName } from "./step_kinds.js";
+import { typeName } from "./timeline.js";
 
-/** The address of a model's page. */
-export function modelUrl({ job, instance_type, model_id }) {
-  return pageUrl("model", { job, instance_type, model_id });
+const SUM = "sum";
+
+/** The address of a model's page; with what was asked of it, where that is given. */
+export function modelUrl({ job, instance_type, model_id }, question = null) {
+  const { billing, ...asked } = question ?? {};
+  const { market: _, ...billed } = billing ?? {};
+  return pageUrl("model", { job, instance_type, model_id, ...asked, ...billed });
 }
 
 /** The address of the part of it that says why the job takes as long as it does. */
@@ -36,8 +40,9 @@ function isModelThere(step, { branches, decision }) {
 function outcome(step, group) {
   if (step.kind === BOTTLENECKS) return ofBottlenecks(step, group);
   const isOfModel = step.model && ["find", "fit", "choose"].includes(step.kind) && step.state !== "skipped";
+  const question = step.kind === "choose" ? group.choice?.question : null;
   const link = isOfModel && isModelThere(step, group)
-    ? [" ", element("a", { href: modelUrl(step.model), class: "nowrap" }, "Open the model")]
+    ? [" ", element("a", { href: modelUrl(step.model, question), class: "nowrap" }, "Open the model")]
     : null;
   return element("span", {}, element("bdi", {}, unbroken(step.says ?? "")), link);
 }
@@ -49,21 +54,40 @@ function ofBottlenecks(step, { branches }) {
   return element("span", {}, element("bdi", {}, unbroken(step.says ?? "")), link);
 }
 
+function sum(name, cost, says) {
+  return { kind: SUM, name, cost, says };
+}
+
+/** The rows below the steps, by which the costs of these add up to what the training cost. */
+function sums({ training: { cost, idle_cost: idle } }) {
+  if (typeof cost !== "number" || typeof idle !== "number") return [];
+  return [
+    sum("Idle machines", idle, "Machines that no sample run used, and the time between steps."),
+    sum("Training", cost, "All from the start of the cluster to the decision."),
+  ];
+}
+
 /** A report that failed is no training that failed. */
 function markOf({ kind, state }) {
   if (state !== "failed") return null;
   return kind === BOTTLENECKS ? "warning" : "failed";
 }
 
+function stateOf(step) {
+  if (step.kind === SUM) return null;
+  const attempt = step.try_number > 1 ? element("span", { class: "below" }, `attempt ${step.try_number}`) : null;
+  return element("span", {}, taskStateBadge(step.state), attempt);
+}
+
 function stepColumns(run, group) {
   const type = { key: "instance_type", title: "Type", class: "nowrap", value: typeName };
   return [
-    { key: "name", title: "Step", class: "step-name", value: stepName,
-      render: (step) => stepLink(run, step) },
+    { key: "name", title: "Step", class: "step-name",
+      value: (step) => (step.kind === SUM ? step.name : stepName(step)),
+      render: (step) => (step.kind === SUM ? step.name : stepLink(run, step)) },
     ...(group.branches.length > 1 ? [type] : []),
-    { key: "state", title: "State", render: (step) => element("span", {}, taskStateBadge(step.state),
-      step.try_number > 1 ? element("span", { class: "below" }, `attempt ${step.try_number}`) : null) },
-    { key: "seconds", title: "Time", align: "right", render: (step) => seconds(step.seconds) },
+    { key: "state", title: "State", render: stateOf },
+    { key: "seconds", title: "Time", align: "right", render: (step) => duration(step.seconds) },
     { key: "cost", title: "Cost", align: "right", render: (step) => dollars(step.cost) },
     { key: "says", title: "What came of it", class: "wide", render: (step) => outcome(step, group) },
   ];
@@ -73,8 +97,8 @@ function stepColumns(run, group) {
 export function stepTable(run, group, view) {
   return dataTable({
     caption: "Steps, in the order of the way from design to production", captionHidden: true,
-    columns: stepColumns(run, group), rows: group.steps,
-    emptyText: "No step of this group has been scheduled.", class: "cards-on-phones steps",
+    columns: stepColumns(run, group), rows: [...group.steps, ...sums(group)],
+    emptyText: "No step of this group has been scheduled.", class: "steps",
     highlight: markOf, view,
   });
 }
@@ -91,13 +115,13 @@ const TYPE = { key: "instance_type", title: "Type", class: "nowrap" };
 const SAMPLE_RUNS = [
   { key: "index", title: "Experiment", align: "right" },
   { key: "machines", title: "Machines", align: "right" },
-  { key: "scale", title: "Scale", align: "right", render: (row) => scale(row.scale) },
+  { key: "scale", title: "Scale", align: "right", render: (row) => inputShare(row.scale) },
   { key: "seconds", title: "Run time", unit: "s", align: "right", render: (row) => number(row.seconds) },
   { key: "startup_seconds", title: "Start-up", unit: "s", align: "right",
     render: (row) => number(row.startup_seconds) },
   { key: "waited_seconds", title: "Waited", unit: "s", align: "right",
     render: (row) => number(row.waited_seconds) },
-  { key: "cost", title: "Cost", align: "right", render: (row) => dollars(row.cost) },
+  { key: "cost", title: "Cost", align: "right", fileUnit: "dollars", render: (row) => dollars(row.cost) },
   { key: "application_id", title: "Spark application", class: "nowrap" },
   { key: "event_log", title: "Logs", class: "nowrap", render: logCell },
 ];
@@ -106,8 +130,8 @@ const SAMPLE_RUNS = [
 export function sampleRuns({ id, name, observations, view }) {
   const [first, ...others] = SAMPLE_RUNS;
   const columns = observations.some((run) => run.instance_type) ? [first, TYPE, ...others] : SAMPLE_RUNS;
-  return element("section", { class: "card", "aria-labelledby": `${id}-title` },
-    element("h3", { id: `${id}-title` }, "Sample runs"),
+  return element("details", { class: "card", id },
+    element("summary", {}, `${counted(observations.length, "sample run")}: what each took`),
     downloadButtons({ name, columns, rows: observations }),
     dataTable({
       caption: "Sample runs: times and costs", captionHidden: true, columns, rows: observations,

@@ -2,16 +2,16 @@
 
 import { fallbackWords } from "../fallback.js";
 import {
-  dateTime, dollars, isolated, machines, percent, plural, probability, seconds, secondsRange,
+  counted, dateTime, dollars, duration, durationRange, isolated, machines, number, percentage, probability,
 } from "../format.js";
-import { BOTTLENECKS } from "./step_kinds.js";
+import { BOTTLENECKS, stepName } from "./step_kinds.js";
 
 function isKnown(value) {
   return value !== null && value !== undefined;
 }
 
 function sharePercent(share) {
-  return percent(share, share < 9.95 ? 1 : 0);
+  return percentage(share);
 }
 
 /** What the training cost beside production: the share is of the cost predicted while there is no other. */
@@ -20,7 +20,7 @@ function shareWords({ training, production }) {
   if (!isKnown(share)) return null;
   const isPaid = production?.state === "success" && isKnown(production.cost);
   const whole = isPaid ? "the production run" : "what production is predicted to cost";
-  return `${sharePercent(share)} of ${whole}`;
+  return share < 200 ? `${sharePercent(share)} of ${whole}` : `${number(share / 100)} times ${whole}`;
 }
 
 /** What a branch is called: the type of machine that it trains on, or its task group's name before. */
@@ -29,7 +29,7 @@ export function branchName({ instance_type: type, name }) {
 }
 
 /** The machines that were decided, with their type or types. */
-export function chosenWords({ machines: number, instance_type: type, composition }) {
+function chosenWords({ machines: number, instance_type: type, composition }) {
   const parts = composition.length ? composition : [{ machines: number, instance_type: type }];
   return parts.map((each) => `${machines(each.machines)} of ${isolated(each.instance_type)}`).join(" and ");
 }
@@ -57,7 +57,7 @@ function ofTraining(group) {
   const types = trained > 1 ? ` on ${trained} types` : "";
   const cost = isKnown(training.cost) ? ` for ${dollars(training.cost)}` : "";
   const share = shareWords(group);
-  return `${plural(runs, "sample run")}${types}${cost}${share ? `, ${share}` : ""}`;
+  return `${counted(runs, "sample run")}${types}${cost}${share ? `, ${share}` : ""}`;
 }
 
 /** Where the actual time lies: "within the 80 % interval"; empty where that is not known. */
@@ -73,9 +73,10 @@ export function intervalWords(production) {
 function ofProduction({ decision, production }) {
   const predicted = production?.predicted_seconds ?? decision?.predicted_seconds;
   const words = [];
-  if (isKnown(predicted)) words.push(`predicted ${seconds(predicted)}`);
+  if (isKnown(predicted)) words.push(`predicted ${duration(predicted)}`);
   if (isKnown(production?.seconds) && production.state === "success") {
-    words.push(`actual ${seconds(production.seconds)}`, intervalWords(production));
+    words.push(`actual ${duration(production.seconds)}`, intervalWords(production));
+    if (isKnown(production.kept)) words.push(production.kept ? "deadline kept" : "deadline missed");
   }
   return words.filter(Boolean).join(", ");
 }
@@ -86,11 +87,20 @@ function ofDecision({ decision }) {
   return decision.fallback ? `fallback to ${fallbackWords(decision)}, ${chosen}` : chosen;
 }
 
-function ofFailures({ steps }) {
-  const failed = steps.filter((step) => step.state === "failed");
-  // What only reports is shown with its step: nothing that was asked for is missing without it.
-  const names = new Set(failed.filter((step) => step.kind !== BOTTLENECKS).map((step) => step.task_id));
-  return names.size ? ` Failed: ${[...names].map(isolated).join(", ")}; the log in Airflow says why.` : "";
+/** The steps that failed. What only reports is shown with its step: nothing that was asked for is missing. */
+function failed({ steps }) {
+  return steps.filter((step) => step.state === "failed" && step.kind !== BOTTLENECKS);
+}
+
+function ofFailures(group) {
+  const names = new Set(failed(group).map((step) => step.task_id));
+  return names.size ? ` Failed: ${[...names].map(isolated).join(", ")}.` : "";
+}
+
+/** Why steps failed, a line for each; a goal out of reach is told of by itself. */
+export function reasons(group) {
+  const told = failed(group).filter((step) => !(step.kind === "choose" && group.choice?.out_of_reach));
+  return told.map((step) => `${isolated(stepName(step))}: ${isolated(step.says)}`);
 }
 
 function nothingYet({ training }) {
@@ -110,43 +120,47 @@ export function headline(group) {
 
 /** The numbers to be seen first. */
 export function figuresOf(group) {
-  const { training, decision, production, branches } = group;
+  const { training, decision, production, branches, choice } = group;
   const { model } = branches.find((branch) => branch.is_decided_by) ?? branches[0];
   const predicted = production?.predicted_seconds ?? decision?.predicted_seconds;
   const likely = production?.likely_seconds ?? decision?.likely_seconds;
   const error = production?.error_percent;
+  const took = [isKnown(training.seconds) ? duration(training.seconds) : null,
+    isKnown(training.machines) ? `on ${machines(training.machines)}` : null].filter(Boolean).join(" ");
   return [
-    reused(group).length === branches.length && {
-      label: "Training cost", value: "none", remark: `${ofReuse(group)}${trainedWords(branches)}`,
-    },
-    isKnown(training.cost) && {
-      label: "Training cost", value: dollars(training.cost), remark: shareWords(group),
-    },
-    isKnown(training.seconds) && {
-      label: "Training time", value: seconds(training.seconds),
-      remark: isKnown(training.machines) ? `on ${machines(training.machines)}` : null,
-    },
-    model && isKnown(model.median_error_percent) && {
-      label: "Model error", value: percent(model.median_error_percent),
-      remark: `${branches.length > 1 ? `on ${isolated(model.instance_type)}: ` : ""}median of leaving one ` +
-        `out; at most ${percent(model.max_error_percent)}`,
-    },
     decision && {
       label: decision.fallback ? "Fallback" : "Chosen", value: machines(decision.machines),
       remark: isolated(decision.instance_type),
     },
     decision && isKnown(decision.probability) && {
-      label: "Keeps the goal", value: probability(decision.probability),
-      remark: isKnown(decision.confidence) ? `asked for: ${probability(decision.confidence)}` : null,
+      label: isKnown(choice?.latest_seconds) ? "Chance to meet the deadline" : "Chance to meet the goal",
+      value: probability(decision.probability),
+      remark: isKnown(decision.confidence) ? `asked: ${probability(decision.confidence)}` : null,
     },
     isKnown(predicted) && {
-      label: "Predicted", value: seconds(predicted),
-      remark: likely ? `80\u00a0%: ${secondsRange(likely)}` : null,
+      label: "Predicted", value: duration(predicted),
+      remark: likely ? `${durationRange(likely)} in 80\u00a0% of runs` : null,
     },
     isKnown(production?.seconds) && {
       label: production.state === "success" ? "Actual" : `Production, ${production.state ?? "not started"}`,
-      value: seconds(production.seconds),
+      value: duration(production.seconds),
       remark: isKnown(error) ? errorWords(error) : null,
+    },
+    isKnown(production?.kept) && {
+      label: "Deadline", value: production.kept ? "✓ kept" : "✕ missed", tone: production.kept ? "good" : "bad",
+      remark: isKnown(choice?.latest_seconds) ? `asked: ${duration(choice.latest_seconds)}` : null,
+    },
+    reused(group).length === branches.length && {
+      label: "Training cost", value: "none", remark: `${ofReuse(group)}${trainedWords(branches)}`,
+    },
+    isKnown(training.cost)
+      ? { label: "Training cost", value: dollars(training.cost),
+          remark: [took, shareWords(group)].filter(Boolean).join("; ") }
+      : took && { label: "Training time", value: duration(training.seconds), remark: took.replace(/^.* on /, "on ") },
+    model && isKnown(model.median_error_percent) && {
+      label: "Model error", value: percentage(model.median_error_percent),
+      remark: `${branches.length > 1 ? `on ${isolated(model.instance_type)}: ` : ""}median; ` +
+        `at most ${percentage(model.max_error_percent)}`,
     },
   ];
 }
@@ -160,5 +174,5 @@ function trainedWords(branches) {
 /** "Predicted 4.0 % too low": errors are positive where the prediction was too high. */
 export function errorWords(error) {
   if (Math.abs(error) < 0.05) return "As predicted";
-  return `Predicted ${percent(Math.abs(error))} too ${error > 0 ? "high" : "low"}`;
+  return `Predicted ${percentage(Math.abs(error))} too ${error > 0 ? "high" : "low"}`;
 }

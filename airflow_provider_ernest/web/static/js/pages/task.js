@@ -7,18 +7,22 @@ import { taskStateBadge } from "../badge.js";
 import { copyable } from "../copy.js";
 import { element } from "../dom.js";
 import { follower, isGoingOn } from "../follow.js";
-import { dollars, isolated, number, scale, seconds, unbroken } from "../format.js";
+import { dollars, duration, inputShare, isolated, number, unbroken } from "../format.js";
 import { facts, fillPage, keyFigures, notice, pageHeader } from "../header.js";
 import { emptyState, errorState, loadingState } from "../states.js";
+import { choiceCard, outOfReach } from "./choice.js";
+import { modelUrl, whyUrl } from "./run_tables.js";
 import { errorWords } from "./run_words.js";
 import { BOTTLENECKS } from "./step_kinds.js";
 
 const KINDS = {
   find: "The search for a stored model",
   preflight: "The check ahead",
+  history: "The past runs",
   design: "The design of the sample runs",
   cluster: "The cluster of the sample runs",
   sample_run: "A sample run",
+  next_runs: "The choice of further sample runs",
   fit: "The fit of the model",
   bottleneck_report: "Why the job takes this long",
   choose: "The choice of the cluster",
@@ -60,9 +64,10 @@ function header(origin, answer) {
 }
 
 /** The model; of the report, the part of its page that says why the job takes as long as it does. */
-function modelCard({ kind, model: { job, instance_type, model_id } }) {
+function modelCard({ kind, model, choice }) {
+  const { job, instance_type, model_id } = model;
   const isReport = kind === BOTTLENECKS;
-  const href = `${pageUrl("model", { job, instance_type, model_id })}${isReport ? "#why" : ""}`;
+  const href = isReport ? whyUrl(model) : modelUrl(model, choice?.question);
   return element("section", { class: "card", "aria-labelledby": "model-title" },
     element("h2", { id: "model-title" }, "The model"),
     facts([
@@ -95,18 +100,18 @@ function observationCard(observation, opinion) {
   return element("section", { class: "card", "aria-labelledby": "observation-title" },
     element("h2", { id: "observation-title" }, "What was observed"),
     keyFigures([
-      { label: "Run time", value: seconds(observation.seconds), remark: "without start-up" },
+      { label: "Run time", value: duration(observation.seconds), remark: "without start-up" },
       { label: "Machines", value: String(observation.machines) },
-      { label: "Scale", value: scale(observation.scale), remark: "of the input" },
+      { label: "Scale", value: inputShare(observation.scale), remark: "of the input" },
       typeof observation.cost === "number" && { label: "Cost", value: dollars(observation.cost) },
       typeof predicted === "number" && {
-        label: "Predicted by the other runs", value: seconds(predicted),
+        label: "Predicted by the other runs", value: duration(predicted),
         remark: typeof error === "number" ? errorWords(error) : null,
       },
     ]),
     facts([
-      ["Start-up", seconds(observation.startup_seconds)],
-      ["Waited for executors", seconds(observation.waited_seconds)],
+      ["Start-up", duration(observation.startup_seconds)],
+      ["Waited for executors", duration(observation.waited_seconds)],
       ["Iterations", observation.iterations],
       ["Hosts", observation.hosts?.length ? observation.hosts.join(", ") : null],
       ["Spark application", application ? element("code", {}, application) : null],
@@ -122,7 +127,7 @@ function experimentCard(experiment, isObserved) {
     facts([
       ["Experiment", String(experiment.index)],
       ["Machines", String(experiment.machines)],
-      ["Scale", scale(experiment.scale)],
+      ["Scale", inputShare(experiment.scale)],
       ["Partitions", String(experiment.partitions)],
       ["Weight in the design", number(experiment.weight)],
       ["Iterations", experiment.iterations],
@@ -151,7 +156,8 @@ function outcome({ says, fallback, instance_type: type }) {
 function contentOf(origin, answer, opinion) {
   if (!answer.kind) return [otherTask(origin, answer)];
   return [
-    outcome(answer),
+    outOfReach(answer.choice) ?? outcome(answer),
+    choiceCard(answer.choice, { model: null, id: "choice", level: 2, isWhole: true }),
     notice({ title: "Hints", items: answer.hints }),
     answer.observation ? observationCard(answer.observation, opinion) : null,
     answer.experiment ? experimentCard(answer.experiment, Boolean(answer.observation)) : null,

@@ -2,9 +2,9 @@
 
 import { taskStateBadge } from "../badge.js";
 import { element } from "../dom.js";
-import { dateTime, dollars, isolated, seconds } from "../format.js";
+import { dateTime, dollars, duration, isolated } from "../format.js";
 import { figure } from "../figure.js";
-import { BOTTLENECKS } from "./step_kinds.js";
+import { BOTTLENECKS, stepName } from "./step_kinds.js";
 
 const TICK_SECONDS = [
   1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400,
@@ -47,7 +47,7 @@ function ticksOf(length, most) {
 
 function tickWords(at) {
   if (at === 0) return "0";
-  return at === 60 ? "1 min" : seconds(at);
+  return at === 60 ? "1 min" : duration(at);
 }
 
 function kindOf(step) {
@@ -55,14 +55,6 @@ function kindOf(step) {
   if (FAILED.has(step.state) && step.kind !== BOTTLENECKS) return "failed";
   if (step.kind === "production") return "production";
   return step.kind === "sample_run" ? "sample" : "step";
-}
-
-/** The task's name without its group, and which of the mapped instances it is. */
-export function stepName(step) {
-  const task = step.task_id.split(".").pop();
-  if (step.map_index < 0) return step.name || task;
-  const instance = step.name || String(step.map_index);
-  return instance.includes(task) ? instance : `${task} [${instance}]`;
 }
 
 /** The type of machine that the step trains on, where there are several; the branch's name before. */
@@ -84,19 +76,19 @@ function barRow({ step, start, end, isRunning }, span) {
   const label = element("span", {
     class: "bar-label",
     style: isAtTheEnd ? { right: `${100 - left}%` } : { left: `${left + width}%` },
-  }, `${sign}${seconds(end - start)}`);
+  }, `${sign}${duration(end - start)}`);
   const bar = element("span", {
     class: `bar ${kindOf(step)}${isRunning ? " running" : ""}`,
     style: {
       left: `${Math.min(left, 100 - LEAST_WIDTH_PERCENT)}%`,
       width: `${Math.max(Math.min(width, 100 - left), LEAST_WIDTH_PERCENT)}%`,
     },
-    title: `${typedName(step)}: ${step.state ?? "no state"}, ${seconds(end - start)}`,
+    title: `${typedName(step)}: ${step.state ?? "no state"}, ${duration(end - start)}`,
   });
   return element("div", { class: "timeline-row" },
     element("span", { class: "timeline-name", title: typedName(step) }, typedName(step)),
     element("span", { class: "timeline-track" }, bar, isAtTheEnd && left < 25 ? element("span",
-      { class: "bar-label inside", style: { left: `${left}%` } }, `${sign}${seconds(end - start)}`) : label));
+      { class: "bar-label inside", style: { left: `${left}%` } }, `${sign}${duration(end - start)}`) : label));
 }
 
 function draw(bars) {
@@ -133,7 +125,7 @@ const COLUMNS = [
   { key: "state", title: "State", render: (step) => taskStateBadge(step.state) },
   { key: "started_at", title: "Started", class: "nowrap", render: (step) => dateTime(step.started_at) },
   { key: "ended_at", title: "Ended", class: "nowrap", render: (step) => dateTime(step.ended_at) },
-  { key: "seconds", title: "Time", align: "right", render: (step) => seconds(step.seconds) },
+  { key: "seconds", title: "Time", align: "right", render: (step) => duration(step.seconds) },
   { key: "cost", title: "Cost", align: "right", render: (step) => dollars(step.cost) },
 ];
 
@@ -153,8 +145,8 @@ function optionsOf(steps) {
   const bars = barsOf(steps);
   const longest = [...bars].sort((left, right) => right.end - right.start - (left.end - left.start))[0];
   const description = bars.length
-    ? `Bars of ${bars.length} steps over ${seconds(Math.round(spanOf(bars).length))}. The longest is ` +
-      `${typedName(longest.step)} with ${seconds(longest.end - longest.start)}.`
+    ? `Bars of ${bars.length} steps over ${duration(Math.round(spanOf(bars).length))}. The longest is ` +
+      `${typedName(longest.step)} with ${duration(longest.end - longest.start)}.`
     : "No step has started yet.";
   const waiting = steps.filter((step) => moment(step.started_at) === null);
   return {

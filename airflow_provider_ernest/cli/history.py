@@ -1,0 +1,260 @@
+"""``ernest history``: the recurring jobs of event logs, and their past runs as files."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_ernest.cli.command import (
+    STANDARD,
+    Command,
+    aligned,
+    as_csv,
+    as_json,
+    output_file,
+    printable,
+    refuse_to_overwrite,
+    say,
+    when,
+    write_text,
+)
+from airflow_provider_ernest.cli.scanning import add_scan_arguments, refuse_without_logs, scan_of
+from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
+from airflow_provider_ernest.words import UNKNOWN, count, counted, data_amount, duration, shortened
+
+if TYPE_CHECKING:
+    from airflow_provider_ernest.history.jobs import Jobs
+    from airflow_provider_ernest.history.scan import Scan
+    from airflow_provider_ernest.past_runs import PastRun
+
+_FILES = ("runs", "json", "parquet")
+_LATEST_RUNS = 3
+_MOST_REASONS = 12
+_NAME_LETTERS = 60
+_FORMULAS = ("=", "+", "-", "@")
+
+COLUMNS = (
+    "job",
+    "machines",
+    "scale",
+    "seconds",
+    "startup_seconds",
+    "instance_type",
+    "left_out",
+    "mean_machines",
+    "cores_per_machine",
+    "memory_megabytes_per_machine",
+    "input_bytes",
+    "started_at",
+    "application_id",
+    "spark",
+    "main",
+    "event_log",
+)
+"""Of a runs file, which ``fit`` and ``design`` read; see `runs_file`."""
+
+_OF_RUN = tuple(name for name in COLUMNS if name not in ("scale", "left_out"))
+
+
+def _add_arguments(parser: ArgumentParser) -> None:
+    add_scan_arguments(parser)
+    outputs = parser.add_argument_group("output", "beside the text; - is standard output")
+    outputs.add_argument(
+        "--runs",
+        metavar="FILE",
+        help="write all runs as CSV, which fit and design read, of one job at a time (--job)",
+    )
+    outputs.add_argument("--json", metavar="FILE", help="write all that is known of the runs")
+    outputs.add_argument("--parquet", metavar="FILE", help="the same as a table")
+    outputs.add_argument("--force", action="store_true", help="overwrite files that are there already")
+
+
+def _run(args: Namespace) -> None:
+    from airflow_provider_ernest.history.jobs import by_job
+
+    _refuse(args)
+    beside = STANDARD if STANDARD in (args.runs, args.json) else None
+    scan = scan_of(args)
+    jobs = by_job(scan, stated=scan.stated)
+    refuse_without_logs(args, scan)
+    say(history_lines(jobs, scan), beside=beside)
+    _write(jobs.runs, args, beside=beside)
+
+
+def _refuse(args: Namespace) -> None:
+    """Refuse what cannot be written before anything is read.
+
+    Raises:
+        InvalidParameterError: an output is there already, is standard output where that is not text, or two
+            are.
+        MissingResourceError: what writes Parquet is not installed.
+    """
+    if args.parquet == STANDARD:
+        raise InvalidParameterError("parquet", STANDARD, "is no text", remedy="Name a file.")
+    if args.runs == args.json == STANDARD:
+        raise InvalidParameterError(
+            "json", STANDARD, "is not the only one that writes there", remedy="Name a file."
+        )
+    for name in _FILES:
+        refuse_to_overwrite(getattr(args, name), force=args.force)
+    if args.parquet is not None:
+        _pandas()
+
+
+def history_lines(jobs: Jobs, scan: Scan) -> list[str]:
+    """The jobs, those with most machine-hours first, and what could not be read."""
+    from airflow_provider_ernest.history.jobs import about_joined
+
+    runs, lines = jobs.runs, []
+    if runs:
+        heading = ("job", "runs", "left out", "machines", "median time", "latest input", "last run (UTC)")
+        by_use = sorted(runs, key=lambda job: (-_machine_seconds(runs[job]), job))
+        rows = [_row(job, runs[job]) for job in by_use]
+        lines += [*aligned(heading, rows, right="runs, left out, median time, latest input"), ""]
+    total = sum(map(len, runs.values()))
+    known = f", {count(scan.logs - scan.read)} of them known from before" if scan.read < scan.logs else ""
+    told = (
+        f"{counted(scan.logs, 'event log')}{known}: {counted(total, 'run')} of {counted(len(runs), 'job')}."
+    )
+    reasons = Counter(run.failure for of_job in runs.values() for run in of_job if run.failure)
+    return [
+        *lines,
+        told,
+        *about_joined(jobs.joined),
+        *_reason_lines("of these runs do not count", reasons),
+        *_reason_lines("of the logs were not read", scan.unread),
+        *_reason_lines("other files and folders were passed over", scan.passed_over),
+    ]
+
+
+def _machine_seconds(runs: Iterable[PastRun]) -> float:
+    return sum(run.paid_machines * (run.startup_seconds + run.seconds) for run in runs)
+
+
+def _row(job: str, runs: Sequence[PastRun]) -> tuple[str, ...]:
+    good = [run for run in runs if not run.failure]
+    sizes = sorted({run.machines for run in good})
+    latest = [run.input_bytes for run in good if run.input_bytes][-_LATEST_RUNS:]
+    return (
+        shortened(job, _NAME_LETTERS),
+        count(len(good)),
+        count(len(runs) - len(good)),
+        _sizes(sizes),
+        duration(median(run.seconds for run in good)) if good else UNKNOWN,
+        data_amount(median(latest)) if latest else UNKNOWN,
+        when(runs[-1].started_at),
+    )
+
+
+def _sizes(sizes: Sequence[int]) -> str:
+    if not sizes:
+        return UNKNOWN
+    if len(sizes) > 3:
+        return f"{sizes[0]} to {sizes[-1]} ({len(sizes)} sizes)"
+    return ", ".join(map(str, sizes))
+
+
+def _reason_lines(what: str, reasons: Counter[str]) -> Iterator[str]:
+    """How many of what for which reason, the most frequent first."""
+    if not reasons:
+        return
+    yield f"{count(reasons.total())} {what}:"
+    for reason, times in reasons.most_common(_MOST_REASONS):
+        yield f"  {count(times)}: {reason}"
+    if len(reasons) > _MOST_REASONS:
+        rest = reasons.total() - sum(times for _, times in reasons.most_common(_MOST_REASONS))
+        yield f"  {count(rest)}: other reasons"
+
+
+def _write(runs: Mapping[str, Sequence[PastRun]], args: Namespace, *, beside: str | None) -> None:
+    in_order = [run for job in sorted(runs) for run in runs[job]]
+    if args.runs is not None:
+        write_text(args.runs, as_csv(COLUMNS, _csv_rows(runs)), force=args.force)
+    if args.json is not None:
+        write_text(args.json, as_json([run.to_dict() for run in in_order]), force=args.force)
+    if args.parquet is not None:
+        _write_parquet(in_order, args.parquet)
+    written = [f"{counted(len(in_order), 'run')} in {name}" for name in _names_of(args)]
+    if written:
+        say(["", f"written: {', '.join(written)}"], beside=beside)
+
+
+def _names_of(args: Namespace) -> list[str]:
+    return [name for each in _FILES if (name := getattr(args, each)) not in (None, STANDARD)]
+
+
+def _csv_rows(runs: Mapping[str, Sequence[PastRun]]) -> Iterator[list[object]]:
+    """Of each job the runs that count, with their scale, then the others, with the reason."""
+    from airflow_provider_ernest.history.observations import observations_of
+
+    for job in sorted(runs):
+        history = observations_of(runs[job], most_runs=len(runs[job]))
+        for run, observation in zip(history.runs, history.observations, strict=True):
+            yield _cells(run, scale=observation.scale)
+        for left_out in history.left_out:
+            yield _cells(left_out.run, left_out=left_out.reason)
+
+
+def _cells(run: PastRun, **told: object) -> list[object]:
+    known = {name: getattr(run, name) for name in _OF_RUN} | told
+    known["seconds"], known["startup_seconds"] = round(run.seconds, 3), round(run.startup_seconds, 3)
+    return ["" if known.get(name) is None else _cell(known[name]) for name in COLUMNS]
+
+
+def _cell(value: object) -> object:
+    """As terminals may show it; and spreadsheets, which would run text that looks like a formula."""
+    if not isinstance(value, str):
+        return value
+    return printable(f"'{value}" if value.startswith(_FORMULAS) else value)
+
+
+def _pandas() -> Any:
+    """Pandas, with what it writes Parquet by.
+
+    Raises:
+        MissingResourceError: one of them is not installed.
+    """
+    try:
+        import pandas as pd
+        import pyarrow  # noqa: F401
+    except ImportError as error:
+        raise MissingResourceError(
+            f"Parquet is written by pandas and pyarrow, and {error.name} cannot be imported.",
+            remedy='Install them: pip install "airflow-provider-ernest[parquet]".',
+        ) from error
+    return pd
+
+
+def _write_parquet(runs: Sequence[PastRun], name: str) -> None:
+    """A column for each field, those of the metrics with their name before."""
+    from airflow_provider_ernest.documents import RunMetrics
+
+    names = [each.name for each in fields(RunMetrics)]
+    rows = []
+    for run in runs:
+        row = run.to_dict()
+        metrics = row.pop("metrics") or {}
+        row["settings"] = [f"{key}={value}" for key, value in row["settings"]]
+        rows.append(row | {f"metrics_{each}": metrics.get(each) for each in names})
+    table = _pandas().DataFrame(rows).drop(columns="schema", errors="ignore")
+    with output_file(name, option="parquet") as target:
+        table.to_parquet(target, engine="pyarrow", index=False)
+
+
+COMMAND = Command(
+    name="history",
+    summary="find the recurring jobs in Spark's event logs, and write their past runs",
+    description="Read the event logs that Spark wrote, thousands of them in all cores, and tell which "
+    "recurring jobs they are of: how often each ran, on how many machines, how long, and what it read. Runs "
+    "that failed, lost machines or waited for some are left out, and it is said why. The runs "
+    "file is what fit and design take for runs that cost nothing. Nothing leaves this machine.",
+    example="  %(prog)s /var/log/spark-events --runs runs.csv\n"
+    "  %(prog)s 's3://bucket/spark-events/2026-*' --since 2026-01-01 --json history.json\n"
+    "  %(prog)s /var/log/spark-events --job-pattern '^(.*)-[0-9]+$'",
+    add_arguments=_add_arguments,
+    run=_run,
+)

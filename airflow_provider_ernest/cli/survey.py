@@ -1,0 +1,278 @@
+"""``ernest survey``: what jobs take and could save, by the event logs of their past runs."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from typing import TYPE_CHECKING, TypeAlias
+
+from airflow_provider_ernest.cli.choose import confidence
+from airflow_provider_ernest.cli.command import (
+    STANDARD,
+    Command,
+    above_zero,
+    as_json,
+    read_text,
+    refuse_to_overwrite,
+    say,
+    warn,
+    write_text,
+)
+from airflow_provider_ernest.cli.scanning import (
+    add_scan_arguments,
+    cache_of,
+    progress_of,
+    refuse_without_logs,
+    scan_of,
+)
+from airflow_provider_ernest.cli.store import open_store
+from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError
+
+if TYPE_CHECKING:
+    from airflow_provider_ernest.history.survey import Prices, SurveyGoal
+    from airflow_provider_ernest.past_runs import PastRun
+    from airflow_provider_ernest.run_profile import RunProfile
+    from airflow_provider_ernest.store.store import ModelStore
+    from airflow_provider_ernest.surveys import Survey, SurveyedJob
+
+FEW_JOBS = 8
+"""So many are surveyed sooner than further processes begin to work."""
+
+
+def _percent(text: str) -> float:
+    value = above_zero(text.removesuffix("%").strip() or "x")
+    if value >= 1000:
+        raise ArgumentTypeError(f"{text!r} is no percentage that anybody means; 10 is 10 %")
+    return value
+
+
+def _add_arguments(parser: ArgumentParser) -> None:
+    add_scan_arguments(parser)
+    goal = parser.add_argument_group("what another size must keep to").add_mutually_exclusive_group()
+    goal.add_argument(
+        "--within",
+        metavar="PERCENT",
+        type=_percent,
+        default=10.0,
+        help="a run may take so much longer than today; default %(default)g",
+    )
+    goal.add_argument(
+        "--deadline-seconds",
+        metavar="SECONDS",
+        type=above_zero,
+        help="a run of any job may take so long",
+    )
+    parser.add_argument(
+        "--confidence",
+        metavar="PROBABILITY",
+        type=confidence,
+        default=0.8,
+        help="the share of runs that must keep to it; default %(default)g",
+    )
+    parser.add_argument(
+        "--runs-per-month",
+        metavar="N",
+        type=above_zero,
+        help="how often a job runs, where its logs are of too few runs or days to tell",
+    )
+    prices = parser.add_argument_group("prices", "without any there are machine-hours instead of dollars")
+    prices.add_argument(
+        "--price", metavar="DOLLARS", type=above_zero, help="for one machine of any type and hour"
+    )
+    prices.add_argument(
+        "--prices",
+        metavar="FILE",
+        help='JSON of types with dollars per hour, such as {"m5.xlarge": 0.192}; --price is for all others',
+    )
+    prices.add_argument(
+        "--aws-prices",
+        metavar="REGION",
+        help="ask AWS for the on-demand prices of the types that the logs tell, such as eu-west-1",
+    )
+    outputs = parser.add_argument_group("output", "beside the text; - is standard output")
+    outputs.add_argument("--html", metavar="FILE", help="write a page with all jobs and their charts")
+    outputs.add_argument("--json", metavar="FILE", help="write the survey as a document")
+    outputs.add_argument(
+        "--store",
+        metavar="ROOT",
+        nargs="?",
+        const="",
+        help="keep the survey in a model store, whose pages in Airflow show it; without ROOT in the one that "
+        "Airflow is configured with",
+    )
+    outputs.add_argument("--force", action="store_true", help="overwrite files that are there already")
+
+
+def _run(args: Namespace) -> None:
+    from airflow_provider_ernest.cli.survey_text import survey_lines
+    from airflow_provider_ernest.history.survey import SurveyGoal
+
+    _refuse(args)
+    store = None if args.store is None else open_store(args, must_exist=False)
+    goal = SurveyGoal(
+        within=args.within / 100, deadline_seconds=args.deadline_seconds, confidence=args.confidence
+    )
+    stated = _stated_prices(args)
+    survey = _survey(args, goal, stated)
+    beside = STANDARD if STANDARD in (args.html, args.json) else None
+    say(survey_lines(survey), beside=beside)
+    _write(survey, args, store, beside=beside)
+
+
+def _refuse(args: Namespace) -> None:
+    """Refuse outputs that cannot be before anything is read.
+
+    Raises:
+        InvalidParameterError: one is there already, or both are standard output.
+    """
+    if args.html == args.json == STANDARD:
+        raise InvalidParameterError(
+            "json", STANDARD, "is not the only one that writes there", remedy="Name a file."
+        )
+    for name in (args.html, args.json):
+        refuse_to_overwrite(name, force=args.force)
+
+
+def _survey(args: Namespace, goal: SurveyGoal, stated: Prices) -> Survey:
+    from airflow_provider_ernest.history.jobs import about_joined, by_job
+    from airflow_provider_ernest.history.scan import profiles
+    from airflow_provider_ernest.history.survey import runs_to_profile, survey_of
+
+    found = scan_of(args)
+    of_jobs = by_job(found, stated=found.stated)
+    jobs = of_jobs.runs
+    refuse_without_logs(args, found)
+    prices = _with_aws_prices(stated, jobs, args)
+    chosen = {job: runs_to_profile(runs) for job, runs in jobs.items()}
+    every = profiles(
+        [run for runs in chosen.values() for run in runs],
+        processes=args.processes,
+        cache=cache_of(args),
+        told=progress_of("runs analysed"),
+    )
+    known = {run.event_log: profile for run, profile in every if profile is not None}
+    asked = [
+        (
+            job,
+            runs,
+            [known[run.event_log] for run in chosen[job] if run.event_log in known],
+            goal,
+            prices,
+            args.runs_per_month,
+        )
+        for job, runs in jobs.items()
+    ]
+    told, surveyed = progress_of("jobs surveyed"), []
+    for each in _surveyed(asked, args.processes):
+        surveyed.append(each)
+        told(len(surveyed), len(asked))
+    notes = about_joined(of_jobs.joined)
+    return survey_of(surveyed, goal, logs=found.logs, unread=found.unread, notes=notes)
+
+
+_Asked: TypeAlias = "tuple[str, Sequence[PastRun], Sequence[RunProfile], SurveyGoal, Prices, float | None]"
+
+
+def _surveyed(asked: Sequence[_Asked], processes: int | None) -> Iterator[SurveyedJob]:
+    """Each job; of many jobs several at a time."""
+    from airflow_provider_ernest.history.pool import cores
+
+    wanted = processes or cores()
+    if len(asked) <= FEW_JOBS or wanted == 1:
+        yield from map(_surveyed_job, asked)
+        return
+    with ProcessPoolExecutor(wanted) as pool:
+        yield from pool.map(_surveyed_job, asked)
+
+
+def _surveyed_job(asked: _Asked) -> SurveyedJob:
+    from airflow_provider_ernest.history.survey import surveyed_job
+
+    job, runs, profiles, goal, prices, per_month = asked
+    return surveyed_job(job, runs, profiles, goal=goal, prices=prices, otherwise_per_month=per_month)
+
+
+def _stated_prices(args: Namespace) -> Prices:
+    """What the options state.
+
+    Raises:
+        InvalidDocumentError: the file is no JSON of types with dollars above 0.
+    """
+    from airflow_provider_ernest.history.survey import Prices
+
+    if args.prices is None:
+        return Prices(otherwise=args.price)
+    try:
+        told = json.loads(read_text(args.prices))
+        by_type = {str(name): above_zero(str(dollars)) for name, dollars in told.items()}
+    except (ValueError, AttributeError, ArgumentTypeError) as error:
+        raise InvalidDocumentError(
+            f"{args.prices} is no JSON of types with their dollars per hour: {error}.",
+            remedy='Write it as {"m5.xlarge": 0.192, "r5.xlarge": 0.252}.',
+        ) from error
+    return Prices(by_type=by_type, otherwise=args.price)
+
+
+def _with_aws_prices(stated: Prices, jobs: Mapping[str, Sequence[PastRun]], args: Namespace) -> Prices:
+    """With AWS's on-demand prices of the types for which none is stated."""
+    if args.aws_prices is None:
+        return stated
+    from airflow_provider_ernest.cli.machines import clients_by_region
+    from airflow_provider_ernest.clusters.ec2.prices import PRICING_REGION, PriceBook
+    from airflow_provider_ernest.clusters.ec2.requests import ON_DEMAND
+    from airflow_provider_ernest.history.survey import Prices
+
+    clients = clients_by_region(
+        Namespace(region=[args.aws_prices, PRICING_REGION], profile=None, endpoint_url=None)
+    )
+    book = PriceBook(
+        ec2=clients[args.aws_prices]("ec2"),
+        pricing=lambda: clients[PRICING_REGION]("pricing"),
+        region=args.aws_prices,
+    )
+    known = dict(stated.by_type or {})
+    types = {run.instance_type for runs in jobs.values() for run in runs if run.instance_type}
+    for name in sorted(types - known.keys()):
+        if (price := book.listed_per_hour(name, ON_DEMAND)) is not None:
+            known[name] = price
+    if not types:
+        warn(["the logs do not tell the types of the machines: state a price by --price"])
+    return Prices(by_type=known, otherwise=stated.otherwise)
+
+
+def _write(survey: Survey, args: Namespace, store: ModelStore | None, *, beside: str | None) -> None:
+    from airflow_provider_ernest.views.report.survey import render
+
+    if args.json is not None:
+        write_text(args.json, as_json(survey.to_dict()), force=args.force)
+    if args.html is not None:
+        write_text(args.html, render(survey), force=args.force)
+    told = [
+        f"{what} in {where}"
+        for what, where in {"page": args.html, "survey": args.json}.items()
+        if where not in (None, STANDARD)
+    ]
+    if store is not None:
+        store.save(survey)
+        told.append(f"survey {survey.id} in the store {store.root}")
+    if told:
+        say(["", f"written: {', '.join(told)}"], beside=beside)
+
+
+COMMAND = Command(
+    name="survey",
+    summary="tell from Spark's event logs what jobs take, and what other sizes would save",
+    description="Read the event logs of all runs of all jobs, and tell for each job what it takes in a "
+    "month, what it would take on other numbers of machines (by a model of its past runs, by replay, or by "
+    "both), which is the cheapest that keeps today's time or a deadline, what that saves with its interval, "
+    "why the job takes as long, and what is not known. Nothing is run, and nothing leaves this machine.",
+    example="""\
+  %(prog)s /var/log/spark --price 0.192 --html survey.html
+  %(prog)s s3://bucket/spark-events --aws-prices eu-west-1 --since 2026-01-01
+  %(prog)s /var/log/spark --prices prices.json --within 20 --confidence 0.95
+  %(prog)s /var/log/spark/app-* --deadline-seconds 3600 --json survey.json""",
+    add_arguments=_add_arguments,
+    run=_run,
+)

@@ -1,0 +1,172 @@
+"""What is known without sample runs: which past runs a design counts, and whether they are enough.
+
+Sample runs are for a decision among numbers of machines. They are needless where a model of past runs alone
+passes its own cross-validation and predicts those numbers that the decision is among as well as runs could
+tell it: within `NARROW_ENOUGH`, or within little more than what runs of this job scatter anyway.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from airflow_provider_ernest.design.criteria import Targets
+from airflow_provider_ernest.documents import Design, Model, Observation
+from airflow_provider_ernest.exceptions import FitError, InadequateModelError
+from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds
+from airflow_provider_ernest.prediction.training import check_adequacy, train
+from airflow_provider_ernest.settings import AVERAGING
+from airflow_provider_ernest.words import as_percent, counted, machines
+
+LEVEL, NEARLY_CERTAIN = 0.8, 0.95
+
+NARROW_ENOUGH = 0.3
+"""Of the interval relative to the prediction: 15 % to either side."""
+
+FEWEST_RUNS = 6
+"""As many as a design makes where nothing is known."""
+
+FEWEST_SIZES = 3
+"""Numbers of machines that tell how time changes with them; with fewer only those that ran are known."""
+
+SCATTER = 1.3
+"""An interval that is wider by so much than what runs scatter tells enough: no sample run narrows that."""
+
+OCTAVES = 2.0
+"""Scales within a half octave are one size to a design: what a tenth more data takes tells no term apart."""
+
+_WIDTH_OF_NOISE = 2 * 1.2816
+"""Of an interval of 80 % in standard deviations."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sufficiency:
+    """Whether past runs are enough for the decision, and why, as a sentence."""
+
+    is_enough: bool
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What the decision is among.
+
+    Attributes:
+        targets: numbers of machines and scale.
+        deadline_seconds: that the run must keep to; None for no deadline.
+        is_cheapest_best: a number of machines that is surely dearer than another that surely keeps the
+            deadline is not chosen.
+        max_error_percent: the median leave-one-out error above which a model is inadequate.
+    """
+
+    targets: Targets
+    deadline_seconds: float | None = None
+    is_cheapest_best: bool = True
+    max_error_percent: float
+
+
+def distinct(observed: Sequence[Observation]) -> list[Observation]:
+    """One run of each size, the median in seconds of those with as many machines and about as much data.
+
+    A design counts runs to know how many are missing: thirty nights on the same machines are not thirty runs.
+    """
+    groups: dict[tuple[int, int], list[Observation]] = {}
+    for run in observed:
+        groups.setdefault((run.machines, round(math.log2(run.scale) * OCTAVES)), []).append(run)
+    return [sorted(group, key=lambda run: run.seconds)[len(group) // 2] for group in groups.values()]
+
+
+def sufficiency(
+    observed: Sequence[Observation],
+    question: Question,
+    *,
+    method: str = AVERAGING,
+    terms: Sequence[str] | None = None,
+) -> Sufficiency:
+    """Whether runs that were made already tell enough, so that no sample run is needed.
+
+    Args:
+        observed: the runs.
+        question: what is asked of them.
+        method: how the model will be fitted.
+        terms: that it may have; None for the method's own.
+    """
+    if len(observed) < FEWEST_RUNS:
+        return _missing(
+            f"{counted(len(observed), 'past run')} of the job can be used; {FEWEST_RUNS} tell enough"
+        )
+    ran = sorted({run.machines for run in observed})
+    unknown = sorted({*map(int, question.targets.columns()[0])} - {*ran})
+    if len(ran) < FEWEST_SIZES and unknown:
+        return _missing(
+            f"past runs had {' or '.join(map(str, ran))} machines, and nothing tells how the time changes "
+            "with them"
+        )
+    try:
+        # Whatever else they leave open is told by the width of what is asked.
+        enough = no_runs(observed, terms=terms or (), criterion="", reason="") if not unknown else None
+        model = train(observed, job="past runs", method=method, terms=terms, design=enough)
+        check_adequacy(model, max_error_percent=question.max_error_percent)
+    except (FitError, InadequateModelError) as error:
+        return _missing(error.message.rstrip(".")[:1].lower() + error.message.rstrip(".")[1:])
+    return _by_width(model, question)
+
+
+def _by_width(model: Model, question: Question) -> Sufficiency:
+    counts, scale = question.targets.columns()
+    seconds = predict_seconds(model, machines=counts, scale=scale)
+    low, high = predict_interval(model, machines=counts, scale=scale, level=LEVEL)
+    widths = (high - low) / seconds
+    asked = _may_be_chosen(model, question, counts, scale)
+    worst = int(np.argmax(np.where(asked, widths, 0.0)))
+    enough = max(NARROW_ENOUGH, SCATTER * _WIDTH_OF_NOISE * model.noise)
+    told = (
+        f"the prediction for {machines(int(counts[worst]))} is known to {as_percent(widths[worst] / 2)} to "
+        "either side"
+    )
+    if widths[worst] > enough:
+        return _missing(f"{told}, and {as_percent(enough / 2)} are enough")
+    return Sufficiency(
+        is_enough=True,
+        reason=f"{counted(len(model.observations), 'past run')} of the job tell enough, and no sample run is "
+        f"made: even {told}.",
+    )
+
+
+def _may_be_chosen(
+    model: Model, question: Question, counts: FloatArray, scale: FloatArray
+) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Which of the targets the decision can be for, nearly for certain; all where none can be ruled out."""
+    low, high = predict_interval(model, machines=counts, scale=scale, level=NEARLY_CERTAIN)
+    deadline = math.inf if question.deadline_seconds is None else question.deadline_seconds
+    possible = model.startup_seconds + low <= deadline
+    if question.is_cheapest_best:
+        sure = model.startup_seconds + high <= deadline
+        dearest_of_sure = np.min(np.where(sure, counts * high, np.inf))
+        possible &= counts * low <= dearest_of_sure
+    return possible if possible.any() else np.ones(len(counts), dtype=np.bool_)
+
+
+def _missing(why: str) -> Sufficiency:
+    return Sufficiency(is_enough=False, reason=f"Sample runs are needed: {why}.")
+
+
+def no_runs(observed: Sequence[Observation], *, terms: Sequence[str], criterion: str, reason: str) -> Design:
+    """The design that makes no runs, since those that were made are enough."""
+    return Design(
+        experiments=(),
+        terms=tuple(terms),
+        criterion=criterion,
+        efficiency=1.0,
+        cost=0.0,
+        budget=0.0,
+        cost_unit="runs",
+        candidates=0,
+        weighting="relative",
+        past_runs=len(observed),
+        reason=reason,
+    )

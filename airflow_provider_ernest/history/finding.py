@@ -1,0 +1,234 @@
+"""Where event logs lie: in files, folders of any depth, and globs, on this machine or wherever fsspec reads.
+
+Only listings are read here. A folder of which the names say that it is one log (rolled over by Spark, or
+Databricks') is one; every other file may be a log, and who reads it sees whether it is (`scan`).
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_provider_ernest.eventlog.files import (
+    DATABRICKS_NAME,
+    databricks_order,
+    events_number,
+)
+from airflow_provider_ernest.exceptions import ErnestError, InvalidParameterError, MissingResourceError
+from airflow_provider_ernest.places import Entry, place_of
+from airflow_provider_ernest.privacy import without_credentials
+from airflow_provider_ernest.words import count
+
+MOST_ENTRIES = 2_000_000
+"""Files and folders that are looked at; more are a slip, such as the root of a disk."""
+
+MOST_DEPTH = 20
+"""Folders in folders: links on other storage than this machine's cannot be told from folders."""
+
+HIDDEN, EMPTY, ARCHIVE, NO_FILE, LOCKED, DEEP, OLD = (
+    "hidden or a marker, by its name",
+    "empty",
+    "an archive: unpack it",
+    "a broken link, a pipe or a device",
+    "folder that may not be read",
+    f"more than {MOST_DEPTH} folders deep",
+    "written before the time asked for",
+)
+"""Why something is passed over."""
+
+_MAGIC = re.compile(r"[*?\[]")
+_ANY_DEPTH = "**"
+_NEVER_LOGS = (".crc", ".tmp", ".parquet", ".orc", ".avro", ".csv", ".html", ".jar", ".py", ".md")
+_ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.zst", ".7z")
+"""The History Server gives the logs that are downloaded from it as such."""
+
+_BESIDE_LOGS = ("driver", "executor", "init_scripts")
+_IN_NO_LOG = ("appstatus_", ".", "_")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoundLog:
+    """An event log, perhaps: that it is one shows when it is read.
+
+    Attributes:
+        place: its file, or the folder of one that is rolled over, as `read_event_log` takes it.
+        size_bytes: of all its files, as they lie there.
+        modified_at: when it was written last, in seconds since the epoch; None where that is not told.
+        version: changes with its content.
+    """
+
+    place: str
+    size_bytes: int
+    modified_at: float | None
+    version: str
+
+
+class LogFinder:
+    """Finds event logs.
+
+    Args:
+        since: moment, in seconds since the epoch: what was written last before it is passed over.
+
+    Attributes:
+        passed_over: how much was, by the reason.
+    """
+
+    def __init__(self, *, since: float | None = None) -> None:
+        self.passed_over: Counter[str] = Counter()
+        self._since = since
+        self._looked_at = 0
+        self._seen: set[str] = set()
+
+    def find(self, sources: Iterable[str]) -> Iterator[FoundLog]:
+        """The logs, each once, as the folders are gone through.
+
+        Args:
+            sources: files, folders, or either with ``*``, ``?``, ``[...]`` or ``**`` for any depth.
+
+        Raises:
+            MissingResourceError: there is no such place, or it cannot be looked at.
+            InvalidParameterError: there are more files than anybody means.
+        """
+        for source in sources:
+            try:
+                yield from self._found(source)
+            except ErnestError:
+                raise
+            # The libraries behind object stores raise errors of their own.
+            except Exception as error:
+                told = getattr(error, "strerror", None) or str(error) or type(error).__name__
+                raise MissingResourceError(
+                    f"{without_credentials(source)} cannot be looked at: {without_credentials(told)}.",
+                    remedy="Look whether it is there, and may be read from here.",
+                ) from error
+
+    def _found(self, source: str) -> Iterator[FoundLog]:
+        entries = list(self._matching(source)) if _MAGIC.search(source) else []
+        if not entries:
+            entries = [place_of(source).entry()]
+        for entry in entries:
+            # What a user names is looked at whatever its name.
+            yield from self._in_folder(entry, 0) if entry.is_folder else self._of_file(entry)
+
+    def _matching(self, pattern: str) -> Iterator[Entry]:
+        parts = pattern.split("/")
+        first = next(at for at, part in enumerate(parts) if _MAGIC.search(part))
+        base = place_of("/".join(parts[:first]) or ("/" if first else "."))
+        if base.is_dir():
+            yield from self._below(base, parts[first:], 0)
+
+    def _below(self, folder: Any, parts: list[str], depth: int) -> Iterator[Entry]:
+        """What matches the parts of a pattern, each of one level, but ``**`` of any number."""
+        part, *rest = parts
+        any_depth = part == _ANY_DEPTH
+        if any_depth and rest:
+            yield from self._below(folder, rest, depth)
+        for entry in self._listed(folder, depth):
+            name = entry.place.name
+            if any_depth:
+                if entry.is_folder and self._is_new(entry, "/".join(parts)):
+                    yield from self._below(entry.place, parts, depth + 1)
+                elif not rest and not entry.is_folder:
+                    yield entry
+            elif fnmatch.fnmatchcase(name, part) and (not name.startswith(".") or part.startswith(".")):
+                if not rest or rest == [""]:
+                    yield entry
+                elif entry.is_folder:
+                    yield from self._below(entry.place, rest, depth + 1)
+
+    def _listed(self, folder: Any, depth: int) -> list[Entry]:
+        """What a folder holds, by name; nothing of one that may not be read."""
+        if depth > MOST_DEPTH:
+            self.passed_over[DEEP] += 1
+            return []
+        found: list[Entry] = []
+        try:
+            for entry in folder.entries():
+                self._looked_at += 1
+                if self._looked_at > MOST_ENTRIES:
+                    raise InvalidParameterError(
+                        "logs",
+                        without_credentials(str(folder)),
+                        f"and what was named before it hold more than {count(MOST_ENTRIES)} files",
+                        remedy="Name the folder of the event logs.",
+                    )
+                found.append(entry)
+        except InvalidParameterError:
+            raise
+        except Exception:
+            # One folder of thousands, such as another user's, costs no other; the first is the user's own.
+            if depth == 0:
+                raise
+            self.passed_over[LOCKED] += 1
+        return sorted(found, key=lambda entry: str(entry.place.name))
+
+    def _in_folder(self, folder: Entry, depth: int) -> Iterator[FoundLog]:
+        if not self._is_new(folder):
+            return
+        inside = self._listed(folder.place, depth)
+        parts = _parts(inside)
+        if parts:
+            yield from self._log(str(folder.place), parts)
+        if any(events_number(part.place.name) is not None for part in parts):
+            return
+        # Beside its folder of logs Databricks delivers what the driver and the executors printed.
+        is_databricks = any(each.is_folder and each.place.name == DATABRICKS_NAME for each in inside)
+        for entry in inside:
+            if entry.is_folder:
+                is_beside = is_databricks and entry.place.name in _BESIDE_LOGS
+                if not is_beside and self._is_open(entry):
+                    yield from self._in_folder(entry, depth + 1)
+            elif entry not in parts and self._is_open(entry):
+                yield from self._of_file(entry)
+
+    def _is_open(self, entry: Entry) -> bool:
+        """Whether a name does not say that there is no log."""
+        name = entry.place.name
+        hidden = name.startswith(_IN_NO_LOG) or (not entry.is_folder and name.endswith(_NEVER_LOGS))
+        if hidden:
+            self.passed_over[HIDDEN] += 1
+        return not hidden
+
+    def _of_file(self, entry: Entry) -> Iterator[FoundLog]:
+        if not entry.is_file:
+            self.passed_over[NO_FILE] += 1
+        elif entry.place.name.endswith(_ARCHIVES):
+            self.passed_over[ARCHIVE] += 1
+        elif not entry.size_bytes and entry.version:
+            self.passed_over[EMPTY] += 1
+        else:
+            yield from self._log(str(entry.place), [entry])
+
+    def _log(self, place: str, files: list[Entry]) -> Iterator[FoundLog]:
+        moments = [each.modified_at for each in files if each.modified_at is not None]
+        modified_at = max(moments) if len(moments) == len(files) else None
+        if self._since is not None and modified_at is not None and modified_at < self._since:
+            self.passed_over[OLD] += 1
+        elif place not in self._seen:
+            self._seen.add(place)
+            told = "\n".join(f"{each.place.name} {each.version or each.size_bytes}" for each in files)
+            yield FoundLog(
+                place=place,
+                size_bytes=sum(each.size_bytes for each in files),
+                modified_at=modified_at,
+                version=hashlib.sha256(told.encode(errors="surrogateescape")).hexdigest()[:16],
+            )
+
+    def _is_new(self, folder: Entry, pattern: str = "") -> bool:
+        """Whether it was not gone through yet: links may lead in circles, and sources overlap."""
+        name = f"folder {pattern}\n{folder.version or folder.place}"
+        is_new = name not in self._seen
+        self._seen.add(name)
+        return is_new
+
+
+def _parts(inside: list[Entry]) -> list[Entry]:
+    """The files of a log that lies in a folder of its own; none where the folder is none of such."""
+    files = [each for each in inside if each.is_file]
+    rolled = [each for each in files if events_number(each.place.name) is not None]
+    return rolled or [each for each in files if databricks_order(each.place.name) is not None]

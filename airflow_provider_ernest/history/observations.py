@@ -1,0 +1,494 @@
+"""A job's past runs as observations that cost nothing: which of them count for the run at hand, and why not.
+
+A run counts where nothing that its time depends on is known to be otherwise today: the main file, Spark's
+version, the properties, the type of the machines, their cores and their memory. What is not known of the run
+at hand is taken to be as in the newest past run; what neither tells is not compared, and `History.notes` say
+so. The code itself is one of these: event logs do not tell its hash.
+
+Scale. A log tells how many bytes a run read from outside, which need not be the size of its input: a query
+reads some columns of it, an iterative job without a cache reads it many times, a schema is found by reading
+it once more. But such runs read in proportion, so runs are compared with each other: scale 1.0 is what the
+latest runs read. Only where the size of today's input lies within what the runs read do these count as
+sizes of the input, and scale 1.0 is the input as it is today.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from itertools import combinations
+from statistics import fmean, median
+from typing import Any
+
+import numpy as np
+
+from airflow_provider_ernest.documents import (
+    Observation,
+    ProductionRun,
+    RunConditions,
+    time_of,
+)
+from airflow_provider_ernest.history.jobs import comparable
+from airflow_provider_ernest.learning.conditions import code_differences, differences, settings_that_count
+from airflow_provider_ernest.past_runs import PastRun
+from airflow_provider_ernest.words import counted, data_amount, plain
+
+MOST_RUNS = 50
+"""So many past runs are counted unless another number is stated: a fit takes longer with more."""
+
+LATEST_RUNS = 10
+"""So many tell what a job reads now, and along which trend."""
+
+SAME_SIZE = 0.1
+"""By so much what runs read may miss the size of the input, and still be taken for it."""
+
+SAME_MEMORY = 0.25
+"""By so much memory may differ and still count as the same."""
+
+SCALE_STEP = 1.05
+"""Inputs that differ by less are of one size: runs of them are repetitions, which tell how runs scatter."""
+
+_FILES = (".py", ".jar", ".R", ".zip", ".egg")
+
+MOST_NAMES = 3
+"""So many properties are named in a sentence."""
+
+_SPARK = re.compile(r"(?:spark-)?(\d+\.\d+)(?:\.\d+)*(?:[-\s].*)?")
+"""A version of Spark, "3.5.1", "3.5.1-amzn-0", "spark-3.5.1-bin-hadoop3"; not emr-7.5.0."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TodaysRun:
+    """The run that past ones are to tell of. What is None is taken to be as in the newest of them.
+
+    Attributes:
+        input_bytes: size of the files that scale 1.0 stands for.
+        instance_type: of its machines.
+        cores_per_machine: of them.
+        memory_megabytes_per_machine: of the executors on one of them.
+        spark: Spark's version.
+        settings: Spark's properties as the user states them; others may come of the cluster.
+        main: the application's main class, or the name of its file.
+        code_changed_at: when the application's file was last changed, with its time zone.
+        holds_since: runs that began before are of another job by all that is known.
+    """
+
+    input_bytes: int | None = None
+    instance_type: str | None = None
+    cores_per_machine: int | None = None
+    memory_megabytes_per_machine: int | None = None
+    spark: str | None = None
+    settings: Mapping[str, str] | None = None
+    main: str | None = None
+    code_changed_at: datetime | None = None
+    holds_since: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeftOut:
+    """A past run that does not count, and why, as a clause such as "Spark was 3.3.2 and is 4.0.0"."""
+
+    run: PastRun
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class History:
+    """What past runs tell of the run at hand.
+
+    Attributes:
+        observations: of the runs that count, oldest first, numbered from 0, with `from_history` set.
+        runs: the same runs as their logs tell them, in the same order.
+        left_out: the others.
+        input_bytes: what a run reads that scale 1.0 stands for; 0 where no log tells of any input.
+        notes: sentences: what scale 1.0 stands for, and what could not be compared.
+    """
+
+    observations: tuple[Observation, ...] = ()
+    runs: tuple[PastRun, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    input_bytes: int = 0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def reasons(self) -> dict[str, int]:
+        """Why runs were left out, with how many there were, the most frequent first."""
+        counts: defaultdict[str, int] = defaultdict(int)
+        for each in self.left_out:
+            counts[each.reason] += 1
+        return dict(sorted(counts.items(), key=lambda item: -item[1]))
+
+
+def observations_of(
+    runs: Sequence[PastRun],
+    today: TodaysRun | None = None,
+    *,
+    instance_type: str | None = None,
+    most_runs: int = MOST_RUNS,
+    max_age_days: float | None = None,
+    same_code_only: bool = False,
+    now: datetime | None = None,
+) -> History:
+    """What the past runs of a job tell of the run at hand, and which of them tell nothing.
+
+    Args:
+        runs: of one job, each once as `jobs.by_job` gives them, in any order.
+        today: the run at hand; None for one like the newest.
+        instance_type: of the past runs' machines, where their logs do not tell.
+        most_runs: that count: of each configuration the newest first.
+        max_age_days: older ones are left out; None for any age.
+        same_code_only: leave out runs that began before the application's file was last changed: whether they
+            ran this code is not known. Else they count, and a note says so.
+        now: with its time zone; None for now.
+    """
+    today = today or TodaysRun()
+    newest_first = sorted(comparable(runs), key=_began, reverse=True)
+    ended_well = [run for run in newest_first if is_good(run)]
+    like = _completed(today, ended_well, instance_type)
+    oldest = None if max_age_days is None else (now or datetime.now(UTC)) - timedelta(days=max_age_days)
+    left_out = [LeftOut(run=run, reason=_no_run(run)) for run in newest_first if not is_good(run)]
+    alike: list[PastRun] = []
+    for run in ended_well:
+        reasons = [*_too_old(run, today, oldest, same_code_only), *_differences(run, like, instance_type)]
+        if reasons:
+            left_out.append(LeftOut(run=run, reason="; ".join(reasons)))
+        else:
+            alike.append(run)
+    whole, size_notes = _whole_input(alike, today.input_bytes)
+    if whole:
+        left_out += [LeftOut(run=run, reason="it read no input") for run in alike if not run.input_bytes]
+        alike = [run for run in alike if run.input_bytes]
+    scales = _scales(alike, whole)
+    chosen = _newest_of_each(alike, scales, most_runs)
+    left_out += [
+        LeftOut(run=run, reason=f"newer runs, or runs of other sizes, fill the {most_runs} that count")
+        for place, run in enumerate(alike)
+        if place not in chosen
+    ]
+    counted_runs = sorted(chosen, key=lambda place: _began(alike[place]))
+    return History(
+        observations=tuple(
+            observation_of(alike[place], scale=scales[place], index=index, instance_type=like.instance_type)
+            for index, place in enumerate(counted_runs)
+        ),
+        runs=tuple(alike[place] for place in counted_runs),
+        left_out=tuple(left_out),
+        input_bytes=round(whole),
+        notes=(
+            *size_notes,
+            *_not_compared([alike[place] for place in counted_runs], like, today, instance_type),
+        ),
+    )
+
+
+def observation_of(
+    run: PastRun, *, scale: float, index: int = 0, instance_type: str | None = None
+) -> Observation:
+    """A past run as an observation.
+
+    Args:
+        run: one that ended well.
+        scale: share of today's input that it read.
+        index: its number among the observations.
+        instance_type: the name by which the job's models know its machines; None for that of the run.
+    """
+    return Observation(
+        index=index,
+        machines=run.machines,
+        scale=scale,
+        seconds=run.seconds,
+        startup_seconds=run.startup_seconds,
+        instance_type=instance_type or run.instance_type or "local",
+        application_id=run.application_id,
+        event_log=run.event_log or None,
+        metrics=run.metrics,
+        from_history=True,
+    )
+
+
+def _began(run: PastRun) -> datetime:
+    return time_of(run.started_at) or datetime.min.replace(tzinfo=UTC)
+
+
+def is_good(run: PastRun) -> bool:
+    """Whether it ended well, and so tells how long the job takes."""
+    return not run.failure and run.machines > 0 and run.seconds > 0
+
+
+def _no_run(run: PastRun) -> str:
+    if run.failure:
+        return run.failure
+    return "no machine worked" if run.machines < 1 else "it took no time"
+
+
+# Whether a run is one of the same thing.
+
+
+def _completed(today: TodaysRun, newest_first: Sequence[PastRun], instance_type: str | None) -> TodaysRun:
+    """The run at hand with what is not known of it as in the newest past run that tells."""
+
+    def told(name: str) -> Any:
+        return next((value for run in newest_first if (value := getattr(run, name))), None)
+
+    names = ("cores_per_machine", "memory_megabytes_per_machine", "spark", "main")
+    missing = {name: told(name) for name in names if getattr(today, name) is None}
+    type_of_newest = instance_type or told("instance_type")
+    newest = dict(next((run.settings for run in newest_first if run.settings), ()))
+    return replace(
+        today,
+        **missing,
+        instance_type=today.instance_type or type_of_newest,
+        # What the user states over what the cluster gives.
+        settings={**newest, **settings_that_count(today.settings or {})},
+    )
+
+
+def _too_old(run: PastRun, today: TodaysRun, oldest: datetime | None, same_code_only: bool) -> Iterator[str]:
+    began = _began(run)
+    if oldest is not None and began < oldest:
+        yield "it is older than max_age_days"
+    if today.holds_since is not None and began < today.holds_since:
+        yield f"it began before {today.holds_since:%Y-%m-%d}, when a model of the job no longer held"
+    elif same_code_only and _is_of_older_code(run, today):
+        yield "it began before the application's file was last changed"
+
+
+def _is_of_older_code(run: PastRun, today: TodaysRun) -> bool:
+    """Whether it may have run other code, as far as the file's time tells."""
+    return today.code_changed_at is not None and _began(run) < today.code_changed_at
+
+
+def _differences(run: PastRun, like: TodaysRun, instance_type: str | None) -> Iterator[str]:
+    """What is known to have been otherwise, as clauses."""
+    if _is_other_main(run.main, like.main):
+        yield "its main file or class is another"
+    then, now = _release(run.spark), _release(like.spark)
+    if then and now and then != now:
+        yield f"Spark was {then} and is {now}"
+    type_then = run.instance_type or instance_type
+    if type_then and like.instance_type and type_then != like.instance_type:
+        yield f"its machines were {type_then} and are {like.instance_type}"
+    if run.cores_per_machine and like.cores_per_machine and run.cores_per_machine != like.cores_per_machine:
+        yield f"a machine had {counted(run.cores_per_machine, 'core')} and has {like.cores_per_machine}"
+    memory_then, memory_now = run.memory_megabytes_per_machine, like.memory_megabytes_per_machine
+    if memory_then and memory_now and not _near(memory_then, memory_now, SAME_MEMORY):
+        yield (
+            f"executors had {data_amount(memory_then * 1e6)} of memory on a machine and have "
+            f"{data_amount(memory_now * 1e6)}"
+        )
+    if names := _other_settings(run, like):
+        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+        yield f"{', '.join(names[:MOST_NAMES])}{more} {'has' if len(names) == 1 else 'have'} changed"
+
+
+def _other_settings(run: PastRun, like: TodaysRun) -> list[str]:
+    """Names of the properties that were otherwise; values may tell anything, and stay where they are."""
+    if not run.settings or not like.settings:
+        return []
+    return sorted({name for name, _ in set(run.settings) ^ like.settings.items()})
+
+
+def _release(spark: str | None) -> str | None:
+    """Of a version what changes what jobs do: "3.5" of "3.5.1-amzn-0"; None where it is none of Spark's."""
+    found = _SPARK.fullmatch(spark or "")
+    return found.group(1) if found else None
+
+
+def _is_other_main(then: str | None, now: str | None) -> bool:
+    """Whether it is known to be another file, or another class: a file is not compared with a class."""
+    if not then or not now or then.endswith(_FILES) != now.endswith(_FILES):
+        return False
+    return then.rstrip("/").rpartition("/")[2] != now.rstrip("/").rpartition("/")[2]
+
+
+def _near(one: float, other: float, tolerance: float) -> bool:
+    return 1 / (1 + tolerance) <= one / other <= 1 + tolerance
+
+
+def _not_compared(
+    runs: Sequence[PastRun], like: TodaysRun, today: TodaysRun, instance_type: str | None
+) -> Iterator[str]:
+    """Sentences about what may have been otherwise, and nothing tells."""
+    if not runs:
+        return
+    older = sum(_is_of_older_code(run, today) for run in runs)
+    if older:
+        yield (
+            f"{older} of {counted(len(runs), 'past run')} began before the application's file was last "
+            f"changed ({today.code_changed_at:%Y-%m-%d %H:%M} UTC): whether they ran this code is not known."
+        )
+    elif today.code_changed_at is None:
+        yield "Whether the past runs ran the application as it is now is not known."
+    known = {
+        "the type of the machines": bool(like.instance_type)
+        and all(run.instance_type or instance_type for run in runs),
+        "their memory": bool(like.memory_megabytes_per_machine)
+        and all(run.memory_megabytes_per_machine for run in runs),
+        "Spark's version": bool(_release(like.spark)) and all(_release(run.spark) for run in runs),
+        "Spark's properties": all(run.settings for run in runs),
+        "the main file": bool(like.main) and all(run.main for run in runs),
+    }
+    unknown = [name for name, is_known in known.items() if not is_known]
+    if unknown:
+        yield f"Not known of all past runs or of today's, and so not compared: {', '.join(unknown)}."
+
+
+# How much a run read of what the run at hand will read.
+
+
+def _whole_input(newest_first: Sequence[PastRun], input_bytes: int | None) -> tuple[float, list[str]]:
+    """The bytes that scale 1.0 stands for, 0 where nothing tells, and what that is, in words."""
+    read = [run.input_bytes for run in newest_first if run.input_bytes]
+    if not newest_first:
+        return 0.0, []
+    if not read:
+        return 0.0, ["No log tells of any input: the past runs count as runs of all of today's."]
+    latest = reads_now(newest_first[::-1])
+    if not input_bytes:
+        return latest, [f"Scale 1.0 is what the latest past runs read: {data_amount(latest)}."]
+    if min(read) / (1 + SAME_SIZE) <= input_bytes <= max(read) * (1 + SAME_SIZE):
+        return float(input_bytes), [
+            f"Scale 1.0 is today's input, {data_amount(input_bytes)}; the past runs read "
+            f"{_range_of_amounts(read)}, of such size."
+        ]
+    return latest, [
+        f"The past runs read {_range_of_amounts(read)}, which is not the size of today's input "
+        f"({data_amount(input_bytes)}; the latest read {plain(latest / input_bytes)} times as much): they "
+        "are compared with each other, and today's input counts as of the size of the latest."
+    ]
+
+
+def reads_now(runs: Sequence[PastRun]) -> int:
+    """What a job reads now, in bytes: 0 where no log tells.
+
+    The latest run's place on a line through the logarithms (Theil, 1950): a few odd inputs change nothing,
+    and what grows from run to run is not taken for what it was some runs ago.
+
+    Args:
+        runs: of the job, oldest first.
+    """
+    logs = np.log([run.input_bytes for run in runs if run.input_bytes][-LATEST_RUNS:])
+    if not len(logs):
+        return 0
+    slopes = [(logs[to] - logs[at]) / (to - at) for at, to in combinations(range(len(logs)), 2)]
+    slope = median(slopes) if slopes else 0.0
+    return round(math.exp(np.median(logs + slope * np.arange(len(logs))[::-1])))
+
+
+def _range_of_amounts(amounts: Sequence[int]) -> str:
+    low, high = data_amount(min(amounts)), data_amount(max(amounts))
+    return low if low == high else f"{low} to {high}"
+
+
+def _scales(runs: Sequence[PastRun], whole: float) -> list[float]:
+    """The scale of each run; of those within a step all their mean, so that they count as of one size."""
+    if not whole:
+        return [1.0] * len(runs)
+    exact = [run.input_bytes / whole for run in runs]
+    steps = [round(math.log(scale) / math.log(SCALE_STEP)) for scale in exact]
+    logs: defaultdict[int, list[float]] = defaultdict(list)
+    for step, scale in zip(steps, exact, strict=True):
+        logs[step].append(math.log(scale))
+    return [float(f"{math.exp(fmean(logs[step])):.4g}") for step in steps]
+
+
+def _newest_of_each(runs: Sequence[PastRun], scales: Sequence[float], most: int) -> set[int]:
+    """The places of the runs that count: the newest of each configuration, then the one before, and so on."""
+    rounds: list[tuple[int, int]] = []
+    seen: defaultdict[tuple[int, float], int] = defaultdict(int)
+    for place, (run, scale) in enumerate(zip(runs, scales, strict=True)):
+        rounds.append((seen[run.machines, scale], place))
+        seen[run.machines, scale] += 1
+    return {place for _, place in sorted(rounds)[:most]}
+
+
+# Production runs that Ernest has recorded: of these the code's hash and what they ran under are known.
+
+
+def with_recorded(
+    history: History,
+    records: Iterable[ProductionRun],
+    *,
+    artifact_sha256: str | None,
+    conditions: RunConditions | None,
+    most_runs: int = MOST_RUNS,
+    oldest: datetime | None = None,
+    holds_since: datetime | None = None,
+) -> History:
+    """A history with the production runs that were recorded of the job, but for those whose logs it has.
+
+    Args:
+        history: of event logs; may be empty.
+        records: of the job on the type of machine at hand.
+        artifact_sha256: of the application as it is now; None where it is not known.
+        conditions: of the run at hand.
+        most_runs: that are added, the newest.
+        oldest: runs that began before are left out.
+        holds_since: likewise, see `TodaysRun`.
+    """
+    known = {each.application_id for each in history.runs}
+    known |= {each.run.application_id for each in history.left_out}
+    today = TodaysRun(holds_since=holds_since)
+    added: list[tuple[PastRun, Observation]] = []
+    left_out: list[LeftOut] = []
+    for record in sorted(records, key=lambda record: record.id, reverse=True):
+        if record.application_id is not None and record.application_id in known:
+            continue
+        run = _as_past_run(record)
+        changed = [
+            *code_differences(record.artifact_sha256, artifact_sha256),
+            # More data is no difference: scale tells it.
+            *differences(record.conditions, conditions, max_growth=math.inf),
+        ]
+        reasons = [*_too_old(run, today, oldest, False), *(each.reason for each in changed)]
+        scale = _recorded_scale(record, conditions)
+        if record.run_seconds is None or not record.run_seconds > 0:
+            reasons.append("how much of its time was start-up is not known")
+        if scale is None:
+            reasons.append("how much it read is not known")
+        if len(added) >= most_runs:
+            reasons.append(f"{most_runs} newer runs count")
+        if reasons or scale is None:
+            left_out.append(LeftOut(run=run, reason="; ".join(reasons)))
+        else:
+            added.append((run, observation_of(run, scale=scale, instance_type=record.instance_type)))
+    both = sorted(
+        [*zip(history.runs, history.observations, strict=True), *added], key=lambda pair: _began(pair[0])
+    )
+    return replace(
+        history,
+        observations=tuple(replace(each, index=index) for index, (_, each) in enumerate(both)),
+        runs=tuple(run for run, _ in both),
+        left_out=(*history.left_out, *left_out),
+    )
+
+
+def _as_past_run(record: ProductionRun) -> PastRun:
+    conditions = record.conditions or RunConditions()
+    ended_at = time_of(record.at)
+    began_at = ended_at - timedelta(seconds=record.seconds) if ended_at else None
+    return PastRun(
+        job=record.job,
+        application_id=record.application_id or record.id,
+        event_log=record.event_log or "",
+        started_at=began_at.isoformat() if began_at else record.at,
+        machines=record.machines,
+        cores_per_machine=conditions.cores_per_machine or 0,
+        seconds=record.run_seconds or 0.0,
+        startup_seconds=record.startup_seconds or 0.0,
+        instance_type=record.instance_type,
+        spark=conditions.spark,
+    )
+
+
+def _recorded_scale(record: ProductionRun, now: RunConditions | None) -> float | None:
+    """The share of today's input that a run read, by the sizes of the files; None where one is not known."""
+    then = record.conditions.input if record.conditions else None
+    today = now.input if now else None
+    if then is None or today is None or not then.total_bytes or not today.total_bytes:
+        return None
+    return float(f"{then.total_bytes / today.total_bytes:.4g}")

@@ -1,0 +1,322 @@
+"""An event log as a past run of a job: what it took, on what, and whether it counts.
+
+A run counts (`PastRun.failure` is empty) if its time says something about its job at one known size: it ended
+well, on machines that were there whenever there was work for them, and its log is whole. Driver programs,
+streams, runs that lost machines or waited for some are kept with the reason why they do not count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from airflow_provider_ernest.decision.forms.machines import megabytes
+from airflow_provider_ernest.eventlog.run_facts import run_metrics
+from airflow_provider_ernest.eventlog.tables import DRIVER
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.history.jobs import recurring
+from airflow_provider_ernest.learning.conditions import settings_that_count
+from airflow_provider_ernest.past_runs import PastRun
+from airflow_provider_ernest.privacy import without_credentials
+
+if TYPE_CHECKING:
+    from airflow_provider_ernest.eventlog.tables import EventLog
+    from airflow_provider_ernest.numbers import FloatArray, IntArray
+
+STEADY_SHARE = 0.9
+"""Of its most machines a run must have had so many on average, or have missed the others for no more than the
+rest of its time; otherwise its size is not known. Where executors take some seconds to come, as on YARN and
+Kubernetes, a short run has a little less than all."""
+
+_IDLE = re.compile(
+    r"killed by driver|idle|dynamic allocation|decommission|Executor finished"
+    # On YARN, and on Kubernetes.
+    r"|exited from explicit termination request|deleted by a user or the framework",
+    re.IGNORECASE,
+)
+"""Why Spark itself lets an executor go, under dynamic allocation."""
+
+_INSTANCE_TYPES = (
+    "spark.databricks.clusterUsageTags.clusterNodeType",
+    "spark.databricks.workerNodeTypeId",
+    "spark.kubernetes.executor.node.selector.node.kubernetes.io/instance-type",
+    "spark.kubernetes.node.selector.node.kubernetes.io/instance-type",
+    "spark.kubernetes.executor.node.selector.beta.kubernetes.io/instance-type",
+    "spark.kubernetes.node.selector.beta.kubernetes.io/instance-type",
+    "spark.glue.workerType",
+    "spark.glue.WORKER_TYPE",
+)
+_INSTANCE_TYPE = re.compile(r"[\w.-]{2,60}")
+
+_STATED_NAMES = (
+    "spark.databricks.clusterUsageTags.runName",
+    "spark.databricks.job.runName",
+    "spark.glue.JOB_NAME",
+    "spark.glue.jobName",
+    "spark.kubernetes.driver.label.sparkoperator.k8s.io/app-name",
+    "spark.openlineage.parentJobName",
+)
+"""Properties by which a platform or a scheduler tells which job it runs."""
+
+_DATABRICKS_CLUSTER = "spark.databricks.clusterUsageTags.clusterName"
+_DATABRICKS_TAGS = "spark.databricks.clusterUsageTags.clusterAllTags"
+_JOB_CLUSTER = re.compile(r"job-(?P<job>\d+)-run-\d+(?:-(?P<key>.+))?")
+"""A cluster that Databricks started for one run of a job; others are shared by whoever works on them."""
+
+
+def past_run(log: EventLog, *, event_log: str) -> PastRun:
+    """What an event log tells of its run.
+
+    Args:
+        log: of the run.
+        event_log: where it lies.
+
+    Returns:
+        The run; its `job` is the application's own name, or what the platform calls it where it says
+        nothing (`jobs.JobNames` makes the recurring job's of it).
+    """
+    sizes = _Sizes(log)
+    machines = sizes.most
+    failure = next(_reasons(log, sizes), "")
+    cores = _cores_per_machine(log)
+    return PastRun(
+        job=_name(log),
+        application_id=log.application_id,
+        event_log=_as_text(without_credentials(event_log)),
+        started_at=datetime.fromtimestamp(log.started_at, UTC).isoformat(),
+        machines=machines,
+        cores_per_machine=cores,
+        seconds=max(0.0, log.clean_seconds),
+        startup_seconds=max(0.0, log.ready_at - log.started_at),
+        instance_type=_instance_type(log.properties),
+        memory_megabytes_per_machine=_memory(log, machines, cores),
+        input_bytes=_outside(log, log.task_columns.input_bytes),
+        input_records=_outside(log, log.task_columns.input_records),
+        failure=failure,
+        spark=log.spark,
+        main=log.main or None,
+        settings=tuple(sorted(settings_that_count(log.properties).items())),
+        mean_machines=None if sizes.are_steady else sizes.mean,
+        metrics=None if failure else run_metrics(log),
+    )
+
+
+def _as_text(place: str) -> str:
+    """A path as JSON can hold it: Linux allows names that are no text."""
+    return place.encode(errors="backslashreplace").decode()
+
+
+def _name(log: EventLog) -> str:
+    if recurring(log.name):
+        return log.name
+    told = (log.properties.get(name, "") for name in _STATED_NAMES)
+    return next((name for name in told if recurring(name)), "") or _of_cluster(log.properties) or log.name
+
+
+def _of_cluster(properties: Mapping[str, str]) -> str:
+    """The job that Databricks started a cluster for, by its name or else by its number; empty for no job."""
+    cluster = _JOB_CLUSTER.fullmatch(properties.get(_DATABRICKS_CLUSTER, ""))
+    if cluster is None:
+        return ""
+    try:
+        tags = msgspec.json.decode(properties.get(_DATABRICKS_TAGS, "[]"), type=list[dict[str, Any]])
+    except msgspec.MsgspecError:
+        tags = []
+    names = [str(tag.get("value")) for tag in tags if tag.get("key") == "RunName"]
+    name = next(filter(recurring, names), f"Databricks job {cluster['job']}")
+    # A job may have several clusters, each for some of its tasks.
+    return f"{name} {cluster['key'] or ''}".strip()
+
+
+class _Sizes:
+    """How many machines there were at once, from the moment of clean time to the end.
+
+    Attributes:
+        most: at once.
+        mean: over that time.
+    """
+
+    def __init__(self, log: EventLog) -> None:
+        self._log = log
+        here: Counter[str] = Counter()
+        now, self.most = 0, 0
+        steps: list[tuple[float, int, int]] = []  # moments, and by how many machines and slots there are more
+        for at, slots, worker in self._changes():
+            before = here[worker] > 0
+            here[worker] += 1 if slots > 0 else -1
+            after = here[worker] > 0
+            now += after - before
+            self.most = max(self.most, now)
+            steps.append((at, after - before, slots))
+        self._steps = np.array(steps, dtype=np.float64).reshape(-1, 3)
+        seconds = log.ended_at - log.ready_at
+        machine_seconds = float(self._steps[:, 1] @ (log.ended_at - self._steps[:, 0]))
+        self.mean = machine_seconds / seconds if seconds > 0 else float(self.most)
+
+    def _changes(self) -> list[tuple[float, int, str]]:
+        """Moments at which slots come, or go (less than 0), with the machine they are on."""
+        log = self._log
+        changes: list[tuple[float, int, str]] = []
+        for executor in log.executors:
+            gone_at = executor.removed_at if executor.is_lost and executor.removed_at else log.ended_at
+            began, ended = max(executor.added_at, log.ready_at), min(gone_at, log.ended_at)
+            if executor.executor_id != DRIVER and ended >= began:
+                slots = log.slots_by_executor[executor.number]
+                changes += [(began, slots, executor.worker), (ended, -slots, executor.worker)]
+        # At one moment they come before others go: one that replaces another was there all the time.
+        return sorted(changes, key=lambda change: (change[0], -change[1]))
+
+    @property
+    def are_steady(self) -> bool:
+        """Whether nearly all machines were there nearly all the time."""
+        return self.mean >= STEADY_SHARE * self.most
+
+    @property
+    def are_enough(self) -> bool:
+        """Whether the run may count as one on the most machines: it would have been no faster with all."""
+        seconds = self._log.ended_at - self._log.ready_at
+        return self.are_steady or self._missed_seconds() <= (1 - STEADY_SHARE) * seconds
+
+    def _missed_seconds(self) -> float:
+        """How long there was work for more machines than were there, and not the most were there.
+
+        Dynamic allocation lets machines go that have nothing to do, and takes a while to have new ones.
+        """
+        log, tasks = self._log, self._log.task_columns
+        begun, ended = (
+            [job.submitted_at for job in log.jobs],
+            [job.completed_at or log.ended_at for job in log.jobs],
+        )
+        # Moments, and by how many machines, slots, running tasks and jobs there are more from then on.
+        changes = np.concatenate(
+            (
+                np.pad(self._steps, ((0, 0), (0, 2))),
+                *(
+                    _each(moments, (0, 0, more, 0))
+                    for moments, more in ((tasks.launched_at, 1), (tasks.finished_at, -1))
+                ),
+                *(_each(moments, (0, 0, 0, more)) for moments, more in ((begun, 1), (ended, -1))),
+            )
+        )
+        changes[:, 0] = np.clip(changes[:, 0], log.ready_at, log.ended_at)
+        changes = changes[np.argsort(changes[:, 0], kind="stable")]
+        machines, slots, running, jobs = np.cumsum(changes[:-1, 1:], axis=0).T
+        is_missed = (machines < self.most) & (jobs > 0) & (running >= slots)
+        return float(np.diff(changes[:, 0])[is_missed].sum())
+
+
+def _each(moments: Sequence[float] | FloatArray, more: tuple[int, int, int, int]) -> FloatArray:
+    """A row of changes for each moment."""
+    return np.column_stack((np.asarray(moments, dtype=np.float64), np.tile(more, (len(moments), 1))))
+
+
+def _reasons(log: EventLog, sizes: _Sizes) -> Iterator[str]:
+    """Why the run does not count, the most telling reason first."""
+    yield from filter(None, (_of_the_application(log), _of_the_machines(log, sizes)))
+    if not log.task_columns.succeeded.any():
+        yield "no task did its work"
+    if _is_not_whole(log):
+        yield "its log is not whole: some of its tasks are not in it"
+
+
+def _of_the_application(log: EventLog) -> str:
+    if log.is_streaming:
+        return "it is a stream, whose time is not that of a job"
+    if not log.is_complete and not _has_ended(log):
+        return "its log has no end: it was cut off, or still runs"
+    return _last_failure(log)
+
+
+def _of_the_machines(log: EventLog, sizes: _Sizes) -> str:
+    if any(each.executor_id == DRIVER for each in log.executors):
+        return "it ran inside its driver, not on machines"
+    if _is_shared(log.properties):
+        return "it ran on a cluster that others share"
+    if not sizes.most:
+        return "no machine came"
+    if any(not _IDLE.search(each.removed_because) for each in log.lost if _is_at_work(log, each.removed_at)):
+        return "it lost executors"
+    if not sizes.are_enough:
+        return "it waited for machines that came and went"
+    return ""
+
+
+def _is_at_work(log: EventLog, moment: float | None) -> bool:
+    """Whether it had not ended by then: Databricks ends clusters before their logs, when all jobs have."""
+    return (
+        log.is_complete
+        or moment is None
+        or any(job.completed_at is None or job.completed_at > moment for job in log.jobs)
+    )
+
+
+def _has_ended(log: EventLog) -> bool:
+    """Whether a log without an end is whole all the same: Databricks ends clusters before their logs."""
+    is_idle = bool(log.jobs) and all(job.succeeded is not None for job in log.jobs)
+    return is_idle and any(name.startswith("spark.databricks.") for name in log.properties)
+
+
+def _last_failure(log: EventLog) -> str:
+    """How the run failed, as far as its log tells: a job that failed before others went well was caught."""
+    if not log.jobs:
+        return ""
+    if log.is_complete and any(job.succeeded is None for job in log.jobs):
+        return "it ended while a job of it still ran"
+    last = max(log.jobs, key=lambda job: (job.completed_at or 0.0, job.job_id))
+    if last.succeeded is False:
+        return "its last job failed"
+    query = max(log.sql_executions, key=lambda each: each.ended_at or 0.0, default=None)
+    is_last = query is not None and (query.ended_at or 0.0) >= (last.completed_at or 0.0)
+    return "its last query failed" if query is not None and is_last and query.failed else ""
+
+
+def _is_shared(properties: Mapping[str, str]) -> bool:
+    name = properties.get(_DATABRICKS_CLUSTER)
+    source = properties.get("spark.databricks.clusterSource", "")
+    return name is not None and not _JOB_CLUSTER.fullmatch(name) and source != "JOB"
+
+
+def _is_not_whole(log: EventLog) -> bool:
+    # Those are the words of the reader for what is missing.
+    return any("compacted" in each or "missing" in each or "damaged" in each for each in log.warnings)
+
+
+def _cores_per_machine(log: EventLog) -> int:
+    """Of its executors; where machines differ, as containers of YARN may lie, what they have on average."""
+    slots = [each for each in log.slots_by_worker.values() if each]
+    return max(1, round(float(np.mean(slots)) * log.task_cores)) if slots else 0
+
+
+def _memory(log: EventLog, machines: int, cores_per_machine: int) -> int | None:
+    """MiB of the executors' heaps on one machine."""
+    workers = [each for each in log.executors if each.executor_id != DRIVER]
+    try:
+        heap = megabytes("spark.executor.memory", log.properties["spark.executor.memory"])
+    except (KeyError, InvalidParameterError):
+        return None
+    cores = float(np.median([each.cores for each in workers])) if workers else 0.0
+    return None if not machines or not cores else heap * max(1, round(cores_per_machine / cores))
+
+
+def _instance_type(properties: Mapping[str, str]) -> str | None:
+    told = (properties.get(name, "") for name in _INSTANCE_TYPES)
+    return next((each for each in told if _INSTANCE_TYPE.fullmatch(each)), None)
+
+
+def _outside(log: EventLog, read: IntArray) -> int:
+    """Read from storage: Spark counts what comes out of cached blocks as if it had been read again.
+
+    Args:
+        log: of the run.
+        read: by each task, shape (tasks,).
+    """
+    cached = [stage.stage_id for stage in log.stages if stage.reads_cache]
+    tasks = log.task_columns
+    counted_rows = tasks.succeeded if not cached else tasks.succeeded & ~np.isin(tasks.stage_id, cached)
+    return max(0, int(read[counted_rows].sum(dtype=float)))

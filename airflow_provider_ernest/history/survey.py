@@ -1,0 +1,641 @@
+"""What a team's jobs take today, by their past runs, and what could be saved; see `surveys`."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from statistics import median
+
+from airflow_provider_ernest.billing import HOUR_SECONDS, MONTH_SECONDS, Billing
+from airflow_provider_ernest.decision.deciding import Offered, decide
+from airflow_provider_ernest.design.candidates import enumerate_candidates
+from airflow_provider_ernest.design.costs import Spending
+from airflow_provider_ernest.design.criteria import Targets
+from airflow_provider_ernest.design.plan import plan_design
+from airflow_provider_ernest.documents import (
+    Alternative,
+    FittedTerm,
+    Interval,
+    Model,
+    Observation,
+    Validation,
+    new_stamp,
+    time_of,
+)
+from airflow_provider_ernest.exceptions import ErnestError, TooFewObservationsError
+from airflow_provider_ernest.history.jobs import DID_NOTHING
+from airflow_provider_ernest.history.observations import History, TodaysRun, is_good, observations_of
+from airflow_provider_ernest.history.sizes import (
+    LATEST_RUNS,
+    HistoryOffer,
+    Today,
+    meeting,
+    replays_of,
+    sizes_to_ask,
+    today_of,
+)
+from airflow_provider_ernest.past_runs import PastRun
+from airflow_provider_ernest.prediction.predictors import default_terms, new_predictor, observed_columns
+from airflow_provider_ernest.prediction.prior import prior_for
+from airflow_provider_ernest.prediction.terms import term_named
+from airflow_provider_ernest.run_profile import FIRST_TASK, RunProfile
+from airflow_provider_ernest.settings import AVERAGING, CHEAPEST, DesignBounds, SizingGoal
+from airflow_provider_ernest.surveys import PredictedSize, Survey, SurveyedJob, UsedSize
+from airflow_provider_ernest.words import (
+    as_percent,
+    confidence,
+    counted,
+    data_amount,
+    duration,
+    machines,
+    number,
+    probability,
+)
+
+LEAST_RUNS_OF_A_RATE = 3
+LEAST_DAYS_OF_A_RATE = 2.0
+"""Fewer runs, or runs within less time, do not tell how often a job runs."""
+
+LEAST_RUNS_OF_GROWTH = 5
+LEAST_DAYS_OF_GROWTH = 7.0
+"""Of the input: a trend of fewer days would be weather."""
+
+WORTH_SAVING = 0.02
+"""Of today's cost: for less nobody changes a job."""
+
+MANY_FAILED = 0.1
+"""A larger share of failed runs is told."""
+
+MOST_PROFILED = 3
+"""Sizes of which a run is profiled: one for each, today's first."""
+
+WORTH_TELLING = 0.05
+"""Of a run: stragglers that cost less are not told of, and spilled data below that share of what is read."""
+
+MAX_SCALE = 0.1
+"""The share of the input that a sample run would read at most, unless its partitions are too few."""
+
+SAMPLED_PARTITIONS = 40
+"""For each core, where nothing tells how many the input has."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurveyGoal:
+    """What a proposed size must keep to.
+
+    Attributes:
+        within: the share by which a run may take longer than today's.
+        deadline_seconds: what it may take instead, whatever it takes today; None for none.
+        confidence: the share of runs that must keep to it.
+    """
+
+    within: float = 0.1
+    deadline_seconds: float | None = None
+    confidence: float = 0.8
+
+    def __str__(self) -> str:
+        """The goal in words."""
+        share = confidence(self.confidence)
+        if self.deadline_seconds is not None:
+            return f"{duration(self.deadline_seconds)} in {share} of runs"
+        return f"today's time within {as_percent(self.within)} in {share} of runs"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prices:
+    """Dollars for one machine and hour.
+
+    Attributes:
+        by_type: of each type of machine.
+        otherwise: of all others, and where a log does not tell the type; None where it is not known.
+    """
+
+    by_type: Mapping[str, float] | None = None
+    otherwise: float | None = None
+
+    def of(self, instance_type: str | None) -> float | None:
+        """The price of a type; None where it is not known."""
+        return (self.by_type or {}).get(instance_type or "", self.otherwise)
+
+
+def survey_of(
+    jobs: Iterable[SurveyedJob],
+    goal: SurveyGoal,
+    *,
+    logs: int,
+    unread: Mapping[str, int],
+    notes: Iterable[str] = (),
+) -> Survey:
+    """All jobs in one document, those that could save most first.
+
+    Args:
+        jobs: each once.
+        goal: that they were surveyed for.
+        logs: that were looked at.
+        unread: how many could not be read, by reason.
+        notes: what else is to be known of all of them, as sentences.
+    """
+    return Survey(
+        **new_stamp(),
+        jobs=tuple(sorted(jobs, key=_by_saving)),
+        logs=logs,
+        unread=tuple(sorted(unread.items(), key=lambda item: (-item[1], item[0]))),
+        goal=str(goal),
+        confidence=goal.confidence,
+        notes=tuple(notes),
+    )
+
+
+def _by_saving(job: SurveyedJob) -> tuple[float | str, ...]:
+    """Most dollars first, then machine-hours, then the largest share; of as much the job that takes most."""
+    return (
+        -(job.saved_per_month or 0.0),
+        -(job.saved_machine_hours_per_month or 0.0),
+        -(job.saved_share or 0.0),
+        -(job.machine_hours_per_month or 0.0),
+        job.job,
+    )
+
+
+def runs_to_profile(runs: Sequence[PastRun]) -> list[PastRun]:
+    """The runs whose logs are to be read once more, for `surveyed_job`: the typical one of each used size.
+
+    Args:
+        runs: of one job, oldest first.
+    """
+    good = [run for run in runs if is_good(run)]
+    if not good:
+        return []
+    today = today_of(good)
+    chosen = [_typical(today.runs, today.seconds)]
+    sizes = Counter(run.machines for run in good if today.is_alike(run) and run.machines != today.machines)
+    for count, _ in sizes.most_common(MOST_PROFILED - 1):
+        alike = [run for run in good if today.is_alike(run) and run.machines == count][-LATEST_RUNS:]
+        chosen.append(_typical(alike, median(run.seconds for run in alike)))
+    return chosen
+
+
+def _typical(runs: Sequence[PastRun], seconds: float) -> PastRun:
+    """The run whose time is nearest; of equal ones the latest."""
+    return min(reversed(runs), key=lambda run: abs(run.seconds - seconds))
+
+
+def surveyed_job(
+    job: str,
+    runs: Sequence[PastRun],
+    profiles: Sequence[RunProfile],
+    *,
+    goal: SurveyGoal,
+    prices: Prices,
+    input_bytes: int | None = None,
+    otherwise_per_month: float | None = None,
+) -> SurveyedJob:
+    """What one job takes, and what it could.
+
+    Args:
+        job: its name.
+        runs: all of them, oldest first.
+        profiles: of `runs_to_profile`, as far as their logs could be read.
+        goal: what another size must keep to.
+        prices: of the machines.
+        input_bytes: of the input that sizes are predicted for; what the newest runs read where None.
+        otherwise_per_month: how often it runs in a month where the history is too short to tell.
+    """
+    good = [run for run in runs if is_good(run)]
+    failed = [run for run in runs if not is_good(run)]
+    if not good:
+        return SurveyedJob(job=job, runs=0, failed_runs=len(failed), unknown=tuple(_about_no_runs(runs)))
+    today = today_of(good, input_bytes=input_bytes)
+    price = prices.of(today.instance_type)
+    per_month = runs_per_month(good)
+    is_rate_stated = per_month is None and otherwise_per_month is not None
+    per_month = otherwise_per_month if per_month is None else per_month
+    hours = today.paid_machines * (today.seconds + today.startup_seconds) / HOUR_SECONDS
+    monthly = None if per_month is None else per_month * hours
+    surveyed = SurveyedJob(
+        job=job,
+        runs=len(good),
+        failed_runs=len(failed),
+        first_at=good[0].started_at,
+        last_at=good[-1].started_at,
+        runs_per_month=per_month,
+        used=_used(good),
+        machines=today.machines,
+        cores_per_machine=today.cores_per_machine,
+        seconds=today.seconds + today.startup_seconds,
+        machine_hours_per_month=monthly,
+        dollars_per_month=None if price is None or monthly is None else monthly * price,
+        price_per_hour=price,
+        slot_utilisation=_utilisation(today.runs),
+        input_bytes=today.input_bytes or None,
+        input_growth_per_month=growth_per_month(good),
+        unknown=tuple(_about_the_rate(per_month, is_stated=is_rate_stated)),
+    )
+    surveyed = _explained(surveyed, _nearest(profiles, today))
+    return _with_sizes(surveyed, good, failed, today, profiles, goal=goal)
+
+
+# What the history tells by itself.
+
+
+def runs_per_month(runs: Sequence[PastRun]) -> float | None:
+    """How often a job runs in a month of 730 hours; None where the history is too short to tell.
+
+    Args:
+        runs: oldest first.
+    """
+    moments = _moments(runs)
+    if len(moments) < LEAST_RUNS_OF_A_RATE:
+        return None
+    span = (moments[-1] - moments[0]).total_seconds()
+    if span < timedelta(days=LEAST_DAYS_OF_A_RATE).total_seconds():
+        return None
+    return (len(moments) - 1) / span * MONTH_SECONDS
+
+
+def growth_per_month(runs: Sequence[PastRun]) -> float | None:
+    """By so many times the input grows in a month; None where the history does not tell.
+
+    The median of the slopes between all pairs of runs (Theil, 1950), of the logarithm: a few odd inputs
+    change nothing.
+    """
+    from scipy.stats import theilslopes
+
+    told = [
+        (moment, math.log(run.input_bytes))
+        for run in runs
+        if run.input_bytes and (moment := time_of(run.started_at)) is not None
+    ][-200:]
+    if len(told) < LEAST_RUNS_OF_GROWTH:
+        return None
+    first = told[0][0]
+    days = [(moment - first).total_seconds() / 86_400 for moment, _ in told]
+    if days[-1] < LEAST_DAYS_OF_GROWTH:
+        return None
+    slope = theilslopes([size for _, size in told], days).slope
+    return math.exp(min(slope * MONTH_SECONDS / 86_400, 50.0))
+
+
+def _moments(runs: Sequence[PastRun]) -> list[datetime]:
+    return sorted(moment for run in runs if (moment := time_of(run.started_at)) is not None)
+
+
+def _used(runs: Sequence[PastRun]) -> tuple[UsedSize, ...]:
+    sizes: defaultdict[tuple[int, str | None], list[float]] = defaultdict(list)
+    for run in runs:
+        sizes[run.machines, run.instance_type].append(run.seconds)
+    most_first = sorted(sizes.items(), key=lambda item: (-len(item[1]), item[0][0]))
+    return tuple(
+        UsedSize(machines=count, instance_type=kind, runs=len(seconds), seconds=median(seconds))
+        for (count, kind), seconds in most_first
+    )
+
+
+def _utilisation(runs: Sequence[PastRun]) -> float | None:
+    """Share of the slots' time that ran tasks; the median of the runs."""
+    shares = [
+        run.metrics.executor_run_seconds / (run.metrics.slots * run.seconds)
+        for run in runs
+        if run.metrics is not None and run.metrics.slots > 0
+    ]
+    return min(1.0, median(shares)) if shares else None
+
+
+# Why it takes as long.
+
+
+def _nearest(profiles: Sequence[RunProfile], today: Today) -> RunProfile | None:
+    own = {run.application_id for run in today.runs}
+    return next((each for each in profiles if each.application_id in own), next(iter(profiles), None))
+
+
+def _explained(job: SurveyedJob, profile: RunProfile | None) -> SurveyedJob:
+    if profile is None:
+        return job
+    told = [profile.headline.rstrip("."), *_skew_and_spill(profile)]
+    return replace(job, bottleneck=profile.bottleneck, why="; ".join(each for each in told if each))
+
+
+def _skew_and_spill(profile: RunProfile) -> Iterator[str]:
+    """What else holds it up, that its headline does not say."""
+    causes = [each for each in profile.straggler_causes if each.cause != FIRST_TASK]
+    worst = min(causes, key=lambda each: each.seconds_without, default=None)
+    if worst is not None and profile.replayed_seconds > 0:
+        won = 1.0 - worst.seconds_without / profile.replayed_seconds
+        if won >= WORTH_TELLING:
+            yield f"stragglers ({worst.cause}) cost up to {as_percent(won)}"
+    spilled, read = (
+        sum(stage.spilled_bytes for stage in profile.stages),
+        sum(stage.read_bytes for stage in profile.stages),
+    )
+    if spilled and spilled >= WORTH_TELLING * read:
+        yield f"{data_amount(spilled)} are spilled to disk for want of memory"
+
+
+# Other sizes.
+
+
+def _with_sizes(
+    job: SurveyedJob,
+    good: Sequence[PastRun],
+    failed: Sequence[PastRun],
+    today: Today,
+    profiles: Sequence[RunProfile],
+    *,
+    goal: SurveyGoal,
+) -> SurveyedJob:
+    history = observations_of(
+        good,
+        TodaysRun(
+            input_bytes=today.input_bytes or None,
+            instance_type=today.instance_type,
+            cores_per_machine=today.cores_per_machine,
+        ),
+    )
+    alike = [run for run in good if today.is_alike(run)]
+    counts = sizes_to_ask(today, [run.machines for run in alike])
+    model, is_determined, why_not = _model(job.job, history, today)
+    try:
+        replays = replays_of(profiles, today, alike, counts=counts)
+        if replays is not None and model is not None:
+            replays = meeting(model, replays)
+    except (ErnestError, ArithmeticError, ValueError) as error:
+        # A log is whatever an application wrote: what cannot be replayed costs no other job its place.
+        replays, why_not = None, f"{why_not} The replay failed: {type(error).__name__}."
+    unknown = [*job.unknown, *_about_the_history(job, history, today, failed)]
+    if not is_determined and replays is None:
+        unknown.append(f"Other sizes are not known: {why_not}")
+        job = replace(job, unknown=tuple(unknown))
+        return _with_training(job, today, history, profiles, is_determined=False)
+    offer = HistoryOffer(
+        model=model or _holder(job.job, history, today),
+        machines=counts,
+        # Dollars are taken of the machine-hours below: without a price there are hours alone.
+        billing=Billing(price_per_hour=1.0, minimum_seconds=0.0),
+        replays=replays,
+        is_modelled=model is not None,
+        is_determined=is_determined,
+    )
+    unknown += _about_the_sources(offer, today, why_not)
+    job = _decided(replace(job, unknown=tuple(unknown)), offer, today, goal)
+    return _with_training(job, today, history, profiles, is_determined=is_determined)
+
+
+def _model(job: str, history: History, today: Today) -> tuple[Model | None, bool, str]:
+    """A model of the history, whether that tells of other sizes, and why not.
+
+    Runs of one size, or too few, still tell of runs of that size with more or less input. It is not
+    cross-validated: nobody is told of that.
+    """
+    runs = history.observations
+    why_not = f"all runs had {machines(today.machines)}."  # as fitting would say, at length
+    if not runs:
+        return None, False, why_not
+    columns, prior = observed_columns(runs), prior_for(runs)
+    predictor = new_predictor(AVERAGING, prior=prior)
+    try:
+        if len({run.machines for run in runs}) > 1:
+            predictor.fit(**columns)
+            why_not = ""
+    except TooFewObservationsError as error:
+        why_not = error.message
+    except ErnestError as error:
+        return None, False, error.message
+    if why_not:
+        predictor.fit_undetermined(**columns)
+    terms = tuple(
+        FittedTerm(name=name, meaning=term_named(name).meaning, coefficient=float(coefficient))
+        for name, coefficient in zip(default_terms(AVERAGING), predictor.coefficients_, strict=True)
+    )
+    model = replace(_holder(job, history, today), method=AVERAGING, terms=terms, prior=prior)
+    return model, not why_not, why_not
+
+
+def _holder(job: str, history: History, today: Today) -> Model:
+    """What holds the runs where no model can be fitted to them: offers are of models."""
+    nothing = Validation(
+        folds=(), residual_sum_of_squares=0.0, median_error_percent=0.0, max_error_percent=0.0
+    )
+    return Model(
+        **new_stamp(),
+        job=job,
+        instance_type=_type_of(history.observations, today),
+        terms=(),
+        validation=nothing,
+        observations=history.observations,
+        startup_seconds=today.startup_seconds,
+    )
+
+
+def _type_of(runs: Sequence[Observation], today: Today) -> str:
+    return next((run.instance_type for run in runs), today.instance_type or "local")
+
+
+def _decided(job: SurveyedJob, offer: HistoryOffer, today: Today, goal: SurveyGoal) -> SurveyedJob:
+    """The sizes with what they would take, and the cheapest that keeps to the limit; see `decision`."""
+    forecast, counts = offer.forecast(scale=1.0), offer.counts
+    kept = forecast.seconds_kept_within(goal.confidence)[counts.index(today.machines)]
+    limit = goal.deadline_seconds or (1 + goal.within) * (float(kept) + today.startup_seconds)
+    asked = SizingGoal(
+        deadline_seconds=limit, confidence=goal.confidence, objective=CHEAPEST, allowed_machines=tuple(counts)
+    )
+    choice = decide(asked, Offered(offers=[offer]))
+    sizes = {each.machines: _predicted(each, offer, job.price_per_hour) for each in choice.alternatives}
+    apart = forecast.disagreement()
+    job = replace(
+        job,
+        limit_seconds=limit,
+        sizes=tuple(sizes.values()),
+        unknown=(*job.unknown, *([apart] if apart else [])),
+    )
+    if choice.decision is None:
+        return replace(job, unknown=(*job.unknown, *_about_the_limit(job, goal)))
+    return _with_saving(job, sizes[choice.decision.config.machines], sizes[today.machines], today, goal)
+
+
+def _predicted(each: Alternative, offer: HistoryOffer, price: float | None) -> PredictedSize:
+    return PredictedSize(
+        machines=each.machines,
+        seconds=each.seconds,
+        likely_seconds=each.likely_seconds or (each.seconds, each.seconds),
+        source=offer.source(each.machines),
+        cost=None if price is None else price * each.machines * each.seconds / HOUR_SECONDS,
+        probability=each.probability,
+    )
+
+
+def _with_saving(
+    job: SurveyedJob, proposed: PredictedSize, own: PredictedSize, today: Today, goal: SurveyGoal
+) -> SurveyedJob:
+    """What the proposed size would save against today; today's size where that is little."""
+    before = today.paid_machines * (job.seconds or own.seconds)
+
+    def share(seconds: float) -> float:
+        return 1.0 - proposed.machines * seconds / before
+
+    keeps_today = own.probability is not None and own.probability >= goal.confidence
+    if proposed.machines == own.machines or (keeps_today and share(proposed.seconds) < WORTH_SAVING):
+        return _monthly(replace(job, proposed=own, saved_share=0.0, likely_saved_share=(0.0, 0.0)))
+    quickest, slowest = proposed.likely_seconds
+    likely = (share(slowest), share(quickest))
+    return _monthly(
+        replace(job, proposed=proposed, saved_share=share(proposed.seconds), likely_saved_share=likely)
+    )
+
+
+def _monthly(job: SurveyedJob) -> SurveyedJob:
+    """With what is saved in a month, in machine-hours and dollars, as far as these are known."""
+    of_hours = _times(job, job.machine_hours_per_month)
+    of_dollars = _times(job, job.dollars_per_month)
+    return replace(
+        job,
+        saved_machine_hours_per_month=of_hours[0],
+        likely_saved_machine_hours_per_month=of_hours[1],
+        saved_per_month=of_dollars[0],
+        likely_saved_per_month=of_dollars[1],
+    )
+
+
+def _times(job: SurveyedJob, taken: float | None) -> tuple[float | None, Interval | None]:
+    """What is saved of what a job takes, and its bounds."""
+    share, likely = job.saved_share, job.likely_saved_share
+    if taken is None or share is None or likely is None:
+        return None, None
+    return share * taken, (likely[0] * taken, likely[1] * taken)
+
+
+# What is not known, and what it would cost to know it.
+
+
+def _about_no_runs(runs: Sequence[PastRun]) -> Iterator[str]:
+    reasons = Counter(run.failure or "no machine worked in it" for run in runs)
+    for reason, count in reasons.most_common(2):
+        yield f"No run counts: {reason} ({counted(count, 'run')})."
+
+
+def _about_the_rate(per_month: float | None, *, is_stated: bool) -> Iterator[str]:
+    if is_stated and per_month is not None:
+        yield f"The history is too short to tell how often it runs: {number(per_month)} a month, as stated."
+    elif per_month is None:
+        yield "How often it runs is not known: the history is too short."
+
+
+def _about_the_history(
+    job: SurveyedJob, history: History, today: Today, failed: Sequence[PastRun]
+) -> Iterator[str]:
+    if len(failed) > MANY_FAILED * (job.runs + len(failed)):
+        of_all = counted(job.runs + len(failed), "run")
+        yield f"{len(failed)} of {of_all} did not end well; what they cost is not counted."
+    if empty := sum(run.failure == DID_NOTHING for run in failed):
+        yield f"{counted(empty, 'run')} not counted: {DID_NOTHING}."
+    if today.paid_machines < today.machines:
+        yield (
+            f"Its machines come and go: on average {number(today.paid_machines)} of {today.machines} are "
+            "there, and are what it takes. Sizes are predicted as if all of them were there."
+        )
+    if not today.input_bytes:
+        yield "Its logs tell of no input: all runs count as runs of the same."
+    types = {use.instance_type for use in job.used}
+    if len(types) > 1:
+        kind = today.instance_type or "the latest"
+        yield f"It ran on {len(types)} types of machines: sizes are of {kind} only."
+    if history.left_out:
+        reason, count = next(iter(history.reasons.items()))
+        yield f"{counted(len(history.left_out), 'run')} do not count for the model, {count} since {reason}."
+
+
+def _about_the_sources(offer: HistoryOffer, today: Today, why_not: str) -> Iterator[str]:
+    if offer.is_determined:
+        if offer.replays is None:
+            yield "No run could be replayed: sizes are from the model alone."
+        return
+    counts = {run.machines for run in offer.model.observations} or {today.machines}
+    if len(counts) == 1:
+        yield f"All runs had {machines(counts.pop())}: other sizes are from replay only."
+    else:
+        yield f"Sizes are from replay only: {why_not}"
+
+
+def _about_the_limit(job: SurveyedJob, goal: SurveyGoal) -> Iterator[str]:
+    """Why no size is proposed; a decision's own words tell of dollars and types that are not known here."""
+    for best in sorted(job.sizes, key=lambda size: (-(size.probability or 0.0), size.seconds))[:1]:
+        yield (
+            f"No size is known to end within {duration(job.limit_seconds)} in {confidence(goal.confidence)} "
+            f"of runs: the surest, {machines(best.machines)}, does in {probability(best.probability)} of "
+            f"them ({duration(best.seconds)} in the median)."
+        )
+
+
+def _with_training(
+    job: SurveyedJob,
+    today: Today,
+    history: History,
+    profiles: Sequence[RunProfile],
+    *,
+    is_determined: bool,
+) -> SurveyedJob:
+    """With what sample runs would cost, where no model is to be had from the history."""
+    if is_determined:
+        return job
+    hours = training_machine_hours(job, today, history, _nearest(profiles, today))
+    if hours is None:
+        return job
+    return replace(
+        job,
+        training_machine_hours=hours,
+        training_dollars=None if job.price_per_hour is None else job.price_per_hour * hours,
+    )
+
+
+def training_machine_hours(
+    job: SurveyedJob, today: Today, history: History, profile: RunProfile | None
+) -> float | None:
+    """What the sample runs that a model needs would take, on a cluster of today's size; None if unknown.
+
+    The design is the one that `ErnestTaskGroup` would make, with the past runs as observations.
+    """
+    most = max(today.machines, 2)
+    partitions = _partitions(profile) or SAMPLED_PARTITIONS * most * today.cores_per_machine
+    bounds = DesignBounds(
+        max_machines=most,
+        max_scale=min(1.0, max(MAX_SCALE, 2 * most * today.cores_per_machine / partitions)),
+        cost_options={"full_seconds_on_one_machine": today.machines * today.seconds},
+    )
+    asked = tuple(size.machines for size in job.sizes) or sizes_to_ask(today, ())
+    goal = SizingGoal(
+        deadline_seconds=job.limit_seconds or 1.1 * (job.seconds or 1.0), allowed_machines=asked
+    )
+    spending = Spending(bounds=bounds, goal=goal, billed_machines=most)
+    try:
+        design = spending.planned(
+            lambda allowance: plan_design(
+                candidates=enumerate_candidates(
+                    min_machines=bounds.min_machines,
+                    max_machines=most,
+                    min_scale=allowance.min_scale,
+                    max_scale=bounds.max_scale,
+                    partitions=partitions,
+                    cores_per_machine=today.cores_per_machine,
+                    by_ratio=allowance.by_ratio,
+                ),
+                budget=allowance.budget,
+                cost=allowance.cost,
+                targets=Targets(machines=asked, scale=1.0),
+                observed=history.observations,
+            )
+        )
+    except ErnestError:
+        return None
+    share, machine_seconds = spending.share_of(design), spending.machine_seconds
+    return None if share is None or machine_seconds is None else share * machine_seconds / HOUR_SECONDS
+
+
+def _partitions(profile: RunProfile | None) -> int | None:
+    """Of the input, by the stage that read most of it."""
+    if profile is None:
+        return None
+    reading = [stage for stage in profile.stages if stage.reads_input and stage.tasks]
+    return max(reading, key=lambda stage: stage.input_bytes).tasks if reading else None

@@ -1,0 +1,218 @@
+"""The further rounds: which sample runs the decision still gains by."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseOperator
+
+from airflow_provider_ernest.operators.job_fields import OfJob
+from airflow_provider_ernest.operators.task_context import in_time
+from airflow_provider_ernest.privacy import without_credentials
+from airflow_provider_ernest.settings import DesignBounds, ModelSettings, SizingGoal
+from airflow_provider_ernest.stated import (
+    as_template,
+    document,
+    documents,
+    optional_number,
+    optional_text,
+    optional_whole_number,
+    settings_of,
+)
+from airflow_provider_ernest.words import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from airflow.sdk import Context
+
+    from airflow_provider_ernest.design.candidates import Candidates
+    from airflow_provider_ernest.documents import Design, Observation
+    from airflow_provider_ernest.rounds import Proposal
+    from airflow_provider_ernest.settings import Number, SparkJob
+
+MOST_OF_A_ROUND = 2
+"""Runs: of a round of more, the last would better have been chosen by what the first came to."""
+
+MOST_SECONDS = 120.0
+"""So long it may think, and read what is known of other jobs: the cluster is billed meanwhile."""
+
+
+class NextRunsOperator(OfJob, BaseOperator):
+    """Choose the sample runs of the next round, of which there are none where the decision is clear.
+
+    A run is made where production is expected to save more by the better decision, over its expected runs,
+    than the run costs; see `rounds`. It is also made where the model by those that there are would be
+    refused as too inaccurate. Runs that failed are not tried again.
+
+    Give it ``trigger_rule="all_done_min_one_success"``, the mapped runs of the round before as its only
+    upstream, and map a `SampleRunOperator` over what it returns: where that is nothing, Airflow skips the
+    round and, by that rule, those after it; after a round in which all runs failed no other is begun.
+    Nothing here fails the task: the runs that there are are fitted, whatever hinders further ones.
+
+    Returns the list of experiments, and pushes the `Design` document of all rounds under the key ``design``.
+
+    Args:
+        observations: the `Observation` documents of all rounds before, also as JSON text.
+        design: the `Design` document of the round before, also as JSON text.
+        candidates: what the runs are chosen from, as `ExperimentDesignOperator` pushes it; also as JSON text.
+        bounds: what the runs may be.
+        job: the application: its name in the store, and the iterations of production.
+        goal: of production.
+        cluster: `ClusterHandle` document of the cluster that the runs are made on, as JSON text: it tells
+            type and prices of the machines.
+        model: how the model will be fitted; None for the most accurate way known.
+        history: past runs, one type's of what a `ReadHistoryOperator` returns, also as JSON text.
+        billed_machines: machines that are paid for while a sample run is on, however few it uses; None for
+            the run's own.
+        store: root of the model store; None for ``[ernest] store``.
+    """
+
+    template_fields: Sequence[str] = (
+        "observations",
+        "design",
+        "candidates",
+        "bounds",
+        "job",
+        "goal",
+        "cluster",
+        "model",
+        "history",
+        "billed_machines",
+        "store",
+    )
+    ui_color = "#cfe8e4"
+
+    def __init__(
+        self,
+        *,
+        observations: Any,
+        design: Any,
+        candidates: Any,
+        bounds: DesignBounds | Mapping[str, Any] | str,
+        job: SparkJob | Mapping[str, Any],
+        goal: SizingGoal | Mapping[str, Any] | str,
+        cluster: Any,
+        model: ModelSettings | Mapping[str, Any] | str | None = None,
+        history: Any = None,
+        billed_machines: Number | None = None,
+        store: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.observations = observations
+        self.design = design
+        self.candidates = candidates
+        self.bounds: Any = as_template(DesignBounds, bounds, "bounds")
+        self._keep_job(job)
+        self.goal: Any = as_template(SizingGoal, goal, "goal")
+        self.cluster = cluster
+        self.model: Any = as_template(ModelSettings, model or ModelSettings(), "model")
+        self.history = history
+        self.billed_machines = billed_machines
+        self.store = store
+
+    def execute(self, context: Context) -> list[dict[str, Any]]:
+        """Choose, say why, and hand on."""
+        from airflow_provider_ernest.documents import Design
+
+        try:
+            before = Design.from_dict(document("design", self.design))
+            proposal = in_time(lambda: self._proposal(before), most_seconds=MOST_SECONDS)
+            context["ti"].xcom_push(key="design", value=proposal.added_to(before).to_dict())
+        # The runs before are paid for, and the cluster is: what there is is fitted, and the cluster ended.
+        except Exception as error:
+            why = without_credentials(str(error))
+            self.log.warning(
+                "No further sample runs are made, for they cannot be chosen: %s: %s",
+                type(error).__name__,
+                why,
+            )
+            return []
+        self.log.info("%s", proposal.reason)
+        return [experiment.to_dict() for experiment in proposal.experiments]
+
+    def _proposal(self, before: Design) -> Proposal:
+        from airflow_provider_ernest.clusters.base import ClusterHandle
+        from airflow_provider_ernest.documents import Observation
+        from airflow_provider_ernest.operators.fit_model import PastObservations
+        from airflow_provider_ernest.rounds import FEWEST_RUNS, MOST_RUNS, Proposal, next_runs
+
+        bounds = settings_of(DesignBounds, self.bounds, "bounds")
+        goal = settings_of(SizingGoal, self.goal, "goal")
+        cluster = ClusterHandle.from_dict(document("cluster", self.cluster))
+        samples = [
+            Observation.from_dict(each) for each in documents("observations", self.observations) if each
+        ]
+        past = PastObservations.of(self.history, before, samples).runs
+        observed = [*samples, *past]
+        # Those that failed were paid for, too.
+        attempts, most_runs = len(before.experiments), bounds.max_runs or MOST_RUNS
+        if attempts >= most_runs:
+            made = f"Stop: {counted(attempts, 'sample run')} were made, and max_runs is {most_runs}."
+            return Proposal(experiments=(), reason=made, unit=before.cost_unit)
+        return next_runs(
+            candidates=self._untried(before, samples),
+            goal=_with_master(goal, cluster.master_price_per_hour),
+            observed=observed,
+            price_per_hour=_or(goal.price_of(cluster.instance_type), cluster.price_per_hour),
+            billed_machines=optional_number("billed_machines", self.billed_machines) or 0.0,
+            **self._believed(cluster.instance_type, observed),
+            most=MOST_OF_A_ROUND,
+            min_runs=FEWEST_RUNS if bounds.min_runs is None else bounds.min_runs + len(past),
+            max_runs=len(observed) + most_runs - attempts,
+            max_error_percent=goal.max_error_percent,
+            iterations=optional_whole_number("sample_iterations", self.job.get("sample_iterations")),
+            production_iterations=optional_whole_number("iterations", self.job.get("iterations")),
+            first_index=1 + max(run.index for run in before.experiments),
+        )
+
+    def _believed(self, instance_type: str, observed: Sequence[Observation]) -> dict[str, Any]:
+        """The terms that the model may have, and what is believed of them before its runs."""
+        from airflow_provider_ernest.operators.fit_model import prior_of
+        from airflow_provider_ernest.prediction.predictors import default_terms
+        from airflow_provider_ernest.prediction.terms import check_terms
+        from airflow_provider_ernest.store.store import ModelStore
+        from airflow_provider_ernest.store_location import store_root
+
+        settings = settings_of(ModelSettings, self.model, "model")
+        terms = check_terms(settings.terms or default_terms(settings.method))
+        prior = prior_of(
+            ModelStore(store_root(optional_text(self.store))),
+            settings,
+            observed,
+            job=self.job["name"],
+            instance_type=instance_type,
+            terms=terms,
+            log=self.log,
+        )
+        return {"terms": terms, "prior": prior}
+
+    def _untried(self, before: Design, samples: Sequence[Observation]) -> Candidates:
+        """The candidates without the configurations of the runs that failed.
+
+        Raises:
+            InvalidParameterError: none is left.
+        """
+        from airflow_provider_ernest.design.candidates import Candidates, enumerate_candidates
+
+        every = enumerate_candidates(**document("candidates", self.candidates))
+        observed = {run.index for run in samples}
+        failed = {(run.machines, run.partitions) for run in before.experiments if run.index not in observed}
+        configurations = zip(every.machines.tolist(), every.partitions.tolist(), strict=True)
+        left = [at for at, configuration in enumerate(configurations) if configuration not in failed]
+        return Candidates(
+            machines=every.machines[left], scale=every.scale[left], partitions=every.partitions[left]
+        )
+
+
+def _with_master(goal: SizingGoal, price_per_hour: float | None) -> SizingGoal:
+    """The goal, with what production's master costs where the user does not say."""
+    billing = goal.billing
+    stated = _or(billing.master_price_per_hour, price_per_hour)
+    return replace(goal, billing=replace(billing, master_price_per_hour=stated))
+
+
+def _or(stated: float | None, known: float | None) -> float | None:
+    return known if stated is None else stated

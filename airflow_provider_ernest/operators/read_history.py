@@ -1,0 +1,258 @@
+"""The job's past runs, read before sample runs are designed: they are observations that cost nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseOperator
+
+from airflow_provider_ernest.operators.job_fields import OfJobAndInput
+from airflow_provider_ernest.operators.task_context import failure_pushed, no_vain_retries
+from airflow_provider_ernest.settings import EventLogs, SampledInput, SparkJob
+from airflow_provider_ernest.stated import (
+    as_template,
+    is_template,
+    optional_number,
+    optional_text,
+    settings_of,
+)
+from airflow_provider_ernest.store_location import store_root
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from airflow.sdk import Context
+
+    from airflow_provider_ernest.documents import RunConditions
+    from airflow_provider_ernest.history.observations import History, TodaysRun
+    from airflow_provider_ernest.past_runs import PastRun
+
+MOST_SECONDS = 1800.0
+"""So long logs are read; what was read by then counts."""
+
+
+class ReadHistoryOperator(OfJobAndInput, BaseOperator):
+    """Read the past runs of the job from Spark's event logs and from what was recorded of its production.
+
+    Which of them count for the run at hand, and at what scale, is told in `history.observations`; the task's
+    log has a table of them, and why the others do not count. Where none does, that is a warning, and sample
+    runs are made as without a history. A log that cannot be read is left out; a place that is not there, or
+    cannot be read at all, fails the task before anything is paid for.
+
+    What was read is kept beside Airflow's other files on the worker, so that each log is read but once.
+
+    Returns for each type of machine ``{"observations", "notes", "left_out"}``: `Observation` documents, what
+    a user should know of them in sentences, and the numbers of runs that do not count by their reason.
+
+    Args:
+        history: where the past runs are known from.
+        job: the application.
+        input: the production input.
+        types: for each type of machine a mapping: ``instance_type``; ``is_name``, where that is a name of the
+            user's and nothing that a log could tell; ``cores_per_machine`` and
+            ``memory_megabytes_per_machine``, also as templates, None where they are not known.
+        conditions: of this run by type: ``find.output["conditions"]``, also as JSON text.
+        artifact_sha256: of the application, ``find.output["artifact_sha256"]``.
+        store: root of the model store; None for ``[ernest] store``.
+
+    Raises:
+        MissingResourceError: there is no such place, or nothing that reads it.
+        InvalidParameterError: a value cannot be.
+    """
+
+    template_fields: Sequence[str] = (
+        "history",
+        "job",
+        "input",
+        "types",
+        "conditions",
+        "artifact_sha256",
+        "store",
+    )
+    ui_color = "#e8e4cf"
+
+    def __init__(
+        self,
+        *,
+        history: EventLogs | Mapping[str, Any] | str,
+        job: SparkJob | Mapping[str, Any],
+        input: SampledInput | Mapping[str, Any] | str,  # noqa: A002 - the word that fits
+        types: Sequence[Mapping[str, Any]],
+        conditions: Any = None,
+        artifact_sha256: str | None = None,
+        store: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.history: Any = as_template(EventLogs, history, "history")
+        self._keep_job(job)
+        self._keep_input(input)
+        self.types = types
+        self.conditions = conditions
+        self.artifact_sha256 = artifact_sha256
+        self.store = store
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Read, choose, and say what counts."""
+        with no_vain_retries(), failure_pushed(context):
+            logs = settings_of(EventLogs, self.history, "history")
+            runs = self._runs_of_job(logs)
+            found = {str(each["instance_type"]): self._of_type(each, logs, runs) for each in self.types}
+        for name, history in found.items():
+            self._tell(name, history)
+        return {
+            name: {
+                "observations": [each.to_dict() for each in history.observations],
+                "notes": list(history.notes),
+                "left_out": history.reasons,
+            }
+            for name, history in found.items()
+        }
+
+    def _runs_of_job(self, logs: EventLogs) -> list[PastRun]:
+        """The runs of the job; also those whose names have another number each, as versions of a model."""
+        from airflow_provider_ernest.history.jobs import by_job, without_version
+
+        names = self._names_in(logs)
+        # Runs of another program are left out with the reason.
+        jobs = by_job(self._runs(logs), stated=names if logs.job_pattern else (), by_program=False)
+        plain = {without_version(name) for name in names}
+        names |= {job for job, those in jobs.joined.items() if not names.isdisjoint(those) or job in plain}
+        return [run for name in names for run in jobs.runs.get(name, ())]
+
+    def _names_in(self, logs: EventLogs) -> set[str]:
+        """What the job is called: as it is stated, and without what differs from run to run."""
+        from airflow_provider_ernest.history.jobs import JobNames
+
+        job = str(logs.job or self._rendered_job().name)
+        return {job, JobNames().job_of(job)}
+
+    def _runs(self, logs: EventLogs) -> Iterator[PastRun]:
+        """The runs of names that may be the job's, by their logs."""
+        import time
+
+        from airflow_provider_ernest.history.jobs import JobNames, without_version
+        from airflow_provider_ernest.history.scan import scan
+        from airflow_provider_ernest.operators.locations import folder
+
+        if logs.place is None:
+            return
+        job = str(logs.job or self._rendered_job().name)
+        of_pattern = {} if logs.job_pattern is None else {logs.job_pattern: job}
+        scanned = scan(
+            [logs.place],
+            names=JobNames(mapping=of_pattern),
+            since=_since(logs),
+            processes=logs.processes,
+            cache=folder("history"),
+        )
+        until = time.monotonic() + MOST_SECONDS
+        names = self._names_in(logs)
+        plain = {without_version(name) for name in names}
+        try:
+            for run in scanned:
+                if run.job in names or without_version(run.job) in plain:
+                    yield run
+                if time.monotonic() > until:
+                    self.log.warning(
+                        "Not all event logs were read within %.0f s: those that were count.", MOST_SECONDS
+                    )
+                    break
+        finally:
+            scanned.close()
+        self.log.info("%d event logs were found in %s.", scanned.logs, logs.place)
+        for reason, many in scanned.unread.most_common():
+            self.log.info("%d of them could not be read: %s", many, reason)
+
+    def _of_type(self, each: Mapping[str, Any], logs: EventLogs, runs: Sequence[PastRun]) -> History:
+        from dataclasses import replace
+
+        from airflow_provider_ernest.documents import ProductionRun
+        from airflow_provider_ernest.history.observations import History, observations_of, with_recorded
+        from airflow_provider_ernest.operators.find_model import pushed_conditions
+        from airflow_provider_ernest.store.store import ModelStore
+
+        name, job = each["instance_type"], self._rendered_job()
+        if job.sample_iterations != job.iterations:
+            note = "No past run counts: they made other iterations than the model is trained with."
+            return History(notes=(note,))
+        store = ModelStore(store_root(optional_text(self.store)))
+        conditions = pushed_conditions(self.conditions, name)
+        holds_since = _holds_since(store, job.name, name)
+        history = observations_of(
+            runs,
+            self._today(each, conditions, holds_since),
+            instance_type=logs.instance_type,
+            most_runs=logs.most_runs,
+            same_code_only=logs.same_code_only,
+        )
+        if logs.with_recorded:
+            history = with_recorded(
+                history,
+                store.newest(ProductionRun, job.name, name, limit=2 * logs.most_runs),
+                artifact_sha256=optional_text(self.artifact_sha256),
+                conditions=conditions,
+                most_runs=logs.most_runs,
+                oldest=_since(logs),
+                holds_since=holds_since,
+            )
+        # As the job's models know its machines, whatever their logs call them.
+        named = {"instance_type": name, "iterations": self._rendered_job().sample_iterations}
+        return replace(history, observations=tuple(replace(run, **named) for run in history.observations))
+
+    def _today(
+        self, each: Mapping[str, Any], conditions: RunConditions | None, holds_since: datetime | None
+    ) -> TodaysRun:
+        from airflow_provider_ernest.documents import RunConditions
+        from airflow_provider_ernest.history.observations import TodaysRun
+        from airflow_provider_ernest.spark.artifact import changed_at
+
+        conditions = conditions or RunConditions()
+        application = self._rendered_job().application
+
+        def whole(name: str) -> int | None:
+            value = optional_number(name, each.get(name))
+            return None if value is None else int(value)
+
+        return TodaysRun(
+            input_bytes=conditions.input.total_bytes if conditions.input else None,
+            instance_type=None if each.get("is_name") else each["instance_type"],
+            cores_per_machine=whole("cores_per_machine"),
+            memory_megabytes_per_machine=whole("memory_megabytes_per_machine"),
+            spark=conditions.spark,
+            # Never rendered, for secrets: what is a template is not known.
+            settings={name: str(value) for name, value in self.conf.items() if not is_template(value)},
+            main=self.submit_options.get("java_class") or application,
+            code_changed_at=changed_at(application),
+            holds_since=holds_since,
+        )
+
+    def _tell(self, name: str, history: History) -> None:
+        from airflow_provider_ernest.views.tables import past_runs_table
+
+        if not history.observations:
+            self.log.warning("%s: no past run of the job counts; sample runs are made as without.", name)
+        for line in past_runs_table(history.runs, history.observations, history.reasons):
+            self.log.info("%s", line)
+        for note in history.notes:
+            self.log.info("%s", note)
+
+
+def _since(logs: EventLogs) -> datetime | None:
+    from datetime import UTC, datetime, timedelta
+
+    return None if logs.max_age_days is None else datetime.now(UTC) - timedelta(days=logs.max_age_days)
+
+
+def _holds_since(store: Any, job: str, instance_type: str) -> datetime | None:
+    """When a model of the job was last marked for more than its age: what ran before is something else."""
+    from airflow_provider_ernest.documents import AGE, time_of
+    from airflow_provider_ernest.store.catalogue import MARK
+
+    marks = [
+        time_of(entry.at)
+        for entry in store.catalogue.entries(job)
+        if entry.kind == MARK and entry.instance_type == instance_type and entry.cause != AGE
+    ]
+    return max((mark for mark in marks if mark is not None), default=None)

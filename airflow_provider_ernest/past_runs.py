@@ -1,0 +1,71 @@
+"""What Spark's event logs tell of runs that were made before anybody asked: a job's history."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from airflow_provider_ernest.documents import RunMetrics
+from airflow_provider_ernest.json_document import Document, not_negative
+
+
+@dataclass(frozen=True, kw_only=True)
+class PastRun(Document):
+    """A run of a recurring job, as its event log tells it.
+
+    Attributes:
+        job: the recurring job's name: the application's without dates, numbers and run ids.
+        application_id: Spark's id of the run.
+        event_log: where its event log lies, without credentials.
+        started_at: moment in UTC, ISO 8601.
+        machines: distinct ones that worked; 0 where none did before it failed.
+        cores_per_machine: that its executors had on one of them.
+        seconds: clean time, from all machines being there to the application's end.
+        startup_seconds: from the application's start to that moment.
+        instance_type: of its machines; None where the log does not tell.
+        memory_megabytes_per_machine: of its executors on one machine; None where the log does not tell.
+        input_bytes: read from outside, cached blocks left out; 0 for nothing.
+        input_records: read likewise; 0 where the log tells of none.
+        failure: why it does not count as a run of the job, in words; empty where it ended well.
+        spark: Spark's version.
+        main: main class or file, where the log tells.
+        settings: Spark's properties that may change a run's time, as `conditions.settings_that_count` has
+            them.
+        mean_machines: that were there on average where machines came and went, as under dynamic allocation;
+            None where all were.
+        metrics: what else the log tells; None of a run that failed.
+    """
+
+    job: str
+    application_id: str
+    event_log: str
+    started_at: str
+    machines: int
+    cores_per_machine: int
+    seconds: float
+    startup_seconds: float = 0.0
+    instance_type: str | None = None
+    memory_megabytes_per_machine: int | None = None
+    input_bytes: int = 0
+    input_records: int = 0
+    failure: str = ""
+    spark: str | None = None
+    main: str | None = None
+    settings: tuple[tuple[str, str], ...] = ()
+    mean_machines: float | None = None
+    metrics: RunMetrics | None = None
+
+    @property
+    def paid_machines(self) -> float:
+        """How many were there on average."""
+        return self.machines if self.mean_machines is None else self.mean_machines
+
+    def __post_init__(self) -> None:
+        """Refuse NaN and negative measurements."""
+        not_negative(
+            machines=self.machines,
+            cores_per_machine=self.cores_per_machine,
+            seconds=self.seconds,
+            startup_seconds=self.startup_seconds,
+            input_bytes=self.input_bytes,
+            input_records=self.input_records,
+        )

@@ -1,0 +1,167 @@
+"""What is believed of a job before a model is fitted to its runs, by where these come from."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import fmean
+
+from airflow_provider_ernest.documents import AveragingPrior, Observation
+
+PRODUCTION_NOISE_WEIGHTS = (0.25, 0.5, 1.5, 2.0, 1.0)
+"""How much each level of `AveragingPrior.noise` is believed where there are past runs: days lie between
+them, and others use the machines, so that they scatter more than samples made one after the other. By the
+defaults, intervals of 80 % from one past run held half of the next runs of real jobs (docs/benchmarks.md)."""
+
+FEW_SIZES = 2
+PRODUCTION_MACHINES_OCTAVES = 0.5
+PRODUCTION_DISCREPANCY_WEIGHTS = (0.25, 0.5, 1.5, 2.0)
+"""Of past runs on so few numbers of machines nothing tells how time goes on from there: machines may share
+their hosts. By the defaults, intervals of 80 % at numbers that no run had held 55 % of real runs
+(docs/benchmarks.md); at those that runs had, nothing changes."""
+
+
+def prior_for(observations: Sequence[Observation], prior: AveragingPrior | None = None) -> AveragingPrior:
+    """The prior for a job, knowing where its runs come from.
+
+    The driver takes no machine where executors were counted; and see `with_past_runs`.
+
+    Args:
+        observations: the job's runs; of those that name their hosts, and of past ones, the machines were
+            counted by Spark's event log.
+        prior: what is believed otherwise, of past runs, too; None for the default.
+    """
+    known = prior or with_past_runs(AveragingPrior(), observations)
+    counted = bool(observations) and all(run.hosts or run.from_history for run in observations)
+    return replace(known, driver_share=0.0) if counted else known
+
+
+def with_past_runs(prior: AveragingPrior, observations: Sequence[Observation]) -> AveragingPrior:
+    """The prior as the past runs among a job's runs change it.
+
+    Past runs scatter more than samples, those of one or two numbers of machines tell less of others than
+    designed runs, and they are runs of production: see `with_production`.
+
+    Args:
+        prior: as it is without them.
+        observations: all of the job's runs; without past ones nothing changes.
+    """
+    past = [run for run in observations if run.from_history]
+    if not past:
+        return prior
+    known = replace(prior, noise=AveragingPrior.noise, noise_weights=PRODUCTION_NOISE_WEIGHTS)
+    if len({run.machines for run in observations}) <= FEW_SIZES:
+        known = replace(
+            known,
+            machines_octaves=PRODUCTION_MACHINES_OCTAVES,
+            discrepancy=AveragingPrior.discrepancy,
+            discrepancy_weights=PRODUCTION_DISCREPANCY_WEIGHTS,
+        )
+    return with_production(known, past)
+
+
+# ---------------------------------------------------------------------------
+# What production runs change in what is believed of a job before the coefficients of its model are.
+#
+# How much runs scatter: in training, runs of one configuration are made one after the other, and count by
+# their median alone, for on the same machines at the same hour they say little of how runs on other days
+# differ. Production runs do say that. How far they lie from the mean of their configuration does not depend
+# on where that lies, so it is evidence of its own on the noise: each level that the prior considers is
+# weighed by how well it explains these distances.
+#
+# How near production's runs are to the sample runs: a sample has another shape than the whole more often than
+# its size suggests, and then the job deviates from its terms otherwise. So what is deviated at the scales of
+# the samples says less of production's, while runs of production go on telling of each other.
+#
+# What may be explained away: of sample runs, those with the most data for each machine may have been short of
+# memory, and a conspicuous one may have been disturbed; both then count for little. Production has more data
+# than any sample and may well be conspicuous, but it is what predictions are for. So with production runs
+# nothing is put down to memory, and hardly anything to a disturbance.
+
+
+FURTHER_LEVELS = {0.32: 0.25, 0.64: 0.12, 1.28: 0.06}
+"""Levels of noise that are considered besides once runs were repeated, with their weights: at these, a run
+takes half or twice the usual time, or ten times as long as another where only one of two inputs fits into
+memory. Sample runs on idle machines are never like that."""
+
+SCALE_OCTAVES = 1.0
+"""Doublings of the scale over which a job's deviation from its terms changes, once production is known."""
+
+LEAST_LOG_WEIGHT = -50.0
+"""A level that is so much less credible than the best is out; and all weights can be taken back."""
+
+DISTURBED_TOGETHER = 2
+"""Runs that would have to be disturbed independently, where one contradicts the others: a sample that was, as
+happens, and production that was, too. More of them would make a disturbed sample run unthinkable."""
+
+
+def with_production(prior: AveragingPrior, runs: Sequence[Observation]) -> AveragingPrior:
+    """The prior as production runs change it.
+
+    Args:
+        prior: as it was before any of them.
+        runs: production runs; on the noise, those of a configuration that ran once say nothing.
+    """
+    if not runs:
+        return prior
+    changed = replace(
+        prior,
+        memory_cut=(),
+        scale_octaves=min(prior.scale_octaves, SCALE_OCTAVES),
+        disturbed_run=prior.disturbed_run**DISTURBED_TOGETHER,
+    )
+    if not _distances(runs)[1]:
+        return changed
+    further = {level: weight for level, weight in FURTHER_LEVELS.items() if level not in prior.noise}
+    levels, weights = (*prior.noise, *further), (*prior.noise_weights, *further.values())
+    return _weighed(changed, levels, weights, runs, sign=1.0)
+
+
+def without_production(prior: AveragingPrior, runs: Sequence[Observation]) -> AveragingPrior:
+    """What the prior was before `with_production`, but for `memory_cut` and `scale_octaves`."""
+    if not runs:
+        return prior
+    before = replace(prior, disturbed_run=prior.disturbed_run ** (1.0 / DISTURBED_TOGETHER))
+    if not _distances(runs)[1]:
+        return before
+    before = _weighed(before, prior.noise, prior.noise_weights, runs, sign=-1.0)
+    own = [
+        (level, weight)
+        for level, weight in zip(before.noise, before.noise_weights, strict=True)
+        if level not in FURTHER_LEVELS
+    ]
+    return replace(
+        before, noise=tuple(level for level, _ in own), noise_weights=tuple(weight for _, weight in own)
+    )
+
+
+def _weighed(
+    prior: AveragingPrior,
+    levels: Sequence[float],
+    weights: Sequence[float],
+    runs: Sequence[Observation],
+    *,
+    sign: float,
+) -> AveragingPrior:
+    squares, freedom = _distances(runs)
+    logs = [-freedom * math.log(level) - squares / (2.0 * level**2) for level in levels]
+    factors = [math.exp(sign * max(each - max(logs), LEAST_LOG_WEIGHT)) for each in logs]
+    changed = tuple(weight * factor for weight, factor in zip(weights, factors, strict=True))
+    return replace(prior, noise=tuple(levels), noise_weights=changed)
+
+
+def _distances(runs: Sequence[Observation]) -> tuple[float, int]:
+    """Of log(seconds) from their configurations' means: the sum of squares, and the degrees of freedom."""
+    groups = _by_configuration(runs).values()
+    squares = sum((value - fmean(values)) ** 2 for values in groups for value in values)
+    return squares, sum(len(values) - 1 for values in groups)
+
+
+def _by_configuration(runs: Sequence[Observation]) -> dict[tuple[int, float], list[float]]:
+    """log(seconds) of the runs, by machines and scale."""
+    logs: defaultdict[tuple[int, float], list[float]] = defaultdict(list)
+    for run in runs:
+        logs[run.machines, run.scale].append(math.log(run.seconds))
+    return logs

@@ -1,0 +1,532 @@
+"""Sample runs in rounds, until the next one is not worth what it costs.
+
+The first round makes the model identifiable, as cheaply as can be. From then on a run is chosen for what it
+does to the decision: with the draws of the predictor's posterior it is played through what the run may come
+to, what would be believed then, and which machines would be chosen (preposterior analysis; Raiffa and
+Schlaifer, Applied Statistical Decision Theory, 1961). What production is expected to save by the better
+choice, over its expected runs, is what the run is worth. A run that changes no choice is worth nothing,
+however much it tells of the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from airflow_provider_ernest.billing import Billing
+from airflow_provider_ernest.decision.goals import (
+    HOPELESS,
+    TOLERANCE,
+    counts_seconds,
+    limit_seconds,
+    objective_of,
+)
+from airflow_provider_ernest.design.candidates import Candidates, times_made
+from airflow_provider_ernest.design.criteria import Targets
+from airflow_provider_ernest.design.problem import require_varied
+from airflow_provider_ernest.documents import AveragingPrior, Design, Experiment, Observation
+from airflow_provider_ernest.exceptions import FitError, InvalidParameterError
+from airflow_provider_ernest.json_document import Document
+from airflow_provider_ernest.numbers import FloatArray, IntArray, number_not_negative, whole_number
+from airflow_provider_ernest.prediction.averaging import Posterior, TermAveraging
+from airflow_provider_ernest.prediction.predictors import observed_columns
+from airflow_provider_ernest.prediction.prior import prior_for
+from airflow_provider_ernest.prediction.regimes import effective_machines
+from airflow_provider_ernest.prediction.terms import DICTIONARY, Runs, check_terms
+from airflow_provider_ernest.prediction.training import train
+from airflow_provider_ernest.settings import BALANCED, BEST_VALUE, IN_ROUNDS, SizingGoal
+from airflow_provider_ernest.words import counted, dollars, number, percentage, plain
+
+FEWEST_RUNS = 3
+"""Of different configurations: fixed and spreading work go through any two."""
+
+MOST_RUNS = 12
+
+EXPECTED_RUNS = 1
+"""Production runs by which a sample run must pay for itself, where nobody says how many: as in `Billing`."""
+
+LARGER = 5.0
+"""The larger sample of the first round reads so many times what the smallest reads."""
+
+WIDER = 4
+"""The wider run of the first round has so many times the machines of the others, or all that are billed."""
+
+OUTCOMES = 31
+"""Of a run, as probable as one another, that are played through to choose among the runs. What the chosen one
+is worth is told by one outcome of each draw: of many rough estimates the largest is too large."""
+
+AHEAD = 3
+"""Runs that are looked ahead: what one alone cannot change, two or three may."""
+
+MOST_MACHINES, MOST_SCALES = 6, 10
+"""Numbers of machines, and of scales for each, that are played through: the others are between them."""
+
+MISSED = 1.0
+"""Production runs that a missed limit costs besides: a run that comes too late has bought nothing."""
+
+AS_PROBABLE = 0.01
+"""As in `decision.deciding`: probabilities that are so near to the highest are equal."""
+
+LONG_RUN_SECONDS = 1e6
+"""At this length the increments in which machines are billed do not matter."""
+
+MACHINE_SECONDS, DOLLARS = "machine-seconds", "dollars"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposal(Document):
+    """The next sample runs, or why no more are worth their cost.
+
+    Attributes:
+        experiments: the runs to make next; none where it is time to stop.
+        reason: why these, or why to stop, in words.
+        gain: what production is expected to save by them, or by the best that there are, over its expected
+            runs; None where that was not asked, such as in the first round.
+        cost: what they are expected to cost; None where nothing tells.
+        unit: of both, "dollars", or "machine-seconds" where no price is known.
+    """
+
+    experiments: tuple[Experiment, ...]
+    reason: str
+    gain: float | None = None
+    cost: float | None = None
+    unit: str = MACHINE_SECONDS
+
+    def as_design(
+        self, *, candidates: Candidates, terms: Sequence[str], past_runs: int = 0, why: str = ""
+    ) -> Design:
+        """The design of the first round.
+
+        Args:
+            candidates: that its runs were chosen from.
+            terms: that the model may have.
+            past_runs: how many were counted.
+            why: runs are made at all.
+        """
+        return Design(
+            experiments=self.experiments,
+            terms=tuple(terms),
+            criterion=IN_ROUNDS,
+            efficiency=1.0,
+            cost=sum(run.cost for run in self.experiments),
+            budget=0.0,
+            cost_unit=self.unit,
+            candidates=len(candidates),
+            weighting="relative",
+            candidate_ranges=candidates.ranges(),
+            past_runs=past_runs,
+            reason=f"{why} {self.reason}".strip(),
+        )
+
+    def added_to(self, design: Design) -> Design:
+        """The design of all rounds, with this one."""
+        experiments = (*design.experiments, *self.experiments)
+        return replace(
+            design,
+            experiments=experiments,
+            cost=sum(run.cost for run in experiments),
+            cost_unit=self.unit,
+            reason=self.reason,
+        )
+
+
+def next_runs(
+    *,
+    candidates: Candidates,
+    goal: SizingGoal,
+    observed: Sequence[Observation],
+    price_per_hour: float | None = None,
+    billed_machines: float = 0.0,
+    terms: Sequence[str] = DICTIONARY,
+    prior: AveragingPrior | None = None,
+    most: int = 1,
+    min_runs: int = FEWEST_RUNS,
+    max_runs: int = MOST_RUNS,
+    max_repetitions: int = 1,
+    max_error_percent: float | None = None,
+    iterations: int | None = None,
+    production_iterations: int | None = None,
+    first_index: int | None = None,
+) -> Proposal:
+    """The sample runs of the next round.
+
+    A run is worth what it saves: by as much as the choice that will be made then is expected to be better
+    than the one that would be made now. A run that misses its deadline has bought nothing, and costs as much
+    again. A user's own objective is taken for dollars here.
+
+    Args:
+        candidates: the runs to choose from.
+        goal: of production, without templates; its `billing.expected_runs` share what sample runs cost, by
+            default `EXPECTED_RUNS`.
+        observed: the runs already made, those of history among them.
+        price_per_hour: dollars of a machine and hour; None to reckon in machine-seconds.
+        billed_machines: that are paid for while a sample run is on, however few it uses; 0 for its own.
+        terms: names of the terms that the model may have.
+        prior: what is believed before the runs; None for the default.
+        most: the most runs of a round after the first.
+        min_runs: the fewest runs, those already made included, before it may stop.
+        max_runs: the most.
+        max_repetitions: how often the same run may be made.
+        max_error_percent: the median leave-one-out error above which one more run is made, whatever it is
+            worth: the model would be refused, and with it all runs. None for any error.
+        iterations: of the sample runs, for iterative jobs.
+        production_iterations: of the production run.
+        first_index: index of the first run; by default the first that none of the observed has.
+
+    Raises:
+        InvalidParameterError: a number cannot be, or the goal has a budget, and nobody tells the price.
+        DesignError: the candidates could not tell what the decision is among.
+    """
+    if first_index is None:
+        first_index = 1 + max((run.index for run in observed), default=-1)
+    rounds = _Rounds(candidates, goal, price_per_hour, billed_machines, iterations, first_index)
+    most_left = whole_number("max_runs", max_runs) - len(observed)
+    usable = np.flatnonzero(
+        times_made(candidates, observed) < whole_number("max_repetitions", max_repetitions)
+    )
+    if most_left <= 0:
+        return rounds.stop(f"{counted(len(observed), 'run')} were made, and max_runs is {max_runs}")
+    if not usable.size:
+        return rounds.stop("all candidates were run")
+    if not _is_identified(observed, goal):
+        require_varied(candidates, observed, Targets(machines=goal.machines, scale=goal.scale))
+        first = [at for at in first_round(candidates, billed_machines) if at in usable]
+        if first:
+            return rounds.first(first[:most_left])
+    rounds.require_price()
+    ratio = production_iterations / iterations if production_iterations and iterations else 1.0
+    fitted = TermAveraging(terms=check_terms(terms), prior=prior_for(observed, prior)).fit_undetermined(
+        **observed_columns(observed)
+    )
+    least = whole_number("min_runs", min_runs)
+    best = _Play.of(fitted.posterior_, rounds, usable, observed, ratio).best(min(AHEAD, most_left))
+    needed = ""
+    if not best.is_worth and len(observed) < least:
+        needed = "more runs are asked for"
+    elif not best.is_worth and max_error_percent is not None:
+        needed = _inaccuracy(observed, terms, prior, max_error_percent)
+    return rounds.proposal(best, needed=needed, most=whole_number("most", most))
+
+
+def first_round(candidates: Candidates, billed_machines: float = 0.0) -> list[int]:
+    """Positions of the cheapest runs that tell fixed work, work and the overhead of machines apart.
+
+    The smallest sample on the fewest machines, a larger one there, and the smallest on more machines. In the
+    benchmark three such runs do better than three of an optimal design, which varies both at once.
+    """
+    fewest = candidates.machines.min()
+    on_fewest = np.flatnonzero(candidates.machines == fewest)
+    scales = candidates.scale[on_fewest]
+    smallest = int(on_fewest[scales.argmin()])
+    larger = int(on_fewest[np.abs(np.log(scales / (LARGER * scales.min()))).argmin()])
+    within = candidates.machines <= max(WIDER * fewest, billed_machines)
+    wide = np.flatnonzero(candidates.machines == candidates.machines[within].max())
+    wider = int(wide[candidates.scale[wide].argmin()])
+    return list(dict.fromkeys((larger, smallest, wider)))
+
+
+def _is_identified(observed: Sequence[Observation], goal: SizingGoal) -> bool:
+    """Whether the runs made so far say anything of machines and of data; from then on runs are weighed."""
+    configurations = {(run.machines, run.scale) for run in observed}
+    scales = {run.scale for run in observed}
+    is_of_data = len(scales) > 1 or scales == {goal.scale}
+    return len(configurations) >= FEWEST_RUNS and len({run.machines for run in observed}) > 1 and is_of_data
+
+
+def _inaccuracy(
+    observed: Sequence[Observation], terms: Sequence[str], prior: AveragingPrior | None, most_percent: float
+) -> str:
+    """Why the model of the runs would be refused, to end a sentence; empty where it would not be."""
+    try:
+        error = train(observed, job="", terms=terms, prior=prior).validation.median_error_percent
+    except FitError:
+        return "the runs make no model yet"
+    if error <= most_percent:
+        return ""
+    return f"the model's leave-one-out error is {percentage(error)}, above {plain(most_percent)} %"
+
+
+@dataclass(frozen=True)
+class _Offer:
+    """The further runs that are worth most, or of those that are not worth their cost the nearest to it.
+
+    Attributes:
+        positions: among the candidates.
+        gain: what production is expected to save by them together.
+        costs: of each.
+        is_worth: they are expected to save more than they cost.
+    """
+
+    positions: Sequence[int]
+    gain: float
+    costs: Sequence[float]
+    is_worth: bool
+
+
+@dataclass(frozen=True)
+class _Rounds:
+    """What runs there are, what they are for, and what is paid for them."""
+
+    candidates: Candidates
+    goal: SizingGoal
+    price_per_hour: float | None
+    billed_machines: float
+    iterations: int | None
+    first_index: int
+
+    def __post_init__(self) -> None:
+        number_not_negative("billed_machines", self.billed_machines)
+
+    def require_price(self) -> None:
+        """Refuse to weigh runs for a budget whose price nobody tells."""
+        if self.price_per_hour is None and self.goal.budget_dollars is not None:
+            raise InvalidParameterError(
+                "price_per_hour",
+                None,
+                "is missing, and whether a budget is kept cannot be told without",
+                remedy="Give the dollars for one machine and hour.",
+            )
+
+    @property
+    def unit(self) -> str:
+        return MACHINE_SECONDS if self.price_per_hour is None else DOLLARS
+
+    @property
+    def billing(self) -> Billing:
+        """Without a price machines cost a unit a second, and nothing else is paid for."""
+        if self.price_per_hour is not None:
+            return self.goal.billing.completed(price_per_hour=self.price_per_hour, training_dollars=0.0)
+        boot: float = self.goal.billing.boot_seconds
+        return Billing(boot_seconds=boot).completed(price_per_hour=3600.0, training_dollars=0.0)
+
+    def rates(self, machines: FloatArray) -> FloatArray:
+        """What so many machines cost a second, shape (n,)."""
+        billing = self.billing
+        seconds = LONG_RUN_SECONDS + billing.boot_seconds
+        return np.array(
+            [
+                billing.cost(machines=count, seconds=LONG_RUN_SECONDS).of_the_run / seconds
+                for count in machines.tolist()
+            ]
+        )
+
+    def first(self, positions: Sequence[int]) -> Proposal:
+        return Proposal(
+            experiments=self._experiments(positions, [0.0] * len(positions)),
+            reason="They tell fixed work, work that spreads and the overhead of machines apart.",
+            unit=self.unit,
+        )
+
+    def proposal(self, best: _Offer, *, needed: str, most: int) -> Proposal:
+        """The first of the runs; where they are not worth it none, unless a reason says why one is needed."""
+        gain, cost = best.gain, float(sum(best.costs))
+        told = f"{counted(len(best.positions), 'more run')} would cost {self._amount(cost)} and "
+        if gain > 0:
+            production = counted(self.expected_runs, "production run")
+            told += f"be expected to save {self._amount(gain)} of {production}."
+        else:
+            told += "not be expected to change the decision."
+        if needed:
+            told += f" It is made nevertheless: {needed}."
+        if not best.is_worth and not needed:
+            return Proposal(experiments=(), reason=f"Stop: {told}", gain=gain, cost=cost, unit=self.unit)
+        experiments = self._experiments(best.positions[:most], best.costs[:most])
+        return Proposal(experiments=experiments, reason=told, gain=gain, cost=cost, unit=self.unit)
+
+    def stop(self, reason: str) -> Proposal:
+        return Proposal(experiments=(), reason=f"Stop: {reason}.", unit=self.unit)
+
+    @property
+    def expected_runs(self) -> int:
+        return int(self.goal.billing.expected_runs or EXPECTED_RUNS)
+
+    def _amount(self, figure: float) -> str:
+        return dollars(figure) if self.unit == DOLLARS else f"{number(figure)} {self.unit}"
+
+    def _experiments(self, positions: Sequence[int], costs: Sequence[float]) -> tuple[Experiment, ...]:
+        of = self.candidates
+        return tuple(
+            Experiment(
+                index=self.first_index + number,
+                machines=int(of.machines[at]),
+                scale=float(of.scale[at]),
+                partitions=int(of.partitions[at]),
+                cost=float(cost),
+                iterations=self.iterations,
+            )
+            for number, (at, cost) in enumerate(zip(positions, costs, strict=True))
+        )
+
+
+@dataclass(frozen=True)
+class _Play:
+    """What k draws of the posterior say of q production configurations and of n runs that may be made.
+
+    Attributes:
+        kept: the probability that production keeps to its limits, by draw, shape (k, q).
+        costs_of_production: by draw, shape (k, q).
+        figures: what is to be little of production, by draw, shape (k, q).
+        losses: the same with what a missed limit costs, by draw, shape (k, q).
+        run_means, run_spreads: of the logarithms of the runs' seconds, shape (k, n).
+        positions: of the runs among the candidates, shape (n,).
+        costs: what they are expected to cost, shape (n,).
+    """
+
+    rounds: _Rounds
+    kept: FloatArray
+    costs_of_production: FloatArray
+    figures: FloatArray
+    losses: FloatArray
+    run_means: FloatArray
+    run_spreads: FloatArray
+    positions: IntArray
+    costs: FloatArray
+
+    @classmethod
+    def of(
+        cls,
+        posterior: Posterior,
+        rounds: _Rounds,
+        usable: IntArray,
+        observed: Sequence[Observation],
+        iteration_ratio: float,
+    ) -> _Play:
+        goal, startup = rounds.goal, float(np.median([run.startup_seconds for run in observed]))
+
+        def asked(machines: FloatArray, scale: FloatArray, ratio: float = 1.0) -> Runs:
+            workers = effective_machines(observed, machines=machines, scale=scale)
+            return Runs(machines=machines, scale=scale, workers=workers, iteration_ratio=ratio)
+
+        machines = np.array(goal.machines, dtype=np.float64)
+        means, spreads = posterior.log_seconds(
+            asked(machines, np.full_like(machines, goal.scale), iteration_ratio)
+        )
+        limits = [limit_seconds(goal, rounds.billing, count) for count in goal.machines]
+        allowed = np.maximum(np.array(limits) - startup, HOPELESS)
+        kept = ndtr((np.log(allowed) - means) / spreads) if goal.has_limits else np.ones_like(means)
+        seconds = rounds.billing.boot_seconds + startup + np.exp(means)
+        costs, best = rounds.rates(machines) * seconds, objective_of(goal)
+        figures = seconds if counts_seconds(goal) else costs * seconds if best == BALANCED else costs
+        positions = _thinned(rounds.candidates, usable)
+        own = rounds.candidates.machines[positions].astype(np.float64)
+        run_means, run_spreads = posterior.log_seconds(asked(own, rounds.candidates.scale[positions]))
+        billed = np.maximum(own, rounds.billed_machines)
+        return cls(
+            rounds=rounds,
+            kept=np.asarray(kept, dtype=np.float64),
+            costs_of_production=costs,
+            figures=figures,
+            losses=np.asarray(figures * (1.0 + MISSED * (1.0 - kept)), dtype=np.float64),
+            run_means=run_means,
+            run_spreads=run_spreads,
+            positions=positions,
+            costs=rounds.rates(billed) * (startup + np.exp(np.median(run_means, axis=0))),
+        )
+
+    def best(self, ahead: int) -> _Offer:
+        """The runs that are worth most beyond their cost, so many at most, picked one after the other.
+
+        Where none are worth it, the single run that comes nearest.
+        """
+        draws = len(self.kept)
+        now = int(self._choices(np.full((1, draws), 1.0 / draws))[0])
+        stake = float(np.exp(np.log(self.costs_of_production[:, now]).mean())) * self.rounds.expected_runs
+        generator = np.random.default_rng(0)  # the same runs always give the same proposal
+        few, every = _truths(OUTCOMES, draws), _truths(draws, draws)
+        by_few, by_every = _before(few, draws), _before(every, draws)
+        chosen: list[int] = []
+        offers: list[tuple[float, float, list[int]]] = []
+        for _ in range(ahead):
+            normal = _normal(OUTCOMES, generator)
+            after = [self._updated(by_few, run, few, normal) for run in range(len(self.positions))]
+            gains = stake * np.array([self._saved(now, few, each) for each in after])
+            spent = float(self.costs[chosen].sum())
+            run = int(np.argmax(gains - spent - self.costs))
+            by_few, by_every = after[run], self._updated(by_every, run, every, _normal(draws, generator))
+            chosen, gain = [*chosen, run], stake * self._saved(now, every, by_every)
+            offers.append((gain - spent - float(self.costs[run]), gain, chosen))
+        surplus, gain, runs = max(offers, key=lambda offer: offer[0])
+        is_worth = surplus > 0
+        if not is_worth:
+            _, gain, runs = offers[0]
+        return _Offer(
+            positions=self.positions[runs].tolist(),
+            gain=gain,
+            costs=self.costs[runs].tolist(),
+            is_worth=is_worth,
+        )
+
+    def _updated(self, log_weights: FloatArray, run: int, truths: IntArray, normal: FloatArray) -> FloatArray:
+        """Log weights of the draws after each outcome of a run, shape (outcomes, k)."""
+        means, spreads = self.run_means[:, run], self.run_spreads[:, run]
+        outcomes = means[truths] + spreads[truths] * normal
+        return np.asarray(
+            log_weights - 0.5 * ((outcomes[:, None] - means) / spreads) ** 2 - np.log(spreads),
+            dtype=np.float64,
+        )
+
+    def _saved(self, now: int, truths: IntArray, log_weights: FloatArray) -> float:
+        """The share of production that is saved by choosing anew by each row of weights, if its truth is.
+
+        Where nothing else would be chosen nothing is saved, however much is learned.
+        """
+        before, then = self.losses[truths, now], self.losses[truths, self._choices(_normalised(log_weights))]
+        return float((1.0 - then / before).mean())
+
+    def _choices(self, weights: FloatArray) -> IntArray:
+        """The configuration that is chosen by each row of weights of the draws, shape (s,).
+
+        As in `decision.deciding`: the best of those that are sure enough, otherwise of those that are about
+        as probable as any.
+        """
+        goal = self.rounds.goal
+        figures = np.exp(weights @ np.log(self.figures))
+        kept = np.maximum(weights @ self.kept, HOPELESS)
+        is_sure = kept >= goal.confidence - TOLERANCE
+        highest = kept.max(axis=1, keepdims=True)
+        allowed = np.where(is_sure.any(axis=1, keepdims=True), is_sure, kept >= highest * (1 - AS_PROBABLE))
+        wanted = figures / kept if objective_of(goal) == BEST_VALUE else figures
+        return np.asarray(np.where(allowed, wanted, np.inf).argmin(axis=1), dtype=np.int64)
+
+
+def _truths(count: int, draws: int) -> IntArray:
+    """Some of the draws, each of which is taken for the truth in turn."""
+    return np.asarray((np.arange(count) + 0.5) / count * draws, dtype=np.int64)
+
+
+def _before(truths: IntArray, draws: int) -> FloatArray:
+    """Log weights of the draws before any run, for each truth, shape (outcomes, k)."""
+    log_weights = np.zeros((len(truths), draws))
+    # What a draw makes happen must not be explained by that draw: it is one of many, not the truth.
+    log_weights[np.arange(len(truths)), truths] = -np.inf
+    return log_weights
+
+
+def _normal(count: int, generator: np.random.Generator) -> FloatArray:
+    """Deviates as probable as one another, in any order."""
+    return np.asarray(ndtri((generator.permutation(count) + 0.5) / count), dtype=np.float64)
+
+
+def _normalised(log_weights: FloatArray) -> FloatArray:
+    weights = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True), dtype=np.float64)
+
+
+def _thinned(candidates: Candidates, usable: IntArray) -> IntArray:
+    """Few of many candidates, spread over machines and scales."""
+    machines, kept = candidates.machines[usable], []
+    for count in _spread(np.unique(machines), MOST_MACHINES):
+        of_count = usable[machines == count]
+        in_order = of_count[np.argsort(candidates.scale[of_count], kind="stable")]
+        kept.append(_spread(in_order, MOST_SCALES))
+    return np.concatenate(kept)
+
+
+def _spread(values: IntArray, most: int) -> IntArray:
+    """So many of sorted values, the first and the last among them."""
+    if len(values) <= most:
+        return values
+    return values[np.unique(np.rint(np.linspace(0, len(values) - 1, most)).astype(np.int64))]

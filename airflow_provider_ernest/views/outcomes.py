@@ -1,0 +1,328 @@
+"""What came of decisions: deadlines kept or missed and dollars paid, beside what was predicted.
+
+A run is judged by the decision that it names: by its deadline, counted from submission on. Runs without such
+a decision are judged by nothing. Only runs that succeeded are recorded, so one that failed counts nowhere.
+What the reader may not see must be left out before, see `loaded.visible_entries`: a run whose decision is
+hidden is a run without one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+from typing import TypeAlias
+
+from airflow_provider_ernest.billing import HOUR_SECONDS, TOLERANCE
+from airflow_provider_ernest.documents import Origin, ProductionRun
+from airflow_provider_ernest.store.catalogue import DECISION, MODEL, PRODUCTION_RUN, CatalogueEntry
+from airflow_provider_ernest.views.sample_runs import ApplicationLink, no_link
+from airflow_provider_ernest.views.view import view_of
+
+Decisions: TypeAlias = Mapping[tuple[str, str | None], CatalogueEntry]
+"""Decisions by their job and id. Not by type of machine: a run need not be on the type that was chosen."""
+
+
+def decisions_by_id(entries: Iterable[CatalogueEntry]) -> Decisions:
+    """The decisions among these entries, to find those of runs in."""
+    return {(entry.job, entry.id): entry for entry in entries if entry.kind == DECISION}
+
+
+Place: TypeAlias = tuple[str, str]
+"""A job and a type of machine."""
+
+
+def entries_by_place(entries: Iterable[CatalogueEntry]) -> dict[Place, list[CatalogueEntry]]:
+    """Entries by their job and type of machine, in their order.
+
+    Of types without a model of their own there are decisions and runs, too: untrained types and mixes. They
+    are with the type of the model that they were predicted by.
+    """
+    known = list(entries)
+    models = {(entry.job, entry.id): entry.instance_type for entry in known if entry.kind == MODEL}
+    places = {(job, instance_type) for (job, _), instance_type in models.items()}
+    found: dict[Place, list[CatalogueEntry]] = {}
+    for entry in known:
+        place = (entry.job, entry.instance_type)
+        if place not in places and entry.model_id is not None:
+            place = (entry.job, models.get((entry.job, entry.model_id), entry.instance_type))
+        found.setdefault(place, []).append(entry)
+    return found
+
+
+def decision_of(run: CatalogueEntry | ProductionRun, decisions: Decisions) -> CatalogueEntry | None:
+    """The decision that a production run ran by; None where it names none, or one that is not there."""
+    return decisions.get((run.job, run.decision_id))
+
+
+def is_kept(seconds: float | None, latest_seconds: float | None) -> bool | None:
+    """Whether a run that took so long kept its deadline; None where either is not known.
+
+    Args:
+        seconds: from submission to end.
+        latest_seconds: what it might take, see `DecisionRecord.latest_seconds`.
+    """
+    if seconds is None or latest_seconds is None:
+        return None
+    return seconds <= latest_seconds
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeadlinesKept:
+    """How many runs kept their deadline.
+
+    Attributes:
+        kept: that ended in time.
+        judged: that were sized by a decision with a deadline.
+        asked: the probability with which the deadlines were to be kept, on average over these; null where
+            it is not known.
+        is_short: whether fewer were kept than was asked for.
+    """
+
+    kept: int
+    judged: int
+    asked: float | None = None
+    is_short: bool = False
+
+    @property
+    def missed(self) -> int:
+        """That ended late."""
+        return self.judged - self.kept
+
+
+def deadlines_kept(runs: Iterable[CatalogueEntry], decisions: Decisions) -> DeadlinesKept:
+    """How many of these production runs kept their deadline."""
+    kept = judged = 0
+    asked: list[float] = []
+    for run in runs:
+        decision = decision_of(run, decisions)
+        is_in_time = is_kept(run.seconds, decision.latest_seconds if decision else None)
+        if decision is None or is_in_time is None:
+            continue
+        judged += 1
+        kept += is_in_time
+        if decision.confidence is not None:
+            asked.append(decision.confidence)
+    wanted = fmean(asked) if asked else None
+    is_short = wanted is not None and kept < wanted * judged * (1 - TOLERANCE)
+    return DeadlinesKept(kept=kept, judged=judged, asked=wanted, is_short=is_short)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """A production run and the decision that it ran by. Null for what is not known.
+
+    Attributes:
+        machines: that it ran on, which may be others than were decided on.
+        predicted_seconds: for the machines that it ran on.
+        likely_seconds: what `seconds` was to lie between with 80 % probability.
+        nearly_certain_seconds: the same with 95 %.
+        seconds: from submission to end.
+        error_percent: positive where the prediction was too high.
+        is_unlikely: outside the 80 % interval.
+        is_unusual: outside the 95 % interval.
+        latest_seconds: the longest that kept the deadline, from submission on; null without a deadline.
+        kept: whether it did; null where there was none, or no decision is known.
+        probability: that the goal is kept, as foreseen.
+        predicted_cost: dollars for the machines decided on, without what a run bears of the training.
+        cost: dollars paid for the run.
+        decided_machines: what was decided.
+        is_fallback: whether that was a fallback.
+        origin: the task of the DAG run that ran it.
+        history_url: of the application in Spark's history server.
+    """
+
+    production_id: str
+    recorded_at: str
+    instance_type: str
+    machines: int
+    scale: float
+    predicted_seconds: float | None
+    likely_seconds: tuple[float, float] | None
+    nearly_certain_seconds: tuple[float, float] | None
+    seconds: float
+    error_percent: float | None
+    is_unlikely: bool
+    is_unusual: bool
+    latest_seconds: float | None
+    kept: bool | None
+    probability: float | None
+    predicted_cost: float | None
+    cost: float | None
+    decision_id: str | None
+    decided_machines: int | None
+    is_fallback: bool
+    model_id: str | None
+    origin: Origin | None
+    application_id: str | None
+    history_url: str | None
+
+
+def outcomes(
+    runs: Iterable[ProductionRun], decisions: Decisions, *, link: ApplicationLink = no_link
+) -> tuple[Outcome, ...]:
+    """These production runs with their decisions, newest first."""
+    newest_first = sorted(runs, key=lambda run: run.id, reverse=True)
+    return tuple(_outcome(run, decision_of(run, decisions), link) for run in newest_first)
+
+
+def _outcome(run: ProductionRun, decision: CatalogueEntry | None, link: ApplicationLink) -> Outcome:
+    latest = decision.latest_seconds if decision else None
+    return view_of(
+        Outcome,
+        run,
+        production_id=run.id,
+        recorded_at=run.at,
+        latest_seconds=latest,
+        kept=is_kept(run.seconds, latest),
+        probability=decision.probability if decision else None,
+        predicted_cost=decision.predicted_cost if decision else None,
+        # Whoever may not see a decision does not learn that there is one either.
+        decision_id=decision.id if decision else None,
+        decided_machines=decision.machines if decision else None,
+        is_fallback=decision.is_fallback if decision else False,
+        history_url=link(run.application_id),
+    )
+
+
+RECENT_RUNS = 5
+"""The median of so many runs says what one costs now: a single one may have been an odd one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Baseline:
+    """What a run of a job cost before Ernest sized any.
+
+    Attributes:
+        cost: their median, in dollars.
+        runs: how many that is of.
+        is_of_logs: the runs are known from their event logs alone: the machines used most are priced as the
+            model's, and nothing else is billed.
+    """
+
+    cost: float
+    runs: int
+    is_of_logs: bool = False
+
+
+def baseline_of(of_job: Iterable[CatalogueEntry]) -> Baseline | None:
+    """What a run cost before the first decision, on whatever machines; None where no such run has a price.
+
+    Where none was recorded, the past runs count that were known to the model which decided first.
+
+    Args:
+        of_job: what may be seen of the job, on all types of machines.
+    """
+    entries = list(of_job)
+    first_decision = min((entry.id for entry in entries if entry.kind == DECISION), default=None)
+    costs = [
+        run.cost
+        for run in entries
+        if run.kind == PRODUCTION_RUN
+        and run.cost is not None
+        and run.decision_id is None
+        and (first_decision is None or run.id < first_decision)
+    ]
+    if costs:
+        return Baseline(cost=median(costs), runs=len(costs))
+    return _baseline_of_logs(entries, first_decision)
+
+
+def _baseline_of_logs(entries: Sequence[CatalogueEntry], first_decision: str | None) -> Baseline | None:
+    for entry in sorted(entries, key=lambda entry: entry.id):
+        # Past runs of later models may be such as were sized.
+        if entry.past is None or (first_decision is not None and entry.id > first_decision):
+            continue
+        of_type = [
+            each.price_per_hour
+            for each in (entry, *entries)
+            if each.instance_type == entry.instance_type and each.price_per_hour is not None
+        ]
+        if of_type:
+            past = entry.past
+            cost = past.machines * past.seconds / HOUR_SECONDS * of_type[0]
+            return Baseline(cost=cost, runs=past.runs, is_of_logs=True)
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Money:
+    """What sizing a job has cost and what it has saved, in dollars, as far as it is known.
+
+    Attributes:
+        training: paid for the sample runs of all versions; null where no price is known.
+        production: paid for the production runs so far; null where the cost of none is known.
+        production_runs: those whose cost is known.
+        usual: what a run costs now: the median of the newest, of those that were sized if any was.
+        baseline: the median cost of a run before the first decision; null where there was none, and then
+            nothing is known of savings either.
+        baseline_runs: how many that is of.
+        is_baseline_of_logs: they are known from their event logs alone, see `Baseline`.
+        saved: by the runs sized since, against as many at `baseline`; negative where they cost more. What
+            the training cost is not taken off.
+        break_even_run: the run since the first decision by which the savings have paid for the training,
+            counted from 1: of those that were, else the one expected at their mean saving; null where the
+            training's price is not known or nothing is saved.
+    """
+
+    training: float | None
+    production: float | None
+    production_runs: int
+    usual: float | None
+    baseline: float | None
+    baseline_runs: int
+    is_baseline_of_logs: bool
+    saved: float | None
+    break_even_run: int | None
+
+    @property
+    def saved_per_run(self) -> float | None:
+        """What a run costs less now than before; None where none was sized, or nothing is known of before."""
+        if self.saved is None or self.baseline is None or self.usual is None:
+            return None
+        return self.baseline - self.usual
+
+
+def money(entries: Iterable[CatalogueEntry], before: Baseline | None) -> Money:
+    """What is known of the dollars of a job.
+
+    Args:
+        entries: what may be seen of it; of its type of machine, where the money of that alone is wanted.
+        before: what a run cost before Ernest sized any, see `baseline_of`.
+    """
+    oldest_first = sorted(entries, key=lambda entry: entry.id)
+    priced = [run for run in oldest_first if run.kind == PRODUCTION_RUN and run.cost is not None]
+    costs = [run.cost or 0.0 for run in priced]
+    since = [run.cost or 0.0 for run in priced if run.decision_id is not None]
+    recent = (since or costs)[-RECENT_RUNS:]
+    paid = [entry.training_dollars for entry in oldest_first if entry.kind == MODEL]
+    training = _sum([dollars for dollars in paid if dollars is not None])
+    savings = [before.cost - cost for cost in since] if before else []
+    return Money(
+        training=training,
+        production=_sum(costs),
+        production_runs=len(costs),
+        usual=median(recent) if recent else None,
+        baseline=before.cost if before else None,
+        baseline_runs=before.runs if before else 0,
+        is_baseline_of_logs=before is not None and before.is_of_logs,
+        saved=_sum(savings),
+        break_even_run=_break_even(training, savings),
+    )
+
+
+def _sum(dollars: Sequence[float]) -> float | None:
+    return sum(dollars) if dollars else None
+
+
+def _break_even(training: float | None, savings: Sequence[float]) -> int | None:
+    """The first run by which the savings make up for the training, or are expected to."""
+    if training is None or not savings:
+        return None
+    saved = 0.0
+    for number, saving in enumerate(savings, start=1):
+        saved += saving
+        if saved >= training:
+            return number
+    return math.ceil(training / fmean(savings)) if saved > 0 else None

@@ -1,0 +1,208 @@
+"""A second opinion on a model: what replay of a run's tasks says of other machines."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from airflow_provider_ernest.decision.deciding import Choice
+from airflow_provider_ernest.documents import Alternative, BottleneckReport, Model
+from airflow_provider_ernest.exceptions import StoreError
+from airflow_provider_ernest.prediction.predict import predict_seconds
+from airflow_provider_ernest.store.catalogue import CatalogueEntry
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.views.clarity import newest_report, report_of_models
+from airflow_provider_ernest.views.loaded import Readable, newest_models
+from airflow_provider_ernest.views.view import view_of
+from airflow_provider_ernest.words import duration, machines
+
+log = logging.getLogger(__name__)
+
+RECENT_REPORTS = 10
+"""So many for one of the newest model of another type of machine."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayedOn:
+    """What replay says of a number of machines, and what the model said when it was reported.
+
+    Attributes:
+        replayed_seconds: from submission to end.
+        likely_seconds: the model's interval of 80 %.
+        nearly_certain_seconds: its interval of 95 %.
+        disagrees: whether the replay is outside the interval of 95 %.
+    """
+
+    machines: int
+    replayed_seconds: float
+    model_seconds: float | None
+    likely_seconds: tuple[float, float] | None
+    nearly_certain_seconds: tuple[float, float] | None
+    disagrees: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replay:
+    """The job on other machines by replay of one of its runs, at one scale and number of iterations.
+
+    Attributes:
+        error_percent: median, of the same replay for the job's other runs.
+        problem: why there are no sizes; empty where there are.
+    """
+
+    instance_type: str
+    model_id: str | None
+    scale: float
+    iterations: int | None
+    from_application_id: str | None
+    from_scale: float | None
+    error_percent: float | None
+    problem: str
+    sizes: tuple[ReplayedOn, ...]
+
+
+def replays_of(
+    store: ModelStore, model: Model, *, of_job: Sequence[CatalogueEntry], readable: Readable
+) -> tuple[Replay, ...]:
+    """What replay says of the model's type of machine, and by the newest models of the job of the others.
+
+    What cannot be read is logged: the page of a model must not fail for a second opinion.
+
+    Args:
+        store: where the reports lie.
+        model: that they stand beside.
+        of_job: what a person may see of its job.
+        readable: whether a DAG may be read.
+    """
+    return tuple(
+        view_of(
+            Replay,
+            report.replay,
+            instance_type=report.instance_type,
+            model_id=report.model_id,
+            sizes=tuple(view_of(ReplayedOn, size) for size in report.replay.sizes),
+        )
+        for report in _reports(store, model, of_job, readable)
+        if report is not None and report.replay is not None
+    )
+
+
+def _reports(
+    store: ModelStore, model: Model, of_job: Sequence[CatalogueEntry], readable: Readable
+) -> Iterator[BottleneckReport | None]:
+    try:
+        yield newest_report(store, model, readable)
+    except StoreError:
+        log.warning("Reports of %r on %s cannot be read", model.job, model.instance_type, exc_info=True)
+    for entry in newest_models(of_job).values():
+        if entry.instance_type == model.instance_type:
+            continue
+        try:
+            reports = store.newest_first(
+                BottleneckReport, entry.job, entry.instance_type, limit=RECENT_REPORTS
+            )
+            yield report_of_models(reports, {entry.id, entry.base_model_id or entry.id}, readable)
+        except StoreError:
+            log.warning("Reports of %r on %s cannot be read", entry.job, entry.instance_type, exc_info=True)
+
+
+SAME_SCALE = 1.5
+"""A replay says something of inputs that differ by at most this factor; the model says by how much."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayOpinion:
+    """What replay of a run says of a configuration.
+
+    Attributes:
+        seconds: from submission to end.
+        agrees: whether it is within the model's interval of 95 %.
+        breaks_deadline: whether it takes longer than the deadline allows.
+        words: the same, and where they disagree what to do.
+    """
+
+    seconds: float
+    agrees: bool
+    breaks_deadline: bool
+    words: str
+
+
+def opinion_by_replay(
+    model: Model,
+    each: Alternative,
+    replays: Sequence[Replay],
+    choice: Choice,
+    iterations: int | None,
+) -> ReplayOpinion | None:
+    """What replay says of a configuration at the scale that is asked, or near to it; None where nothing.
+
+    Only some numbers of machines are replayed: what lies between two of them is interpolated.
+
+    At another scale than the replayed one its seconds are changed as the model's change between the two.
+    """
+    replayed = _near(replays, each, choice.goal.scale, iterations)
+    if replayed is None or each.composition:
+        return None
+    seconds = _replayed_seconds(replayed, each.machines)
+    if seconds is None:
+        return None
+    asked = next((offer.model for offer in choice.offers if offer.type_name == each.instance_type), model)
+    scales = [choice.goal.scale, replayed.scale]
+    here, there = predict_seconds(asked, machines=each.machines, scale=scales, iterations=iterations).tolist()
+    seconds *= here / there if there > 0 else 1.0
+    low, high = each.nearly_certain_seconds or (each.seconds, each.seconds)
+    deadline = latest_seconds(choice)
+    breaks = deadline is not None and seconds > deadline >= each.seconds
+    agrees = low <= seconds <= high
+    said = f"Replay of a run gives {duration(seconds)} on {machines(each.machines)}"
+    if breaks:
+        words = (
+            f"{said}, over the {duration(deadline or 0)} that the deadline allows; the model says "
+            f"{duration(each.seconds)}. A sample run on about as many machines would tell which is right."
+        )
+    elif agrees:
+        words = f"{said}, the model {duration(each.seconds)}."
+    else:
+        words = (
+            f"{said}; the model says {duration(low)} to {duration(high)} (95 % of runs). A sample run on "
+            "about as many machines would tell which is right."
+        )
+    return ReplayOpinion(seconds=seconds, agrees=agrees, breaks_deadline=breaks, words=words)
+
+
+def _replayed_seconds(replayed: Replay, machines: int) -> float | None:
+    """On a number of machines: between two that were replayed evenly by ratio; None beyond all of them."""
+    sound = {size.machines: size.replayed_seconds for size in replayed.sizes if size.replayed_seconds > 0}
+    fewer = max((each for each in sound if each <= machines), default=None)
+    more = min((each for each in sound if each >= machines), default=None)
+    if fewer is None or more is None:
+        return None
+    if fewer == more:
+        return sound[fewer]
+    share = math.log(machines / fewer) / math.log(more / fewer)
+    return sound[fewer] * math.pow(sound[more] / sound[fewer], share)
+
+
+def _near(
+    replays: Sequence[Replay], each: Alternative, scale: float, iterations: int | None
+) -> Replay | None:
+    """The replay of the type for about this share of the input."""
+    near = [
+        replay
+        for replay in replays
+        if replay.instance_type == each.instance_type
+        and max(replay.scale / scale, scale / replay.scale) <= SAME_SCALE
+        and (iterations is None or replay.iterations in (None, iterations))
+    ]
+    return min(near, key=lambda replay: abs(replay.scale - scale), default=None)
+
+
+def latest_seconds(choice: Choice) -> float | None:
+    """The deadline counted from submission on; None where there is none, or the boot of machines takes it."""
+    deadline = choice.goal.deadline_seconds
+    if deadline is None or not choice.offers:
+        return None
+    left = deadline - choice.offers[0].billing.boot_seconds
+    return left if left > 0 else None

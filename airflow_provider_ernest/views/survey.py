@@ -1,0 +1,332 @@
+"""What a survey of event logs says, in words: its leading line and its jobs, for terminal and pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from airflow_provider_ernest.billing import HOUR_SECONDS
+from airflow_provider_ernest.documents import Interval
+from airflow_provider_ernest.surveys import BOTH, MODEL, REPLAY, PredictedSize, Survey, SurveyedJob
+from airflow_provider_ernest.views.profile_words import short
+from airflow_provider_ernest.words import (
+    UNKNOWN,
+    as_percent,
+    count,
+    counted,
+    data_amount,
+    dollars,
+    duration,
+    duration_range,
+    machines,
+    number,
+    probability,
+    signed_percentage,
+)
+
+LIKELY = "80 %"
+"""The probability of all intervals of a survey."""
+
+AS_TODAY = "as today"
+
+SOURCES = {
+    MODEL: "model of the past runs",
+    REPLAY: "replay of one run",
+    BOTH: "model and replay",
+}
+"""Where a prediction comes from."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Totals:
+    """What all jobs take and could save: in dollars where a price is known, else machine-hours.
+
+    Attributes:
+        jobs: how many there are.
+        is_money: whether the amounts are dollars.
+        is_monthly: whether they are of a month; else of one run of each job, since of none it is known how
+            often it runs.
+        taken: None where nothing is known.
+        saved: by the jobs for which a cheaper size is proposed.
+        likely_saved: the sum of their bounds: what is likely of each job is at least as likely of the sum.
+        savers: how many these are.
+        unknown: jobs of which it is not known what they take or what they could.
+    """
+
+    jobs: int
+    is_money: bool
+    is_monthly: bool
+    taken: float | None
+    saved: float
+    likely_saved: Interval
+    savers: int
+    unknown: int
+
+
+def totals_of(survey: Survey) -> Totals:
+    """The sums over all jobs."""
+    is_money = any(job.price_per_hour is not None for job in survey.jobs)
+    is_monthly = any(monthly(job, is_money=is_money) is not None for job in survey.jobs)
+    take, save = (monthly, saved) if is_monthly or not survey.jobs else (_a_run, _saved_a_run)
+    told = [amount for job in survey.jobs if (amount := take(job, is_money=is_money)) is not None]
+    savings = [save(job, is_money=is_money) for job in survey.jobs]
+    saving = [each for each in savings if each and each[0] > 0]
+    return Totals(
+        jobs=len(survey.jobs),
+        is_money=is_money,
+        is_monthly=take is monthly,
+        taken=sum(told) if told else None,
+        saved=sum(amount for amount, _ in saving),
+        likely_saved=(sum(low for _, (low, _) in saving), sum(high for _, (_, high) in saving)),
+        savers=len(saving),
+        unknown=savings.count(None),
+    )
+
+
+def _a_run(job: SurveyedJob, *, is_money: bool) -> float | None:
+    """What a run takes today."""
+    if job.machines is None or job.seconds is None or (is_money and job.price_per_hour is None):
+        return None
+    hours = job.machines * job.seconds / HOUR_SECONDS
+    return hours * job.price_per_hour if is_money and job.price_per_hour is not None else hours
+
+
+def _saved_a_run(job: SurveyedJob, *, is_money: bool) -> tuple[float, Interval] | None:
+    """What a run could save, with its interval; None where that is not known."""
+    taken, share, likely = _a_run(job, is_money=is_money), job.saved_share, job.likely_saved_share
+    if taken is None or share is None or likely is None:
+        return None
+    return share * taken, (likely[0] * taken, likely[1] * taken)
+
+
+def monthly(job: SurveyedJob, *, is_money: bool) -> float | None:
+    """What a job takes in a month."""
+    return job.dollars_per_month if is_money else job.machine_hours_per_month
+
+
+def saved(job: SurveyedJob, *, is_money: bool) -> tuple[float, Interval] | None:
+    """What a job could save in a month, with its interval; None where that is not known."""
+    amount, likely = (
+        (job.saved_per_month, job.likely_saved_per_month)
+        if is_money
+        else (job.saved_machine_hours_per_month, job.likely_saved_machine_hours_per_month)
+    )
+    return None if amount is None or likely is None else (amount, likely)
+
+
+def amount(value: float | None, *, is_money: bool) -> str:
+    """Dollars, or machine-hours without their unit: $310.00, 63.2."""
+    return dollars(value) if is_money else number(value)
+
+
+def amounts(likely: Interval, *, is_money: bool) -> str:
+    """From how much to how much: $240.00 to $390.00."""
+    return f"{amount(likely[0], is_money=is_money)} to {amount(likely[1], is_money=is_money)}"
+
+
+def leading_line(survey: Survey) -> str:
+    """What the jobs take, and what could be saved."""
+    totals = totals_of(survey)
+    jobs = counted(totals.jobs, "job")
+    if not totals.jobs:
+        return "No run of a job was found."
+    if totals.taken is None:
+        return f"{jobs}: how often they run is not known, nor what they take."
+    if totals.is_monthly:
+        takes = f"{jobs} {'takes' if totals.jobs == 1 else 'take'} {_told(totals.taken, totals)} a month"
+    else:
+        runs, they = ("A run", "it runs") if totals.jobs == 1 else (f"One run of each of {jobs}", "they run")
+        takes = f"{runs} takes {_told(totals.taken, totals)}; how often {they} is not known"
+    if not totals.savers:
+        return f"{takes}. No cheaper size is known to keep to the goal."
+    likely = amounts(totals.likely_saved, is_money=totals.is_money)
+    return f"{takes}. {_told(totals.saved, totals)} of it can be saved ({LIKELY}: {likely})."
+
+
+def _told(value: float, totals: Totals) -> str:
+    return dollars(value) if totals.is_money else f"{number(value)} machine-hours"
+
+
+def remarks(survey: Survey) -> Iterator[str]:
+    """What the leading line rests on, as sentences."""
+    totals = totals_of(survey)
+    yield f"A proposed size keeps {survey.goal}."
+    if totals.unknown:
+        in_a_month = " in a month" if totals.is_monthly else ""
+        yield f"Of {counted(totals.unknown, 'job')} it is not known what could be saved{in_a_month}."
+    if not totals.is_monthly and totals.taken is not None:
+        yield "--runs-per-month tells what that comes to in a month, where the logs are of too few days."
+    if not totals.is_money:
+        yield "No price is known: amounts are hours of machines."
+    silent = sum(monthly(job, is_money=totals.is_money) is None and job.runs > 0 for job in survey.jobs)
+    if silent and totals.is_monthly:
+        without = "a price or a rate of runs" if totals.is_money else "a rate of runs"
+        yield f"{counted(silent, 'job')} without {without} {_is(silent)} not in the sums."
+    if survey.unread:
+        number_of = sum(times for _, times in survey.unread)
+        reasons = "; ".join(f"{count(times)}: {reason}" for reason, times in survey.unread[:3])
+        yield f"{count(number_of)} of {counted(survey.logs, 'log')} {_is(number_of)} left out ({reasons})."
+    yield from survey.notes
+
+
+def _is(many: int) -> str:
+    return "is" if many == 1 else "are"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurveyRow:
+    """A job in words, as a row of a table; empty where there is nothing to tell."""
+
+    job: str
+    runs_per_month: str
+    machines: str  # today's
+    seconds: str  # today's, start-up included
+    monthly: str  # dollars, or machine-hours
+    proposed: str  # machines
+    proposed_seconds: str
+    likely_seconds: str
+    saved: str
+    likely_saved: str
+    bound_by: str
+    source: str
+
+
+def rows_of(survey: Survey) -> list[SurveyRow]:
+    """The jobs in their order."""
+    is_money = totals_of(survey).is_money
+    return [_row(job, is_money=is_money) for job in survey.jobs]
+
+
+def _row(job: SurveyedJob, *, is_money: bool) -> SurveyRow:
+    proposed = job.proposed if is_change(job) else None
+    saving, likely = _saving(job, is_money=is_money)
+    return SurveyRow(
+        job=job.job,
+        runs_per_month=number(job.runs_per_month),
+        machines=count(job.machines),
+        seconds=duration(job.seconds),
+        monthly=amount(monthly(job, is_money=is_money), is_money=is_money),
+        proposed=count(proposed.machines) if proposed else AS_TODAY if job.proposed else UNKNOWN,
+        proposed_seconds=duration(proposed.seconds) if proposed else "",
+        likely_seconds=duration_range(proposed.likely_seconds) if proposed else "",
+        saved=saving if proposed else "",
+        likely_saved=likely if proposed else "",
+        bound_by=short(job.bottleneck) if job.bottleneck else UNKNOWN,
+        source=SOURCES.get(proposed.source, "") if proposed else "",
+    )
+
+
+def is_change(job: SurveyedJob) -> bool:
+    """Whether another size than today's is proposed."""
+    return job.proposed is not None and job.proposed.machines != job.machines
+
+
+def _saving(job: SurveyedJob, *, is_money: bool) -> tuple[str, str]:
+    """What is saved, and its bounds: in a month, or where that is not known of each run."""
+    saving = saved(job, is_money=is_money)
+    if saving is not None:
+        return amount(saving[0], is_money=is_money), amounts(saving[1], is_money=is_money)
+    share, likely = job.saved_share, job.likely_saved_share
+    if share is None or likely is None:
+        return "", ""
+    return f"{as_percent(share)} a run", f"{as_percent(likely[0])} to {as_percent(likely[1])}"
+
+
+def facts_of(job: SurveyedJob, *, is_money: bool) -> dict[str, str]:
+    """What is known of a job, by name."""
+    utilised = "" if job.slot_utilisation is None else as_percent(job.slot_utilisation)
+    grown = job.input_growth_per_month
+    failed = f", and {count(job.failed_runs)} that do not count" if job.failed_runs else ""
+    price = job.price_per_hour
+    return {
+        "runs": f"{count(job.runs)}{failed}"
+        + ("" if job.runs_per_month is None else f"; {number(job.runs_per_month)} a month"),
+        "sizes used": ", ".join(_used(job)),
+        "median time today": duration(job.seconds),
+        "machine-hours a month": ""
+        if job.machine_hours_per_month is None
+        else number(job.machine_hours_per_month),
+        "dollars a month": ""
+        if job.dollars_per_month is None
+        else f"{dollars(job.dollars_per_month)}, at {dollars(price)} for a machine and hour",
+        "slots that ran tasks": utilised,
+        "input": "" if not job.input_bytes else data_amount(job.input_bytes) + _growth(grown),
+        "a run may take": "" if job.limit_seconds is None else duration(job.limit_seconds),
+    }
+
+
+def _growth(times: float | None) -> str:
+    return "" if times is None else f", {signed_percentage(100 * (times - 1))} a month"
+
+
+MOST_USED = 6
+
+
+def _used(job: SurveyedJob) -> Iterator[str]:
+    for use in job.used[:MOST_USED]:
+        kind = f" of {use.instance_type}" if use.instance_type else ""
+        yield f"{machines(use.machines)}{kind} ({counted(use.runs, 'run')}, {duration(use.seconds)} clean)"
+    if len(job.used) > MOST_USED:
+        yield f"{count(len(job.used) - MOST_USED)} more"
+
+
+def proposal(job: SurveyedJob, *, is_money: bool) -> str:
+    """What to change, with what it saves and how sure that is, as a sentence."""
+    proposed, share = job.proposed, job.saved_share
+    if proposed is None or share is None:
+        return "No size is proposed."
+    if not is_change(job):
+        return f"Keep {machines(job.machines)}: nothing cheaper is known to keep to the goal."
+    change = (
+        f"{machines(proposed.machines)} instead of {count(job.machines)}: {duration(proposed.seconds)} a run "
+        f"({LIKELY}: {duration_range(proposed.likely_seconds)})"
+    )
+    value, likely = _saving(job, is_money=is_money)
+    unit = "" if saved(job, is_money=is_money) is None else _unit(is_money)
+    if share < 0:
+        return (
+            f"{change}, which keeps to the goal and costs more: it saves {value}{unit} ({LIKELY}: {likely})."
+        )
+    return f"{change}, which saves {value}{unit} ({LIKELY}: {likely})."
+
+
+def proposal_in_short(job: SurveyedJob, *, is_money: bool) -> str:
+    """The same in few words: saves $310.00 a month."""
+    value, _ = _saving(job, is_money=is_money)
+    is_known = saved(job, is_money=is_money) is not None
+    return f"saves {value}{_unit(is_money) if is_known else ''}"
+
+
+def _unit(is_money: bool) -> str:
+    return " a month" if is_money else " machine-hours a month"
+
+
+def training(job: SurveyedJob) -> str:
+    """What sample runs would cost that tell what is not known; empty where nothing is missing."""
+    hours = job.training_machine_hours
+    if hours is None:
+        return ""
+    price = "" if job.training_dollars is None else f", about {dollars(job.training_dollars)}"
+    return f"A training (sample runs, and a model of them) would take {number(hours)} machine-hours{price}."
+
+
+def size_columns(job: SurveyedJob) -> dict[str, list[str]]:
+    """The sizes as columns of words."""
+    today = job.machines
+
+    def remark(size: PredictedSize) -> str:
+        told = ["today"] if size.machines == today else []
+        told += ["proposed"] if job.proposed and size.machines == job.proposed.machines != today else []
+        return ", ".join(told)
+
+    return {
+        "machines": [count(size.machines) for size in job.sizes],
+        "seconds": [number(size.seconds) for size in job.sizes],
+        f"{LIKELY} of runs": [duration_range(size.likely_seconds) for size in job.sizes],
+        "keeps to the goal": [
+            "" if size.probability is None else probability(size.probability) for size in job.sizes
+        ],
+        "a run costs": ["" if size.cost is None else dollars(size.cost) for size in job.sizes],
+        "from": [SOURCES.get(size.source, size.source) for size in job.sizes],
+        "": [remark(size) for size in job.sizes],
+    }

@@ -1,0 +1,89 @@
+/** The decision: a few tiles, at most one caution, and the few configurations to compare. */
+import { numeric } from "../charts/columns.js";
+import { element, replace, setText } from "../dom.js";
+import { count, dollars, duration, inReadersTime, isolated, probability, unbroken } from "../format.js";
+import { dataTable } from "../table.js";
+import { unfold } from "./slot.js";
+
+const SIGNS = { good: "✓", warning: "!", bad: "✕" };
+
+/** Where the page shows why, by what a caution is about. */
+const SHOWN_AT = {
+  error: "check-error", size: "check-size", replay: "check-replay", conditions: "check-conditions", drift: "history",
+};
+
+const OUTDATED = "This is still the answer to what was asked before.";
+
+/** Where the decision stands. Only its headline is read aloud: all of it is too much at each change. */
+export function decisionPlace() {
+  const headline = element("p", { class: "visually-hidden", role: "status", "aria-live": "polite" });
+  const caution = element("div", {});
+  const tiles = element("div", { class: "tiles" });
+  const place = element("section", { class: "decision", id: "decision", "aria-label": "Decision", tabindex: "-1" },
+    headline, tiles, caution);
+  place.say = (answer) => {
+    place.classList.remove("is-outdated");
+    setText(headline, unbroken(answer.headline));
+    replace(tiles, answer.tiles.map(tile));
+    replace(caution, answer.caution ? cautionLine(answer.caution) : null);
+  };
+  place.fail = (words, ...more) => {
+    place.classList.toggle("is-outdated", tiles.hasChildNodes());
+    setText(headline, words);
+    replace(caution, element("div", { class: "notice bad" },
+      element("p", {}, unbroken(words)), tiles.hasChildNodes() ? element("p", { class: "muted" }, OUTDATED) : null, more));
+  };
+  return place;
+}
+
+function tile({ name, label, value, notes, tone }) {
+  const sign = SIGNS[tone] ? element("span", { class: "tile-sign", "aria-hidden": "true" }, `${SIGNS[tone]} `) : null;
+  return element("dl", { class: `tile ${tone}`.trim(), "data-tile": name },
+    element("dt", {}, label),
+    element("dd", { class: "value" }, sign, element("bdi", {}, unbroken(value))),
+    notes.map((note) => element("dd", { class: "remark" }, element("bdi", {}, unbroken(note)))));
+}
+
+function cautionLine({ words, about, tone }) {
+  const text = element("bdi", {}, unbroken(inReadersTime(words)));
+  const id = SHOWN_AT[about];
+  const link = id ? [" ", element("a", { href: `#${id}`, onClick: () => unfold(id) }, "Why")] : null;
+  return element("div", { class: `notice ${tone}`, id: "caution" }, element("p", {}, text, link));
+}
+
+const COLUMNS = [
+  { key: "roles", title: "Which", class: "words", value: (row) => row.roles.join(", "),
+    render: (row) => (row.roles.length ? element("span", {}, row.roles.map(inSentence).join(", ")) : null) },
+  numeric("machines", "Machines", count),
+  { key: "seconds", title: "Time", align: "right", class: "nowrap",
+    render: (row) => `${duration(row.seconds)}${row.extrapolates ? " *" : ""}` },
+  numeric("cost", "Cost", dollars),
+  numeric("probability", "Chance", probability),
+];
+
+function inSentence(role, place) {
+  return place ? role.charAt(0).toLowerCase() + role.slice(1) : role;
+}
+
+/** The type of machine stands below the number where there are several to choose from. */
+function withType(column) {
+  return { ...column, render: (row) => element("span", {}, count(row.machines),
+    element("span", { class: "below" }, element("bdi", {}, isolated(row.instance_type)))) };
+}
+
+/** The rows of an answer beside each other. */
+export function candidates({ rows, worth }) {
+  const isKnown = (column) => rows.some((row) => (column.value ? column.value(row) : row[column.key]) !== null);
+  const types = new Set(rows.map((row) => row.instance_type));
+  const columns = COLUMNS.filter(isKnown).map((column) =>
+    (column.key === "machines" && types.size > 1 ? withType(column) : column));
+  const beyond = rows.find((row) => row.extrapolates);
+  return [
+    dataTable({
+      caption: "Configurations to compare", captionHidden: true, columns, rows, class: "candidates",
+      highlight: (row) => (row.is_chosen ? "highlight" : row.is_actual ? "actual" : null),
+    }),
+    worth ? element("p", { class: "muted small-text" }, unbroken(worth)) : null,
+    beyond ? element("p", { class: "muted small-text" }, `* ${unbroken(beyond.extrapolates)}`) : null,
+  ];
+}

@@ -1,0 +1,125 @@
+/** What came of it: production runs beside what was predicted, their deadlines, and the money. */
+import { airflowLink, externalLink, taskUrl } from "../airflow.js";
+import { fetchJson } from "../api.js";
+import { numeric } from "../charts/columns.js";
+import { stripFigure } from "../charts/strip.js";
+import { element, replace } from "../dom.js";
+import { downloadButtons } from "../download.js";
+import {
+  count, counted, dateTime, dollars, duration, durationRange, inputShare, signedPercentage,
+} from "../format.js";
+import { facts } from "../header.js";
+import { announce } from "../states.js";
+import { dataTable } from "../table.js";
+import { figureSlot, part } from "./slot.js";
+
+const NO_PRODUCTION =
+  "No production run is known yet. Submit the job by an ErnestSparkSubmitOperator with the decision, or put a " +
+  "RecordRunOperator behind it: each run that succeeds then shows up here beside what was predicted.";
+
+const ROWS_AT_FIRST = 5;
+
+const COLUMNS = [
+  { key: "recorded_at", title: "Run", class: "nowrap", render: (row) => (row.origin
+    ? airflowLink(taskUrl(row.origin), dateTime(row.recorded_at)) : dateTime(row.recorded_at)) },
+  numeric("machines", "Machines", count),
+  { key: "scale", title: "Input", align: "right", render: (row) => inputShare(row.scale), isOptional: true,
+    value: (row) => row.scale },
+  numeric("predicted_seconds", "Predicted", duration),
+  numeric("seconds", "Took", duration),
+  numeric("error_percent", "Error", signedPercentage),
+  numeric("latest_seconds", "Deadline", duration, { isOptional: true }),
+  { key: "kept", title: "Kept", isOptional: true, class: "nowrap", value: (row) => row.kept, render: verdict },
+  numeric("predicted_cost", "Predicted cost", dollars, { isOptional: true }),
+  numeric("cost", "Paid", dollars, { isOptional: true }),
+];
+/** What files hold besides. */
+const MORE_COLUMNS = [
+  { key: "likely_seconds", title: "80 % of runs", render: (row) => durationRange(row.likely_seconds) },
+  { key: "application_id", title: "Application", render: (row) => (row.history_url
+    ? externalLink(row.history_url, row.application_id) : row.application_id) },
+  { key: "model_id", title: "By version" },
+];
+
+function verdict({ kept }) {
+  if (kept === null) return null;
+  return element("span", { class: kept ? "good-words" : "bad-words" }, kept ? "✓ kept" : "✕ missed");
+}
+
+/** The part of the page, for the answer of api/model. */
+export function history(page) {
+  const { model, production_runs: newest, production_total: total } = page;
+  const titled = { id: "history", title: "What came of it" };
+  if (!newest.length) return part(titled, element("p", { class: "card muted" }, NO_PRODUCTION));
+  const name = `${model.job}-${model.instance_type}-production`;
+  const state = { runs: newest, total };
+  const slot = figureSlot({ id: "production", title: "Production runs", name, height: 160 });
+  const table = element("div", {});
+  const draw = () => {
+    slot.show(stripFigure({ runs: state.runs }));
+    const columns = COLUMNS.filter((column) => !column.isOptional || isKnown(column, state.runs));
+    replace(table, downloadButtons({ name, columns: [...COLUMNS, ...MORE_COLUMNS], rows: state.runs }), dataTable({
+      caption: "Production runs, newest first", captionHidden: true, columns, rows: state.runs, limit: ROWS_AT_FIRST,
+      highlight: (row) => (row.kept === false ? "warning" : null),
+    }));
+  };
+  draw();
+  return part(titled, element("div", { class: "card history" }, slot, table, olderRuns(model, state, draw), money(page)));
+}
+
+function isKnown({ key, value = (row) => row[key] }, rows) {
+  const values = rows.map(value);
+  // An input that is the same for all runs tells nothing.
+  if (key === "scale") return new Set(values).size > 1;
+  return values.some((each) => each !== null && each !== undefined);
+}
+
+/** Training, savings, break-even. */
+function money({ money: known }) {
+  const { training, production, production_runs: paid, baseline, saved, break_even_run: even } = known;
+  const before = known.is_baseline_of_logs
+    ? `before, by ${counted(known.baseline_runs, "event log")} at the price of these machines`
+    : "before";
+  return facts([
+    ["Training cost", dollars(training)],
+    ["Production cost", paid ? `${dollars(production)} for ${counted(paid, "run")}` : null],
+    ["Saved", saved === null
+      ? "not known: no run before the first decision is recorded to compare with"
+      : `${dollars(saved)}, against ${dollars(baseline)} a run ${before}`],
+    ["Training paid back", even ? `by run ${count(even)}` : null],
+  ]);
+}
+
+/** The button that asks for older runs; gone where there are none. */
+function olderRuns(model, state, draw) {
+  const button = element("button", { type: "button", class: "button small" });
+  const problem = element("span", { class: "muted", role: "status" });
+  const line = element("p", { class: "older-runs" }, button, " ", problem);
+  const refresh = () => {
+    const left = state.total - state.runs.length;
+    line.hidden = left <= 0;
+    button.textContent = `Show older runs (${count(left)})`;
+  };
+  button.addEventListener("click", async () => {
+    button.setAttribute("aria-busy", "true");
+    try {
+      const { job, instance_type, model_id } = model;
+      const asked = { job, instance_type, model_id, offset: state.runs.length };
+      const older = await fetchJson("api/production", asked);
+      const known = new Set(state.runs.map((run) => run.production_id));
+      const added = older.runs.filter((run) => !known.has(run.production_id));
+      state.runs = [...state.runs, ...added];
+      // Where some cannot be read, there are no more to ask for.
+      state.total = added.length ? older.total : state.runs.length;
+      problem.textContent = "";
+      draw();
+      refresh();
+      announce(`${count(state.runs.length)} production runs are shown.`);
+    } catch (error) {
+      problem.textContent = error.message;
+    }
+    button.removeAttribute("aria-busy");
+  });
+  refresh();
+  return line;
+}

@@ -1,0 +1,151 @@
+/** The page of a survey of event logs: what all jobs take and could save, a table of them, each folded below. */
+
+import { ApiError, fetchJson, pageParams, pageUrl } from "../api.js";
+import { surveyedSizesFigure } from "../charts/survey.js";
+import { element, renew, replace } from "../dom.js";
+import { downloadButtons } from "../download.js";
+import { figure } from "../figure.js";
+import { asPercent, count, counted, dateTime, dollars, duration, isolated, number, unbroken } from "../format.js";
+import { facts, fillPage, keyFigures, pageHeader } from "../header.js";
+import { folded, part, unfold } from "../model/slot.js";
+import { errorState, loadingState } from "../states.js";
+import { cell, dataTable } from "../table.js";
+
+const params = { survey_id: pageParams().survey_id };
+const content = element("div", { class: "stack" });
+
+const idOf = (place) => `job-${place}`;
+
+/** Amounts of a survey: dollars, or machine-hours where no price is known. */
+function amountsOf({ is_money: isMoney }) {
+  const amount = isMoney ? dollars : number;
+  return {
+    amount,
+    unit: isMoney ? "dollars" : "machine-hours",
+    range: ([low, high]) => `80 %: ${amount(low)} to ${amount(high)}`,
+  };
+}
+
+function head(page) {
+  const subtitle = page ? [`By ${counted(page.logs, "event log")}, `, versions(page)] : [];
+  return pageHeader({ title: "Survey of event logs", crumbs: [{ text: "Models", href: "models" }], subtitle });
+}
+
+/** When it was made, to be changed to when others were that are in the store. */
+function versions({ survey_id: shown, at, others }) {
+  if (!others.length) return dateTime(at);
+  const all = [{ survey_id: shown, at }, ...others].sort((one, other) => (one.survey_id < other.survey_id ? 1 : -1));
+  const go = (event) => {
+    window.location.href = pageUrl("survey", { survey_id: event.target.value });
+  };
+  return element("span", { class: "type-switch" },
+    element("select", { id: "survey", "aria-label": "Survey", onChange: go }, all.map((each) =>
+      element("option", { value: each.survey_id, selected: each.survey_id === shown },
+        each.at ? dateTime(each.at) : each.survey_id))));
+}
+
+function figures(page) {
+  const { amount, unit, range } = amountsOf(page);
+  const { jobs, taken, saved, savers, unknown, likely_saved: likely } = page;
+  const per = page.is_monthly ? "a month" : "for a run of each";
+  return keyFigures([
+    { label: `All jobs, ${unit} ${per}`, value: amount(taken), remark: counted(jobs.length, "job") },
+    {
+      label: `Can be saved ${per}`, value: taken === null ? "not known" : amount(saved),
+      remark: savers ? `${range(likely)}, by ${counted(savers, "job")}` : "no cheaper size is known",
+    },
+    {
+      label: "Not known", value: count(unknown),
+      remark: `${unknown === 1 ? "job" : "jobs"} of which no saving is known`,
+    },
+  ]);
+}
+
+function columnsOf(page) {
+  const { amount, unit, range } = amountsOf(page);
+  const isKnown = (value) => value !== null;
+  const link = (row) => element("a", { href: `#${idOf(row.place)}`, onClick: () => unfold(idOf(row.place)) }, row.job);
+  const numbers = { align: "right" };
+  return [
+    { key: "job", title: "Job", class: "words", value: (row) => row.job,
+      render: (row) => cell(link(row), row.bound_by ? `bound by ${row.bound_by}` : null) },
+    { key: "machines", title: "Machines", ...numbers,
+      render: (row) => (isKnown(row.machines) ? count(row.machines) : null) },
+    { key: "seconds", title: "Time", ...numbers, render: (row) => duration(row.seconds) },
+    { key: "monthly", title: page.is_money ? "Dollars a month" : "Machine-hours a month", fileUnit: unit, ...numbers,
+      render: (row) => (isKnown(row.monthly)
+        ? cell(amount(row.monthly), isKnown(row.runs_per_month) ? `${number(row.runs_per_month)} runs` : null)
+        : null) },
+    { key: "proposed_machines", title: "Better", ...numbers, render: better },
+    { key: "saved", title: "Saves a month", fileUnit: unit, ...numbers,
+      render: (row) => (isKnown(row.saved) ? cell(amount(row.saved), range(row.likely_saved)) : unsaved(row)) },
+  ];
+}
+
+function better(row) {
+  if (row.proposed_machines === null) return row.is_as_today ? "as today" : null;
+  return cell(`${count(row.proposed_machines)} machines`, `${duration(row.proposed.seconds)} a run`);
+}
+
+function unsaved(row) {
+  if (row.saved_share !== null) {
+    return cell(`${asPercent(row.saved_share)} a run`, `80 %: ${row.likely_saved_share.map(asPercent).join(" to ")}`);
+  }
+  return element("span", { class: "muted" }, row.is_as_today ? "nothing" : "not known");
+}
+
+function table(page) {
+  const rows = page.jobs.map((job, place) => ({ ...job, place }));
+  const columns = columnsOf(page);
+  return [
+    dataTable({ caption: "Jobs", captionHidden: true, columns, rows, sort: true, class: "surveyed" }),
+    downloadButtons({ name: "survey", columns, rows }),
+  ];
+}
+
+function jobPart(job, place) {
+  return folded({ id: idOf(place), title: element("bdi", {}, job.job), remark: unbroken(job.in_short) }, () => [
+    element("p", {}, element("strong", {}, unbroken(job.proposal))),
+    job.why ? element("p", {}, `Why it takes as long: ${unbroken(job.why)}`) : null,
+    job.sizes.length
+      ? figure({
+        id: `${idOf(place)}-sizes`, title: `${isolated(job.job)} on other numbers of machines`, level: 3,
+        name: `survey-${job.job}`, ...surveyedSizesFigure(job),
+      })
+      : null,
+    facts(job.facts),
+    job.unknown.length
+      ? [
+        element("h3", {}, "What is not known"),
+        element("ul", {}, job.unknown.map((each) => element("li", {}, unbroken(each)))),
+      ]
+      : null,
+  ]);
+}
+
+function show(page) {
+  replace(content,
+    element("p", { class: "headline" }, element("strong", {}, unbroken(page.headline))),
+    figures(page),
+    element("ul", { class: "muted remarks" }, page.remarks.map((each) => element("li", {}, unbroken(each)))),
+    page.jobs.length ? part({ id: "jobs", title: "All jobs, what saves most first" }, table(page)) : null,
+    page.jobs.length
+      ? part({ id: "each", title: "Job by job" },
+        element("div", { class: "card" }, page.jobs.map((job, place) => jobPart(job, place))))
+      : null);
+  fillPage(head(page), content);
+  unfold(decodeURIComponent(window.location.hash.slice(1)))?.scrollIntoView();
+}
+
+async function load() {
+  try {
+    show(await fetchJson("api/survey", params));
+  } catch (error) {
+    if (!(error instanceof ApiError)) console.error(error);
+    renew(content, errorState(error, load));
+  }
+}
+
+fillPage(head(null), content);
+replace(content, loadingState("Loading the survey …"));
+load();

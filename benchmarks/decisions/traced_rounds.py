@@ -1,0 +1,143 @@
+"""What fewer runs do to decisions about measured jobs: sample runs in rounds beside a design of all at once.
+
+Of the configurations that a context may be trained on so many are taken as a plan asks for, each with the
+median of its runs, by one job alone: nothing is known of others. Contexts with no more configurations than
+the fewest runs are left out, for they leave no choice.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from airflow_provider_ernest.billing import Billing
+from airflow_provider_ernest.design.candidates import Candidates
+from airflow_provider_ernest.design.criteria import Targets
+from airflow_provider_ernest.design.plan import plan_design
+from airflow_provider_ernest.documents import Experiment, Observation
+from airflow_provider_ernest.operators.next_runs import MOST_OF_A_ROUND
+from airflow_provider_ernest.rounds import FEWEST_RUNS, next_runs
+from airflow_provider_ernest.settings import BEST_VALUE, CONFIDENCE, MOST_ROUNDS, SizingGoal
+from benchmarks.accuracy import c3o
+from benchmarks.accuracy.c3o_traces import Context
+from benchmarks.accuracy.ours import Averaging
+from benchmarks.accuracy.runs import Runs
+from benchmarks.decisions.evaluation import Decided, decide
+from benchmarks.decisions.outlook import Forecasts
+from benchmarks.decisions.questions import DEADLINE, Question, questions
+from benchmarks.decisions.rules import all_rules, ours
+from benchmarks.decisions.situations import Situation, of_one_type
+from benchmarks.decisions.training_share import MANY_RUNS
+
+PARTITIONS = 1000
+"""Of the whole input: they only name the scale."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """How runs are planned.
+
+    Attributes:
+        expected_runs: production runs that share what the samples cost, which are then made in rounds; None
+            to make all of one design.
+        runs: of one design, or the fewest in rounds; None for the default.
+    """
+
+    expected_runs: int | None = None
+    runs: int | None = None
+
+
+PLANS: Mapping[str, Plan] = {
+    "one design": Plan(),
+    "one of 4": Plan(runs=4),
+    "rounds": Plan(expected_runs=1),
+    f"for {MANY_RUNS} runs": Plan(expected_runs=MANY_RUNS),
+    "rounds of 4": Plan(expected_runs=1, runs=4),
+}
+
+
+def decided_in_rounds(
+    contexts: Sequence[Context], *, count: int, prices_per_hour: Mapping[str, float]
+) -> list[Decided]:
+    """The decisions by each plan, named by it and by the mean number of its runs."""
+    situations = of_one_type(contexts, prices_per_hour=prices_per_hour)
+    result = []
+    for name, plan in PLANS.items():
+        decided, made = [], []
+        for situation, context in zip(situations, contexts, strict=True):
+            points = c3o.trained(context)
+            if len(points) <= FEWEST_RUNS:
+                continue
+            runs_of: dict[tuple[int, ...], list[Question]] = defaultdict(list)
+            for question in questions(situation, DEADLINE, count=count):
+                runs_of[_chosen(plan, points, situation, question.limit)].append(question)
+            for rows, asked in runs_of.items():
+                decided += _decided(situation, points.at(np.array(rows)), asked, count)
+                made += [len(rows)] * len(asked)
+        result += [replace(each, rule=f"{name}: {np.mean(made):.1f}") for each in decided]
+    return result
+
+
+def _decided(situation: Situation, runs: Runs, asked: Sequence[Question], count: int) -> list[Decided]:
+    """As `decide` does, of the questions that these runs were made for."""
+    alone = replace(situation, options=tuple(replace(option, model=0) for option in situation.options))
+    rule = ours(CONFIDENCE)
+    outlook = Forecasts([runs], method=Averaging()).outlook(alone)
+    every = decide([outlook], DEADLINE, count=count, rules={rule: all_rules()[rule]})
+    return [each for each in every if each.question in asked]
+
+
+def _chosen(plan: Plan, points: Runs, situation: Situation, deadline_seconds: float) -> tuple[int, ...]:
+    """Positions of the points that the runs of a plan are."""
+    candidates = Candidates(
+        machines=points.machines.astype(np.int64),
+        scale=points.scale,
+        partitions=np.rint(points.scale * PARTITIONS).astype(np.int64),
+    )
+    machines = tuple(sorted({option.machines for option in situation.options}))
+    scale = situation.options[0].scale
+    if plan.expected_runs is None:
+        design = plan_design(
+            candidates=candidates,
+            targets=Targets(machines=machines, scale=scale),
+            min_runs=plan.runs,
+            max_runs=plan.runs,
+        )
+        return tuple(_row(points, run) for run in design.experiments)
+    goal = SizingGoal(
+        deadline_seconds=deadline_seconds,
+        objective=BEST_VALUE,
+        allowed_machines=machines,
+        scale=scale,
+        billing=Billing(expected_runs=plan.expected_runs),
+    )
+    rows: list[int] = []
+    for _ in range(MOST_ROUNDS):
+        proposal = next_runs(
+            candidates=candidates,
+            goal=goal,
+            observed=[_observation(points, row) for row in rows],
+            most=MOST_OF_A_ROUND,
+            min_runs=plan.runs or FEWEST_RUNS,
+            max_error_percent=goal.max_error_percent,
+        )
+        rows += [_row(points, run) for run in proposal.experiments]
+        if not proposal.experiments:
+            break
+    return tuple(sorted(rows))
+
+
+def _row(points: Runs, run: Experiment) -> int:
+    return int(np.flatnonzero((points.machines == run.machines) & (points.scale == run.scale))[0])
+
+
+def _observation(points: Runs, row: int) -> Observation:
+    return Observation(
+        index=row,
+        machines=int(points.machines[row]),
+        scale=float(points.scale[row]),
+        seconds=float(points.seconds[row]),
+    )

@@ -1,0 +1,239 @@
+"""What was said of each run from the runs before it alone, beside what it took.
+
+Each run that ended well is predicted from the last 1, 2, 5 and 10 runs of its job before it. One on the
+usual machines has more input than they had; for one on others, runs on as many are left out, so that nothing
+but the others tell of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from airflow_provider_ernest.clarity.replay_scaled import replay_scaled
+from airflow_provider_ernest.documents import Observation
+from airflow_provider_ernest.exceptions import ErnestError
+from airflow_provider_ernest.history.observations import History, TodaysRun, observations_of
+from airflow_provider_ernest.history.sizes import today_of
+from airflow_provider_ernest.history.survey import Prices, SurveyGoal, runs_to_profile, surveyed_job
+from airflow_provider_ernest.past_runs import PastRun
+from airflow_provider_ernest.prediction.averaging import TermAveraging
+from airflow_provider_ernest.prediction.predictors import observed_columns
+from airflow_provider_ernest.prediction.prior import prior_for
+from airflow_provider_ernest.prediction.terms import RunColumns
+from airflow_provider_ernest.run_profile import RunProfile
+
+NUMBERS_OF_RUNS = (1, 2, 5, 10)
+LEVELS = (0.8, 0.95)
+
+USUAL, OTHER = "the usual machines, grown input", "other machines than any run before"
+CASES = (USUAL, OTHER)
+
+LAST_RUN, MODEL, MODEL_OF_ALL, REPLAY, SURVEY = (
+    "as the last run",
+    "model",
+    "model, prior for the rest",
+    "replay",
+    "survey",
+)
+METHODS = (LAST_RUN, MODEL, MODEL_OF_ALL, REPLAY, SURVEY)
+
+
+SAME_INPUT = 1.15
+"""A survey tells of today's input: runs whose input differs by more are none of its."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedRun:
+    """A run of the corpus.
+
+    Attributes:
+        job: of the corpus.
+        number: of the job's runs.
+        past: as its event log tells it.
+        profile: of it; None where its log tells of no tasks.
+        failed: by plan, whatever its log tells.
+    """
+
+    job: str
+    number: int
+    past: PastRun
+    profile: RunProfile | None
+    failed: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Said:
+    """What a method said of a run.
+
+    Attributes:
+        method: of `METHODS`.
+        job: of the corpus.
+        run: number of the run that was predicted.
+        case: of `CASES`.
+        runs: how many were known.
+        error: what was said over what came, as a logarithm; None where it could not say anything.
+        held: for each of `LEVELS` whether the interval held the run; None where there was no interval.
+    """
+
+    method: str
+    job: str
+    run: int
+    case: str
+    runs: int
+    error: float | None = None
+    held: tuple[bool | None, ...] = (None,) * len(LEVELS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Question:
+    """A run that is to be predicted, and what is known before it."""
+
+    target: PastRun
+    known: Sequence[RecordedRun]
+    history: History
+
+    @property
+    def scale(self) -> float:
+        """Of the run's input: how large that is is known before it starts."""
+        whole = self.history.input_bytes
+        return self.target.input_bytes / whole if whole and self.target.input_bytes else 1.0
+
+
+def said_of(job: str, runs: Sequence[RecordedRun]) -> list[Said]:
+    """What each method said of each run of a job, from each number of runs.
+
+    Args:
+        job: of the corpus.
+        runs: all of it.
+    """
+    return list(_said_of(job, runs))
+
+
+def _said_of(job: str, runs: Sequence[RecordedRun]) -> Iterator[Said]:
+    in_order = sorted(runs, key=lambda run: run.past.started_at)
+    usual = Counter(run.past.machines for run in in_order if not run.failed).most_common(1)[0][0]
+    for place, target in enumerate(in_order):
+        if target.failed or target.past.failure:
+            continue
+        case = USUAL if target.past.machines == usual else OTHER
+        before = [run for run in in_order[:place] if not run.past.failure]
+        if case == OTHER:
+            before = [run for run in before if run.past.machines != target.past.machines]
+        for count in NUMBERS_OF_RUNS:
+            if len(before) >= count:
+                question = _question(target.past, before[-count:])
+                for method, ask in _ASKED.items():
+                    error, held = _answer(ask, question)
+                    yield Said(
+                        method=method,
+                        job=job,
+                        run=target.number,
+                        case=case,
+                        runs=count,
+                        error=error,
+                        held=held,
+                    )
+
+
+def _question(target: PastRun, known: Sequence[RecordedRun]) -> _Question:
+    history = observations_of(
+        [run.past for run in known],
+        TodaysRun(input_bytes=target.input_bytes or None),
+    )
+    return _Question(target=target, known=known, history=history)
+
+
+_Seconds = tuple[float, Sequence[tuple[float, float] | None], float]
+"""What is said, its intervals, and what came."""
+
+
+def _answer(
+    ask: Callable[[_Question], _Seconds | None], question: _Question
+) -> tuple[float | None, tuple[bool | None, ...]]:
+    """`error` and `held` of what is said."""
+    try:
+        answer = ask(question)
+    except ErnestError:
+        answer = None
+    if answer is None:
+        return None, (None,) * len(LEVELS)
+    said, intervals, came = answer
+    held = (None if bounds is None else bounds[0] <= came <= bounds[1] for bounds in intervals)
+    return math.log(said / came), tuple(held)
+
+
+def _as_the_last_run(question: _Question) -> _Seconds:
+    return question.known[-1].past.seconds, (None,) * len(LEVELS), question.target.seconds
+
+
+def _by_model(question: _Question) -> _Seconds | None:
+    runs = question.history.observations
+    return _predicted(TermAveraging(prior=prior_for(runs)).fit(**observed_columns(runs)), question)
+
+
+def _by_model_of_all(question: _Question) -> _Seconds | None:
+    runs = question.history.observations
+    if not runs:
+        return None
+    predictor = TermAveraging(prior=prior_for(runs)).fit_undetermined(**observed_columns(runs))
+    return _predicted(predictor, question)
+
+
+def _predicted(predictor: TermAveraging, question: _Question) -> _Seconds:
+    asked: RunColumns = {
+        "machines": np.array([question.target.machines]),
+        "scale": np.array([question.scale]),
+    }
+    bounds = [predictor.interval(level=level, **asked) for level in LEVELS]
+    intervals = [(float(low[0]), float(high[0])) for low, high in bounds]
+    return float(predictor.predict(**asked)[0]), intervals, question.target.seconds
+
+
+def _by_replay(question: _Question) -> _Seconds | None:
+    scales: Mapping[str | None, Observation] = {
+        run.application_id: run for run in question.history.observations
+    }
+    profiles = [
+        replace(run.profile, scale=scales[run.past.application_id].scale)
+        for run in question.known
+        if run.profile is not None and run.past.application_id in scales
+    ]
+    opinion = replay_scaled(
+        profiles,
+        machines=[question.target.machines],
+        scale=question.scale,
+        cores_per_machine=question.target.cores_per_machine,
+    )
+    if not opinion.sizes:
+        return None
+    return opinion.sizes[0].replayed_seconds, (None,) * len(LEVELS), question.target.seconds
+
+
+def _by_survey(question: _Question) -> _Seconds | None:
+    """What it says of such machines; its seconds are with the start-up."""
+    past = [run.past for run in question.known]
+    today = today_of(past).input_bytes
+    if not today or abs(math.log(question.target.input_bytes / today)) > math.log(SAME_INPUT):
+        return None
+    profiles = {run.past.application_id: run.profile for run in question.known}
+    asked = [profile for run in runs_to_profile(past) if (profile := profiles[run.application_id])]
+    surveyed = surveyed_job("", past, asked, goal=SurveyGoal(), prices=Prices())
+    size = next((size for size in surveyed.sizes if size.machines == question.target.machines), None)
+    if size is None:
+        return None
+    came = question.target.seconds + question.target.startup_seconds
+    return size.seconds, (size.likely_seconds, None), came
+
+
+_ASKED: Mapping[str, Callable[[_Question], _Seconds | None]] = {
+    LAST_RUN: _as_the_last_run,
+    MODEL: _by_model,
+    MODEL_OF_ALL: _by_model_of_all,
+    REPLAY: _by_replay,
+    SURVEY: _by_survey,
+}

@@ -1,0 +1,1 @@
+"""The applications whose event logs are recorded; each is given to spark-submit as it is."""

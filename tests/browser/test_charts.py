@@ -1,0 +1,133 @@
+"""Charts in a real browser: what can be dragged, what is hidden at first, and what fits phones and paper."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.site import Site, of
+from tests.browser.visit import expect_no_scrolling_sideways
+
+pytestmark = pytest.mark.airflow
+
+PAPER_PIXELS = 718  # of A4 between its margins
+
+UNFOLD = "() => document.querySelectorAll('details').forEach(each => { each.open = true; })"
+WIDER_THAN_THEY_ARE = """() => [...document.querySelectorAll(".table-scroll")]
+    .filter(each => each.checkVisibility() && each.scrollWidth > each.clientWidth + 1)
+    .map(each => `${each.getAttribute("aria-label")}: ${each.scrollWidth} in ${each.clientWidth}`)
+"""
+TICKS = "chart => [...chart.querySelectorAll('svg text')].map(each => each.textContent)"
+
+
+def opened(site: Site, visit: Any) -> Page:
+    here = visit(site)
+    here.open("model", **of(site.seeded.nightly_join))
+    return here.page
+
+
+def drawn(page: Page) -> Page:
+    expect(page.locator("#time-chart svg path").first).to_be_attached()
+    return page
+
+
+def show(page: Page, tab: str) -> None:
+    page.locator("#chart-" + tab).check(force=True)
+
+
+def unfold_all(page: Page) -> None:
+    """Also what is unfolded within it."""
+    for _ in range(3):
+        page.evaluate(UNFOLD)
+        expect(page.locator("[aria-busy=true]")).to_have_count(0)
+
+
+def test_the_deadline_can_be_dragged_and_keeps_finger_and_focus(own_page: Page):
+    page = drawn(own_page)
+    grip = page.get_by_role("slider", name="Deadline", exact=True)
+    headline = page.locator("#decision [role=status]")
+    before, answered = float(grip.get_attribute("aria-valuenow") or 0), headline.inner_text()
+    place = grip.bounding_box()
+    assert place is not None
+    x, y = place["x"] + place["width"] / 2, place["y"] + place["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x, y - 80, steps=8)
+    # It is answered before it is dropped, and what is drawn for the answer does not let go of it.
+    expect(headline).not_to_have_text(answered)
+    page.mouse.move(x, y - 90, steps=3)
+    page.mouse.up()
+    after = float(grip.get_attribute("aria-valuenow") or 0)
+    assert after > before
+    expect(grip).to_be_focused()
+    expect(page).to_have_url(re.compile(rf"deadline_seconds={after:g}(&|$)"))
+    expect(page.locator("#announcements")).to_contain_text("Deadline: ")
+    words = grip.get_attribute("aria-valuetext")
+    page.keyboard.press("ArrowDown")
+    expect(grip).not_to_have_attribute("aria-valuetext", words or "")
+    expect(page).not_to_have_url(re.compile(rf"deadline_seconds={after:g}(&|$)"))
+    expect(grip).to_be_focused()
+
+
+def test_sample_runs_come_when_asked_for_and_take_their_room_with_them(own_page: Page):
+    page = drawn(own_page)
+    chart, box = page.locator("#time-chart"), page.locator("#time").get_by_role("checkbox")
+    without = chart.evaluate(TICKS)
+    expect(box).not_to_be_checked()
+    box.check()
+    assert chart.evaluate(TICKS) != without
+    box.uncheck()
+    assert chart.evaluate(TICKS) == without
+
+
+def test_a_chart_that_was_hidden_while_the_window_changed_fits_it(own_page: Page):
+    page = drawn(own_page)
+    show(page, "cost")
+    page.set_viewport_size({"width": 390, "height": 844})
+    show(page, "time")
+    svg = page.locator("#time-chart svg")
+    width = page.locator("#time-chart").evaluate("chart => chart.clientWidth")
+    assert 0 < width < 390
+    expect(svg).to_have_attribute("width", str(width))
+
+
+def test_the_goal_is_in_each_chart_of_time(own_page: Page):
+    page = drawn(own_page)
+    for tab in ("time", "cost", "shares"):
+        show(page, tab)
+        expect(page.locator(f"#{tab}-chart")).to_contain_text("deadline")
+
+
+def test_a_legend_has_five_entries_at_most(site: Site, visit):
+    for model in (site.seeded.nightly_join, site.seeded.drifting):
+        here = visit(site)
+        here.open("model", **of(model))
+        drawn(here.page)
+        for tab in ("cost", "shares"):
+            show(here.page, tab)
+        unfold_all(here.page)
+        counts = here.page.locator(".legend").evaluate_all("all => all.map(each => each.children.length)")
+        assert 0 < max(counts) <= 5
+
+
+def test_missed_deadlines_stand_out_in_the_strip_by_more_than_a_colour(site: Site, visit):
+    here = visit(site)
+    here.open("model", **of(site.seeded.drifting))
+    expect(here.page.locator("#production-chart")).to_have_attribute("aria-label", re.compile("Missed: "))
+    expect(here.page.locator("#production .legend")).to_contain_text("deadline missed")
+
+
+@pytest.mark.parametrize(("media", "width"), [("screen", 390), ("print", PAPER_PIXELS)])
+def test_tables_fit_phones_and_paper(site: Site, visit, media: str, width: int):
+    here = visit(site, viewport={"width": width, "height": 844})
+    for page, parameters in (("model", of(site.seeded.learned)), ("models", {})):
+        here.open(page, **parameters)
+        unfold_all(here.page)
+        here.page.emulate_media(media=media)  # type: ignore[arg-type]
+        assert here.page.evaluate(WIDER_THAN_THEY_ARE) == []
+        if media == "screen":
+            expect_no_scrolling_sideways(here.page)
+        here.page.emulate_media(media="screen")

@@ -1,0 +1,215 @@
+"""What a person comes to a model's page for: how many machines, how long, how much, how surely, what if."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.browser.model_page import answer_to, deadline, expect_answer, more, predicted, tile
+from tests.browser.site import Site, of
+from tests.browser.visit import unfold
+
+pytestmark = pytest.mark.airflow
+
+PREDICTION = re.compile(r"/api/prediction\?")
+
+
+def opened(site: Site, visit: Any) -> Page:
+    """The page of the model of which most is known."""
+    here = visit(site)
+    here.open("model", **of(site.seeded.nightly_join))
+    return here.page
+
+
+def test_find_the_size_and_its_chance(site: Site, page: Page):
+    answer = answer_to(site, site.seeded.nightly_join)
+    expect_answer(page, answer)
+    for name in ("machines", "time", "cost", "chance", "kept"):
+        expect(tile(page, name)).to_be_in_viewport(ratio=1)
+    assert page.locator("#decision .notice").count() <= 1
+
+
+def test_compare_with_the_cheapest_next_faster_fastest_and_last_run(site: Site, page: Page):
+    answer = answer_to(site, site.seeded.nightly_join)
+    assert len({role for row in answer["rows"] for role in row["roles"]}) == 5
+    assert len(answer["rows"]) <= 5
+    (chosen,) = [row for row in answer["rows"] if row["is_chosen"]]
+    marked = page.locator("#candidates tr.highlight")
+    expect(marked).to_have_count(1)
+    expect(marked).to_contain_text(f"{chosen['machines']}")
+    expect(marked).to_contain_text("chosen", ignore_case=True)
+
+
+def test_each_chart_comes_when_asked_for_with_its_numbers(site: Site, page: Page):
+    told = predicted(site, site.seeded.nightly_join)
+    chosen = f"Chosen: {told['decision']['machines']} machines"
+    rows = {"Time": told["curve"], "Cost": told["alternatives"], "Where time goes": told["curve"]}
+    for label, section in (("Where time goes", "shares"), ("Cost", "cost"), ("Time", "time")):
+        page.get_by_role("radio", name=label, exact=True).check(force=True)
+        expect(page.locator(".tabs .chart:visible")).to_have_count(1)
+        drawn = page.locator(f"#{section}-chart")
+        expect(drawn.locator("svg path").first).to_be_attached()
+        if section != "shares":
+            expect(drawn).to_have_attribute("aria-label", re.compile(chosen))
+        expect(unfold(page.locator(f"section#{section}")).locator("tbody tr")).to_have_count(len(rows[label]))
+
+
+def test_what_if_the_deadline_were_six_minutes(site: Site, own_page: Page):
+    before = predicted(site, site.seeded.nightly_join)["decision"]
+    deadline(own_page).fill("6m")
+    told = predicted(site, site.seeded.nightly_join, deadline_seconds=360)
+    assert told["decision"]["machines"] > before["machines"]
+    expect_answer(own_page, told["answer"])
+    expect(own_page.locator("#time-chart")).to_have_attribute(
+        "aria-label", re.compile(f"Chosen: {told['decision']['machines']} machines")
+    )
+
+
+def test_send_the_question_to_somebody(site: Site, visit):
+    model = site.seeded.nightly_join
+    here = visit(site)
+    here.open("model", **of(model))
+    deadline(here.page).fill("400")
+    here.page.get_by_label("Met in").select_option("0.95")
+    unfold(more(here.page).locator("details.billed")).get_by_label("Launch and boot").fill("5")
+    changed = {"deadline_seconds": 400, "confidence": 0.95, "boot_seconds": 5}
+    answer = answer_to(site, model, **changed)
+    expect_answer(here.page, answer)
+    here.page.get_by_role("button", name="Copy link").click()
+    expect(here.page.get_by_role("button", name="Copied")).to_be_visible()
+    other = visit(site)
+    other.page.goto(here.page.url)
+    other.loaded(other.page)
+    expect_answer(other.page, answer)
+    expect(other.page.get_by_label("Met in")).to_have_value("0.95")
+
+
+def test_ask_by_keyboard_alone(site: Site, own_page: Page):
+    model = site.seeded.nightly_join
+    deadline(own_page).focus()
+    own_page.keyboard.press("Control+a")
+    own_page.keyboard.type("390")
+    expect_answer(own_page, answer_to(site, model, deadline_seconds=390))
+    own_page.keyboard.press("Tab")
+    expect(own_page.get_by_label("Met in")).to_be_focused()
+    own_page.keyboard.press("ArrowDown")
+    expect_answer(own_page, answer_to(site, model, deadline_seconds=390, confidence=0.9))
+    own_page.keyboard.press("Tab")
+    own_page.keyboard.press("Tab")
+    own_page.keyboard.press("Enter")
+    slider = own_page.get_by_role("slider", name="Scale of the input")
+    slider.focus()
+    for _ in range(12):
+        own_page.keyboard.press("ArrowLeft")
+    scale = own_page.get_by_label("Scale of the input", exact=True)
+    expect(slider).to_have_attribute("aria-valuetext", re.compile("of the input"))
+    asked = {"deadline_seconds": 390, "confidence": 0.9, "scale": scale.input_value()}
+    expect_answer(own_page, answer_to(site, model, **asked))
+    # And by the line in the chart, which the field follows.
+    grip = own_page.get_by_role("slider", name="Deadline", exact=True)
+    grip.focus()
+    with own_page.expect_response(PREDICTION) as asking:
+        own_page.keyboard.press("ArrowUp")
+    assert float(re.findall(r"deadline_seconds=([\d.]+)", asking.value.url)[0]) > 390
+    expect(own_page.locator("[aria-busy=true]")).to_have_count(0)
+    expect(tile(own_page, "chance")).to_contain_text(asking.value.json()["answer"]["tiles"][3]["notes"][0])
+
+
+def test_find_out_why_the_goal_is_out_of_reach_and_what_could_be_asked(site: Site, own_page: Page):
+    model = site.seeded.nightly_join
+    deadline(own_page).fill("20")
+    told = predicted(site, model, deadline_seconds=20)
+    assert told["decision"] is None
+    assert told["out_of_reach"]
+    expect_answer(own_page, told["answer"])
+    nearest = told["most_probable"]
+    expect(tile(own_page, "machines")).to_contain_text("Nearest")
+    expect(tile(own_page, "machines")).to_contain_text(f"{nearest['machines']} machines")
+    expect(own_page.locator("#time-chart")).not_to_have_attribute("aria-label", re.compile("Chosen:"))
+
+
+def test_a_budget_a_price_and_a_bill(site: Site, own_page: Page):
+    model = site.seeded.nightly_join
+    deadline(own_page).fill("")
+    expect_answer(own_page, answer_to(site, model, deadline_seconds=None))
+    asking = more(own_page)
+    asking.get_by_label("Budget").fill("0.5")
+    expect_answer(own_page, answer_to(site, model, deadline_seconds=None, budget_dollars=0.5))
+    asking.get_by_label("Budget").fill("")
+    deadline(own_page).fill("420")
+    own_page.get_by_role("combobox", name="take the").select_option("fastest")
+    expect_answer(own_page, answer_to(site, model, objective="fastest"))
+    unfold(asking.locator("details.billed")).get_by_label("Master").fill("1.5")
+    expect(asking.locator("details.billed summary")).to_contain_text("a master at $1.50 an hour")
+    expect_answer(own_page, answer_to(site, model, objective="fastest", master_price_per_hour=1.5))
+
+
+def test_a_dearer_machine_gives_way_to_another_type(site: Site, own_page: Page):
+    more(own_page).get_by_label("Price of a machine").fill("2")
+    told = predicted(site, site.seeded.nightly_join, price_per_hour=2)
+    other = told["decision"]["instance_type"]
+    assert other != site.seeded.nightly_join.instance_type
+    expect_answer(own_page, told["answer"])
+    own_page.get_by_role("link", name=f"Open the model of {other}").click()
+    expect(own_page.get_by_label("Instance type")).to_have_value(other)
+
+
+def test_with_an_invalid_question_the_old_answer_is_marked_as_old(site: Site, own_page: Page):
+    before = answer_to(site, site.seeded.nightly_join)
+    problem = own_page.locator("#decision .notice.bad")
+    asking = more(own_page)
+    asking.get_by_label("At least", exact=True).fill("20")
+    asking.get_by_label("At most").fill("2")
+    expect(problem).to_contain_text("At least 20 and at most 2 machines leave none")
+    expect(problem).to_contain_text("what was asked before")
+    for each in before["tiles"]:
+        expect(tile(own_page, each["name"])).to_contain_text(each["value"])
+    expect(own_page.locator("#decision .tiles")).to_have_css("opacity", "0.5")
+    asking.get_by_label("At least", exact=True).fill("1")
+    asking.get_by_label("At most").fill("24")
+    expect_answer(own_page, before)
+    expect(own_page.get_by_text("what was asked before")).to_have_count(0)
+    deadline(own_page).fill("soon")
+    expect(deadline(own_page)).to_have_attribute("aria-invalid", "true")
+    expect(problem).to_contain_text("what was asked before")
+    deadline(own_page).fill("7m")
+    expect_answer(own_page, before)
+
+
+def test_the_answer_is_to_what_was_asked_last(site: Site, own_page: Page):
+    held: list[Route] = []
+    own_page.route(PREDICTION, lambda route: route.continue_() if held else held.append(route))
+    with own_page.expect_request(PREDICTION):
+        deadline(own_page).fill("360")
+    with own_page.expect_event("requestfailed", lambda request: bool(PREDICTION.search(request.url))):
+        deadline(own_page).fill("390")
+    expect_answer(own_page, answer_to(site, site.seeded.nightly_join, deadline_seconds=390))
+
+
+def test_retrain(site: Site, page: Page):
+    link = page.get_by_role("link", name="Retrain")
+    expect(link).to_have_attribute("href", site.airflow("dags", site.seeded.nightly_join.origin.dag_id))
+
+
+def test_switch_the_type(site: Site, own_page: Page):
+    seeded = site.seeded
+    types = own_page.get_by_label("Instance type")
+    for model in (seeded.drifting, seeded.third_type):
+        types.select_option(model.instance_type)
+        expect(types).to_have_value(model.instance_type)
+        expect(own_page).to_have_url(re.compile(rf"instance_type={re.escape(model.instance_type)}(&|$)"))
+        expect_answer(own_page, answer_to(site, model))
+
+
+def test_an_older_version_says_so(site: Site, visit):
+    model = site.seeded.nightly_join
+    versions = site.answer("api/model", **of(model))["versions"]
+    here = visit(site)
+    here.open("model", **of(model), model_id=versions[-1]["model_id"])
+    expect(here.page.get_by_text("A newer version")).to_be_visible()
+    here.page.get_by_role("link", name="Show the newest version").click()
+    expect(here.page.get_by_text("A newer version")).to_have_count(0)
+    expect(unfold(here.page.locator("#known"))).to_contain_text(versions[0]["model_id"])

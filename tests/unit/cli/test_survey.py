@@ -1,0 +1,175 @@
+"""``ernest survey`` on event logs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.surveys import Survey
+from tests.unit.eventlog.event_log_texts import write
+from tests.unit.history.past_logs import events_of, log_of
+from tests.unit.report_page import Page, dangers
+
+DAY = 86_400_000
+SECRET = "s3cr3t"
+
+
+def moved(event: dict, milliseconds: int) -> dict:
+    """An event so much later."""
+
+    def later(value, name: str = ""):
+        if isinstance(value, dict):
+            return {key: later(each, key) for key, each in value.items()}
+        if isinstance(value, list):
+            return [later(each, name) for each in value]
+        is_time = ("Time" in name or name == "Timestamp") and isinstance(value, int) and value > 0
+        return value + milliseconds if is_time and "Duration" not in name and "Run" not in name else value
+
+    return {key: later(value, key) for key, value in event.items()}
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """A job that ran on each of five days, a second one that ran once, and something else."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    for day in range(5):
+        events = events_of(f"orders 2024-02-0{day + 1}", application=f"app-{day}", machines=4)
+        write(folder / f"app-{day}", *(moved(event, day * DAY) for event in events))
+    log_of(folder / "app-9", "<script>alert(1)</script>", application="app-9")
+    (folder / "README").write_text("no log")
+    return folder
+
+
+def test_the_jobs_of_a_folder_are_told_with_what_they_take(ernest, logs):
+    out = ernest("survey", logs, "--price", 0.192, "--processes", 1).out
+    assert out.startswith("2 jobs take $")
+    assert "orders" in out
+    assert "All runs had 4 machines: other sizes are from replay only." in out
+    assert "<script>" in out
+
+
+def test_without_a_price_there_are_machine_hours(ernest, logs):
+    out = ernest("survey", logs, "--processes", 1).out
+    assert "machine-hours a month" in out
+    assert "$" not in out
+
+
+def test_the_page_and_the_document_are_written(ernest, logs, tmp_path):
+    page, document = tmp_path / "survey.html", tmp_path / "survey.json"
+    options = ("--processes", 1, "--price", 0.192, "--html", page, "--json", document)
+    assert f"written: page in {page}, survey in {document}" in ernest("survey", logs, *options).out
+    assert dangers(Page(page.read_text())) == []
+    survey = Survey.from_dict(json.loads(document.read_text()))
+    first, second = survey.jobs
+    assert (first.job, first.runs) == ("orders", 5)
+    assert second.job.startswith("<script>")
+    assert first.price_per_hour == 0.192
+    assert "exists already" in ernest("survey", logs, *options, code=1).err
+
+
+def test_how_often_jobs_run_may_be_stated(ernest, tmp_path):
+    log_of(tmp_path / "logs" / "app-1")
+    options = ("survey", tmp_path / "logs", "--processes", 1, "--price", 0.192)
+    assert "how often it runs is not known" in " ".join(ernest(*options).out.split())
+    assert "1 job takes $" in ernest(*options, "--runs-per-month", 30).out
+
+
+def test_a_survey_is_kept_in_a_store_where_its_page_finds_it(ernest, logs, tmp_path):
+    told = ernest("survey", logs, "--processes", 1, "--store", tmp_path / "store").out
+    surveys = ModelStore(tmp_path / "store").surveys
+    (kept,) = surveys.ids()
+    assert f"written: survey {kept} in the store {tmp_path / 'store'}" in told
+    assert surveys.load(kept).jobs[0].job == "orders"
+
+
+def test_prices_by_type_come_from_a_file(ernest, tmp_path):
+    node = {"spark.databricks.workerNodeTypeId": "m5.xlarge"}
+    log_of(tmp_path / "logs" / "app-1", **node)
+    prices, document = tmp_path / "prices.json", tmp_path / "survey.json"
+    prices.write_text('{"m5.xlarge": 0.5, "r5.xlarge": 0.7}')
+    ernest(
+        *("survey", tmp_path / "logs", "--processes", 1),
+        *("--prices", prices, "--price", 9, "--json", document),
+    )
+    (job,) = Survey.from_dict(json.loads(document.read_text())).jobs
+    assert job.price_per_hour == 0.5
+
+
+@pytest.mark.parametrize("text", ["[]", "{", '{"m5.xlarge": "much"}', '{"m5.xlarge": -1}'])
+def test_prices_that_are_none_are_refused_before_anything_is_read(ernest, tmp_path, text):
+    prices = tmp_path / "prices.json"
+    prices.write_text(text)
+    said = ernest("survey", tmp_path / "missing", "--prices", prices, code=1).err
+    assert "no JSON of types with their dollars per hour" in said
+
+
+def test_what_an_application_was_given_stays_where_it_is(ernest, tmp_path):
+    """No argument, no path, no text of a query."""
+    folder = tmp_path / f"{SECRET}-folder"
+    told = {
+        "sun.java.command": f"org.apache.spark.deploy.SparkSubmit job.py --token {SECRET}-argument",
+        "spark.app.secret": f"{SECRET}-property",
+        "spark.sql.warehouse.dir": f"/data/{SECRET}-path",
+    }
+    events = events_of("etl", **told)
+    query = {
+        "Event": "org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart",
+        "executionId": 0,
+        "description": f"select * from t where id = '{SECRET}-sql'",
+        "details": f"{SECRET}-details",
+        "physicalPlanDescription": f"Scan {SECRET}-plan",
+        "sparkPlanInfo": {
+            "nodeName": "Scan",
+            "simpleString": f"{SECRET}-simple",
+            "children": [],
+            "metrics": [],
+        },
+        "time": 1_000,
+    }
+    folder.mkdir()
+    write(folder / "app-1", events[0], events[1], query, *events[2:])
+    page, document = tmp_path / "survey.html", tmp_path / "survey.json"
+    said = ernest("survey", folder, "--processes", 1, "--html", page, "--json", document)
+    for text in (said.out, said.err, page.read_text(), document.read_text()):
+        assert SECRET not in text
+
+
+def test_a_folder_without_logs_is_told(ernest, tmp_path):
+    assert "no event log" in ernest("survey", tmp_path, code=1).err
+
+
+def test_one_goal_is_stated(misunderstood, logs):
+    assert "not allowed with" in misunderstood("survey", logs, "--within", 5, "--deadline-seconds", 60)
+    assert "not a number above 0" in misunderstood("survey", logs, "--price", 0)
+    assert "not a probability" in misunderstood("survey", logs, "--confidence", 1.5)
+
+
+def test_aws_is_asked_for_the_types_that_the_logs_tell(ernest, tmp_path, monkeypatch):
+    from airflow_provider_ernest.cli import machines
+    from airflow_provider_ernest.clusters.ec2 import prices
+
+    asked = []
+
+    def on_demand(_, instance_type, region):
+        asked.append((instance_type, region))
+        return 0.25
+
+    monkeypatch.setattr(prices, "on_demand_price", on_demand)
+    monkeypatch.setattr(
+        machines, "clients_by_region", lambda args: dict.fromkeys(args.region, lambda _: None)
+    )
+    log_of(tmp_path / "logs" / "app-1", **{"spark.databricks.workerNodeTypeId": "m5.xlarge"})
+    document = tmp_path / "survey.json"
+    ernest("survey", tmp_path / "logs", "--processes", 1, "--aws-prices", "eu-west-1", "--json", document)
+    (job,) = Survey.from_dict(json.loads(document.read_text())).jobs
+    assert asked == [("m5.xlarge", "eu-west-1")]
+    assert job.price_per_hour == 0.25

@@ -1,0 +1,128 @@
+"""What stands beside the chosen configuration, and which goals are nearest to one that is out of reach."""
+
+from dataclasses import replace
+
+import pytest
+
+from airflow_provider_ernest.decision.candidates import cheapest_that_meets, chosen, fastest, next_faster
+from airflow_provider_ernest.documents import Alternative, Configuration, Decision
+from airflow_provider_ernest.exceptions import InfeasibleGoalError
+from airflow_provider_ernest.settings import METHODS
+from airflow_provider_ernest.words import duration
+from tests.choices import choice_of
+from tests.unit.decision.test_deciding import goal_of, model_with, offer
+
+
+def alternative(machines, seconds, cost, *, feasible=True):
+    return Alternative(
+        machines=machines, instance_type="m5.large", seconds=seconds, cost=cost, feasible=feasible
+    )
+
+
+CHEAP_BUT_LATE = alternative(1, 900.0, 0.5, feasible=False)
+CHEAPEST = alternative(4, 300.0, 1.0)
+SURER = alternative(5, 290.0, 1.01)
+FASTER = alternative(8, 200.0, 1.3)
+FASTEST = alternative(16, 150.0, 2.0)
+TOO_DEAR = alternative(32, 140.0, 9.0, feasible=False)
+ALL = (CHEAP_BUT_LATE, CHEAPEST, SURER, FASTER, FASTEST, TOO_DEAR)
+
+
+def test_each_question_of_a_reader_has_its_alternative():
+    decision = Decision(config=Configuration(machines=5, instance_type="m5.large"), goal="best value")
+
+    assert chosen(ALL, decision) is SURER
+    assert cheapest_that_meets(ALL) is CHEAPEST
+    assert fastest(ALL) is FASTEST
+    # 290 s instead of 300 s is no reason to look further.
+    assert next_faster(ALL, than=CHEAPEST) is next_faster(ALL, than=SURER) is FASTER
+    assert next_faster(ALL, than=FASTEST) is None
+
+
+def test_where_nothing_meets_the_goal_only_the_fastest_is_told():
+    none_meets = [replace(each, feasible=False) for each in ALL]
+
+    assert cheapest_that_meets(none_meets) is None
+    assert fastest(none_meets).machines == TOO_DEAR.machines
+    assert next_faster(none_meets, than=none_meets[0]) is None
+    assert chosen(none_meets, None) is None
+    stated = Decision(config=Configuration(machines=3, instance_type="c5.large"), goal="a fallback")
+    assert chosen(none_meets, stated) is None
+
+
+def test_of_the_same_dollars_the_faster_one_is_the_cheapest():
+    assert cheapest_that_meets([CHEAPEST, replace(CHEAPEST, machines=6, seconds=200.0)]).machines == 6
+
+
+def out_of_reach(offers, goal):
+    with pytest.raises(InfeasibleGoalError) as caught:
+        choice_of(offers, goal=goal).required()
+    return caught.value
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("confidence", [0.3, 0.5, 0.8, 0.95])
+def test_the_earliest_deadline_can_be_asked_for_and_not_much_less(method, confidence):
+    offers = offer(
+        model_with(fixed=10.0, spread=3600.0, per_machine=10.0, startup=30.0, method=method),
+        machines=range(1, 33),
+        boot_seconds=60.0,
+    )
+    goal = goal_of(deadline_seconds=300.0, confidence=confidence)
+
+    error = out_of_reach(offers, goal)
+
+    earliest = error.within_reach.earliest_deadline
+    keeping = choice_of(offers, goal=goal, deadline_seconds=earliest.limit).alternatives
+    assert earliest.machines in {each.machines for each in keeping if each.feasible}
+    assert f"a deadline of {duration(earliest.limit)} ({earliest.machines} machines of r3.xlarge)" in str(
+        error
+    )
+    tighter = choice_of(offers, goal=goal, deadline_seconds=0.985 * earliest.limit)
+    assert isinstance(tighter.error, InfeasibleGoalError)
+
+
+@pytest.mark.parametrize("billed", [{}, {"increment_seconds": 60.0}, {"minimum_seconds": 600.0}])
+def test_the_least_budget_can_be_asked_for_and_not_much_less(billed):
+    offers = offer(
+        model_with(spread=3600.0, per_machine=10.0, method="averaging"),
+        machines=range(2, 33),
+        master_price_per_hour=0.5,
+        **billed,
+    )
+    goal = goal_of(budget_dollars=0.01, confidence=0.8)
+
+    error = out_of_reach(offers, goal)
+
+    least = error.within_reach.least_budget
+    assert f"a budget of ${least.limit}" in str(error)
+    assert choice_of(offers, goal=goal, budget_dollars=least.limit).error is None
+    assert choice_of(offers, goal=goal, budget_dollars=0.985 * least.limit).error is not None
+
+
+def test_with_two_limits_each_is_told_as_far_as_the_other_allows():
+    offers = offer(model_with(fixed=10.0, spread=3600.0, per_machine=10.0), machines=range(1, 33))
+    asked = goal_of(deadline_seconds=450.0, budget_dollars=1.2, objective="balanced")
+
+    nearest = out_of_reach(offers, asked).within_reach
+
+    assert nearest.earliest_deadline.limit > 450.0
+    assert nearest.least_budget.limit > 1.2
+    assert choice_of(offers, goal=asked, deadline_seconds=nearest.earliest_deadline.limit).error is None
+    assert choice_of(offers, goal=asked, budget_dollars=nearest.least_budget.limit).error is None
+
+    hopeless = out_of_reach(offers, goal_of(deadline_seconds=1.0, budget_dollars=1e-6, objective="balanced"))
+    assert hopeless.within_reach.earliest_deadline is hopeless.within_reach.least_budget is None
+    assert "Possible:" not in str(hopeless)
+
+
+def test_of_several_types_that_which_keeps_to_the_shortest_deadline():
+    slow, fast = model_with(fixed=30.0, spread=3600.0), model_with(fixed=10.0, spread=1800.0)
+    offers = [
+        offer(slow, machines=[1, 2, 4, 8]),
+        offer(replace(fast, instance_type="c5.xlarge"), machines=[1, 2, 4]),
+    ]
+
+    earliest = out_of_reach(offers, goal_of(deadline_seconds=100.0)).within_reach.earliest_deadline
+
+    assert (earliest.machines, earliest.instance_type) == (4, "c5.xlarge")

@@ -1,0 +1,188 @@
+import gzip
+import os
+from pathlib import Path
+
+import fsspec
+import pytest
+
+from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
+from airflow_provider_ernest.history import finding
+from airflow_provider_ernest.history.finding import ARCHIVE, EMPTY, HIDDEN, NO_FILE, OLD, LogFinder
+from airflow_provider_ernest.history.scan import scan
+from tests.unit.eventlog.event_log_texts import line
+from tests.unit.history.past_logs import events_of, log_of
+
+
+def found(*sources: Path | str, finder: LogFinder | None = None) -> list[str]:
+    return [log.place for log in (finder or LogFinder()).find(map(str, sources))]
+
+
+def test_folders_of_any_depth_are_gone_through(tmp_path: Path):
+    first = log_of(tmp_path / "date=2026-01-01" / "hour=1" / "app-1")
+    second = log_of(tmp_path / "date=2026-01-02" / "app-2")
+    third = log_of(tmp_path / "app-3.zstd.inprogress")
+    assert set(found(tmp_path)) == {str(first), str(second), str(third)}
+
+
+@pytest.fixture
+def rolled(tmp_path: Path) -> Path:
+    folder = tmp_path / "eventlog_v2_app-1"
+    folder.mkdir()
+    events = events_of()
+    (folder / "appstatus_app-1").touch()
+    (folder / "events_1_app-1").write_bytes(b"".join(map(line, events[:5])))
+    (folder / "events_2_app-1").write_bytes(b"".join(map(line, events[5:])))
+    return folder
+
+
+def test_a_log_that_is_rolled_over_is_one(rolled: Path, tmp_path: Path):
+    assert found(tmp_path) == [str(rolled)]
+    assert found(rolled) == [str(rolled)]
+    (run,) = scan([tmp_path])
+    assert not run.failure
+
+
+def test_each_of_its_files_changes_its_version(rolled: Path):
+    (before,) = LogFinder().find([str(rolled)])
+    assert before.size_bytes == sum(file.stat().st_size for file in rolled.iterdir())
+    (rolled / "events_3_app-1").write_bytes(b"\n")
+    (after,) = LogFinder().find([str(rolled)])
+    assert after.version != before.version
+
+
+def test_of_what_databricks_delivers_only_event_logs_are_read(tmp_path: Path):
+    cluster = tmp_path / "0131-120000-abcdefgh"
+    events = events_of(
+        "Databricks Shell",
+        **{
+            "spark.databricks.clusterUsageTags.clusterName": "job-1234-run-5678-load",
+            "spark.databricks.clusterUsageTags.clusterNodeType": "i3.xlarge",
+        },
+    )
+    context = cluster / "eventlog" / "4302_10_0_0_1"
+    context.mkdir(parents=True)
+    (context / "eventlog-2026-01-31--12-00.gz").write_bytes(gzip.compress(b"".join(map(line, events[:5]))))
+    # Its cluster is ended before the log is.
+    (context / "eventlog").write_bytes(b"".join(map(line, events[5:-1])))
+    for name in ("driver/stderr", "driver/log4j-active.log", "executor/app-1/0/stdout", "init_scripts/a.log"):
+        (cluster / name).parent.mkdir(parents=True, exist_ok=True)
+        (cluster / name).write_text("something else\n")
+    assert found(tmp_path) == [str(context)]
+    (run,) = scan([tmp_path])
+    assert (run.failure, run.job, run.instance_type) == ("", "Databricks job 1234 load", "i3.xlarge")
+
+
+def test_logs_beside_a_folder_that_is_called_as_databricks_calls_its_own_are_read(tmp_path: Path):
+    log_of(tmp_path / "eventlog" / "app-1")
+    log_of(tmp_path / "app-2")
+    log_of(tmp_path / "older" / "app-3")
+    assert len(list(LogFinder().find([str(tmp_path)]))) == 3
+
+
+def test_what_is_no_log_is_passed_over_by_the_reason(tmp_path: Path):
+    log = log_of(tmp_path / "app-1")
+    (tmp_path / "empty").touch()
+    (tmp_path / ".app-1.crc").write_text("x")
+    (tmp_path / "_temporary").mkdir()
+    log_of(tmp_path / "_temporary" / "app-0")
+    (tmp_path / "table.parquet").write_text("x")
+    (tmp_path / "eventLogs-app-1.zip").write_bytes(b"PK")
+    (tmp_path / "logs.tar.zst").write_bytes(b"x")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "nowhere").symlink_to(tmp_path / "gone")
+    finder = LogFinder()
+    assert found(tmp_path, finder=finder) == [str(log)]
+    assert finder.passed_over == {EMPTY: 1, ARCHIVE: 2, HIDDEN: 3, NO_FILE: 2}
+
+
+def test_links_in_circles_are_gone_through_once(tmp_path: Path):
+    log = log_of(tmp_path / "a" / "app-1")
+    (tmp_path / "a" / "up").symlink_to(tmp_path)
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    assert found(tmp_path) == [str(log)]
+    assert found(tmp_path / "**") == [str(log)]
+
+
+def test_overlapping_sources_give_each_log_once(tmp_path: Path):
+    log = log_of(tmp_path / "a" / "app-1")
+    assert found(tmp_path, tmp_path / "a", log, tmp_path / "a" / "*") == [str(log)]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("*", {"2025/app-1", "2026/app-2", "2026/deep/app-3"}),
+        ("2026", {"2026/app-2", "2026/deep/app-3"}),
+        ("20?6/*", {"2026/app-2", "2026/deep/app-3"}),
+        ("*/app-*", {"2025/app-1", "2026/app-2"}),
+        ("**/app-[23]", {"2026/app-2", "2026/deep/app-3"}),
+        ("**", {"2025/app-1", "2026/app-2", "2026/deep/app-3"}),
+        ("2026/**/app-3", {"2026/deep/app-3"}),
+    ],
+)
+def test_globs_name_files_and_folders(pattern: str, names: set[str], tmp_path: Path):
+    for name in ("2025/app-1", "2026/app-2", "2026/deep/app-3"):
+        log_of(tmp_path / name)
+    assert set(found(tmp_path / pattern)) == {str(tmp_path / name) for name in names}
+
+
+def test_a_name_that_looks_like_a_glob_is_a_name(tmp_path: Path):
+    log = log_of(tmp_path / "app[1]" / "log")
+    assert found(tmp_path / "app[1]") == [str(log)]
+
+
+def test_logs_written_before_the_time_asked_for_are_not_read(tmp_path: Path):
+    old, new = log_of(tmp_path / "old"), log_of(tmp_path / "new")
+    os.utime(old, (1000, 1000))
+    finder = LogFinder(since=2000)
+    assert found(tmp_path, finder=finder) == [str(new)]
+    assert finder.passed_over == {OLD: 1}
+
+
+def test_other_storage_is_listed_once_a_folder():
+    memory = fsspec.filesystem("memory")
+    for name in ("/finding/2026/app-1", "/finding/2026/app-2", "/finding/eventlog_v2_app-3/events_1_app-3"):
+        memory.pipe_file(name, b"x")
+    try:
+        logs = list(LogFinder().find(["memory://finding"]))
+        assert {log.place for log in logs} == {
+            "memory://finding/2026/app-1",
+            "memory://finding/2026/app-2",
+            "memory://finding/eventlog_v2_app-3",
+        }
+        assert found("memory://finding/*/app-[1]") == ["memory://finding/2026/app-1"]
+        (before, *_) = logs
+        memory.pipe_file("/finding/2026/app-1", b"xy")
+        (after, *_) = LogFinder().find(["memory://finding"])
+        assert after.version != before.version
+    finally:
+        memory.rm("/finding", recursive=True)
+
+
+def test_too_many_files_are_a_slip(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(finding, "MOST_ENTRIES", 3)
+    for number in range(4):
+        log_of(tmp_path / f"app-{number}")
+    with pytest.raises(InvalidParameterError, match="more than 3 files"):
+        found(tmp_path)
+
+
+def test_folders_without_end_are_left(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(finding, "MOST_DEPTH", 2)
+    log_of(tmp_path / "1" / "2" / "3" / "4" / "app-1")
+    finder = LogFinder()
+    assert found(tmp_path, finder=finder) == []
+    assert finder.passed_over[finding.DEEP] == 1
+
+
+@pytest.mark.parametrize("source", ["nowhere", "nowhere*/x", "ftp9://x/y"])
+def test_what_is_not_there_is_an_error(source: str, tmp_path: Path):
+    with pytest.raises(MissingResourceError):
+        found(source if ":" in source else tmp_path / source)
+
+
+def test_names_that_are_no_text_are_read(tmp_path: Path):
+    name = os.fsdecode(os.fsencode(str(tmp_path)) + b"/app-\xff")
+    log_of(Path(name))
+    (run,) = scan([tmp_path])
+    assert run.event_log == str(tmp_path / "app-\\udcff")

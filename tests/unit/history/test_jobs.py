@@ -1,0 +1,334 @@
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.history.jobs import A_QUERY, DID_NOTHING, NO_NAME, JobNames, by_job
+from airflow_provider_ernest.history.observations import observations_of
+from airflow_provider_ernest.past_runs import PastRun
+from tests.unit.history.past_jobs import FIRST, daily
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "etl",
+        "etl 2024-01-31",
+        "etl-20240131",
+        "etl_20240131123456",
+        "etl_2024-01-31T12:34:56.789+00:00",
+        "etl 31.01.2024",
+        "etl/2024/01/31",
+        "etl 2024/01/31 12:30",
+        "etl 2024年1月31日",
+        "etl-01HX5ZK3J6Q2V8W9Y0ABCDEFGH",
+        "etl 31 Jan 2024",
+        "etl January 31, 2024",
+        "etl-2024-W05",
+        "etl_2024W05-3",
+        "etl Q1 2024",
+        "etl-2024Q1",
+        "etl-jan-2024",
+        "etl 2024_January",
+        "etl 12:30",
+        "etl scheduled__2024-01-31T00:00:00+00:00",
+        "etl-manual__2024-01-31T00:00:00.123456+00:00_aB3xYz12",
+        "etl #17",
+        "etl (17)",
+        "etl run 3",
+        "etl attempt_2",
+        "etl part 3 of 5",
+        "etl-1.2.3",
+        "etl 7f9c24e5-1111-2222-3333-444455556666",
+        "etl-7f9c24e51111222233334444",
+        "etl 1706659200000",
+        "etl application_1706659200000_0017",
+        "nativespark-etl-jr_0123456789abcdef0123456789",
+    ],
+)
+def test_what_differs_from_run_to_run_is_no_part_of_the_name(name: str):
+    assert JobNames().job_of(name) == "etl"
+
+
+@pytest.mark.parametrize("job", ["marketing", "grammar", "decoder", "faq"])
+def test_a_word_that_holds_a_month_is_none(job: str):
+    assert JobNames().job_of(f"{job}-2024") == job
+    assert JobNames().job_of(f"{job} 12, 2024") == job
+
+
+@pytest.mark.parametrize(
+    "name", ["tpch-q5", "q21", "etl v2", "s3-load", "com.acme.Etl", "日次集計", "Über-ETL"]
+)
+def test_what_tells_jobs_apart_stays(name: str):
+    assert JobNames().job_of(name) == name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        " ",
+        "Spark shell",
+        "PySparkShell",
+        "Databricks Shell",
+        "Spark SQL::10.0.0.1",
+        "Thrift JDBC/ODBC Server",
+        "SparkConnectServer",
+        "kyuubi_USER_SPARK_SQL_joe_default_7f9c24e5-1111-2222-3333-444455556666",
+        "Apache Zeppelin",
+        "remotesparkmagics",
+        "livy-session-12",
+        "arrow-spark",
+        "2024-01-31",
+        "17",
+        "select * from secrets where a = 1",
+    ],
+)
+def test_where_the_name_says_nothing_the_program_does(name: str):
+    assert JobNames().job_of(name, "etl.py") == "etl.py"
+
+
+def test_where_nothing_tells_the_job_there_is_still_a_name():
+    assert JobNames().job_of("") == NO_NAME
+    assert JobNames().job_of("Spark shell") == "Spark shell"
+
+
+def test_the_text_of_a_query_is_not_shown():
+    assert JobNames().job_of("select * from secrets where a = 1") == A_QUERY
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "/home/joe/etl.py",
+        "s3://bucket/key/etl.py 2024-01-31",
+        "joe/etl.py",
+        "~/etl.py",
+        "..\\joe\\etl.py",
+        "Repos/joe@acme.com/load/etl.py",
+    ],
+)
+def test_names_that_are_paths_are_shown_without_their_folders(name: str):
+    assert JobNames().job_of(name) == "etl.py"
+
+
+@pytest.mark.parametrize("name", ["team-blue/etl", "I/O test", "A/B: sizes"])
+def test_words_with_a_slash_between_them_are_no_paths(name: str):
+    assert JobNames().job_of(name) == name.replace(": ", ":")
+
+
+@pytest.mark.parametrize(
+    "name", ["x\n\x1b[31m\x00y", "a" * 100_000, "\ud800etl", "../../etc/passwd", "<b>x</b>"]
+)
+def test_hostile_names_become_short_lines(name: str):
+    told = JobNames().job_of(name)
+    assert told.isprintable()
+    assert 0 < len(told) <= 120
+    assert "/etc" not in told
+
+
+def test_secrets_in_names_are_not_shown():
+    assert "hunter2" not in JobNames().job_of("etl password=hunter2")
+
+
+def test_a_pattern_takes_the_job_out_of_the_name():
+    names = JobNames(pattern=r"^team-(\w+)/")
+    assert names.job_of("team-blue/etl of monday") == "blue"
+    assert names.job_of("etl 17") == "etl"
+
+
+def test_a_mapping_names_jobs_by_application_or_program():
+    names = JobNames(mapping={"^etl": "Load", r"report\.py$": "Report"}, pattern="(.*)")
+    assert names.job_of("etl 17") == "Load"
+    assert names.job_of("Spark shell", "report.py") == "Report"
+
+
+@pytest.mark.parametrize(
+    "stated", [{"pattern": "etl"}, {"pattern": "(etl"}, {"mapping": {"(": "x"}}, {"mapping": {"x": " "}}]
+)
+def test_what_cannot_name_jobs_is_refused(stated):
+    with pytest.raises(InvalidParameterError):
+        JobNames(**stated)
+
+
+def runs_named(names: Sequence[str], *, hours: float = 24.0) -> list[PastRun]:
+    """A run of each name, one after the other."""
+    return [
+        PastRun(
+            job=name,
+            application_id=f"app-{place}",
+            event_log=f"/logs/app-{place}",
+            started_at=(FIRST + timedelta(hours=hours * place)).isoformat(),
+            machines=2,
+            cores_per_machine=2,
+            seconds=100.0,
+        )
+        for place, name in enumerate(names)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "job"),
+    [
+        ("churn-v{}", "churn"),
+        ("churn v{} EU", "churn EU"),
+        ("V{}_churn", "churn"),
+        ("churn_rev{}", "churn"),
+        ("churn version{} (nightly)", "churn (nightly)"),
+        ("churn{}", "churn"),
+        ("ChurnModel{}", "ChurnModel"),
+    ],
+)
+def test_names_of_which_nearly_each_run_has_another_number_are_one_job(name, job):
+    runs = runs_named([name.format(number) for number in (9, 10, 11, 11, 12)])
+    jobs = by_job(runs)
+    assert list(jobs.runs) == [job]
+    assert [run.application_id for run in jobs.runs[job]] == [run.application_id for run in runs]
+    assert {run.job for run in jobs.runs[job]} == {job}
+    assert jobs.joined == {job: tuple(name.format(number) for number in (9, 10, 11, 12))}
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["etl v1"] * 40 + ["etl v2"] * 30,
+        ["etl v1", "etl v2", "etl v3"],
+        [f"etl v{version}" for version in (1, 2, 3, 4, 5) for _ in range(3)],
+        ["s3-load", "h2-load", "p4-load", "m5-load"],
+        [f"load dim{table}" for _ in range(2) for table in range(8)],  # tables, each night
+    ],
+    ids=["versions that last", "three numbers", "three runs of each", "words", "numbers that come again"],
+)
+def test_numbers_that_tell_jobs_apart_stay(names):
+    jobs = by_job(runs_named(names))
+    assert set(jobs.runs) == set(names)
+    assert not jobs.joined
+
+
+def test_the_queries_of_a_benchmark_that_are_run_at_once_stay_apart():
+    assert len(by_job(runs_named([f"tpch-q{number}" for number in range(1, 23)], hours=0.02)).runs) == 22
+
+
+def test_names_that_the_user_gave_are_not_joined():
+    names = [f"churn-v{number}" for number in range(6)]
+    assert list(by_job(runs_named(names), stated=names).runs) == names
+
+
+def test_trials_with_numbers_are_not_put_to_the_job_that_is_called_so():
+    jobs = by_job([*runs_named([f"etl-v{number}" for number in range(5)]), *runs_named(["etl"] * 9)])
+    assert {job: len(runs) for job, runs in jobs.runs.items()} == {"etl": 9, "etl (numbered)": 5}
+
+
+def test_logs_of_the_same_run_in_two_places_count_once():
+    runs = runs_named(["daily", "daily"])
+    cut_off = [replace(run, failure="its log has no end") for run in runs]
+    jobs = by_job([*cut_off, *runs, *cut_off, replace(runs[0], job="other")])
+    assert list(jobs.runs) == ["daily", "other"]
+    assert [run.failure for run in jobs.runs["daily"]] == ["", ""]
+
+
+RANDOM = ["load-7ur8vjhh", "load-kq02mzx1", "load-abqwrtzp", "load-x9x8c7vb", "load-0plmokn2"]
+
+
+@pytest.mark.parametrize("names", [RANDOM, [*RANDOM, "load"]])
+def test_names_with_an_ending_of_each_run_are_one_job(names):
+    """As SparkKubernetesOperator gives its applications."""
+    jobs = by_job(runs_named(names))
+    assert {job: len(runs) for job, runs in jobs.runs.items()} == {"load": len(names)}
+    assert jobs.joined["load"][0] == "load-0plmokn2"
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [f"load-{word}" for word in ("orders", "tables", "models", "events")],
+        [name for name in RANDOM for _ in range(3)],
+        RANDOM[:3],
+    ],
+)
+def test_words_at_the_end_and_names_that_come_again_stay(names):
+    assert set(by_job(runs_named(names)).runs) == set(names)
+
+
+def test_programs_of_one_name_are_jobs_of_their_own():
+    runs = [replace(run, main=f"com.acme.{'AB'[at % 2]}") for at, run in enumerate(runs_named(["load"] * 6))]
+    runs[0] = replace(runs[0], main=None)
+    parted = by_job(runs).runs
+    assert {job: len(of_job) for job, of_job in parted.items()} == {
+        "load": 1,
+        "load (com.acme.A)": 2,
+        "load (com.acme.B)": 3,
+    }
+    assert list(by_job(runs, stated=["load"]).runs) == list(by_job(runs, by_program=False).runs) == ["load"]
+
+
+@pytest.mark.parametrize(
+    "mains",
+    [
+        ["com.acme.Etl", "etl.jar"],
+        ["etl-1.0.jar", "etl-1.1.jar"],
+        ["tmp1a.py", "tmp2b.py", "tmp3c.py", "tmp4d.py"],
+    ],
+)
+def test_one_program_that_is_told_otherwise_is_one_job(mains):
+    runs = [
+        replace(run, main=main) for run, main in zip(runs_named(["load"] * len(mains)), mains, strict=True)
+    ]
+    assert list(by_job(runs).runs) == ["load"]
+
+
+def test_applications_of_two_clusters_may_have_the_same_id():
+    """Standalone clusters, Databricks' among them, make it of the second in which it began."""
+    first, second = runs_named(["daily", "daily"])
+    twins = [replace(run, application_id="app-20240131030000-0000") for run in (first, second)]
+    assert len(by_job(twins).runs["daily"]) == 2
+    assert len(observations_of(twins).observations) == 2
+    attempts = [replace(run, application_id="application_1_0001") for run in (first, second)]
+    assert len(by_job(attempts).runs["daily"]) == 1
+
+
+def test_a_run_that_did_nothing_of_what_the_others_did_does_not_count():
+    runs, _ = daily((4, 4, 4, 4, 4))
+    failed = with_work(runs[2], read=0.0, worked=0.01)
+    jobs = by_job([*runs[:2], failed, *runs[3:]])
+    assert [run.failure for run in jobs.runs["daily"]] == ["", "", DID_NOTHING, "", ""]
+
+
+@pytest.mark.parametrize(("read", "worked"), [(0.02, 0.02), (0.0, 0.5), (1.0, 0.01)])
+def test_a_run_with_little_input_or_little_work_counts(read, worked):
+    runs, _ = daily((4, 4, 4, 4, 4))
+    jobs = by_job([*runs[:4], with_work(runs[4], read=read, worked=worked)])
+    assert not any(run.failure for run in jobs.runs["daily"])
+
+
+def with_work(run: PastRun, *, read: float, worked: float) -> PastRun:
+    """A run that read and did such a share of it."""
+    metrics = replace(run.metrics, executor_run_seconds=worked * run.metrics.executor_run_seconds)
+    return replace(run, input_bytes=round(read * run.input_bytes), seconds=3.0, metrics=metrics)
+
+
+@pytest.mark.parametrize(
+    ("told", "by_records"),
+    [
+        ((80_000, 0, 120_000), (80_000, 100_000, 120_000)),  # of one run no bytes were told
+        ((80_000, 2_000, 120_000), (80_000, 100_000, 120_000)),  # or only those of the files' ends
+        ((20, 39, 22), (20, 25, 30)),  # of all runs
+        ((80_000, 110_000, 120_000), (80_000, 110_000, 120_000)),
+    ],
+)
+def test_where_bytes_were_not_counted_records_tell_what_was_read(told, by_records):
+    records = (8_000, 10_000, 12_000)
+    runs = [
+        replace(run, input_bytes=read, input_records=each)
+        for run, read, each in zip(runs_named(["etl"] * 3), told, records, strict=True)
+    ]
+    found = by_job(runs).runs["etl"]
+    assert [run.input_bytes for run in found] == pytest.approx(by_records, abs=1)
+
+
+def test_a_run_that_tells_no_records_leaves_the_bytes_as_they_are():
+    runs = [replace(run, input_bytes=10, input_records=1000) for run in runs_named(["etl"] * 3)]
+    runs[1] = replace(runs[1], input_records=0)
+    assert [run.input_bytes for run in by_job(runs).runs["etl"]] == [10, 10, 10]

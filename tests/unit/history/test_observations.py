@@ -1,0 +1,220 @@
+"""Which past runs count for the run at hand, at what scale, and why the others do not."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from airflow_provider_ernest.documents import RunMetrics
+from airflow_provider_ernest.history.jobs import DID_NOTHING
+from airflow_provider_ernest.history.observations import TodaysRun, observations_of
+from airflow_provider_ernest.learning.conditions import settings_that_count
+from airflow_provider_ernest.past_runs import PastRun
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+SETTINGS = (("spark.sql.shuffle.partitions", "200"),)
+
+
+def past_run(days=1, **fields):
+    return PastRun(
+        **{
+            "job": "nightly",
+            "application_id": f"app-{days}",
+            "event_log": f"/logs/app-{days}",
+            "started_at": (NOW - timedelta(days=days)).isoformat(),
+            "machines": 4,
+            "cores_per_machine": 2,
+            "seconds": 100.0,
+            "input_bytes": 1000,
+            "spark": "3.5.1",
+            "main": "nightly.py",
+            "memory_megabytes_per_machine": 4096,
+            "instance_type": "m5.large",
+            "settings": SETTINGS,
+            **fields,
+        }
+    )
+
+
+def history(*runs, **today):
+    return observations_of(runs, TodaysRun(**today) if today else None, now=NOW)
+
+
+def reason(run, **today):
+    """Why a run is left out beside a newer one that counts."""
+    (left_out,) = history(past_run(0.5, application_id="newest"), run, **today).left_out
+    return left_out.reason
+
+
+def test_runs_like_todays_count_oldest_first():
+    found = history(past_run(1, seconds=90.0), past_run(2, seconds=110.0))
+
+    assert [run.seconds for run in found.observations] == [110.0, 90.0]
+    assert [run.index for run in found.observations] == [0, 1]
+    assert all(run.from_history and run.instance_type == "m5.large" for run in found.observations)
+    assert not found.left_out
+
+
+def test_a_run_that_failed_says_nothing():
+    assert reason(past_run(2, failure="its driver was killed")) == "its driver was killed"
+
+
+@pytest.mark.parametrize(
+    ("then", "why"),
+    [
+        ({"spark": "3.3.2"}, "Spark was 3.3 and is 3.5"),
+        ({"cores_per_machine": 4}, "a machine had 4 cores and has 2"),
+        ({"instance_type": "c5.large"}, "its machines were c5.large and are m5.large"),
+        (
+            {"memory_megabytes_per_machine": 8192},
+            "executors had 8.19 GB of memory on a machine and have 4.10 GB",
+        ),
+        ({"main": "/jobs/other.py"}, "its main file or class is another"),
+        (
+            {"settings": (("spark.sql.shuffle.partitions", "8"), ("spark.serializer", "kryo"))},
+            "spark.serializer, spark.sql.shuffle.partitions have changed",
+        ),
+    ],
+)
+def test_a_run_of_something_else_is_left_out(then, why):
+    assert reason(past_run(2, **then)) == why
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        {"spark": "3.5.3-amzn-0"},
+        {"main": "/elsewhere/nightly.py"},
+        {"main": "org.example.Nightly"},
+        {"memory_megabytes_per_machine": 4500},
+    ],
+)
+def test_what_makes_no_difference_to_its_time_excludes_no_run(then):
+    assert len(history(past_run(1), past_run(2, **then)).observations) == 2
+
+
+def test_a_property_that_todays_job_states_counts_over_the_latest_runs():
+    found = history(past_run(1), past_run(2), settings={"spark.sql.shuffle.partitions": "50"})
+
+    assert not found.observations
+    assert found.reasons == {"spark.sql.shuffle.partitions has changed": 2}
+
+
+def test_properties_are_compared_as_spark_reads_them():
+    """Of long values and places the log's digest is all that is kept."""
+    stated = {"spark.sql.shuffle.partitions": "200 ", "spark.plugins": "com.example." + "Long" * 30}
+    of_log = {**stated, "spark.app.name": "nightly", "spark.sql.warehouse.dir": "/elsewhere"}
+    runs = [past_run(1, settings=tuple(settings_that_count(of_log).items()))]
+
+    assert len(history(*runs, settings={**stated, "spark.driver.port": "7"}).observations) == 1
+
+
+def test_what_is_not_known_is_said():
+    found = history(past_run(1, instance_type=None, spark=None))
+
+    assert found.notes[-1].endswith("not compared: the type of the machines, Spark's version.")
+    assert found.observations[0].instance_type == "local"
+
+
+def test_the_user_may_tell_what_the_logs_do_not():
+    runs = [past_run(1, instance_type=None), past_run(2, instance_type="c5.large")]
+    found = observations_of(runs, TodaysRun(instance_type="m5.large"), instance_type="m5.large")
+
+    assert [run.instance_type for run in found.observations] == ["m5.large"]
+    assert found.reasons == {"its machines were c5.large and are m5.large": 1}
+
+
+def test_runs_older_than_the_code_are_told_or_left_out():
+    runs, changed = [past_run(1), past_run(3)], NOW - timedelta(days=2)
+    today = TodaysRun(code_changed_at=changed)
+
+    told = observations_of(runs, today)
+    assert len(told.observations) == 2
+    assert "1 of 2 past runs began before the application's file was last changed" in told.notes[-1]
+    left = observations_of(runs, today, same_code_only=True)
+    assert left.reasons == {"it began before the application's file was last changed": 1}
+
+
+def test_runs_of_before_a_model_stopped_holding_are_left_out():
+    found = history(past_run(1), past_run(3), holds_since=NOW - timedelta(days=2))
+
+    assert found.reasons == {"it began before 2026-05-30, when a model of the job no longer held": 1}
+
+
+def test_an_old_run_is_left_out():
+    found = observations_of([past_run(1), past_run(9)], max_age_days=7, now=NOW)
+    assert found.reasons == {"it is older than max_age_days": 1}
+
+
+def test_scale_is_by_what_the_latest_runs_read():
+    found = history(
+        past_run(1, input_bytes=2000), past_run(2, input_bytes=1000), past_run(3, input_bytes=2000)
+    )
+
+    assert [run.scale for run in found.observations] == [1.0, 0.5, 1.0]
+    assert found.input_bytes == 2000
+
+
+def test_input_that_grows_from_run_to_run_is_not_taken_for_what_it_was_some_runs_ago():
+    read = [1000, 1100, 1210, 1331, 9, 1611, 1772]  # one of them is odd
+    found = history(*(past_run(9 - day, input_bytes=each) for day, each in enumerate(read)))
+
+    assert found.input_bytes == pytest.approx(1772, rel=0.02)
+
+
+def test_scale_is_of_todays_files_where_the_runs_read_as_much():
+    found = history(past_run(1, input_bytes=1000), past_run(2, input_bytes=2000), input_bytes=1600)
+
+    assert [run.scale for run in found.observations] == [1.25, 0.625]
+    assert found.notes[0].startswith("Scale 1.0 is today's input, 1.60 kB")
+
+
+def test_scale_is_not_of_todays_files_where_the_runs_read_them_often():
+    found = history(past_run(1, input_bytes=9000), past_run(2, input_bytes=9000), input_bytes=1000)
+
+    assert {run.scale for run in found.observations} == {1.0}
+    assert "the latest read 9 times as much" in found.notes[0]
+
+
+def test_inputs_that_hardly_differ_are_of_one_size():
+    found = history(*(past_run(day, input_bytes=1000 + day) for day in range(1, 9)))
+    (scale,) = {run.scale for run in found.observations}
+    assert scale == pytest.approx(1.0, abs=0.01)
+
+
+def test_jobs_without_input_all_count_as_whole():
+    found = history(past_run(1, input_bytes=0), past_run(2, input_bytes=0))
+
+    assert [run.scale for run in found.observations] == [1.0, 1.0]
+    assert "No log tells of any input" in found.notes[0]
+
+
+def test_of_many_runs_those_count_that_differ():
+    runs = [past_run(day, application_id=str(day), machines=8 if day > 30 else 4) for day in range(1, 41)]
+    found = observations_of(runs, most_runs=6)
+
+    assert [run.machines for run in found.observations] == [8, 8, 8, 4, 4, 4]
+    assert sum(found.reasons.values()) == 34
+
+
+def test_a_run_that_did_nothing_is_left_out():
+    worked = RunMetrics(
+        tasks=10,
+        slots=8,
+        executor_run_seconds=400.0,
+        garbage_collection_seconds=0.0,
+        input_bytes=1000,
+        shuffle_read_bytes=0,
+        spilled_bytes=0,
+    )
+    runs = [past_run(days, metrics=worked) for days in (1, 2, 3)]
+    nothing = replace(worked, executor_run_seconds=2.0)
+    found = history(*runs, past_run(4, seconds=4.0, input_bytes=1, metrics=nothing))
+
+    assert len(found.observations) == 3
+    assert found.reasons == {DID_NOTHING: 1}
+
+
+def test_no_runs_are_no_history():
+    assert history() == observations_of([])
+    assert not history().observations

@@ -1,0 +1,315 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airflow_provider_ernest.eventlog.reading import read_event_log
+from airflow_provider_ernest.history.runs import past_run
+from airflow_provider_ernest.past_runs import PastRun
+from tests.unit.eventlog.event_log_texts import (
+    ended,
+    environment,
+    executor,
+    job,
+    job_end,
+    removed,
+    stage,
+    started,
+    task,
+    write,
+)
+from tests.unit.history.past_logs import events_of
+
+
+def run_of(folder: Path, events: list[dict[str, Any]]) -> PastRun:
+    path = write(folder / "app-1", *events)
+    return past_run(read_event_log(str(path)), event_log=str(path))
+
+
+def test_a_run_is_told_with_its_size_and_time(tmp_path: Path):
+    run = run_of(tmp_path, events_of(machines=3, input_bytes=500, **{"spark.executor.memory": "4g"}))
+    assert (run.failure, run.machines, run.cores_per_machine) == ("", 3, 2)
+    assert (run.startup_seconds, run.seconds) == (1.0, 59.0)
+    assert (run.input_bytes, run.memory_megabytes_per_machine) == (1500, 4096)
+    assert run.metrics is not None
+    assert run.metrics.tasks == 3
+    assert run.started_at == "1970-01-01T00:01:40+00:00"
+
+
+def with_events(*further: dict[str, Any], **told: Any) -> list[dict[str, Any]]:
+    """The events of a run with further ones before its end."""
+    *events, end = events_of(**told)
+    return [*events, *further, end]
+
+
+def busy_on(number: str, *, until: int = 145_000) -> list[dict[str, Any]]:
+    """A job whose tasks take both slots of an executor to that moment."""
+    place = int(number)
+    return [
+        job(10 + place, 10 + place),
+        *(task(10 * place + each, executor=number, at=112_000, until=until) for each in (1, 2)),
+        job_end(10 + place, at=until),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("events", "failure"),
+    [
+        (events_of()[:-1], "its log has no end"),
+        (with_events(job(1, 1), job_end(1, at=130_000, result="JobFailed")), "its last job failed"),
+        (with_events(job(1, 1)), "while a job of it still ran"),
+        (with_events(removed(1, reason="Container killed by YARN for exceeding memory")), "lost executors"),
+        (
+            with_events(removed(1, at=110_500, reason="Executor killed by driver."), *busy_on("0")),
+            "came and went",
+        ),
+        (
+            with_events(
+                removed(1, at=110_500, reason="Container c_1 exited from explicit termination request."),
+                *busy_on("0"),
+            ),
+            "came and went",
+        ),
+        (
+            with_events(*busy_on("0"), *busy_on("1"), executor(7, host="10.0.0.7", at=140_000)),
+            "came and went",
+        ),
+        ([started(), environment(), job(0), job_end(0), ended()], "no machine came"),
+        ([started(), executor("driver"), task(0, executor="driver"), ended()], "inside its driver"),
+        ([each for each in events_of() if each["Event"] != "SparkListenerTaskEnd"], "no task did its work"),
+        (
+            events_of(**{"spark.databricks.clusterUsageTags.clusterName": "shared analytics"}),
+            "cluster that others share",
+        ),
+    ],
+)
+def test_a_run_that_says_nothing_about_a_size_is_told_with_the_reason(events, failure: str, tmp_path: Path):
+    run = run_of(tmp_path, events)
+    assert failure in run.failure
+    assert run.metrics is None
+
+
+def test_executors_that_dynamic_allocation_lets_go_at_the_end_are_no_loss(tmp_path: Path):
+    assert not run_of(
+        tmp_path, with_events(removed(1, at=158_000, reason="Executor killed by driver."))
+    ).failure
+
+
+def test_machines_that_go_while_there_is_no_work_for_them_are_not_missed(tmp_path: Path):
+    # As under dynamic allocation: nothing is asked of them for half a minute, and they come again in time.
+    idle = [removed(number, at=122_000, reason="Executor killed by driver.") for number in range(2)]
+    back = [executor(number + 5, host=f"10.0.0.{number}", at=152_000) for number in range(2)]
+    run = run_of(tmp_path, with_events(*idle, *back, end=162_000))
+    assert (run.failure, run.machines) == ("", 2)
+    assert run.mean_machines == pytest.approx(2 * (61 - 30) / 61)
+
+
+def test_a_job_that_waits_for_machines_to_come_again_has_missed_them(tmp_path: Path):
+    idle = [removed(number, at=122_000, reason="Executor killed by driver.") for number in range(2)]
+    back = [executor(number + 5, host=f"10.0.0.{number}", at=152_000) for number in range(2)]
+    waiting = [job(1, 1, at=130_000), job_end(1, at=155_000)]
+    assert "came and went" in run_of(tmp_path, with_events(*idle, *back, *waiting, end=162_000)).failure
+
+
+def test_executors_that_are_lost_when_all_work_is_done_are_no_loss(tmp_path: Path):
+    *events, _ = events_of(**{"spark.databricks.workerNodeTypeId": "i3.xlarge"})
+    gone = [removed(number, at=121_000, reason="Remote RPC client disassociated") for number in range(2)]
+    assert not run_of(tmp_path, [*events, *gone]).failure
+
+
+def test_an_executor_that_another_replaces_on_its_machine_at_once_is_no_other_size(tmp_path: Path):
+    run = run_of(
+        tmp_path,
+        with_events(
+            removed(1, at=130_000, reason="Executor killed by driver."),
+            executor(5, host="10.0.0.1", at=130_000),
+        ),
+    )
+    assert (run.failure, run.machines) == ("", 2)
+
+
+def test_a_job_that_failed_before_others_went_well_was_caught(tmp_path: Path):
+    events = with_events(
+        job(1, 1), job_end(1, at=130_000, result="JobFailed"), job(2, 2), job_end(2, at=140_000)
+    )
+    assert not run_of(tmp_path, events).failure
+
+
+def kept(number: int, *parents: int, partitions: int = 2, is_kept: bool = False) -> dict[str, Any]:
+    return {
+        "RDD ID": number,
+        "Name": "x",
+        "Parent IDs": list(parents),
+        "Number of Partitions": partitions,
+        "Storage Level": {"Use Memory": is_kept},
+    }
+
+
+def read_by(
+    stages: dict[int, list[dict[str, Any]]], folder: Path, *further: dict[str, Any], tasks: int = 2
+) -> int:
+    """What a run counts as read whose stages read 100 bytes each, by their data sets."""
+    events = events_of()[:4]
+    for number, data_sets in stages.items():
+        info = {"RDD Info": data_sets, "Number of Tasks": 2}
+        events += [
+            stage(number, **info),
+            task(number, stage=number, metrics={"Input Metrics": {"Bytes Read": 100, "Records Read": 7}}),
+            stage(number, completed=120_000, **info),
+            *(each for each in further if each.get("after") == number),
+        ]
+    run = run_of(folder, [*events, events_of()[-1]])
+    assert run.input_records == 7 * run.input_bytes // 100
+    return run.input_bytes
+
+
+def test_what_comes_out_of_cached_data_is_not_counted_as_read_again(tmp_path: Path):
+    chain = [kept(2, 1), kept(1, 0, is_kept=True), kept(0)]
+    assert read_by({0: chain, 1: chain, 2: [kept(3, 1), *chain[1:]]}, tmp_path) == 100
+
+
+def test_what_reads_beside_the_cache_counts(tmp_path: Path):
+    chain = [kept(1, 0, is_kept=True), kept(0)]
+    assert read_by({0: chain, 1: [kept(5, 1, 4), kept(4), *chain]}, tmp_path) == 200
+
+
+def test_data_of_which_only_a_part_was_kept_is_read_again(tmp_path: Path):
+    chain = [kept(1, 0, is_kept=True, partitions=8), kept(0, partitions=8)]
+    assert read_by({0: chain, 1: chain}, tmp_path) == 200
+
+
+def test_data_that_was_dropped_is_read_again(tmp_path: Path):
+    chain = [kept(1, 0, is_kept=True), kept(0)]
+    dropped = {"Event": "SparkListenerUnpersistRDD", "RDD ID": 1, "after": 0}
+    assert read_by({0: chain, 1: chain}, tmp_path, dropped) == 200
+
+
+def test_data_sets_in_circles_end_no_reader(tmp_path: Path):
+    chain = [kept(1, 0, is_kept=True), kept(0)]
+    assert read_by({0: chain, 1: [kept(8, 9), kept(9, 8)]}, tmp_path) == 200
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("spark.databricks.clusterUsageTags.clusterNodeType", "i3.xlarge"),
+        ("spark.kubernetes.executor.node.selector.node.kubernetes.io/instance-type", "m5.2xlarge"),
+        ("spark.kubernetes.node.selector.beta.kubernetes.io/instance-type", "Standard_D4s_v5"),
+    ],
+)
+def test_the_type_of_the_machines_is_taken_where_the_log_tells(name: str, value: str, tmp_path: Path):
+    assert run_of(tmp_path, events_of(**{name: value})).instance_type == value
+
+
+def test_executors_that_share_a_machine_add_up(tmp_path: Path):
+    events = with_events(**{"spark.executor.memory": "1000m"})
+    events[2:4] = [executor(number, host=f"10.0.0.{number % 2}") for number in range(6)]
+    run = run_of(tmp_path, events)
+    assert (run.machines, run.cores_per_machine, run.memory_megabytes_per_machine) == (2, 6, 3000)
+
+
+def test_machines_are_told_apart_though_one_server_shows_the_logs_of_all(tmp_path: Path):
+    """As spark.ui.custom.executor.log.url has it, on Kubernetes and YARN."""
+    events = events_of(machines=3)
+    for each in events[2:5]:
+        each["Executor Info"]["Log Urls"] = {"stderr": "https://logs.acme.com/view?stream=stderr"}
+    assert run_of(tmp_path, events).machines == 3
+
+
+def test_databricks_tells_sparks_version_in_an_event_of_its_own(tmp_path: Path):
+    first = {"Event": "DBCEventLoggingListenerMetadata", "Rollover Number": 0, "Spark Version": "3.4.1"}
+    assert run_of(tmp_path, [first, *events_of()]).spark == "3.4.1"
+
+
+SUBMIT = "org.apache.spark.deploy.SparkSubmit"
+
+
+def _command(words: str) -> dict[str, Any]:
+    return {
+        "Event": "SparkListenerEnvironmentUpdate",
+        "Spark Properties": {},
+        "System Properties": {"sun.java.command": words},
+    }
+
+
+@pytest.mark.parametrize(
+    ("command", "main"),
+    [
+        (f"{SUBMIT} --class com.acme.Etl --conf a=b s3://x/etl.jar joe secret", "com.acme.Etl"),
+        (f"{SUBMIT} --verbose --name x /home/joe/load.py --password hunter2", "load.py"),
+        (f"{SUBMIT} --jars a.jar,b.jar etl.jar", "etl.jar"),
+        (
+            "org.apache.spark.deploy.yarn.ApplicationMaster --class org.apache.spark.deploy.PythonRunner "
+            "--primary-py-file load.py --arg secret",
+            "load.py",
+        ),
+        (
+            "org.apache.spark.deploy.worker.DriverWrapper spark://W@1:2 /x/etl.jar com.acme.Etl secret",
+            "com.acme.Etl",
+        ),
+        ("com.acme.Etl secret", "com.acme.Etl"),
+        (f"{SUBMIT} pyspark-shell", None),
+        (f"{SUBMIT} --class org.apache.spark.repl.Main --name Spark shell spark-shell", None),
+        ("com.databricks.backend.daemon.driver.DriverDaemon", None),
+        ("", None),
+        ("-", None),
+        ("a" * 100_000, None),
+    ],
+)
+def test_of_the_command_only_the_programs_name_is_kept(command: str, main: str | None, tmp_path: Path):
+    run = run_of(tmp_path, with_events(_command(command)))
+    assert run.main == main
+    told = str(run.to_dict())
+    assert "secret" not in told
+    assert "hunter2" not in told
+    assert "joe" not in told
+
+
+def test_settings_tell_no_places_and_no_secrets(tmp_path: Path):
+    run = run_of(
+        tmp_path,
+        events_of(
+            **{
+                "spark.sql.shuffle.partitions": "400",
+                "spark.hadoop.fs.s3a.secret.key": "hunter2",
+                "spark.sql.extra": "s3://bucket/of/joe",
+                "spark.driver.port": "12345",
+                "spark.app.id": "app-1",
+                "spark.executor.instances": "7",
+            }
+        ),
+    )
+    told = dict(run.settings)
+    assert told["spark.sql.shuffle.partitions"] == "400"
+    assert set(told) == {"spark.sql.shuffle.partitions", "spark.sql.extra"}
+    assert "joe" not in str(run.settings)
+
+
+TAGS = '[{"key":"Creator","value":"joe"},{"key":"RunName","value":"nightly load"}]'
+
+
+@pytest.mark.parametrize(
+    ("properties", "name"),
+    [
+        ({"spark.glue.JOB_NAME": "nightly"}, "nightly"),
+        ({"spark.openlineage.parentJobName": "dag.load"}, "dag.load"),
+        ({"spark.databricks.clusterUsageTags.clusterName": "job-12-run-7"}, "Databricks job 12"),
+        (
+            {
+                "spark.databricks.clusterUsageTags.clusterName": "job-12-run-7-big",
+                "spark.databricks.clusterUsageTags.clusterAllTags": TAGS,
+            },
+            "nightly load big",
+        ),
+        (
+            {
+                "spark.databricks.clusterUsageTags.clusterName": "job-12-run-7",
+                "spark.databricks.clusterUsageTags.clusterAllTags": '[{"key": 1}, ["x"',
+            },
+            "Databricks job 12",
+        ),
+        ({}, "Spark shell"),
+    ],
+)
+def test_where_the_application_has_no_name_the_platform_names_it(properties, name: str, tmp_path: Path):
+    assert run_of(tmp_path, events_of("Spark shell", **properties)).job == name

@@ -1,0 +1,209 @@
+import json
+import os
+import signal
+from pathlib import Path
+
+import psutil
+import pytest
+
+from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
+from airflow_provider_ernest.history import scan as scanning
+from airflow_provider_ernest.history.jobs import NO_JOB, JobNames
+from airflow_provider_ernest.history.scan import profile_of, profiles, scan
+from tests.unit.eventlog.event_log_texts import REAL, started, write
+from tests.unit.history.past_logs import log_of
+
+
+def test_runs_of_all_logs_are_told_with_their_jobs(tmp_path: Path):
+    for number in range(3):
+        log_of(tmp_path / f"app-{number}", f"etl 2024-01-0{number + 1}", application=f"app-{number}")
+    runs = list(scan([tmp_path]))
+    assert {run.job for run in runs} == {"etl"}
+    assert {run.application_id for run in runs} == {"app-0", "app-1", "app-2"}
+    assert {run.event_log for run in runs} == {str(tmp_path / f"app-{number}") for number in range(3)}
+
+
+def test_what_was_read_is_not_read_again_unless_it_has_changed(tmp_path: Path):
+    logs, cache = tmp_path / "logs", tmp_path / "cache"
+    for number in range(3):
+        log_of(logs / f"app-{number}", application=f"app-{number}")
+    first = scan([logs], cache=cache)
+    known = {run.application_id: run for run in first}
+    assert first.read == 3
+    log_of(logs / "app-1", application="app-1", end=170_000)
+    log_of(logs / "app-9", application="app-9")
+    second = scan([logs], cache=cache, names=JobNames(mapping={".*": "all"}))
+    runs = {run.application_id: run for run in second}
+    assert second.read == 2
+    assert runs["app-1"].seconds == known["app-1"].seconds + 10
+    assert {run.job for run in runs.values()} == {"all"}
+
+
+def test_an_interrupted_scan_goes_on_where_it_was(tmp_path: Path):
+    for number in range(4):
+        log_of(tmp_path / "logs" / f"app-{number}", application=f"app-{number}")
+    first = scan([tmp_path / "logs"], cache=tmp_path / "cache", processes=1)
+    next(first)
+    next(first)
+    first.close()
+    # As a process leaves it that was killed while it wrote.
+    with (tmp_path / "cache" / "runs.jsonl").open("ab") as kept:
+        kept.write(b'{"key": "0123')
+    second = scan([tmp_path / "logs"], cache=tmp_path / "cache")
+    assert len(list(second)) == 4
+    assert second.read == 2
+    third = scan([tmp_path / "logs"], cache=tmp_path / "cache")
+    assert len(list(third)) == 4
+    assert third.read == 0
+
+
+def test_what_is_of_no_use_any_more_is_not_kept(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(scanning, "_LEAST_LINES_TO_DROP", 4)
+    logs, kept = tmp_path / "logs", tmp_path / "cache" / "runs.jsonl"
+    elsewhere = log_of(tmp_path / "elsewhere", application="app-9")
+    list(scan([elsewhere], cache=tmp_path / "cache"))
+    for end in (160_000, 170_000, 180_000, 190_000):  # changed each time
+        log_of(logs / "app-1", application="app-1", end=end)
+        list(scan([logs], cache=tmp_path / "cache"))
+    with kept.open("ab") as file:
+        file.write(b'{"key": "0123')
+    old = [line.replace(scanning._day(), "2020-01-01") for line in kept.read_text().splitlines() if line]
+    kept.write_text("\n".join(old))
+    again = scan([logs], cache=tmp_path / "cache")
+    (run,) = again
+    assert (again.read, run.started_at) == (0, next(scan([logs])).started_at)
+    (line,) = kept.read_text().splitlines()
+    assert json.loads(line)["kept"] == scanning._day()
+    assert json.loads(line)["run"]["seconds"] == run.seconds
+    assert kept.stat().st_mode & 0o077 == 0
+    assert list(kept.parent.iterdir()) == [kept]
+
+
+def test_what_other_scans_keep_stays(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(scanning, "_LEAST_LINES_TO_DROP", 2)
+    list(scan([log_of(tmp_path / "one" / "app-1", application="app-1")], cache=tmp_path / "cache"))
+    log = tmp_path / "other" / "app-2"
+    for end in (160_000, 170_000, 180_000, 190_000):
+        list(scan([log_of(log, application="app-2", end=end)], cache=tmp_path / "cache"))
+    list(scan([log], cache=tmp_path / "cache"))
+    again = scan([tmp_path / "one"], cache=tmp_path / "cache")
+    assert (len(list(again)), again.read) == (1, 0)
+
+
+def test_what_is_kept_is_its_users_alone(tmp_path: Path):
+    list(scan([log_of(tmp_path / "app-1")], cache=tmp_path / "cache"))
+    assert (tmp_path / "cache").stat().st_mode & 0o077 == 0
+    assert (tmp_path / "cache" / "runs.jsonl").stat().st_mode & 0o077 == 0
+
+
+def test_broken_logs_cost_only_themselves(tmp_path: Path):
+    log_of(tmp_path / "app-1")
+    (tmp_path / "noise").write_bytes(os.urandom(10_000))
+    (tmp_path / "text").write_text("hello\nworld\n")
+    (tmp_path / "other.json").write_text('{"a": 1}\n')
+    (tmp_path / "damaged").write_bytes((REAL / "spark-3.5.5.zstd").read_bytes()[:200])
+    (tmp_path / "half").write_bytes((REAL / "spark-4.0.1-python.zstd").read_bytes()[:-3000])
+    found = scan([tmp_path])
+    runs = list(found)
+    assert [run.application_id for run in runs if not run.failure] == ["app-1"]
+    assert found.logs == 6
+    assert len(runs) + found.unread.total() == 6
+    assert all(str(tmp_path) not in reason for reason in found.unread)
+
+
+def test_a_log_with_too_many_tasks_is_left_out(tmp_path: Path):
+    log_of(tmp_path / "app-1", machines=4)
+    log_of(tmp_path / "app-2", application="app-2", machines=2)
+    found = scan([tmp_path], most_tasks=3, cache=tmp_path / "cache")
+    assert [run.application_id for run in found] == ["app-2"]
+    assert "more than 3 tasks" in next(iter(found.unread))
+    # Whoever has more memory now gets it.
+    assert len(list(scan([tmp_path / "app-*"], cache=tmp_path / "cache"))) == 2
+
+
+def test_copies_of_a_log_are_one_run(tmp_path: Path):
+    log_of(tmp_path / "a" / "app-1")
+    log_of(tmp_path / "b" / "app-1")
+    found = scan([tmp_path])
+    assert len(list(found)) == 1
+    assert found.unread.total() == 1
+
+
+def test_shells_servers_and_queries_are_no_jobs_unless_the_user_names_them(tmp_path: Path):
+    names = ("PySparkShell", "Thrift JDBC/ODBC Server", "", "select a from b")
+    for number, name in enumerate(names):
+        log_of(tmp_path / f"app-{number}", name, application=f"app-{number}")
+    assert [(run.failure, run.metrics) for run in scan([tmp_path])] == [(NO_JOB, None)] * 4
+    mapped = scan([tmp_path], names=JobNames(mapping={"Server": "dashboards"}))
+    assert [run.job for run in mapped if not run.failure] == ["dashboards"]
+
+
+def _hanging(path: Path) -> Path:
+    """A log that keeps its reader waiting without end: of its files, the second is a pipe."""
+    path.mkdir()
+    write(path / "events_1_app-3", started(**{"App ID": "app-3"}))
+    os.mkfifo(path / "events_2_app-3")
+    return path
+
+
+def test_a_process_that_is_killed_costs_the_log_that_it_read(tmp_path: Path):
+    log_of(tmp_path / "app-1")
+    log_of(tmp_path / "app-2", application="app-2")
+    _hanging(tmp_path / "eventlog_v2_app-3")
+    killed = []
+
+    def kill_the_hanging(done: int, of: int) -> None:
+        if done == of - 1:
+            children = [each for each in psutil.Process().children() if "worker" in " ".join(each.cmdline())]
+            killed.extend(child.pid for child in children)
+            for child in children:
+                child.send_signal(signal.SIGKILL)
+
+    found = scan([tmp_path], processes=2, told=kill_the_hanging)
+    assert {run.application_id for run in found} == {"app-1", "app-2"}
+    assert killed
+    assert dict(found.unread) == {"reading it ended its process (signal SIGKILL)": 1}
+
+
+def test_a_log_that_takes_too_long_is_given_up(tmp_path: Path):
+    log_of(tmp_path / "app-1")
+    _hanging(tmp_path / "eventlog_v2_app-3")
+    found = scan([tmp_path], most_seconds=0.5, processes=2)
+    assert len(list(found)) == 1
+    assert list(found.unread) == ["not read within 0.5 s"]
+    assert not [each for each in psutil.Process().children() if "history.worker" in " ".join(each.cmdline())]
+
+
+def test_where_no_process_can_be_started_that_is_said(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr("sys.executable", "/bin/false")
+    with pytest.raises(MissingResourceError, match="cannot be started"):
+        list(scan([log_of(tmp_path / "app-1")]))
+
+
+def test_what_is_not_there_is_named(tmp_path: Path):
+    with pytest.raises(MissingResourceError, match="nowhere"):
+        list(scan([tmp_path / "nowhere"]))
+
+
+def test_a_cache_that_cannot_be_written_is_refused(tmp_path: Path):
+    (tmp_path / "file").touch()
+    with pytest.raises(InvalidParameterError, match="cache"):
+        scan([tmp_path], cache=tmp_path / "file" / "below")
+
+
+def test_profiles_of_runs_are_made_once(tmp_path: Path):
+    runs = list(scan([REAL / "spark-4.0.1-python.zstd"]))
+    [(run, profile)] = profiles(runs, cache=tmp_path)
+    assert run == runs[0]
+    assert profile is not None
+    assert profile.application_id == run.application_id
+    kept = json.loads((tmp_path / "profiles.jsonl").read_bytes())
+    assert kept["profile"]["application_id"] == run.application_id
+    assert profile_of(run, cache=tmp_path) == profile
+
+
+def test_a_run_whose_log_is_gone_has_no_profile(tmp_path: Path):
+    log = log_of(tmp_path / "app-1")
+    runs = list(scan([log]))
+    log.unlink()
+    assert profile_of(runs[0]) is None

@@ -1,0 +1,254 @@
+"""What a survey says of jobs whose true times on other machines are known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from airflow_provider_ernest.history.jobs import DID_NOTHING
+from airflow_provider_ernest.history.survey import (
+    Prices,
+    SurveyGoal,
+    growth_per_month,
+    runs_per_month,
+    runs_to_profile,
+    survey_of,
+    surveyed_job,
+)
+from airflow_provider_ernest.run_profile import DRIVER
+from airflow_provider_ernest.surveys import BOTH, REPLAY, Survey, SurveyedJob
+from tests.unit.history.past_jobs import daily, past_run, work
+
+AT_20_CENTS = Prices(otherwise=0.2)
+
+
+def surveyed(machines=(8,) * 10, *, goal: SurveyGoal | None = None, prices: Prices = AT_20_CENTS, **of_work):
+    runs, profiles = daily(machines, **of_work)
+    chosen = {run.application_id for run in runs_to_profile(runs)}
+    profiles = [each for each in profiles if each.application_id in chosen]
+    return surveyed_job("daily", runs, profiles, goal=goal or SurveyGoal(), prices=prices)
+
+
+SEVERAL = (4, 8, 4, 16, 8, 8, 4, 8, 8, 2, 8, 8)
+
+
+@pytest.mark.parametrize(
+    ("machines", "source"),
+    [((8,) * 10, REPLAY), (SEVERAL, BOTH), ((8, 8, 4, 8, 8, 4, 8, 8), REPLAY)],
+    ids=["all runs of one size", "of several sizes", "of two sizes"],
+)
+def test_the_times_that_the_job_takes_on_other_sizes_are_predicted(machines, source):
+    job = surveyed(machines)
+    sizes = {size.machines: size for size in job.sizes}
+    assert sizes[3].source == source
+    assert {2, 8, 32} <= set(sizes)
+    for count, size in sizes.items():
+        truth = work(machines=count).clean_seconds + 5.0
+        low, high = size.likely_seconds
+        assert low < size.seconds < high
+        assert size.seconds == pytest.approx(truth, rel=0.08)
+
+
+def test_the_size_of_a_job_of_one_size_is_told_by_its_runs_too():
+    sizes = {size.machines: size for size in surveyed((8,) * 6, growth=1.2).sizes}
+    assert (sizes[8].source, sizes[4].source) == (BOTH, REPLAY)
+    truth = work(machines=8, scale=1.2**5).clean_seconds + 5.0  # as the latest run
+    assert sizes[8].seconds == pytest.approx(truth, rel=0.05)
+    assert sizes[8].likely_seconds[0] < truth < sizes[8].likely_seconds[1]
+
+
+def test_a_replay_is_less_sure_the_farther_it_is_from_the_run():
+    sizes = {size.machines: size for size in surveyed().sizes}
+
+    def width(machines: int) -> float:
+        low, high = sizes[machines].likely_seconds
+        return high / low
+
+    assert width(8) < width(4) < width(2)
+    assert width(8) < width(15) < width(32)
+
+
+def test_a_single_run_tells_less_surely_what_the_next_takes_than_many_alike():
+    widths = []
+    for machines in ((8,), (8,) * 10):
+        [own] = [size for size in surveyed(machines).sizes if size.machines == 8]
+        low, high = own.likely_seconds
+        widths.append(high / low)
+    assert widths[0] > 1.1 * widths[1]
+
+
+def test_what_a_driver_bound_job_saves_is_told_with_its_interval():
+    job = surveyed((16,) * 8, driver_seconds=60.0)
+    assert job.bottleneck == DRIVER
+    assert "driver" in job.why
+    assert job.proposed is not None
+    assert job.proposed.machines < 16
+    assert job.proposed.probability >= 0.8
+    low, high = job.likely_saved_per_month
+    assert 0 < low < job.saved_per_month < high < job.dollars_per_month
+    true_seconds = work(machines=job.proposed.machines, driver_seconds=60.0).clean_seconds + 5.0
+    truly_saved = job.dollars_per_month * (1 - job.proposed.machines * true_seconds / (16 * job.seconds))
+    assert low < truly_saved < high
+
+
+def test_machines_that_come_and_go_cost_what_is_there_and_leave_less_to_save():
+    runs, profiles = daily((16,) * 8, driver_seconds=60.0)
+    fewer = [replace(run, mean_machines=4.0) for run in runs]
+    fixed, dynamic = (
+        surveyed_job("daily", each, profiles, goal=SurveyGoal(), prices=AT_20_CENTS) for each in (runs, fewer)
+    )
+    assert dynamic.machine_hours_per_month == pytest.approx(fixed.machine_hours_per_month / 4)
+    assert 0 <= dynamic.saved_per_month < fixed.saved_per_month
+    assert any("of 16 are there" in each for each in dynamic.unknown)
+
+
+def test_the_price_is_that_of_the_machines_type():
+    cheap = surveyed(prices=Prices(by_type={"m5.xlarge": 0.1, "c5.xlarge": 9.0}))
+    dear = surveyed(prices=Prices(by_type={"m5.xlarge": 0.3}, otherwise=7.0))
+    assert cheap.price_per_hour == 0.1
+    assert dear.dollars_per_month == pytest.approx(3 * cheap.dollars_per_month)
+    assert dear.saved_per_month == pytest.approx(3 * cheap.saved_per_month)
+
+
+def test_without_a_price_machine_hours_are_saved():
+    job = surveyed((16,) * 8, driver_seconds=60.0, prices=Prices())
+    assert job.dollars_per_month is None
+    assert job.saved_per_month is None
+    assert all(size.cost is None for size in job.sizes)
+    low, high = job.likely_saved_machine_hours_per_month
+    assert 0 < low < job.saved_machine_hours_per_month < high < job.machine_hours_per_month
+
+
+def test_a_job_of_one_size_says_so_and_what_a_training_would_cost():
+    job = surveyed()
+    assert "All runs had 8 machines: other sizes are from replay only." in job.unknown
+    assert job.training_machine_hours > 0
+    assert job.training_dollars == pytest.approx(0.2 * job.training_machine_hours)
+
+
+def test_where_the_history_tells_of_sizes_no_training_is_asked_for():
+    job = surveyed(SEVERAL)
+    assert job.training_machine_hours is None
+    assert not any("replay only" in each for each in job.unknown)
+
+
+def test_a_deadline_that_todays_size_misses_asks_for_more_machines():
+    job = surveyed(SEVERAL, goal=SurveyGoal(deadline_seconds=18.0))
+    assert job.limit_seconds == 18.0
+    assert job.proposed.machines > 8
+    assert job.saved_per_month < 0
+
+
+def test_a_deadline_that_nothing_keeps_is_not_known_to_be_kept():
+    job = surveyed(goal=SurveyGoal(deadline_seconds=6.0))
+    assert job.proposed is None
+    assert job.saved_per_month is None
+    [told] = [each for each in job.unknown if "No size is known to end within 6 s in 80 % of runs" in each]
+    # Dollars and types are those of an offer that knows neither.
+    assert "$" not in told
+    assert " of local" not in told
+
+
+def test_without_a_profile_a_job_of_one_size_says_that_nothing_is_known():
+    runs, _ = daily()
+    job = surveyed_job("daily", runs, [], goal=SurveyGoal(), prices=AT_20_CENTS)
+    assert job.sizes == ()
+    assert job.proposed is None
+    assert job.dollars_per_month > 0
+    assert any(each.startswith("Other sizes are not known: all runs had 8 machines") for each in job.unknown)
+
+
+def test_where_model_and_replay_disagree_it_says_so_and_the_interval_holds_both():
+    runs, profiles = daily((6, 8, 10) * 4)
+    # The runs took longer on more machines, of which the replay knows nothing.
+    runs = [replace(run, seconds=30.0 * run.machines / 8) for run in runs]
+    chosen = {run.application_id for run in runs_to_profile(runs)}
+    profiles = [each for each in profiles if each.application_id in chosen]
+    job = surveyed_job("daily", runs, profiles, goal=SurveyGoal(), prices=AT_20_CENTS)
+    assert any(each.startswith("Model and replay disagree, most on 3 machines") for each in job.unknown)
+    # Where runs were made, their time is no dent in the curve.
+    seconds = {size.machines: size.seconds for size in job.sizes}
+    assert seconds[5] < seconds[6] < seconds[7] < seconds[8] < seconds[10]
+    three = next(size for size in job.sizes if size.machines == 3)
+    low, high = three.likely_seconds
+    assert three.source == BOTH
+    assert low < 20.0
+    assert high > 60.0
+
+
+def test_runs_that_failed_are_counted_and_tell_nothing():
+    runs, profiles = daily()
+    failed = [
+        replace(run, failure="it has no end", application_id=f"f-{n}") for n, run in enumerate(runs[:4])
+    ]
+    job = surveyed_job("daily", [*failed, *runs], profiles, goal=SurveyGoal(), prices=AT_20_CENTS)
+    assert (job.runs, job.failed_runs) == (10, 4)
+    assert "4 of 14 runs did not end well; what they cost is not counted." in job.unknown
+
+
+def test_of_runs_that_did_nothing_it_is_said_that_they_do_not_count():
+    runs, profiles = daily()
+    nothing = replace(runs[3], failure=DID_NOTHING, metrics=None)
+    job = surveyed_job("daily", [*runs[:3], nothing, *runs[4:]], profiles, goal=SurveyGoal(), prices=Prices())
+    assert (job.runs, job.failed_runs) == (9, 1)
+    assert f"1 run not counted: {DID_NOTHING}." in job.unknown
+
+
+def test_a_job_without_a_good_run_says_why():
+    runs = [past_run(work(machines=2), failure="it has no end")]
+    job = surveyed_job("daily", runs, [], goal=SurveyGoal(), prices=AT_20_CENTS)
+    assert (job.runs, job.failed_runs) == (0, 1)
+    assert any("it has no end" in each for each in job.unknown)
+
+
+def test_how_often_and_by_how_much_is_the_historys_own():
+    runs, _ = daily((4,) * 15, growth=1.02)
+    runs[7] = replace(runs[7], input_bytes=runs[7].input_bytes * 50)  # an odd day
+    assert runs_per_month(runs) == pytest.approx(730 / 24)
+    assert growth_per_month(runs) == pytest.approx(1.02 ** (730 / 24), rel=0.15)
+    assert runs_per_month(runs[:2]) is None
+    assert growth_per_month(runs[:6]) is None
+
+
+def test_a_single_run_is_surveyed():
+    job = surveyed((4,))
+    assert job.runs == 1
+    assert job.runs_per_month is None
+    assert job.saved_per_month is None
+    assert job.proposed is not None
+    assert any("How often it runs" in each for each in job.unknown)
+
+
+def test_the_rate_that_is_stated_is_taken_where_the_history_is_too_short():
+    runs, profiles = daily((4,))
+    goal, stated = SurveyGoal(), {"prices": AT_20_CENTS, "otherwise_per_month": 60.0}
+    job = surveyed_job("daily", runs, profiles, goal=goal, **stated)
+    assert job.runs_per_month == 60.0
+    assert job.dollars_per_month == pytest.approx(60.0 * 4 * 0.2 * job.seconds / 3600)
+    assert job.likely_saved_per_month is not None
+    assert any("60.0 a month, as stated" in each for each in job.unknown)
+    runs, profiles = daily((4,) * 5)
+    assert surveyed_job("daily", runs, [], goal=goal, **stated).runs_per_month == pytest.approx(730 / 24)
+
+
+def test_the_survey_is_sorted_by_what_can_be_saved():
+    def job(name: str, **saved) -> SurveyedJob:
+        return SurveyedJob(job=name, runs=3, **saved)
+
+    jobs = [
+        job("unknown"),
+        job("loss", saved_per_month=-5.0, saved_machine_hours_per_month=-2.0),
+        job("little", saved_per_month=1.0, saved_machine_hours_per_month=90.0),
+        job("much", saved_per_month=70.0, saved_machine_hours_per_month=3.0),
+        job("hours", saved_machine_hours_per_month=8.0),
+    ]
+    survey = survey_of(jobs, SurveyGoal(), logs=9, unread={"it is empty": 2})
+    assert [each.job for each in survey.jobs] == ["much", "little", "hours", "unknown", "loss"]
+    assert survey.goal == "today's time within 10 % in 80 % of runs"
+    assert survey.unread == (("it is empty", 2),)
+
+
+def test_a_survey_survives_being_written_and_read():
+    survey = survey_of([surveyed()], SurveyGoal(), logs=10, unread={})
+    assert Survey.from_dict(survey.to_dict()) == survey

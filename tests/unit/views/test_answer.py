@@ -1,0 +1,234 @@
+"""The answer on the page of a model: figures, the caution that matters most, rows to compare, checks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from airflow_provider_ernest.documents import (
+    BottleneckReport,
+    Model,
+    Record,
+    ReplayOpinion,
+    TwoOpinions,
+)
+from airflow_provider_ernest.exceptions import StoreError
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.views.prediction import Prediction, prediction
+from airflow_provider_ernest.views.prediction_request import PredictionRequest
+from tests import examples
+from tests.unit.views.stored import beside, decided, everything, marked, model, not_secret, produced
+
+IN_TIME, LATE = 290.0, 330.0
+
+
+@pytest.fixture(scope="module")
+def trained() -> Model:
+    return model(method="averaging", days=20)
+
+
+def ask(store: ModelStore, of: Model, *, readable: Any = everything, **asked: Any) -> Prediction:
+    request = PredictionRequest(**{"price_per_hour": 0.5, "max_machines": 12, "scale": 1.0, **asked})
+    return prediction(store, of, request, entries=store.catalogue.entries(), readable=readable)
+
+
+def tiles(shown: Prediction) -> dict[str, tuple[str, tuple[str, ...], str]]:
+    return {each.name: (each.value, each.notes, each.tone) for each in shown.answer.tiles}
+
+
+def checks(shown: Prediction) -> dict[str, bool | None]:
+    return {each.name: each.passed for each in shown.answer.checks}
+
+
+def keep_replay(store: ModelStore, by: Model, *, dag_id: str = "sizing", **seconds: float) -> None:
+    """Beside a model, of sizes m4=..., each with the seconds that replay gives."""
+    sizes = tuple(
+        TwoOpinions(machines=int(name[1:]), replayed_seconds=taken, model_seconds=1.0)
+        for name, taken in seconds.items()
+    )
+    told = beside(by, days=1.0, dag_id=dag_id, task_id="bottleneck_report")
+    replay = ReplayOpinion(scale=1.0, sizes=sizes, error_percent=6.0)
+    store.save(examples.bottleneck_report(**told, model_id=by.id, profile_ids=(), replay=replay))
+
+
+class TestTiles:
+    def test_machines_time_dollars_and_chance_of_the_choice(self, store: ModelStore, trained: Model):
+        shown = ask(store, trained, deadline_seconds=300.0)
+        chosen, told = shown.decision, tiles(shown)
+        assert chosen is not None
+        assert told["machines"][0] == f"{chosen.machines} machines"
+        assert told["machines"][1] == ("of m5.large",)
+        assert told["cost"][0].startswith("$")
+        value, notes, tone = told["chance"]
+        assert value.endswith("%")
+        assert notes == ("deadline of 5 min", "asked: 80 %")
+        assert tone == "good"
+
+    def test_deadlines_kept_and_dollars_a_month_by_production(self, store: ModelStore, trained: Model):
+        told = tiles(ask(store, trained, deadline_seconds=300.0))
+        assert told["kept"] == ("none yet", ("no production run yet",), "")
+        assert told["cost"][1] == (), "dollars a month are not known before there are runs"
+        decision = decided(trained, days=12, deadline_seconds=300.0)
+        store.save(decision)
+        for days, seconds in ((10.0, IN_TIME), (5.0, LATE), (0.0, IN_TIME)):
+            store.save(produced(trained, days=days, seconds=seconds, decision_id=decision.id))
+        told = tiles(ask(store, trained, deadline_seconds=300.0))
+        assert told["kept"] == ("2 of 3", ("last run: kept",), "warning")
+        assert told["machines"][1] == ("of m5.large", "last run: 4")
+        assert told["cost"][1][0].endswith("a month, by 6 runs")
+
+    def test_a_last_run_that_missed_is_bad(self, store: ModelStore, trained: Model):
+        decision = decided(trained, days=12, deadline_seconds=300.0)
+        late = produced(trained, days=1, seconds=LATE, decision_id=decision.id)
+        store.save(decision)
+        store.save(late)
+        assert tiles(ask(store, trained, deadline_seconds=300.0))["kept"] == (
+            "0 of 1",
+            ("last run: missed",),
+            "bad",
+        )
+
+    def test_without_a_goal_there_is_no_chance_and_without_a_price_no_cost(
+        self, store: ModelStore, trained: Model
+    ):
+        assert "chance" not in tiles(ask(store, trained))
+        told = ask(store, trained, price_per_hour=None)
+        assert "cost" not in tiles(told)
+        assert told.answer.headline.startswith("Fastest: ")
+        assert {row.cost for row in told.answer.rows} == {None}
+
+
+class TestRows:
+    def test_at_most_five_with_the_chosen_one_marked_and_the_last_run_as_it_was(
+        self, store: ModelStore, trained: Model
+    ):
+        store.save(produced(trained, days=1, seconds=LATE))
+        rows = ask(store, trained, deadline_seconds=300.0).answer.rows
+        assert len(rows) <= 5
+        assert [row.is_chosen for row in rows].count(True) == 1
+        roles = [role for row in rows for role in row.roles]
+        assert roles.count("Chosen") == roles.count("Cheapest that meets it") == roles.count("Fastest") == 1
+        last = rows[-1]
+        assert (last.roles, last.machines, last.seconds, last.is_actual) == (("Last run",), 4, LATE, True)
+
+    def test_the_cheapest_that_meets_it_is_no_dearer_than_the_choice(self, store: ModelStore, trained: Model):
+        rows = ask(store, trained, deadline_seconds=300.0).answer.rows
+        (cheapest,) = [row for row in rows if "Cheapest that meets it" in row.roles]
+        (chosen,) = [row for row in rows if row.is_chosen]
+        assert cheapest.cost is not None
+        assert chosen.cost is not None
+        assert cheapest.cost <= chosen.cost
+        assert cheapest.probability is not None
+        assert cheapest.probability >= 0.8
+
+    def test_no_configuration_stands_there_twice(self, store: ModelStore, trained: Model):
+        rows = ask(store, trained, deadline_seconds=3000.0, max_machines=1).answer.rows
+        assert [row.roles for row in rows] == [("Cheapest that meets it", "Chosen", "Fastest")]
+
+
+class TestCaution:
+    def test_a_goal_out_of_reach_comes_first_with_the_nearest_that_could_be_asked(
+        self, store: ModelStore, trained: Model
+    ):
+        keep_replay(store, trained, m12=9999.0)
+        shown = ask(store, trained, deadline_seconds=30.0)
+        caution = shown.answer.caution
+        assert caution is not None
+        assert (caution.about, caution.tone) == ("question", "bad")
+        assert "Possible: a deadline of " in caution.words
+        assert shown.answer.headline.startswith("Out of reach: the deadline of 30 s. Nearest: ")
+        assert tiles(shown)["machines"][2] == tiles(shown)["chance"][2] == "bad"
+
+    @pytest.mark.parametrize("scale", [1.0, 1.02, 0.98])
+    def test_a_replay_that_breaks_the_deadline_leads_also_a_step_of_the_scale_away(
+        self, store: ModelStore, trained: Model, scale: float
+    ):
+        chosen = ask(store, trained, deadline_seconds=300.0, scale=scale).decision
+        assert chosen is not None
+        keep_replay(store, trained, **{f"m{chosen.machines}": 340.0})
+        store.save(marked(trained, days=1))
+        shown = ask(store, trained, deadline_seconds=300.0, scale=scale)
+        assert shown.answer.caution is not None
+        assert shown.answer.caution.about == "replay"
+        assert "over the 5 min that the deadline allows" in shown.answer.caution.words
+        assert checks(shown)["replay"] is False
+
+    def test_between_two_replayed_sizes_replay_is_known_and_beyond_them_not(
+        self, store: ModelStore, trained: Model
+    ):
+        chosen = ask(store, trained, deadline_seconds=300.0).decision
+        assert chosen is not None
+        around = {f"m{chosen.machines - 1}": 360.0, f"m{chosen.machines + 1}": 340.0}
+        keep_replay(store, trained, **around)
+        assert checks(ask(store, trained, deadline_seconds=300.0))["replay"] is False
+        assert checks(ask(store, trained, deadline_seconds=300.0, max_machines=1))["replay"] is None
+
+    def test_a_replay_of_far_more_or_less_input_says_nothing(self, store: ModelStore, trained: Model):
+        keep_replay(store, trained, **{f"m{count}": 9999.0 for count in range(1, 13)})
+        shown = ask(store, trained, deadline_seconds=300.0, scale=0.5)
+        assert checks(shown)["replay"] is None
+
+    def test_a_replay_that_agrees_is_a_check_that_passes(self, store: ModelStore, trained: Model):
+        chosen = ask(store, trained, deadline_seconds=300.0).decision
+        assert chosen is not None
+        assert chosen.predicted_seconds is not None
+        keep_replay(store, trained, **{f"m{chosen.machines}": chosen.predicted_seconds})
+        shown = ask(store, trained, deadline_seconds=300.0)
+        assert checks(shown)["replay"] is True
+        assert shown.answer.caution is None or shown.answer.caution.about != "replay"
+
+    def test_a_drifting_and_a_stale_model_carry_theirs_at_the_decision(
+        self, store: ModelStore, trained: Model
+    ):
+        store.save(marked(trained, days=3))
+        stale = ask(store, trained, deadline_seconds=300.0).answer.caution
+        assert stale is not None
+        assert (stale.about, stale.tone) == ("conditions", "warning")
+        for number in range(4):
+            store.save(produced(trained, days=2 - number / 2, seconds=2000.0))
+        drifting = ask(store, trained, deadline_seconds=300.0)
+        assert drifting.answer.caution is not None
+        assert (drifting.answer.caution.about, drifting.answer.caution.tone) == ("drift", "bad")
+        assert checks(drifting)["drift"] is False
+
+    def test_a_size_beyond_what_was_tried_says_so(self, store: ModelStore, trained: Model):
+        shown = ask(store, trained, deadline_seconds=300.0, min_machines=30, max_machines=32)
+        assert shown.answer.caution is not None
+        assert shown.answer.caution.about == "size"
+        assert checks(shown)["size"] is False
+
+
+class TestReplays:
+    def types(self, store: ModelStore, shown: Model) -> list[str]:
+        return [each.instance_type for each in ask(store, shown, readable=not_secret).replays]
+
+    def test_of_other_types_by_their_newest_models(self, store: ModelStore, trained: Model):
+        other = model(days=2, instance_type="r5.large")
+        hidden = model(days=2, instance_type="x1.large", dag_id="secret")
+        for each, dag_id in ((other, "sizing"), (hidden, "secret")):
+            store.save(each)
+            keep_replay(store, each, dag_id=dag_id, m4=50.0)
+        keep_replay(store, trained, m4=50.0)
+        assert self.types(store, trained) == ["m5.large", "r5.large"]
+        store.save(model(days=1, instance_type="r5.large", name="newer"))
+        assert self.types(store, trained) == ["m5.large"]
+
+    def test_of_other_dags_there_are_none(self, store: ModelStore, trained: Model):
+        keep_replay(store, trained, dag_id="secret", m4=50.0)
+        assert self.types(store, trained) == []
+
+    def test_those_that_cannot_be_read_do_no_harm(
+        self, store: ModelStore, trained: Model, monkeypatch: pytest.MonkeyPatch
+    ):
+        store.save(model(days=2, instance_type="r5.large"))
+        keep_replay(store, trained, m4=50.0)
+        read = store.newest_first
+
+        def unreachable(form: type[Record], job: str, instance_type: str, **asked: Any) -> Any:
+            if form is BottleneckReport and instance_type == "r5.large":
+                raise StoreError("the network is down")
+            return read(form, job, instance_type, **asked)
+
+        monkeypatch.setattr(store, "newest_first", unreachable)
+        assert self.types(store, trained) == ["m5.large"]

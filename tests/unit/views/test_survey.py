@@ -1,0 +1,180 @@
+"""The words and the page of a survey."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from airflow_provider_ernest.surveys import REPLAY, PredictedSize, Survey, SurveyedJob, UsedSize
+from airflow_provider_ernest.views.report.survey import render
+from airflow_provider_ernest.views.scripts import STATIC
+from airflow_provider_ernest.views.survey import leading_line, proposal, remarks, rows_of, totals_of, training
+from tests.unit.report_page import Page, dangers
+from tests.unit.run_profiles import HOSTILE
+
+
+def size(machines: int, seconds: float, **more) -> PredictedSize:
+    told = {
+        "likely_seconds": (0.9 * seconds, 1.1 * seconds),
+        "source": REPLAY,
+        "cost": 0.01,
+        "probability": 0.9,
+    }
+    return PredictedSize(machines=machines, seconds=seconds, **{**told, **more})
+
+
+def orders(**changes) -> SurveyedJob:
+    """A job that could do with 10 machines instead of 16."""
+    job = SurveyedJob(
+        job="orders",
+        runs=30,
+        runs_per_month=30.4,
+        used=(UsedSize(machines=16, runs=30, seconds=700.0, instance_type="m5.xlarge"),),
+        machines=16,
+        cores_per_machine=4,
+        seconds=730.0,
+        limit_seconds=840.0,
+        machine_hours_per_month=98.6,
+        dollars_per_month=19.7,
+        price_per_hour=0.2,
+        slot_utilisation=0.31,
+        input_bytes=80_000_000_000,
+        input_growth_per_month=1.05,
+        sizes=(size(8, 870.0, probability=0.4), size(10, 760.0), size(16, 730.0), size(32, 690.0)),
+        proposed=size(10, 760.0),
+        saved_share=0.35,
+        likely_saved_share=(0.28, 0.41),
+        saved_per_month=6.87,
+        likely_saved_per_month=(5.5, 8.1),
+        saved_machine_hours_per_month=34.4,
+        likely_saved_machine_hours_per_month=(27.6, 40.4),
+        bottleneck="driver",
+        why="Bound by the driver, with no task running for 400 s of 700 s",
+        unknown=("All runs had 16 machines: other sizes are from replay only.",),
+        training_machine_hours=2.0,
+        training_dollars=0.4,
+    )
+    return replace(job, **changes)
+
+
+def without_price(job: SurveyedJob) -> SurveyedJob:
+    return replace(
+        job,
+        dollars_per_month=None,
+        price_per_hour=None,
+        saved_per_month=None,
+        likely_saved_per_month=None,
+        training_dollars=None,
+        sizes=tuple(replace(each, cost=None) for each in job.sizes),
+    )
+
+
+def survey(*jobs: SurveyedJob, **more) -> Survey:
+    told = {"logs": 60, "goal": "today's time within 10 % in 80 % of runs"}
+    return Survey(id="s", at="2026-11-23T12:00:00+00:00", jobs=jobs, **{**told, **more})
+
+
+def keeps(**changes) -> SurveyedJob:
+    nothing = {"saved_share": 0.0, "likely_saved_share": (0.0, 0.0), "saved_per_month": 0.0}
+    told = {**nothing, "likely_saved_per_month": (0.0, 0.0), "proposed": size(16, 730.0), "job": "keeps"}
+    return orders(**{**told, **changes})
+
+
+class TestWords:
+    def test_the_sum_is_told_first_with_its_interval(self):
+        told = leading_line(survey(orders(), orders(job="two"), keeps()))
+        assert told == "3 jobs take $59.10 a month. $13.74 of it can be saved (80 %: $11.00 to $16.20)."
+
+    def test_without_a_price_there_are_machine_hours(self):
+        alone = survey(without_price(orders()))
+        assert leading_line(alone) == (
+            "1 job takes 98.6 machine-hours a month. 34.4 machine-hours of it can be saved "
+            "(80 %: 27.6 to 40.4)."
+        )
+        assert "No price is known: amounts are hours of machines." in list(remarks(alone))
+        assert "$" not in Page(render(alone)).text
+
+    def test_what_costs_more_is_no_saving(self):
+        dearer = orders(saved_share=-0.5, saved_per_month=-10.0, likely_saved_per_month=(-12.0, -8.0))
+        assert totals_of(survey(dearer, orders())).saved == 6.87
+        assert "costs more" in proposal(dearer, is_money=True)
+
+    def test_what_is_not_known_is_said(self):
+        silent = orders(
+            runs_per_month=None,
+            machine_hours_per_month=None,
+            dollars_per_month=None,
+            saved_per_month=None,
+            likely_saved_per_month=None,
+        )
+        told = survey(silent, unread=(("it is damaged", 2),))
+        assert leading_line(told) == (
+            "A run takes $0.649; how often it runs is not known. $0.227 of it can be saved "
+            "(80 %: $0.182 to $0.266)."
+        )
+        assert "$0.649" in Page(render(told)).text, "the page's figures are of a run, too"
+        assert "2 of 60 logs are left out (2: it is damaged)." in list(remarks(told))
+        (row,) = rows_of(told)
+        assert (row.saved, row.likely_saved) == ("35 % a run", "28 % to 41 %")
+        assert leading_line(survey()) == "No run of a job was found."
+
+    def test_a_job_without_a_good_run_has_a_row(self):
+        (row,) = rows_of(survey(SurveyedJob(job="dead", runs=0, failed_runs=3)))
+        assert row.proposed == "–"
+        assert row.saved == ""
+
+    def test_a_proposal_is_never_told_without_its_interval(self):
+        assert proposal(orders(), is_money=True) == (
+            "10 machines instead of 16: 12 min 40 s a run (80 %: 11 min 24 s to 13 min 56 s), which saves "
+            "$6.87 a month (80 %: $5.50 to $8.10)."
+        )
+        assert proposal(keeps(), is_money=True).startswith("Keep 16 machines")
+
+    def test_what_a_training_would_cost_is_told_where_it_is_missing(self):
+        assert training(orders()).endswith("would take 2.00 machine-hours, about $0.40.")
+        assert training(orders(training_machine_hours=None)) == ""
+
+
+class TestPage:
+    def test_the_page_leads_with_the_sum_and_needs_nothing_else(self):
+        page = Page(render(survey(orders(), keeps())))
+        assert dangers(page) == []
+        assert "2 jobs take $39.40 a month." in page.text
+        assert page.columns("job-0-sizes")[:3] == ["machines", "seconds", "80 % of runs"]
+        assert "All runs had 16 machines: other sizes are from replay only." in page.text
+
+    def test_the_script_that_sorts_the_jobs_knows_each_column(self):
+        page = Page(render(survey(orders(), without_price(keeps()))))
+        (jobs,) = (each for each in page.all("div") if each.get("id") == "all-jobs")
+        columns = str(jobs["data-columns"]).split()
+        assert len(columns) == len(page.columns("all-jobs")) == 9
+        script = (STATIC / "js" / "pages" / "report.js").read_text()
+        assert all(f"  {name}: (job) =>" in script for name in columns)
+        empty = Page(render(survey(SurveyedJob(job="dead", runs=0, failed_runs=3))))
+        (jobs,) = (each for each in empty.all("div") if each.get("id") == "all-jobs")
+        assert len(str(jobs["data-columns"]).split()) == len(empty.columns("all-jobs"))
+
+    def test_jobs_are_folded(self):
+        page = Page(render(survey(orders(), keeps())))
+        parts = [each for each in page.all("details") if each.get("class") == "surveyed-job"]
+        assert [each["id"] for each in parts] == ["job-0", "job-1"]
+        assert not any("open" in each for each in parts)
+
+    @pytest.mark.parametrize("text", [*HOSTILE, "</script><script>alert(1)</script>", "javascript:alert(1)"])
+    def test_whatever_an_application_is_called_stays_text(self, text: str):
+        used = (UsedSize(machines=16, runs=30, seconds=700.0, instance_type=text),)
+        hostile = orders(job=text, used=used, bottleneck=text, why=text, unknown=(text,))
+        page = Page(render(survey(hostile, goal=text, unread=((text, 1),))))
+        assert dangers(page) == []
+        assert text in page.text
+        assert page.data[0]["job"] == text
+
+    def test_three_hundred_jobs_are_one_page_that_can_be_sent(self):
+        html = render(survey(*(orders(job=f"job {number}") for number in range(300))))
+        assert len(re.findall('class="surveyed-job"', html)) == 300
+        assert len(html) < 4_000_000
+
+    def test_a_survey_without_jobs_is_a_page_too(self):
+        assert "No run of a job was found." in Page(render(survey(logs=0))).text
