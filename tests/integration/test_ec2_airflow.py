@@ -29,7 +29,7 @@ from benchmarks.demo.airflow_server import AirflowServer
 from benchmarks.demo.api import FINISHED_RUN_STATES, AirflowApi, TaskInstance
 from benchmarks.demo.progress import follow_run
 from tests.ec2_testbed import Testbed
-from tests.integration.conftest import AIRFLOW_FOR_TESTS, processes_mentioning, wait_until
+from tests.integration.conftest import AIRFLOW_FOR_TESTS, PATIENCE, processes_mentioning, wait_until
 from tests.integration.leak_table import LeakCase
 
 DEPLOYMENT = "tests"
@@ -38,7 +38,7 @@ pytestmark = [
     pytest.mark.skipif(Testbed.missing() is not None, reason=Testbed.missing() or ""),
     pytest.mark.airflow,
     pytest.mark.spark,
-    pytest.mark.timeout(420),
+    pytest.mark.timeout(420 * PATIENCE),
 ]
 
 ROOT = Path(__file__).parents[2]
@@ -108,8 +108,8 @@ def cluster_arguments(bed: Testbed) -> dict[str, Any]:
         "python": bed.python,
         "cores_per_machine": 1,
         "memory_megabytes_per_machine": 512,
-        "time_to_live_seconds": 60 * 300,
-        "start_timeout_seconds": 240,
+        "time_to_live_seconds": 60 * 300 * PATIENCE,
+        "start_timeout_seconds": 240 * PATIENCE,
         "probe_rounds": 0,
         "probe_interval_seconds": 0,
         "driver_host": bed.gateway_address,
@@ -231,7 +231,7 @@ class Run:
             self.api,
             self.dag_id,
             self.run_id,
-            timeout_seconds=seconds,
+            timeout_seconds=seconds * PATIENCE,
             heartbeat_seconds=1,
             log_lines=60,
             write=write,

@@ -20,12 +20,12 @@ import pytest
 from airflow_provider_ernest.spark.master import read_state
 from tests.ec2_testbed import Testbed
 from tests.integration import ec2_attempt
-from tests.integration.conftest import processes_mentioning, wait_until
+from tests.integration.conftest import PATIENCE, processes_mentioning, wait_until
 from tests.integration.leak_table import LeakCase
 
 pytestmark = [
     pytest.mark.skipif(Testbed.missing() is not None, reason=Testbed.missing() or ""),
-    pytest.mark.timeout(300),
+    pytest.mark.timeout(300 * PATIENCE),
 ]
 
 WORKERS = 2
@@ -79,7 +79,7 @@ def task(bed: Testbed, spark_stub: Path, tmp_path: Path, request: pytest.Fixture
         "cores_per_machine": 1,
         "memory_megabytes_per_machine": 512,
         "time_to_live_seconds": 60 * TIME_TO_LIVE_MINUTES,
-        "start_timeout_seconds": 240,
+        "start_timeout_seconds": 240 * PATIENCE,
         "probe_rounds": 1,
         "probe_interval_seconds": 0,
         "driver_host": bed.gateway_address,
@@ -179,8 +179,8 @@ class Attempt:
         self.kill()
 
     def wait(self, seconds: float = 200) -> int:
-        self._process.join(seconds)
-        assert self._process.exitcode is not None, f"it has not ended within {seconds:.0f} s:\n{self.log}"
+        self._process.join(seconds * PATIENCE)
+        assert self._process.exitcode is not None, f"it has not ended in time:\n{self.log}"
         return self._process.exitcode
 
     def finish(self, seconds: float = 200) -> Any:
@@ -377,7 +377,7 @@ def test_the_reaper_ends_what_nothing_else_has_ended(bed: Testbed, task: Task):
 
 @pytest.fixture
 def spark_task(bed: Testbed, task: Task) -> Task:
-    task.arguments |= {"spark_distribution": bed.spark_home, "time_to_live_seconds": 60 * 240}
+    task.arguments |= {"spark_distribution": bed.spark_home, "time_to_live_seconds": 60 * 240 * PATIENCE}
     return task
 
 

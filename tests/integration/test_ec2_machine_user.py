@@ -18,16 +18,16 @@ from airflow_provider_ernest.clusters.ec2.readiness import Means
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.spark.submit import ErnestSubmitHook, driver_conf
 from tests.ec2_testbed import Testbed
-from tests.integration.conftest import processes_mentioning, wait_until
+from tests.integration.conftest import PATIENCE, processes_mentioning, wait_until
 
 pytestmark = [
     pytest.mark.skipif(Testbed.missing() is not None, reason=Testbed.missing() or ""),
     pytest.mark.spark,
-    pytest.mark.timeout(300),
+    pytest.mark.timeout(300 * PATIENCE),
 ]
 
 USER = "ernest"
-TIME_TO_LIVE_MINUTES = 60  # of a second each
+TIME_TO_LIVE_MINUTES = 120  # of a second each
 SHUTDOWN_SECONDS = 30  # until the hosts have shut down, on a busy machine
 PER_BOOT = "/var/lib/cloud/scripts/per-boot/ernest-time-to-live"
 # Stands for sudo, su and all else that makes root of other users.
@@ -113,7 +113,7 @@ def start_cluster(bed: Testbed) -> ClusterHandle:
         cores_per_machine=1,
         memory_megabytes_per_machine=600,
         time_to_live_seconds=60 * TIME_TO_LIVE_MINUTES,
-        start_timeout_seconds=240,
+        start_timeout_seconds=240 * PATIENCE,
         probe_rounds=0,
         driver_host=bed.gateway_address,
     )
