@@ -1,3 +1,140 @@
-"""Sizes Spark clusters from Airflow by optimal experiment design (Ernest, NSDI 2016)."""
+"""Sizes Spark clusters from Airflow by optimal experiment design (Ernest, NSDI 2016).
 
-__version__ = "0.1.0"
+A DAG file imports from here what it needs: ``from airflow_provider_ernest import ErnestTaskGroup, SparkJob``.
+Each name is imported when it is first asked for (PEP 562): a DAG file pays for what it uses, and no more.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from airflow_provider_ernest.version import __version__ as __version__
+
+if TYPE_CHECKING:
+    from airflow_provider_ernest.assets import application_changed
+    from airflow_provider_ernest.billing import Billing
+    from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
+    from airflow_provider_ernest.clusters.emr.spec import EmrClusterSpec
+    from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
+    from airflow_provider_ernest.dag import ernest_dag
+    from airflow_provider_ernest.notifications.model_stale import ModelStaleNotifier
+    from airflow_provider_ernest.operators.bottleneck_report import BottleneckReportOperator
+    from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
+    from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator, EC2PreflightOperator
+    from airflow_provider_ernest.operators.emr_cluster import EmrClusterOperator
+    from airflow_provider_ernest.operators.existing_cluster import ExistingClusterOperator
+    from airflow_provider_ernest.operators.experiment_design import ExperimentDesignOperator
+    from airflow_provider_ernest.operators.find_model import FindModelOperator
+    from airflow_provider_ernest.operators.fit_model import FitModelOperator
+    from airflow_provider_ernest.operators.local_cluster import LocalClusterOperator
+    from airflow_provider_ernest.operators.next_runs import NextRunsOperator
+    from airflow_provider_ernest.operators.prune_store import PruneStoreOperator
+    from airflow_provider_ernest.operators.read_history import ReadHistoryOperator
+    from airflow_provider_ernest.operators.record_run import RecordRunOperator
+    from airflow_provider_ernest.operators.sample_run import SampleRunOperator
+    from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOperator
+    from airflow_provider_ernest.operators.terminate_cluster import (
+        ReapClustersOperator,
+        TerminateClusterOperator,
+    )
+    from airflow_provider_ernest.sensors.jar_hash import JarHashSensor
+    from airflow_provider_ernest.settings import (
+        ConnectedCluster,
+        DesignBounds,
+        EventLogs,
+        ModelSettings,
+        Reuse,
+        SampledInput,
+        SizingGoal,
+        SparkJob,
+        UntrainedType,
+    )
+    from airflow_provider_ernest.task_group import ErnestTaskGroup
+
+__all__ = [
+    "Billing",
+    "BottleneckReportOperator",
+    "ChooseConfigOperator",
+    "ConnectedCluster",
+    "DesignBounds",
+    "EC2ClusterOperator",
+    "EC2ClusterSpec",
+    "EC2PreflightOperator",
+    "EmrClusterOperator",
+    "EmrClusterSpec",
+    "ErnestSparkSubmitOperator",
+    "ErnestTaskGroup",
+    "EventLogs",
+    "ExistingClusterOperator",
+    "ExperimentDesignOperator",
+    "FindModelOperator",
+    "FitModelOperator",
+    "JarHashSensor",
+    "LocalClusterOperator",
+    "LocalClusterSpec",
+    "ModelSettings",
+    "ModelStaleNotifier",
+    "NextRunsOperator",
+    "PruneStoreOperator",
+    "ReadHistoryOperator",
+    "ReapClustersOperator",
+    "RecordRunOperator",
+    "Reuse",
+    "SampleRunOperator",
+    "SampledInput",
+    "SizingGoal",
+    "SparkJob",
+    "TerminateClusterOperator",
+    "UntrainedType",
+    "application_changed",
+    "ernest_dag",
+]
+
+_MODULES = {
+    "Billing": "billing",
+    "BottleneckReportOperator": "operators.bottleneck_report",
+    "ChooseConfigOperator": "operators.choose_config",
+    "ConnectedCluster": "settings",
+    "DesignBounds": "settings",
+    "EC2ClusterOperator": "operators.ec2_cluster",
+    "EC2ClusterSpec": "clusters.ec2.spec",
+    "EC2PreflightOperator": "operators.ec2_cluster",
+    "EmrClusterOperator": "operators.emr_cluster",
+    "EmrClusterSpec": "clusters.emr.spec",
+    "ErnestSparkSubmitOperator": "operators.spark_submit",
+    "ErnestTaskGroup": "task_group",
+    "EventLogs": "settings",
+    "ExistingClusterOperator": "operators.existing_cluster",
+    "ExperimentDesignOperator": "operators.experiment_design",
+    "FindModelOperator": "operators.find_model",
+    "FitModelOperator": "operators.fit_model",
+    "JarHashSensor": "sensors.jar_hash",
+    "LocalClusterOperator": "operators.local_cluster",
+    "LocalClusterSpec": "clusters.local_spec",
+    "ModelSettings": "settings",
+    "ModelStaleNotifier": "notifications.model_stale",
+    "NextRunsOperator": "operators.next_runs",
+    "PruneStoreOperator": "operators.prune_store",
+    "ReadHistoryOperator": "operators.read_history",
+    "ReapClustersOperator": "operators.terminate_cluster",
+    "RecordRunOperator": "operators.record_run",
+    "Reuse": "settings",
+    "SampleRunOperator": "operators.sample_run",
+    "SampledInput": "settings",
+    "SizingGoal": "settings",
+    "SparkJob": "settings",
+    "TerminateClusterOperator": "operators.terminate_cluster",
+    "UntrainedType": "settings",
+    "application_changed": "assets",
+    "ernest_dag": "dag",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

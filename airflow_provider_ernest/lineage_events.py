@@ -17,9 +17,9 @@ from airflow.providers.openlineage.extractors import OperatorLineage
 from openlineage.client.event_v2 import Dataset
 from openlineage.client.facet_v2 import RunFacet, dataset_version_dataset
 
-from airflow_provider_ernest import __version__
 from airflow_provider_ernest.documents import DecisionRecord, Model, ModelMark, Observation, ProductionRun
 from airflow_provider_ernest.privacy import without_credentials
+from airflow_provider_ernest.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -24,9 +24,15 @@ from typing import Any
 from airflow.providers.databricks.operators.databricks import DatabricksSubmitRunOperator
 from airflow.sdk import DAG, Param, task
 
-from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
-from airflow_provider_ernest.settings import Billing, DesignBounds, SampledInput, SizingGoal, SparkJob
-from airflow_provider_ernest.task_group import ErnestTaskGroup
+from airflow_provider_ernest import (
+    Billing,
+    DesignBounds,
+    EC2ClusterSpec,
+    ErnestTaskGroup,
+    SampledInput,
+    SizingGoal,
+    SparkJob,
+)
 
 BUCKET = os.environ.get("ERNEST_EXAMPLE_BUCKET", "my-bucket").removeprefix("s3://")
 YOUR_MACHINES = json.loads(os.environ.get("ERNEST_EC2_CLUSTER", '{"launch_template": "ernest-spark"}'))

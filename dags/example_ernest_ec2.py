@@ -27,11 +27,17 @@ from pathlib import Path
 
 from airflow.sdk import DAG, Param, task
 
-from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
-from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOperator
-from airflow_provider_ernest.operators.terminate_cluster import ReapClustersOperator
-from airflow_provider_ernest.settings import DesignBounds, EventLogs, SampledInput, SizingGoal, SparkJob
-from airflow_provider_ernest.task_group import ErnestTaskGroup
+from airflow_provider_ernest import (
+    DesignBounds,
+    EC2ClusterSpec,
+    ErnestSparkSubmitOperator,
+    ErnestTaskGroup,
+    EventLogs,
+    ReapClustersOperator,
+    SampledInput,
+    SizingGoal,
+    SparkJob,
+)
 
 JOBS = Path(__file__).parent / "jobs"
 DATA = Path(os.environ.get("ERNEST_EXAMPLE_DATA", "/mnt/ernest-example"))

@@ -15,12 +15,18 @@ from pathlib import Path
 
 from airflow.sdk import DAG, Param, task
 
-from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
-from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator
-from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOperator
-from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
-from airflow_provider_ernest.settings import Billing, DesignBounds, SampledInput, SizingGoal, SparkJob
-from airflow_provider_ernest.task_group import ErnestTaskGroup
+from airflow_provider_ernest import (
+    Billing,
+    DesignBounds,
+    EC2ClusterOperator,
+    EC2ClusterSpec,
+    ErnestSparkSubmitOperator,
+    ErnestTaskGroup,
+    SampledInput,
+    SizingGoal,
+    SparkJob,
+    TerminateClusterOperator,
+)
 
 JOBS = Path(__file__).parent / "jobs"
 DATA = Path(os.environ.get("ERNEST_EXAMPLE_DATA", "/mnt/ernest-example"))

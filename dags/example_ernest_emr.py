@@ -24,9 +24,15 @@ from airflow.providers.amazon.aws.operators.emr import (
 )
 from airflow.sdk import DAG, Param, task
 
-from airflow_provider_ernest.clusters.emr.spec import EmrClusterSpec
-from airflow_provider_ernest.settings import Billing, DesignBounds, SampledInput, SizingGoal, SparkJob
-from airflow_provider_ernest.task_group import ErnestTaskGroup
+from airflow_provider_ernest import (
+    Billing,
+    DesignBounds,
+    EmrClusterSpec,
+    ErnestTaskGroup,
+    SampledInput,
+    SizingGoal,
+    SparkJob,
+)
 
 BUCKET = os.environ.get("ERNEST_EXAMPLE_BUCKET", "s3://my-bucket")
 SUBNET = os.environ.get("ERNEST_EMR_SUBNET")

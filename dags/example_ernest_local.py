@@ -12,10 +12,15 @@ from pathlib import Path
 
 from airflow.sdk import DAG, Param, task
 
-from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
-from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOperator
-from airflow_provider_ernest.settings import DesignBounds, SampledInput, SizingGoal, SparkJob
-from airflow_provider_ernest.task_group import ErnestTaskGroup
+from airflow_provider_ernest import (
+    DesignBounds,
+    ErnestSparkSubmitOperator,
+    ErnestTaskGroup,
+    LocalClusterSpec,
+    SampledInput,
+    SizingGoal,
+    SparkJob,
+)
 
 JOBS = Path(__file__).parent / "jobs"
 DATA = Path(os.environ.get("ERNEST_EXAMPLE_DATA", "~/ernest-example")).expanduser()

@@ -11,15 +11,20 @@ from pathlib import Path
 
 from airflow.sdk import DAG, Param, task
 
-from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
-from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
-from airflow_provider_ernest.operators.experiment_design import ExperimentDesignOperator
-from airflow_provider_ernest.operators.fit_model import FitModelOperator
-from airflow_provider_ernest.operators.local_cluster import LocalClusterOperator
-from airflow_provider_ernest.operators.sample_run import SampleRunOperator
-from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOperator
-from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
-from airflow_provider_ernest.settings import DesignBounds, SampledInput, SizingGoal, SparkJob
+from airflow_provider_ernest import (
+    ChooseConfigOperator,
+    DesignBounds,
+    ErnestSparkSubmitOperator,
+    ExperimentDesignOperator,
+    FitModelOperator,
+    LocalClusterOperator,
+    LocalClusterSpec,
+    SampledInput,
+    SampleRunOperator,
+    SizingGoal,
+    SparkJob,
+    TerminateClusterOperator,
+)
 
 JOBS = Path(__file__).parent / "jobs"
 DATA = Path(os.environ.get("ERNEST_EXAMPLE_DATA", "~/ernest-example")).expanduser()

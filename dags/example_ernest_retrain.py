@@ -14,10 +14,15 @@ from typing import Any
 
 from airflow.sdk import DAG, Param, task
 
-from airflow_provider_ernest.assets import application_changed
-from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
-from airflow_provider_ernest.settings import DesignBounds, SampledInput, SizingGoal, SparkJob
-from airflow_provider_ernest.task_group import ErnestTaskGroup
+from airflow_provider_ernest import (
+    DesignBounds,
+    ErnestTaskGroup,
+    LocalClusterSpec,
+    SampledInput,
+    SizingGoal,
+    SparkJob,
+    application_changed,
+)
 
 JOBS = Path(__file__).parent / "jobs"
 DATA = Path(os.environ.get("ERNEST_EXAMPLE_DATA", "~/ernest-example")).expanduser()

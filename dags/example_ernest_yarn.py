@@ -20,14 +20,14 @@ from pathlib import Path
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.sdk import DAG, Param
 
-from airflow_provider_ernest.settings import (
+from airflow_provider_ernest import (
     ConnectedCluster,
     DesignBounds,
+    ErnestTaskGroup,
     SampledInput,
     SizingGoal,
     SparkJob,
 )
-from airflow_provider_ernest.task_group import ErnestTaskGroup
 
 JOBS = Path(__file__).parent / "jobs"
 DATA = Path(os.environ.get("ERNEST_EXAMPLE_DATA", "/mnt/ernest-example"))

@@ -1,6 +1,6 @@
 """Sphinx configuration: `make documentation` builds the pages of this folder."""
 
-from airflow_provider_ernest import __version__
+from airflow_provider_ernest.version import __version__
 
 project = "airflow-provider-ernest"
 author = "The airflow-provider-ernest authors"

@@ -9,10 +9,10 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
-from airflow_provider_ernest import __version__
 from airflow_provider_ernest.cli import choose, design, models, store
 from airflow_provider_ernest.cli.command import Command, add_commands, printable
 from airflow_provider_ernest.exceptions import ErnestError, InvalidParameterError
+from airflow_provider_ernest.version import __version__
 
 SUMMARY = "Size Spark clusters: a few cheap sample runs, a small explainable model, the cheapest cluster."
 

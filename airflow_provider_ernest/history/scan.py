@@ -19,7 +19,6 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest import __version__
 from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError
 from airflow_provider_ernest.history.finding import FoundLog, LogFinder
 from airflow_provider_ernest.history.jobs import NO_JOB, JobNames
@@ -27,6 +26,7 @@ from airflow_provider_ernest.history.pool import Pool, cores
 from airflow_provider_ernest.history.worker import PROBLEM, PROFILE, RUN
 from airflow_provider_ernest.past_runs import PastRun
 from airflow_provider_ernest.places import local_path
+from airflow_provider_ernest.version import __version__
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.run_profile import RunProfile

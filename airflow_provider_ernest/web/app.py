@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, FastAPI, Header, HTTPException, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from airflow_provider_ernest import __version__
+from airflow_provider_ernest.version import __version__
 from airflow_provider_ernest.web import models as models_api
 from airflow_provider_ernest.web import runs, surveys
 from airflow_provider_ernest.web.access import requires_pages

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.golden.dag_runs import api_server
-from tests.golden.names import OPERATORS, OTHERS, PACKAGE, ROOT, SETTINGS, public
+from tests.golden.names import PACKAGE, PUBLIC, ROOT, public
 
 IMPORT = re.compile(rf"^ *from ({PACKAGE}[\w.]*) import (?:\(([^)]*)\)|([^\n(]+))", re.MULTILINE)
 
@@ -36,7 +36,7 @@ def test_what_documentation_and_examples_import(golden: Any) -> None:
     golden("interfaces/imports.txt", "\n".join(lines))
 
 
-@pytest.mark.parametrize("name", sorted({**SETTINGS, **OPERATORS, **OTHERS}))
+@pytest.mark.parametrize("name", sorted(PUBLIC))
 def test_parameters(golden: Any, name: str) -> None:
     golden(f"interfaces/{name}.txt", "\n".join([f"{name}(", *_parameters(public(name)), ")", *_fields(name)]))
 

@@ -11,31 +11,8 @@ HEAVY = ("numpy", "scipy", "cvxpy", "pandas", "boto3", "botocore", "pyspark", "p
 IMPORTS = """
 import airflow.sdk, sys
 before = set(sys.modules)
-from airflow_provider_ernest.dag import ernest_dag
-from airflow_provider_ernest.task_group import ErnestTaskGroup
-from airflow_provider_ernest.settings import DesignBounds, SampledInput, SizingGoal, SparkJob
-from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
-from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
-from airflow_provider_ernest.clusters.emr.spec import EmrClusterSpec
-from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator
-from airflow_provider_ernest.operators.ec2_cluster import EC2PreflightOperator
-from airflow_provider_ernest.operators.emr_cluster import EmrClusterOperator
-from airflow_provider_ernest.operators.existing_cluster import ExistingClusterOperator
-from airflow_provider_ernest.operators.terminate_cluster import ReapClustersOperator
-from airflow_provider_ernest.operators.experiment_design import ExperimentDesignOperator
-from airflow_provider_ernest.operators.local_cluster import LocalClusterOperator
-from airflow_provider_ernest.operators.sample_run import SampleRunOperator
-from airflow_provider_ernest.operators.fit_model import FitModelOperator
-from airflow_provider_ernest.operators.bottleneck_report import BottleneckReportOperator
-from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
-from airflow_provider_ernest.operators.find_model import FindModelOperator
-from airflow_provider_ernest.operators.record_run import RecordRunOperator
-from airflow_provider_ernest.operators.prune_store import PruneStoreOperator
-from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
-from airflow_provider_ernest.sensors.jar_hash import JarHashSensor
+from airflow_provider_ernest import *
 from airflow_provider_ernest.triggers.jar_hash import JarHashTrigger
-from airflow_provider_ernest.assets import application_changed
-from airflow_provider_ernest.notifications.model_stale import ModelStaleNotifier
 application_changed("job", "s3://bucket/job.jar")
 print(*sorted(set(sys.modules) - before))
 """
@@ -50,6 +27,12 @@ def loaded_by_us() -> set[str]:
 
 def test_a_dag_file_loads_nothing_heavy(loaded_by_us: set[str]):
     assert not [name for name in loaded_by_us if name.startswith(HEAVY)]
+
+
+def test_a_dag_file_pays_for_what_it_imports_only():
+    program = "import sys; from airflow_provider_ernest import SizingGoal; print(*sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert not [name for name in done.stdout.split() if name.startswith("airflow.")]
 
 
 def test_the_production_operator_costs_no_more_than_the_stock_one():

@@ -6,9 +6,15 @@ import os
 
 from airflow.providers.standard.operators.empty import EmptyOperator
 
-from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
-from airflow_provider_ernest.dag import ernest_dag
-from airflow_provider_ernest.settings import DesignBounds, EventLogs, SampledInput, SizingGoal, SparkJob
+from airflow_provider_ernest import (
+    DesignBounds,
+    EventLogs,
+    LocalClusterSpec,
+    SampledInput,
+    SizingGoal,
+    SparkJob,
+    ernest_dag,
+)
 
 dag = ernest_dag(
     "from_history",

@@ -6,10 +6,15 @@ import os
 
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 
-from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
-from airflow_provider_ernest.dag import ernest_dag
-from airflow_provider_ernest.settings import DesignBounds, SampledInput, SizingGoal, SparkJob
-from airflow_provider_ernest.task_group import ErnestTaskGroup
+from airflow_provider_ernest import (
+    DesignBounds,
+    ErnestTaskGroup,
+    LocalClusterSpec,
+    SampledInput,
+    SizingGoal,
+    SparkJob,
+    ernest_dag,
+)
 
 APPLICATION = os.environ["ERNEST_TEST_APPLICATION"]
 INPUT = os.environ["ERNEST_TEST_INPUT"]

@@ -6,12 +6,17 @@ import os
 
 from airflow.sdk import DAG
 
-from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
-from airflow_provider_ernest.operators.local_cluster import LocalClusterOperator
-from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOperator
-from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
-from airflow_provider_ernest.settings import DesignBounds, SampledInput, SizingGoal, SparkJob
-from airflow_provider_ernest.task_group import ErnestTaskGroup
+from airflow_provider_ernest import (
+    DesignBounds,
+    ErnestSparkSubmitOperator,
+    ErnestTaskGroup,
+    LocalClusterOperator,
+    LocalClusterSpec,
+    SampledInput,
+    SizingGoal,
+    SparkJob,
+    TerminateClusterOperator,
+)
 
 APPLICATION = os.environ["ERNEST_TEST_APPLICATION"]
 INPUT = os.environ["ERNEST_TEST_INPUT"]

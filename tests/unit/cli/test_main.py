@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_ernest import __version__
 from airflow_provider_ernest.cli.main import build_parser, main
 from airflow_provider_ernest.command_line import COMMANDS
+from airflow_provider_ernest.version import __version__
 
 HEAVY = ("numpy", "scipy", "cvxpy", "msgspec", "airflow.", "boto3", "botocore")
 
