@@ -476,8 +476,8 @@ class AveragingPrior(Document):
 
     The numbers say what is known of Spark jobs in general: fixed and spreading work are nearly always
     there, a machine costs tenths of a second and not minutes. They were chosen with public traces at hand
-    (see docs/accuracy) and are round on purpose: none is fitted to the last digit. Probabilities and weights
-    need not be normalised where they stand in a tuple.
+    (docs/evidence/accuracy.md) and are round on purpose: none is fitted to the last digit. Probabilities
+    and weights need not be normalised where they stand in a tuple.
 
     Attributes:
         beliefs: what is believed of the terms, by name.

@@ -1,6 +1,7 @@
 """From documents to the facets and datasets of OpenLineage's events.
 
-The schema of our facets is that of any run facet, which may have further fields; docs/lineage.md lists them.
+The schema of our facets is that of any run facet, which may have further fields;
+docs/explanation/lineage.md lists them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The example of docs/start_from_event_logs.md: event logs to begin with, and what the commands say of them.
+"""The example of docs/start/from_event_logs.md: event logs to begin with, and what the commands say of them.
 
 python -m benchmarks.survey_example spark-events              unpacks the recorded logs into a folder
 python -m benchmarks.survey_example --docs                    runs the page's commands, writes what they say
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from benchmarks.history.packing import PACKED, unpack
 
-PAGE = Path("docs/start_from_event_logs.md")
+PAGE = Path("docs/start/from_event_logs.md")
 PICTURE = Path("docs/pictures/survey.png")
 LOGS = "spark-events"
 

@@ -225,9 +225,10 @@ def changed_task_seconds(
         its time  x  longer of (bytes' new ideal time, the rest)  /  longer of (bytes' ideal time, the rest)
 
     where the rest is all of its tasks' time in which they did not wait for these bytes; and it is no longer
-    than the rest and the bytes' new time one after the other. `docs/clarity.md` has both rules beside real
-    runs. Where no capacity is known, so that there is no ideal time, the time that tasks waited is scaled:
-    less is then predicted of slower machines than may come. Waiting that no resource explains stays.
+    than the rest and the bytes' new time one after the other. `docs/explanation/clarity.md` has both rules
+    beside real runs. Where no capacity is known, so that there is no ideal time, the time that tasks waited
+    is scaled: less is then predicted of slower machines than may come. Waiting that no resource explains
+    stays.
 
     On another number of machines a task has the same share of its machine's network and disks; what then
     comes from other machines is for the replay.

@@ -2,8 +2,8 @@
 
 The paper minimises the summed variance of the coefficients (A-optimality) of its four terms. What a
 user wants is a good prediction for production, from a model whose terms are not known beforehand. So
-the default, by measurement (docs/benchmarks.md), is the Bayesian form over all terms that a model may
-have, of I where it is known which predictions will be asked for, otherwise of D.
+the default, by measurement (docs/evidence/benchmarks.md), is the Bayesian form over all terms that a
+model may have, of I where it is known which predictions will be asked for, otherwise of D.
 """
 
 from __future__ import annotations

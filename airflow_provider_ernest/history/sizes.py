@@ -43,14 +43,14 @@ MOST_SIZES = 16
 USUAL_NOISE = 0.1
 """Standard deviation of log(seconds) among runs of one size and input: identical runs of Spark differ by 2 to
 7 per cent, those of production, days apart, by more; with 0.07, intervals of 80 % from one or two real runs
-held 57 % of the next (docs/benchmarks.md)."""
+held 57 % of the next (docs/evidence/benchmarks.md)."""
 NOISE_RUNS = 3.0
 """So many runs the usual noise counts for."""
 
 REPLAY_SPREAD = 0.6
 """Standard deviation of log(seconds) of a replay for each doubling or halving of the machines, of the time in
-which tasks run: many times what was measured on quiet ones (docs/clarity.md). Where machines share a CPU or a
-network it is more, as in the corpus of docs/benchmarks.md."""
+which tasks run: many times what was measured on quiet ones (docs/explanation/clarity.md). Where machines
+share a CPU or a network it is more, as in the corpus of docs/evidence/benchmarks.md."""
 REPLAY_DOUBLINGS = 2.0
 """So many doublings that figure counts for, beside those that the job's own runs show."""
 

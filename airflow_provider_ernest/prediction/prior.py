@@ -13,14 +13,15 @@ from airflow_provider_ernest.documents import AveragingPrior, Observation
 PRODUCTION_NOISE_WEIGHTS = (0.25, 0.5, 1.5, 2.0, 1.0)
 """How much each level of `AveragingPrior.noise` is believed where there are past runs: days lie between
 them, and others use the machines, so that they scatter more than samples made one after the other. By the
-defaults, intervals of 80 % from one past run held half of the next runs of real jobs (docs/benchmarks.md)."""
+defaults, intervals of 80 % from one past run held half of the next runs of real jobs
+(docs/evidence/benchmarks.md)."""
 
 FEW_SIZES = 2
 PRODUCTION_MACHINES_OCTAVES = 0.5
 PRODUCTION_DISCREPANCY_WEIGHTS = (0.25, 0.5, 1.5, 2.0)
 """Of past runs on so few numbers of machines nothing tells how time goes on from there: machines may share
 their hosts. By the defaults, intervals of 80 % at numbers that no run had held 55 % of real runs
-(docs/benchmarks.md); at those that runs had, nothing changes."""
+(docs/evidence/benchmarks.md); at those that runs had, nothing changes."""
 
 
 def prior_for(observations: Sequence[Observation], prior: AveragingPrior | None = None) -> AveragingPrior:

@@ -19,7 +19,7 @@ IMPORT = re.compile(rf"^ *from ({PACKAGE}[\w.]*) import (?:\(([^)]*)\)|([^\n(]+)
 def imported() -> dict[tuple[str, str], set[str]]:
     """What documentation and example DAGs import, as module and name, and the files that do."""
     found: dict[tuple[str, str], set[str]] = {}
-    for path in sorted([ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("dags/**/*.py")]):
+    for path in sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("dags/**/*.py")]):
         for module, several, one in IMPORT.findall(path.read_text()):
             for name in re.split(r"[,\s]+", re.sub("#.*", "", several or one).strip(", \n")):
                 found.setdefault((module, name), set()).add(str(path.relative_to(ROOT)))

@@ -86,7 +86,7 @@ OURS = """
 """
 """Ids, times, hashes, versions and words from lists of ours or of Spark's."""
 
-PAGE = Path(__file__).parents[2] / "docs" / "store.md"
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "store.md"
 
 
 def text_fields() -> set[str]:

@@ -107,7 +107,7 @@ _REMEDIES = {
         "Let an administrator run once: "
         "aws iam create-service-linked-role --aws-service-name spot.amazonaws.com"
     ),
-    Meaning.NOT_ALLOWED: "Let the AWS connection's IAM policy allow it; docs/security has one.",
+    Meaning.NOT_ALLOWED: "Let the AWS connection's IAM policy allow it; docs/iam_policy.json has one.",
     Meaning.BUSY: "Try again later.",
     Meaning.WRONG: "Correct the parameter that AWS names.",
 }

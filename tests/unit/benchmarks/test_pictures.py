@@ -18,7 +18,7 @@ from benchmarks.screenshots import shots
 from benchmarks.survey_example import PAGE, PICTURE
 
 DOCS = Path(__file__).parents[3] / "docs"
-CONCEPTS = (DOCS / "concepts.md").read_text(encoding="utf-8")
+CONCEPTS = (DOCS / "explanation" / "concepts.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -29,13 +29,13 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_documentation_shows_each_picture_and_says_what_is_on_it(drawn):
-    shown = re.findall(r"!\[([^]]+)\]\(pictures/(\w+\.svg)\)", CONCEPTS)
+    shown = re.findall(r"!\[([^]]+)\]\(\.\./pictures/(\w+\.svg)\)", CONCEPTS)
     assert sorted(name for _, name in shown) == sorted(path.name for path in drawn.iterdir())
     assert all(len(words) > 40 for words, _ in shown)
 
 
 def test_the_documentation_names_each_term_beside_its_picture():
-    rows = [line for line in CONCEPTS.splitlines() if "](pictures/term_" in line and line.startswith("|")]
+    rows = [line for line in CONCEPTS.splitlines() if "](../pictures/term_" in line and line.startswith("|")]
     assert [row.split("`")[1] for row in rows] == list(TERMS)
 
 
@@ -50,8 +50,8 @@ def test_the_screenshots_of_the_documentation_are_all_taken_by_the_command_and_s
     assert committed == sorted([*(f"{shot.name}.png" for shot in taken), PICTURE.name])
     shown = [
         name
-        for page in (DOCS / "pages.md", DOCS / PAGE.name)
-        for name in re.findall(r"!\[[^]]{12,}\]\(pictures/(\S+\.png)\)", page.read_text("utf-8"))
+        for page in (DOCS / "reference" / "pages.md", DOCS.parent / PAGE)
+        for name in re.findall(r"!\[[^]]{12,}\]\(\.\./pictures/(\S+\.png)\)", page.read_text("utf-8"))
     ]
     assert sorted(shown) == committed
 

@@ -1,4 +1,4 @@
-"""The examples of docs/command_line.md are run, and those of the how-to understood."""
+"""The examples of docs/reference/command_line.md are run, and those of the how-to understood."""
 
 import re
 import shlex
@@ -14,8 +14,9 @@ from airflow_provider_ernest.command_line import main
 from benchmarks.survey_example import commands_of
 from tests.unit.cli.conftest import LOG
 
-PAGE = Path(__file__).parents[3] / "docs" / "command_line.md"
-HOW_TO = PAGE.with_name("start_from_event_logs.md")
+DOCS = Path(__file__).parents[3] / "docs"
+PAGE = DOCS / "reference" / "command_line.md"
+HOW_TO = DOCS / "start" / "from_event_logs.md"
 
 
 def test_every_command_line_of_the_page_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -68,7 +68,7 @@ def test_sample_runs_on_several_types_write_to_different_places(name):
 def test_what_the_documentation_includes_is_there():
     included = {
         one
-        for page in DOCUMENTATION.glob("*.md")
+        for page in DOCUMENTATION.rglob("*.md")
         for one in re.findall(r"dags/(example_\w+)\.py", page.read_text())
     }
     assert included <= set(NAMES)

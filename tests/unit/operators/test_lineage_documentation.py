@@ -1,4 +1,4 @@
-"""The examples of docs/lineage.md run, and its tables name what is really told."""
+"""The examples of docs/explanation/lineage.md run, and its tables name what is really told."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from airflow_provider_ernest.documents import AGE, ModelMark
 from airflow_provider_ernest.operators.marking import notify_stale
 from tests import examples
 
-PAGE = (Path(__file__).parents[3] / "docs" / "lineage.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "explanation" / "lineage.md").read_text(encoding="utf-8")
 ROWS = dict(re.findall(r"^\| `(ernest_\w+)` \| (.*) \|$", PAGE.partition("## OpenLineage")[2], re.MULTILINE))
 FACETS = {name: set(fields) for name, fields in lineage_events.FACETS.values()}
 FACETS |= {lineage_events.FOUND_MODELS: {"models"}, lineage_events.STALE_MODELS: {"models"}}

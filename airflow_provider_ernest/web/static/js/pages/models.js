@@ -248,7 +248,7 @@ function nothingYet() {
       "Come back: the job stands here with its machines, time and dollars.",
     ],
     text: [
-      code("docs/quickstart.md"), " goes through it; ", code("make demo"), " shows it without a job of yours. ",
+      code("docs/start/quickstart.md"), " goes through it; ", code("make demo"), " shows it without a job of yours. ",
       "Models of DAGs that you may not read are not shown.",
     ],
     isWholePage: true,
