@@ -355,8 +355,7 @@ def _tight(columns: Sequence[FloatArray], seconds: FloatArray) -> list[int]:
     tight: set[int] = set()
     for each in columns:
         coefficients, factor = nearest(each, seconds)
-        explained = each @ coefficients
-        errors = np.maximum(explained, np.finfo(float).tiny) / seconds
+        errors = np.maximum(each @ coefficients / seconds, np.finfo(float).tiny)
         tight |= set(np.flatnonzero(np.maximum(errors, 1.0 / errors) >= factor * (1.0 - TIGHT)).tolist())
     return sorted(tight)
 

@@ -35,6 +35,10 @@ WEIGHTINGS = ("relative", "absolute")
 LEAST_NOISE = 0.01
 """Relative: no run time is exact, even where the terms go through all of the few observed ones."""
 
+CREDIBLE = {"relative": 10.0, "absolute": 1.0}
+"""By weighting, the error as a multiple of the prediction up to which it is taken for one of its logarithm.
+One in seconds never is one: from the prediction itself on it is taken for what it is."""
+
 MOST_DISTANT = 700.0
 """The exponential of more is no number."""
 
@@ -126,22 +130,19 @@ class ErnestRegression:
     def _on_logarithm(self, relative: FloatArray) -> FloatArray:
         """How far errors of so many times the prediction reach on its logarithm, none below 0.
 
-        An error in seconds may be many times a short run's prediction. The exponential of that would be no
-        number; beyond an error as large as the prediction, bounds therefore grow as the error does.
+        Far from the runs, or of a short run where errors are in seconds, an error may be many times the
+        prediction. The exponential of that would be no number; beyond `CREDIBLE`, bounds therefore grow as
+        the error does.
         """
-        if self.weighting == "relative":
-            return relative
-        folded = np.where(relative > 1.0, 1.0 + np.log(np.maximum(relative, 1.0)), relative)
-        return np.asarray(folded, dtype=np.float64)
+        most = CREDIBLE[self.weighting]
+        return np.minimum(relative, most) + np.log1p(np.maximum(relative - most, 0.0))
 
     def _from_logarithm(self, distance: FloatArray) -> FloatArray:
         """The inverse of `_on_logarithm`, for both signs."""
-        if self.weighting == "relative":
-            return distance
-        size = np.abs(distance)
+        most, size = CREDIBLE[self.weighting], np.abs(distance)
         # Limits of 0 and infinity are asked for, too: no matter how far beyond, they are certain.
-        beyond = np.exp(np.minimum(np.maximum(size, 1.0) - 1.0, MOST_DISTANT))
-        return np.asarray(np.sign(distance) * np.where(size > 1.0, beyond, size), dtype=np.float64)
+        beyond = np.expm1(np.clip(size - most, 0.0, MOST_DISTANT))
+        return np.asarray(np.sign(distance) * (np.minimum(size, most) + beyond), dtype=np.float64)
 
     def _log_spread(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Predicted seconds, and the scale of Student's t on their logarithm, shape (n,) each."""
