@@ -1,3 +1,4 @@
+# PYTHON_ARGCOMPLETE_OK
 """The programs ``ernest`` and ``airflow ernest``: commands about models, event logs and cloud machines."""
 
 from __future__ import annotations

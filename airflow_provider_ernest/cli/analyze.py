@@ -16,18 +16,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.cli.command import (
+    JSON,
     MACHINES_HELP,
     SECONDS_BETWEEN_REPORTS,
     STANDARD,
+    TABLE,
     Command,
     above_zero,
+    add_result_arguments,
     appearing_whole,
     as_json,
     at_least_one,
+    beside,
     machine_numbers,
     printable,
-    refuse_to_overwrite,
+    refuse_further,
     say,
+    tell,
     warn,
     write_text,
 )
@@ -138,10 +143,6 @@ def progress(what: str, *, every_seconds: float = SECONDS_BETWEEN_REPORTS) -> It
         reporter.join()
 
 
-_FILES = ("html", "json", "job_profile")
-"""Options that name a file to write, or standard output."""
-
-
 def _scale(text: str) -> float:
     try:
         return above_zero(text)
@@ -157,18 +158,18 @@ def _add_arguments(parser: ArgumentParser) -> None:
         help="event log of an application, as Spark wrote it: a file, compressed or not, a folder "
         "eventlog_v2_..., or an address such as s3://bucket/spark-events/app-1",
     )
-    outputs = parser.add_argument_group("output", "beside the text; - is standard output")
+    outputs = add_result_arguments(
+        parser, formats=(TABLE, JSON), result="the whole profile, of several logs a list"
+    )
     outputs.add_argument("--html", metavar="FILE", help="write a page with charts")
-    outputs.add_argument("--json", metavar="FILE", help="write the whole profile; of several logs a list")
     outputs.add_argument(
-        "--csv", metavar="FOLDER", help="write the log's jobs, stages, tasks, executors and queries as tables"
+        "--tables", metavar="FOLDER", help="write the log's jobs, stages, tasks, executors and queries as CSV"
     )
     outputs.add_argument(
         "--job-profile",
         metavar="FILE",
         help="write OptEx's profile of the job whose runs the logs are of, and tell what it foretells",
     )
-    outputs.add_argument("--force", action="store_true", help="overwrite files that are there already")
     run = parser.add_argument_group("the run")
     run.add_argument(
         "--scale",
@@ -203,39 +204,37 @@ def _run(args: Namespace) -> None:
     from airflow_provider_ernest.cli.analyze_text import overview_lines, profile_lines
 
     _refuse(args)
-    beside = STANDARD if STANDARD in (args.html, args.json, args.job_profile) else None
     profiles = [
         _profile(source, scale, args)
         for source, scale in zip(args.event_log, _scales(args.scale, len(args.event_log)), strict=True)
     ]
-    say(profile_lines(profiles[0]) if len(profiles) == 1 else overview_lines(profiles), beside=beside)
+    documents = [profile.to_dict() for profile in profiles]
+    tell(
+        args,
+        lambda: profile_lines(profiles[0]) if len(profiles) == 1 else overview_lines(profiles),
+        json=lambda: as_json(documents if len(documents) > 1 else documents[0]),
+    )
     for profile in profiles:
         of_which = f"{profile.application_id}: " if len(profiles) > 1 else ""
         warn(f"{of_which}{warning}" for warning in profile.warnings)
-    _write(profiles, args, beside=beside)
+    _write(profiles, args)
 
 
 def _refuse(args: Namespace) -> None:
     """Refuse what cannot be done before anything is read.
 
     Raises:
-        InvalidParameterError: an output is there already, two of them are standard output, one is of one run
-            where several are given, or a change names the same thing twice.
+        InvalidParameterError: an output is there already, one is of one run where several are given, or a
+            change names the same thing twice.
     """
-    on_standard_output = [name for name in _FILES if getattr(args, name) == STANDARD]
-    if len(on_standard_output) > 1:
-        raise InvalidParameterError(
-            on_standard_output[0], STANDARD, "is not the only one that writes there", remedy="Name a file."
-        )
-    for name in ("html", "csv"):
+    for name in ("html", "tables"):
         if getattr(args, name) is not None and len(args.event_log) > 1:
             raise InvalidParameterError(
                 name, getattr(args, name), "is of one run", remedy="Give one event log at a time."
             )
-    for name in _FILES:
-        refuse_to_overwrite(getattr(args, name), force=args.force)
-    if args.csv is not None:
-        refuse_tables(args.csv, force=args.force)
+    refuse_further(args, "html", "job_profile")
+    if args.tables is not None:
+        refuse_tables(args.tables, force=args.force)
     changes_of(args.what_if)
 
 
@@ -262,9 +261,9 @@ def _profile(source: str, scale: float, args: Namespace) -> RunProfile:
 
     with progress(f"reading {source}"):
         log = read_event_log(source)
-    if args.csv is not None:
-        with progress(f"writing tables into {args.csv}"):
-            write_tables(log, args.csv, force=args.force)
+    if args.tables is not None:
+        with progress(f"writing tables into {args.tables}"):
+            write_tables(log, args.tables, force=args.force)
     with progress(f"analysing {count(len(log.task_columns))} tasks of {log.application_id}"):
         return profile_run(
             log,
@@ -286,20 +285,22 @@ def _capacity(log: EventLog, args: Namespace) -> Capacity | None:
     return stated_capacity(log, network=args.network, disk=args.disk)
 
 
-def _write(profiles: Sequence[RunProfile], args: Namespace, *, beside: str | None) -> None:
+def _write(profiles: Sequence[RunProfile], args: Namespace) -> None:
     from airflow_provider_ernest.views.report.run import render
 
     if args.job_profile is not None:
-        say(_write_job_profile(profiles, args), beside=beside)
-    if args.json is not None:
-        documents = [profile.to_dict() for profile in profiles]
-        write_text(args.json, as_json(documents if len(documents) > 1 else documents[0]), force=args.force)
+        say(_write_job_profile(profiles, args), beside=beside(args))
     if args.html is not None:
         write_text(args.html, render(profiles[0]), force=args.force)
-    written = {"page": args.html, "profile": args.json, "tables": args.csv, "job's profile": args.job_profile}
+    written = {
+        "page": args.html,
+        "profile": args.output,
+        "tables": args.tables,
+        "job's profile": args.job_profile,
+    }
     told = [f"{what} in {where}" for what, where in written.items() if where not in (None, STANDARD)]
     if told:
-        say(["", f"written: {', '.join(told)}"], beside=beside)
+        say(["", f"written: {', '.join(told)}"], beside=beside(args))
 
 
 def _write_job_profile(profiles: Sequence[RunProfile], args: Namespace) -> list[str]:
@@ -324,7 +325,7 @@ COMMAND = Command(
   %(prog)s s3://bucket/spark-events/application_17_0042 --machines 2-32:2
   %(prog)s app-1 --network 0.6 --disk 0.25 --what-if network=2 --what-if cores=8 disk=2
   %(prog)s app-1 app-2 app-3 --scale 0.05 0.1 0.1 --job-profile job.json
-  %(prog)s app-1 --csv tables --json -""",
+  %(prog)s app-1 --tables tables --format json""",
     add_arguments=_add_arguments,
     run=_run,
 )
@@ -394,11 +395,11 @@ def refuse_tables(folder: str, *, force: bool) -> None:
     """
     place = Path(folder)
     if place.exists() and not place.is_dir():
-        raise InvalidParameterError("csv", folder, "is no folder", remedy="Name a folder, new or empty.")
+        raise InvalidParameterError("tables", folder, "is no folder", remedy="Name a folder, new or empty.")
     there = [name for name in FILES if (place / name).exists()]
     if there and not force:
         raise InvalidParameterError(
-            "csv",
+            "tables",
             folder,
             f"has {', '.join(there)} already",
             remedy="Choose another folder, or overwrite these files with --force.",
@@ -433,7 +434,7 @@ def write_tables(log: EventLog, folder: str, *, force: bool) -> None:
             _write_table(place / name, *contents[name])
     except OSError as error:
         raise InvalidParameterError(
-            "csv",
+            "tables",
             folder,
             f"cannot be written to: {error.strerror}",
             remedy="Check that the folder may be written to, and that there is room.",

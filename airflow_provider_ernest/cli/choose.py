@@ -13,12 +13,14 @@ from airflow_provider_ernest.cli.command import (
     MACHINES_HELP,
     STANDARD,
     Command,
-    add_output_arguments,
+    add_result_arguments,
     add_setting,
+    as_json,
+    beside,
     machine_numbers,
-    refuse_to_overwrite,
+    rows_as_csv,
     say,
-    say_json,
+    tell,
     warn,
     write_text,
 )
@@ -338,7 +340,7 @@ def _add_choose_arguments(parser: ArgumentParser) -> None:
 
 
 def _add_output_arguments(parser: ArgumentParser) -> None:
-    group = parser.add_argument_group("output")
+    group = add_result_arguments(parser, result="the decision (csv has a line for each size)")
     group.add_argument(
         "--most-probable",
         action="store_true",
@@ -362,9 +364,6 @@ def _add_output_arguments(parser: ArgumentParser) -> None:
         help="the rate of that comparison; default: some at which whole machines of all types cost about the "
         "same",
     )
-    group.add_argument(
-        "--format", choices=("table", "json"), default="table", help="of the output; default %(default)s"
-    )
 
 
 def _run_choose(args: Namespace) -> None:
@@ -384,13 +383,16 @@ def _run_choose(args: Namespace) -> None:
         on_failure=MOST_PROBABLE if args.most_probable else FAIL,
     )
     choice = decide(goal, Offered(offers=offers), iterations=args.iterations)
-    if choice.decision is None and args.format == "table":
+    if choice.decision is None and beside(args) is None:
         _print_out_of_reach(choice, only_front=args.pareto)
     decision, compared = choice.required(), _compare(args, choice)
-    if args.format == "json":
-        _print_document(decision, compared, only_front=args.pareto)
-    else:
-        _print_tables(decision, compared, only_front=args.pareto)
+    document = _document(decision, compared, only_front=args.pareto)
+    tell(
+        args,
+        lambda: _tables(decision, compared, only_front=args.pareto),
+        json=lambda: as_json(document),
+        csv=lambda: rows_as_csv(document["alternatives"]),
+    )
     known = {warning for model in models for warning in model.warnings}
     warn(warning for warning in decision.warnings if warning not in known)
 
@@ -420,22 +422,21 @@ def _compare(args: Namespace, choice: Choice) -> tuple[SameCost, ...] | None:
     return same_cost(choice.offers, choice.alternatives, dollars_per_hour=args.dollars_per_hour)
 
 
-def _print_document(decision: Decision, compared: Sequence[SameCost] | None, *, only_front: bool) -> None:
+def _document(decision: Decision, compared: Sequence[SameCost] | None, *, only_front: bool) -> dict[str, Any]:
     if only_front:
         kept = (each for each in decision.alternatives if each.is_pareto or decision.is_for(each))
         decision = replace(decision, alternatives=tuple(kept))
     document = decision.to_dict()
     if compared is not None:
         document["same_cost"] = [each.to_dict() for each in compared]
-    say_json(document)
+    return document
 
 
-def _print_tables(decision: Decision, compared: Sequence[SameCost] | None, *, only_front: bool) -> None:
+def _tables(decision: Decision, compared: Sequence[SameCost] | None, *, only_front: bool) -> list[str]:
     from airflow_provider_ernest.views.tables import decision_table, same_cost_table
 
-    say(decision_table(decision, only_front=only_front))
-    if compared is not None:
-        say(["", *same_cost_table(compared)])
+    beneath = [] if compared is None else ["", *same_cost_table(compared)]
+    return [*decision_table(decision, only_front=only_front), *beneath]
 
 
 CHOOSE = Command(
@@ -464,14 +465,16 @@ def _add_report_arguments(parser: ArgumentParser) -> None:
     add_run_arguments(parser)
     _add_billing_arguments(parser, required=False)
     _add_goal_arguments(parser)
-    add_output_arguments(parser, what="the HTML page", required=True)
+    parser.add_argument(
+        "--output", metavar="FILE", required=True, help="write the page to this file; - is standard output"
+    )
+    parser.add_argument("--force", action="store_true", help="overwrite a file that is there already")
 
 
 def _run_report(args: Namespace) -> None:
     from airflow_provider_ernest.views.prediction import prediction_alone
     from airflow_provider_ernest.views.report.model import render
 
-    refuse_to_overwrite(args.output, force=args.force)
     model = read_model(args.model)
     billing = None
     if args.price_per_hour is not None:

@@ -14,12 +14,12 @@ import sys
 import textwrap
 import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
 from airflow_provider_ernest.documents import time_of
 from airflow_provider_ernest.exceptions import (
@@ -53,8 +53,24 @@ class Command:
 
     @property
     def epilog(self) -> str:
-        """The examples as they stand below the help."""
-        return f"examples:\n{self.example}"
+        """The examples and the exit codes, as they stand below the help."""
+        return f"examples:\n{self.example}\n\n{EXIT_CODES}"
+
+
+EXIT_CODES = """\
+exit codes:
+  0    done
+  1    not done, or the answer is no: standard error says why, and what to change
+  2    the command line cannot be understood
+  130  interrupted"""
+
+
+class Parser(ArgumentParser):
+    """Says what is wrong with a command line, and where its options are told, instead of all of them."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with 2."""
+        self.exit(2, f"{self.prog}: {printable(message)}\n`{self.prog} --help` tells the options.\n")
 
 
 HELP_WIDTH = 78
@@ -177,29 +193,92 @@ def _not_written(option: str, name: str, why: str | None) -> InvalidParameterErr
     )
 
 
-def write_text(name: str, text: str, *, force: bool) -> None:
+def write_text(name: str, text: str | bytes, *, force: bool) -> None:
     """Write a file, see `output_file`. What UTF-8 cannot express is written as a character reference.
 
     Raises:
         InvalidParameterError: it cannot be written, or is there already and `force` is not set.
     """
     refuse_to_overwrite(name, force=force)
-    if name == STANDARD:
+    if name == STANDARD and isinstance(text, str):
         sys.stdout.write(text)
         return
     with output_file(name) as target:
-        target.write(text.encode("utf-8", errors="xmlcharrefreplace"))
+        target.write(text.encode("utf-8", errors="xmlcharrefreplace") if isinstance(text, str) else text)
 
 
-def add_output_arguments(parser: ArgumentParser, *, what: str, required: bool = False) -> None:
-    """The options --output and --force."""
-    parser.add_argument(
+TABLE, JSON, CSV, PARQUET = "table", "json", "csv", "parquet"
+"""The forms of a result: for people, and for programs with all digits."""
+
+_BY_ENDING = {".csv": CSV, ".txt": TABLE, ".parquet": PARQUET}
+
+
+def add_result_arguments(
+    parser: ArgumentParser, *, formats: Sequence[str] = (TABLE, JSON, CSV), result: str = "the result"
+) -> Any:
+    """The options --format, --output and --force, which mean the same for all commands; see `tell`.
+
+    Returns:
+        Their group, for what else a command writes.
+    """
+    group = parser.add_argument_group("output")
+    by_ending = {end: form for end, form in _BY_ENDING.items() if form in formats}
+    group.add_argument(
+        "--format",
+        choices=formats,
+        help=f"of {result}: a table for people, the others with all digits; default: {TABLE}; in a "
+        f"file: {''.join(f'{form} where it ends in {end}, ' for end, form in by_ending.items())}else {JSON}",
+    )
+    group.add_argument(
         "--output",
         metavar="FILE",
-        required=required,
-        help=f"write {what} to this file; - writes to standard output (text then goes to standard error)",
+        help="write it to this file, beside the table on standard output; - is standard output, and "
+        "what is for people then goes to standard error",
     )
-    parser.add_argument("--force", action="store_true", help="overwrite the file if it is there already")
+    group.add_argument("--force", action="store_true", help="overwrite a file that is there already")
+    return group
+
+
+def tell(args: Namespace, table: Callable[[], Iterable[str]], **others: Callable[[], str | bytes]) -> None:
+    """Print a result in the form that is asked for, or write it to a file and print the table.
+
+    Args:
+        args: with the options of `add_result_arguments`.
+        table: makes lines for people.
+        others: for each other form what makes its text.
+
+    Raises:
+        InvalidParameterError: the file cannot be written.
+    """
+    forms = {TABLE: lambda: "".join(f"{line}\n" for line in table()), **others}
+    if args.output is None and args.format in (None, TABLE):
+        say(table())
+        return
+    if args.output is not None:
+        say(table(), beside=args.output)
+    ending = _BY_ENDING.get(Path(args.output or "").suffix.lower(), JSON)
+    made = forms[args.format or (ending if ending in forms else JSON)]()
+    if isinstance(made, str) and args.output in (None, STANDARD):
+        made = printable(made)
+    write_text(args.output or STANDARD, made, force=args.force)
+
+
+def refuse_further(args: Namespace, *options: str) -> None:
+    """Refuse files beside the result that cannot be written, before any work is done for them.
+
+    Raises:
+        InvalidParameterError: one is there already, or standard output, which is for the result.
+    """
+    for option in options:
+        if getattr(args, option) == STANDARD:
+            raise InvalidParameterError(option, STANDARD, "is for the result", remedy="Name a file.")
+        refuse_to_overwrite(getattr(args, option), force=args.force)
+
+
+def beside(args: Namespace) -> str | None:
+    """Where `say` puts further lines: beside standard output, where a program reads that."""
+    is_read = args.output == STANDARD or (args.output is None and args.format not in (None, TABLE))
+    return STANDARD if is_read else None
 
 
 def say(lines: Iterable[str], *, beside: str | None = None) -> None:
@@ -229,9 +308,21 @@ def as_json(document: Any) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def say_json(document: Any) -> None:
-    """Print a document as JSON."""
-    say([as_json(document).rstrip()])
+def rows_as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Comma-separated lines of rows that have the same names; lists and mappings are JSON."""
+    return as_csv([*rows[0]] if rows else [], ([cell_of(value) for value in row.values()] for row in rows))
+
+
+_FORMULAS = ("=", "+", "-", "@")
+
+
+def cell_of(value: Any) -> object:
+    """As terminals may show it; and spreadsheets, which would run text that looks like a formula."""
+    if isinstance(value, dict | list | tuple):
+        value = json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str):
+        return printable(f"'{value}" if value.startswith(_FORMULAS) else value)
+    return "" if value is None else value
 
 
 def as_csv(heading: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -10,16 +10,14 @@ from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.cli.command import (
     MACHINES_HELP,
     Command,
-    add_output_arguments,
+    add_result_arguments,
     add_setting,
     as_csv,
     as_json,
     machine_numbers,
     metavar_of,
-    refuse_to_overwrite,
-    say,
+    tell,
     warn,
-    write_text,
 )
 from airflow_provider_ernest.cli.runs_file import read_runs
 from airflow_provider_ernest.exceptions import InvalidParameterError
@@ -151,37 +149,33 @@ def _add_arguments(parser: ArgumentParser) -> None:
         metavar="N",
         help="machines that are paid for while a sample run is on, however few it uses; default: its own",
     )
-    add_output_arguments(parser, what="the design (with --next: the proposal)")
-    parser.add_argument(
-        "--format",
-        choices=("json", "csv"),
-        help="of that file; default: by its ending, JSON where that tells nothing. The CSV waits for its "
-        "seconds to be filled in",
+    add_result_arguments(
+        parser,
+        result="the design, or the proposal of --next (csv is a file of runs to fill in)",
     )
 
 
 def _run(args: Namespace) -> None:
-    refuse_to_overwrite(args.output, force=args.force)
+    from airflow_provider_ernest.views.tables import design_table
+
     observed = read_runs(args.observed, job=args.job) if args.observed else []
     candidates = _candidates(args)
     _warn(args, candidates)
     result: Design | Proposal
     if args.next:
-        result = _proposal(args, candidates, observed)
-        experiments = list(result.experiments)
-        say(_proposal_lines(result), beside=args.output)
+        result = proposal = _proposal(args, candidates, observed)
+        lines = _proposal_lines(proposal)
     else:
-        from airflow_provider_ernest.views.tables import design_table
-
-        result = _design(
+        result = design = _design(
             args, candidates, criterion=_criterion(args), min_runs=args.min_runs, observed=observed
         )
-        experiments = list(result.experiments)
-        say(design_table(result), beside=args.output)
-    if args.output:
-        as_table = args.format == "csv" or (args.format is None and args.output.lower().endswith(".csv"))
-        text = runs_to_fill_in(experiments) if as_table else as_json(result.to_dict())
-        write_text(args.output, text, force=args.force)
+        lines = design_table(design)
+    tell(
+        args,
+        lambda: lines,
+        json=lambda: as_json(result.to_dict()),
+        csv=lambda: runs_to_fill_in(result.experiments),
+    )
 
 
 def _candidates(args: Namespace) -> Candidates:

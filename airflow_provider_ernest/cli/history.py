@@ -10,17 +10,20 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.cli.command import (
+    CSV,
+    JSON,
+    PARQUET,
     STANDARD,
+    TABLE,
     Command,
+    add_result_arguments,
     aligned,
     as_csv,
     as_json,
-    output_file,
-    printable,
-    refuse_to_overwrite,
+    cell_of,
     say,
+    tell,
     when,
-    write_text,
 )
 from airflow_provider_ernest.cli.scanning import add_scan_arguments, refuse_without_logs, scan_of
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
@@ -31,11 +34,9 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.history.scan import Scan
     from airflow_provider_ernest.past_runs import PastRun
 
-_FILES = ("runs", "json", "parquet")
 _LATEST_RUNS = 3
 _MOST_REASONS = 12
 _NAME_LETTERS = 60
-_FORMULAS = ("=", "+", "-", "@")
 
 COLUMNS = (
     "job",
@@ -62,46 +63,43 @@ _OF_RUN = tuple(name for name in COLUMNS if name not in ("scale", "left_out"))
 
 def _add_arguments(parser: ArgumentParser) -> None:
     add_scan_arguments(parser)
-    outputs = parser.add_argument_group("output", "beside the text; - is standard output")
-    outputs.add_argument(
-        "--runs",
-        metavar="FILE",
-        help="write all runs as CSV, which fit and design read, of one job at a time (--job)",
+    add_result_arguments(
+        parser,
+        formats=(TABLE, CSV, JSON, PARQUET),
+        result="all runs (csv is what fit and design read, of one job at a time with --job)",
     )
-    outputs.add_argument("--json", metavar="FILE", help="write all that is known of the runs")
-    outputs.add_argument("--parquet", metavar="FILE", help="the same as a table")
-    outputs.add_argument("--force", action="store_true", help="overwrite files that are there already")
 
 
 def _run(args: Namespace) -> None:
     from airflow_provider_ernest.history.jobs import by_job
 
     _refuse(args)
-    beside = STANDARD if STANDARD in (args.runs, args.json) else None
     scan = scan_of(args)
     jobs = by_job(scan, stated=scan.stated)
     refuse_without_logs(args, scan)
-    say(history_lines(jobs, scan), beside=beside)
-    _write(jobs.runs, args, beside=beside)
+    runs = [run for job in sorted(jobs.runs) for run in jobs.runs[job]]
+    tell(
+        args,
+        lambda: history_lines(jobs, scan),
+        csv=lambda: as_csv(COLUMNS, _csv_rows(jobs.runs)),
+        json=lambda: as_json([run.to_dict() for run in runs]),
+        parquet=lambda: _parquet(runs),
+    )
+    if args.output not in (None, STANDARD):
+        say(["", f"written: {counted(len(runs), 'run')} in {args.output}"])
 
 
 def _refuse(args: Namespace) -> None:
     """Refuse what cannot be written before anything is read.
 
     Raises:
-        InvalidParameterError: an output is there already, is standard output where that is not text, or two
-            are.
+        InvalidParameterError: Parquet would go to a terminal.
         MissingResourceError: what writes Parquet is not installed.
     """
-    if args.parquet == STANDARD:
-        raise InvalidParameterError("parquet", STANDARD, "is no text", remedy="Name a file.")
-    if args.runs == args.json == STANDARD:
-        raise InvalidParameterError(
-            "json", STANDARD, "is not the only one that writes there", remedy="Name a file."
-        )
-    for name in _FILES:
-        refuse_to_overwrite(getattr(args, name), force=args.force)
-    if args.parquet is not None:
+    is_parquet = args.format == PARQUET or (args.format is None and (args.output or "").endswith(".parquet"))
+    if is_parquet and args.output in (None, STANDARD):
+        raise InvalidParameterError("format", PARQUET, "is no text", remedy="Name a file with --output.")
+    if is_parquet:
         _pandas()
 
 
@@ -170,23 +168,6 @@ def _reason_lines(what: str, reasons: Counter[str]) -> Iterator[str]:
         yield f"  {count(rest)}: other reasons"
 
 
-def _write(runs: Mapping[str, Sequence[PastRun]], args: Namespace, *, beside: str | None) -> None:
-    in_order = [run for job in sorted(runs) for run in runs[job]]
-    if args.runs is not None:
-        write_text(args.runs, as_csv(COLUMNS, _csv_rows(runs)), force=args.force)
-    if args.json is not None:
-        write_text(args.json, as_json([run.to_dict() for run in in_order]), force=args.force)
-    if args.parquet is not None:
-        _write_parquet(in_order, args.parquet)
-    written = [f"{counted(len(in_order), 'run')} in {name}" for name in _names_of(args)]
-    if written:
-        say(["", f"written: {', '.join(written)}"], beside=beside)
-
-
-def _names_of(args: Namespace) -> list[str]:
-    return [name for each in _FILES if (name := getattr(args, each)) not in (None, STANDARD)]
-
-
 def _csv_rows(runs: Mapping[str, Sequence[PastRun]]) -> Iterator[list[object]]:
     """Of each job the runs that count, with their scale, then the others, with the reason."""
     from airflow_provider_ernest.history.observations import observations_of
@@ -202,14 +183,7 @@ def _csv_rows(runs: Mapping[str, Sequence[PastRun]]) -> Iterator[list[object]]:
 def _cells(run: PastRun, **told: object) -> list[object]:
     known = {name: getattr(run, name) for name in _OF_RUN} | told
     known["seconds"], known["startup_seconds"] = round(run.seconds, 3), round(run.startup_seconds, 3)
-    return ["" if known.get(name) is None else _cell(known[name]) for name in COLUMNS]
-
-
-def _cell(value: object) -> object:
-    """As terminals may show it; and spreadsheets, which would run text that looks like a formula."""
-    if not isinstance(value, str):
-        return value
-    return printable(f"'{value}" if value.startswith(_FORMULAS) else value)
+    return [cell_of(known.get(name)) for name in COLUMNS]
 
 
 def _pandas() -> Any:
@@ -229,7 +203,7 @@ def _pandas() -> Any:
     return pd
 
 
-def _write_parquet(runs: Sequence[PastRun], name: str) -> None:
+def _parquet(runs: Sequence[PastRun]) -> bytes:
     """A column for each field, those of the metrics with their name before."""
     from airflow_provider_ernest.documents import RunMetrics
 
@@ -241,8 +215,8 @@ def _write_parquet(runs: Sequence[PastRun], name: str) -> None:
         row["settings"] = [f"{key}={value}" for key, value in row["settings"]]
         rows.append(row | {f"metrics_{each}": metrics.get(each) for each in names})
     table = _pandas().DataFrame(rows).drop(columns="schema", errors="ignore")
-    with output_file(name, option="parquet") as target:
-        table.to_parquet(target, engine="pyarrow", index=False)
+    written: bytes = table.to_parquet(None, engine="pyarrow", index=False)
+    return written
 
 
 COMMAND = Command(
@@ -252,8 +226,8 @@ COMMAND = Command(
     "recurring jobs they are of: how often each ran, on how many machines, how long, and what it read. Runs "
     "that failed, lost machines or waited for some are left out, and it is said why. The runs "
     "file is what fit and design take for runs that cost nothing. Nothing leaves this machine.",
-    example="  %(prog)s /var/log/spark-events --runs runs.csv\n"
-    "  %(prog)s 's3://bucket/spark-events/2026-*' --since 2026-01-01 --json history.json\n"
+    example="  %(prog)s /var/log/spark-events --output runs.csv\n"
+    "  %(prog)s 's3://bucket/spark-events/2026-*' --since 2026-01-01 --output history.json\n"
     "  %(prog)s /var/log/spark-events --job-pattern '^(.*)-[0-9]+$'",
     add_arguments=_add_arguments,
     run=_run,

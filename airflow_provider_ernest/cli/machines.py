@@ -6,7 +6,15 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.cli.command import Command, say, say_json
+from airflow_provider_ernest.cli.command import (
+    JSON,
+    TABLE,
+    Command,
+    add_result_arguments,
+    as_json,
+    rows_as_csv,
+    tell,
+)
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 
 if TYPE_CHECKING:
@@ -71,7 +79,7 @@ def _add_clusters_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--prices", action="store_true", help="ask AWS for on-demand prices, to show what each cluster costs"
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_result_arguments(parser, result="the list")
 
 
 def _run_clusters(args: Namespace) -> None:
@@ -79,13 +87,15 @@ def _run_clusters(args: Namespace) -> None:
 
     clients = clients_by_region(args)
     found = {region: find_clusters(make("ec2"), deployment=None) for region, make in clients.items()}
-    if args.json:
-        say_json({region: [one.to_dict() for one in all_of] for region, all_of in found.items()})
-    elif not any(found.values()):
-        say([f"No clusters in {', '.join(found)}."])
-    else:
-        prices = _prices(found, clients, args) if args.prices else None
-        say(cluster_table(found, prices_per_hour=prices))
+
+    def table() -> list[str]:
+        if not any(found.values()):
+            return [f"No clusters in {', '.join(found)}."]
+        return cluster_table(found, prices_per_hour=_prices(found, clients, args) if args.prices else None)
+
+    listed = {region: [one.to_dict() for one in all_of] for region, all_of in found.items()}
+    rows = [{"region": region, **one} for region, all_of in listed.items() for one in all_of]
+    tell(args, table, json=lambda: as_json(listed), csv=lambda: rows_as_csv(rows))
 
 
 def _prices(
@@ -154,7 +164,7 @@ def _add_reap_arguments(parser: ArgumentParser) -> None:
     whose.add_argument(
         "--all-deployments", action="store_true", help="those of all deployments in the account"
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_result_arguments(parser, formats=(TABLE, JSON), result="what was ended")
 
 
 def _deployment(args: Namespace) -> str | None:
@@ -190,10 +200,7 @@ def _run_reap(args: Namespace) -> None:
         dry_run=args.dry_run,
         include_emr=args.include_emr,
     )
-    if args.json:
-        say_json(report.summary())
-    else:
-        say(report.lines())
+    tell(args, report.lines, json=lambda: as_json(report.summary()))
     report.raise_failures()
 
 
@@ -205,7 +212,7 @@ REAP = Command(
     "not. It needs the credentials that boto3 finds, and no Airflow.",
     example="""\
   %(prog)s --region eu-west-1 --deployment prod-eu --dry-run
-  %(prog)s --region eu-west-1 --region us-east-1 --profile data --all-deployments --json""",
+  %(prog)s --region eu-west-1 --region us-east-1 --profile data --all-deployments --format json""",
     add_arguments=_add_reap_arguments,
     run=_run_reap,
 )

@@ -6,11 +6,18 @@ import errno
 import os
 import re
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 
 from airflow_provider_ernest.cli import choose, design, models, store
-from airflow_provider_ernest.cli.command import Command, add_commands, printable
+from airflow_provider_ernest.cli.command import (
+    EXIT_CODES,
+    Command,
+    Parser,
+    add_commands,
+    printable,
+    refuse_to_overwrite,
+)
 from airflow_provider_ernest.exceptions import ErnestError, InvalidParameterError
 from airflow_provider_ernest.version import __version__
 
@@ -35,18 +42,25 @@ def main(argv: Sequence[str] | None = None, *, commands: Sequence[Command] = COM
         commands: what can be called.
 
     Returns:
-        0, or 1 where there was an error that the user can do something about.
+        See `command.EXIT_CODES`.
 
     Raises:
         SystemExit: with 2 where the command line cannot be understood, with 0 after ``--help``.
     """
-    args = build_parser(commands).parse_args(argv)
+    parser = build_parser(commands)
+    if argv is None and "_ARGCOMPLETE" in os.environ:
+        from argcomplete import autocomplete
+
+        autocomplete(parser)
+    args = parser.parse_args(argv)
     return run_command(args.command, args, program="ernest")
 
 
 def build_parser(commands: Sequence[Command] = COMMANDS) -> ArgumentParser:
     """The parser of the commands; ``command`` of what it returns is the `Command`."""
-    parser = ArgumentParser(prog="ernest", description=SUMMARY)
+    parser = Parser(
+        prog="ernest", description=SUMMARY, epilog=EXIT_CODES, formatter_class=RawDescriptionHelpFormatter
+    )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     add_commands(parser, commands, metavar="COMMAND")
     return parser
@@ -64,6 +78,7 @@ def run_command(command: Command, args: Namespace, *, program: str) -> int:
         The exit code.
     """
     try:
+        refuse_to_overwrite(getattr(args, "output", None), force=getattr(args, "force", False))
         command.run(args)
         sys.stdout.flush()
     except ErnestError as raised:

@@ -8,21 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.cli.command import (
+    JSON,
     MACHINES_HELP,
     STANDARD,
+    TABLE,
     Command,
-    add_output_arguments,
+    add_result_arguments,
     add_setting,
     as_csv,
     as_json,
     described,
     machine_numbers,
     read_text,
-    refuse_to_overwrite,
-    say,
-    say_json,
+    tell,
     warn,
-    write_text,
 )
 from airflow_provider_ernest.cli.runs_file import parsed_json, runs_and_job
 from airflow_provider_ernest.exceptions import (
@@ -131,19 +130,16 @@ def _add_fit_arguments(parser: ArgumentParser) -> None:
         "the numbers are of executors, 1 where they include the driver's machine; default: inferred",
     )
     add_setting(parser, SizingGoal, "max_error_percent")
-    add_output_arguments(parser, what="the model as JSON, also of one that is inadequate,")
+    add_result_arguments(parser, formats=(TABLE, JSON), result="the model, also one that is inadequate")
 
 
 def _run_fit(args: Namespace) -> None:
     from airflow_provider_ernest.prediction.training import check_adequacy
     from airflow_provider_ernest.views.tables import model_table
 
-    refuse_to_overwrite(args.output, force=args.force)
     model = fit_model(args)
-    say(model_table(model), beside=args.output)
+    tell(args, lambda: model_table(model), json=lambda: as_json(model.to_dict()))
     warn(model.warnings)
-    if args.output:
-        write_text(args.output, as_json(model.to_dict()), force=args.force)
     check_adequacy(model, max_error_percent=args.max_error_percent)
 
 
@@ -210,12 +206,7 @@ def _add_predict_arguments(parser: ArgumentParser) -> None:
         default=0.8,
         help="the probability that a run lies within the interval; default %(default)g",
     )
-    parser.add_argument(
-        "--format",
-        choices=("table", "csv", "json"),
-        default="table",
-        help="of the output; default %(default)s",
-    )
+    add_result_arguments(parser, result="the predictions")
 
 
 def _run_predict(args: Namespace) -> None:
@@ -223,18 +214,18 @@ def _run_predict(args: Namespace) -> None:
     predictions = _predictions(
         model, machines=args.machines, scale=args.scale, iterations=args.iterations, level=args.level
     )
-    if args.format == "json":
-        document = {
-            "model_id": model.id,
-            "level": args.level,
-            "startup_seconds": model.startup_seconds,
-            "predictions": predictions,
-        }
-        say_json(document)
-    elif args.format == "csv":
-        say([_csv(predictions).rstrip()])
-    else:
-        say(_table(predictions, level=args.level, startup_seconds=model.startup_seconds))
+    document = {
+        "model_id": model.id,
+        "level": args.level,
+        "startup_seconds": model.startup_seconds,
+        "predictions": predictions,
+    }
+    tell(
+        args,
+        lambda: _table(predictions, level=args.level, startup_seconds=model.startup_seconds),
+        json=lambda: as_json(document),
+        csv=lambda: _csv(predictions),
+    )
 
 
 def _predictions(

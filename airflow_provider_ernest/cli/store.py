@@ -13,16 +13,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from airflow_provider_ernest.cli.command import (
+    JSON,
+    TABLE,
     Command,
     Progress,
     add_commands,
+    add_result_arguments,
+    as_json,
     at_least_one,
     described,
     opened,
     output_file,
     refuse_to_overwrite,
+    rows_as_csv,
     say,
-    say_json,
+    tell,
     warn,
 )
 from airflow_provider_ernest.exceptions import (
@@ -60,11 +65,6 @@ def add_store_argument(parser: ArgumentParser) -> None:
         help="root of the store: a folder, or a URL such as s3://bucket/ernest; default: the one that "
         "Airflow is configured with",
     )
-
-
-def add_json_argument(parser: ArgumentParser) -> None:
-    """The option --json."""
-    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def age_in_days(text: str) -> float:
@@ -341,7 +341,7 @@ def _add_prune_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--dry-run", action="store_true", help="remove nothing, only list what would go")
     parser.add_argument("--yes", action="store_true", help="do not ask")
-    add_json_argument(parser)
+    add_result_arguments(parser, formats=(TABLE, JSON), result="what was removed")
 
 
 def _run_prune(args: Namespace) -> None:
@@ -363,10 +363,7 @@ def _run_prune(args: Namespace) -> None:
         prune.carry_out(progress=Progress("removed"))
         # Samples of runs that were killed on this host; they lie as `SampleRunOperator` puts them.
         sweep(Path(configured("staging") or airflow_home() / "ernest" / "staging"), pattern="*/*/*/*")
-    if args.json:
-        say_json(prune.summary())
-    else:
-        say(prune.lines())
+    tell(args, prune.lines, json=lambda: as_json(prune.summary()))
     prune.raise_failures()
 
 
@@ -442,7 +439,7 @@ def _add_list_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--state", choices=STATES, help="only where the newest model is in this state")
     parser.add_argument("--limit", metavar="N", type=at_least_one, help="at most so many lines, the newest")
-    add_json_argument(parser)
+    add_result_arguments(parser, result="the list")
 
 
 def _run_list(args: Namespace) -> None:
@@ -472,19 +469,20 @@ def _run_list(args: Namespace) -> None:
         chosen = {id(row) for row in newest_first[: args.limit]}
         rows = [row for row in rows if id(row) in chosen]
     torn, surveys = list_set_aside(store.root), store.surveys.ids()
-    if args.json:
-        set_aside = [{"path": str(each.path), "problem": each.problem, "at": each.at} for each in torn]
-        say_json({"store": str(store.root), "rows": rows, "surveys": surveys, "set_aside": set_aside})
-        return
-    if not rows:
-        is_empty = not (groups or surveys or _is_narrowed(args))
-        say(["The store is empty." if is_empty else "Nothing in the store matches."])
-    else:
-        table = record_table if args.kind else group_table
-        say(table(rows, now=datetime.now(UTC)))
-    if surveys and not _is_narrowed(args):
-        say([f"{counted(len(surveys), 'survey')} of event logs, the newest {surveys[0]}"])
-    say(set_aside_lines(torn))
+
+    def lines() -> Iterator[str]:
+        if rows:
+            yield from (record_table if args.kind else group_table)(rows, now=datetime.now(UTC))
+        else:
+            is_empty = not (groups or surveys or _is_narrowed(args))
+            yield "The store is empty." if is_empty else "Nothing in the store matches."
+        if surveys and not _is_narrowed(args):
+            yield f"{counted(len(surveys), 'survey')} of event logs, the newest {surveys[0]}"
+        yield from set_aside_lines(torn)
+
+    set_aside = [{"path": str(each.path), "problem": each.problem, "at": each.at} for each in torn]
+    document = {"store": str(store.root), "rows": rows, "surveys": surveys, "set_aside": set_aside}
+    tell(args, lines, json=lambda: as_json(document), csv=lambda: rows_as_csv(rows))
 
 
 def _is_narrowed(args: Namespace) -> bool:
@@ -499,7 +497,7 @@ LIST = Command(
     "documents there are. With --kind each document has a line. Torn files that were set aside are named.",
     example="""\
   %(prog)s
-  %(prog)s --state stale --json
+  %(prog)s --state stale --format json
   %(prog)s --job nightly-sums --kind production --limit 10""",
     add_arguments=_add_list_arguments,
     run=_run_list,
@@ -517,7 +515,7 @@ def _add_show_arguments(parser: ArgumentParser) -> None:
         default=MOST_LINES,
         help="of a job, the newest documents of each kind; default %(default)s",
     )
-    add_json_argument(parser)
+    add_result_arguments(parser, formats=(TABLE, JSON), result="what is shown")
 
 
 def _run_show(args: Namespace) -> None:
@@ -529,17 +527,22 @@ def _run_show(args: Namespace) -> None:
     groups = groups_of(store, instance_type=args.type)
     lives = [Life(group=group, limit=args.limit) for group in groups if group.job == args.name]
     if lives:
-        if args.json:
-            say_json({"job": args.name, "types": [life.to_dict() for life in lives]})
-        else:
-            say(line for number, life in enumerate(lives) for line in ([""] if number else []) + life.lines())
+        document = {"job": args.name, "types": [life.to_dict() for life in lives]}
+        tell(
+            args,
+            lambda: [
+                line for number, life in enumerate(lives) for line in ([""] if number else []) + life.lines()
+            ],
+            json=lambda: as_json(document),
+        )
         return
     if args.name in store.surveys.ids():
         survey = store.surveys.load(args.name)
-        if args.json:
-            say_json(survey.to_dict())
-        else:
-            say([f"survey {survey.id} of {survey.at}", "", *survey_lines(survey)])
+        tell(
+            args,
+            lambda: [f"survey {survey.id} of {survey.at}", "", *survey_lines(survey)],
+            json=lambda: as_json(survey.to_dict()),
+        )
         return
     records = _records(store, groups, args.name)
     if not records:
@@ -548,11 +551,12 @@ def _run_show(args: Namespace) -> None:
             f"{f' on {args.type}' if args.type else ''}.",
             remedy="See what it has with `ernest store list`.",
         )
-    if args.json:
-        documents = [record.to_dict() for record in records]
-        say_json(documents[0] if len(documents) == 1 else documents)
-    else:
-        say(line for record in records for line in record_lines(record))
+    documents = [record.to_dict() for record in records]
+    tell(
+        args,
+        lambda: [line for record in records for line in record_lines(record)],
+        json=lambda: as_json(documents[0] if len(documents) == 1 else documents),
+    )
 
 
 def _records(store: ModelStore, groups: Sequence[Group], name: str) -> list[Record]:
@@ -582,7 +586,7 @@ SHOW = Command(
     "of its document.",
     example="""\
   %(prog)s nightly-sums
-  %(prog)s nightly-sums --type m5.large --json
+  %(prog)s nightly-sums --type m5.large --format json
   %(prog)s 20260102T030405.000000Z-0123abcd""",
     add_arguments=_add_show_arguments,
     run=_run_show,

@@ -284,5 +284,5 @@ def set_aside_lines(torn: Sequence[SetAside]) -> list[str]:
     lines = [f"{count(len(torn))} {found} set aside:"]
     lines += [f"  {each.path}: {each.problem}" for each in torn[:MOST_SET_ASIDE]]
     if len(torn) > MOST_SET_ASIDE:
-        lines.append(f"  and {count(len(torn) - MOST_SET_ASIDE)} more, which --json lists")
+        lines.append(f"  and {count(len(torn) - MOST_SET_ASIDE)} more, which --format json lists")
     return lines

@@ -13,10 +13,14 @@ from airflow_provider_ernest.cli.command import (
     STANDARD,
     Command,
     above_zero,
+    add_result_arguments,
     as_json,
+    beside,
     read_text,
-    refuse_to_overwrite,
+    refuse_further,
+    rows_as_csv,
     say,
+    tell,
     warn,
     write_text,
 )
@@ -28,7 +32,7 @@ from airflow_provider_ernest.cli.scanning import (
     scan_of,
 )
 from airflow_provider_ernest.cli.store import open_store
-from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError
+from airflow_provider_ernest.exceptions import InvalidDocumentError
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.history.survey import Prices, SurveyGoal
@@ -91,9 +95,8 @@ def _add_arguments(parser: ArgumentParser) -> None:
         metavar="REGION",
         help="ask AWS for the on-demand prices of the types that the logs tell, such as eu-west-1",
     )
-    outputs = parser.add_argument_group("output", "beside the text; - is standard output")
+    outputs = add_result_arguments(parser, result="the survey (csv has a line for each job)")
     outputs.add_argument("--html", metavar="FILE", help="write a page with all jobs and their charts")
-    outputs.add_argument("--json", metavar="FILE", help="write the survey as a document")
     outputs.add_argument(
         "--store",
         metavar="ROOT",
@@ -102,37 +105,26 @@ def _add_arguments(parser: ArgumentParser) -> None:
         help="keep the survey in a model store, whose pages in Airflow show it; without ROOT in the one that "
         "Airflow is configured with",
     )
-    outputs.add_argument("--force", action="store_true", help="overwrite files that are there already")
 
 
 def _run(args: Namespace) -> None:
     from airflow_provider_ernest.cli.survey_text import survey_lines
     from airflow_provider_ernest.history.survey import SurveyGoal
 
-    _refuse(args)
+    refuse_further(args, "html")
     store = None if args.store is None else open_store(args, must_exist=False)
     goal = SurveyGoal(
         within=args.within / 100, deadline_seconds=args.deadline_seconds, confidence=args.confidence
     )
     stated = _stated_prices(args)
     survey = _survey(args, goal, stated)
-    beside = STANDARD if STANDARD in (args.html, args.json) else None
-    say(survey_lines(survey), beside=beside)
-    _write(survey, args, store, beside=beside)
-
-
-def _refuse(args: Namespace) -> None:
-    """Refuse outputs that cannot be before anything is read.
-
-    Raises:
-        InvalidParameterError: one is there already, or both are standard output.
-    """
-    if args.html == args.json == STANDARD:
-        raise InvalidParameterError(
-            "json", STANDARD, "is not the only one that writes there", remedy="Name a file."
-        )
-    for name in (args.html, args.json):
-        refuse_to_overwrite(name, force=args.force)
+    tell(
+        args,
+        lambda: survey_lines(survey),
+        json=lambda: as_json(survey.to_dict()),
+        csv=lambda: rows_as_csv([job.to_dict() for job in survey.jobs]),
+    )
+    _write(survey, args, store)
 
 
 def _survey(args: Namespace, goal: SurveyGoal, stated: Prices) -> Survey:
@@ -242,23 +234,21 @@ def _with_aws_prices(stated: Prices, jobs: Mapping[str, Sequence[PastRun]], args
     return Prices(by_type=known, otherwise=stated.otherwise)
 
 
-def _write(survey: Survey, args: Namespace, store: ModelStore | None, *, beside: str | None) -> None:
+def _write(survey: Survey, args: Namespace, store: ModelStore | None) -> None:
     from airflow_provider_ernest.views.report.survey import render
 
-    if args.json is not None:
-        write_text(args.json, as_json(survey.to_dict()), force=args.force)
     if args.html is not None:
         write_text(args.html, render(survey), force=args.force)
     told = [
         f"{what} in {where}"
-        for what, where in {"page": args.html, "survey": args.json}.items()
+        for what, where in {"page": args.html, "survey": args.output}.items()
         if where not in (None, STANDARD)
     ]
     if store is not None:
         store.save(survey)
         told.append(f"survey {survey.id} in the store {store.root}")
     if told:
-        say(["", f"written: {', '.join(told)}"], beside=beside)
+        say(["", f"written: {', '.join(told)}"], beside=beside(args))
 
 
 COMMAND = Command(
@@ -272,7 +262,7 @@ COMMAND = Command(
   %(prog)s /var/log/spark --price 0.192 --html survey.html
   %(prog)s s3://bucket/spark-events --aws-prices eu-west-1 --since 2026-01-01
   %(prog)s /var/log/spark --prices prices.json --within 20 --confidence 0.95
-  %(prog)s /var/log/spark/app-* --deadline-seconds 3600 --json survey.json""",
+  %(prog)s /var/log/spark/app-* --deadline-seconds 3600 --output survey.json""",
     add_arguments=_add_arguments,
     run=_run,
 )

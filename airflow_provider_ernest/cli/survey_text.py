@@ -63,7 +63,7 @@ def _table(survey: Survey) -> list[str]:
         right=", ".join(heading[1:-1]),
     )
     left = len(survey.jobs) - len(rows)
-    more = [f"and {counted(left, 'more job')}: --html or --json has all"] if left else []
+    more = [f"and {counted(left, 'more job')}: --html or --output has all"] if left else []
     return ["", *table, *more]
 
 

@@ -23,6 +23,7 @@ COMMANDS = [
     "store import",
     "analyze",
     "history",
+    "survey",
     "clusters",
     "reap",
 ]

@@ -156,5 +156,5 @@ def test_the_program_on_the_store(
         # On a busy machine minutes may pass, which are written otherwise, and make the column wider.
         text = re.sub(r"  (?:now|\d+ min)  ", "  now  ", re.sub(" {2,}", "  ", text))
     golden(f"{job}/cli/store_{command}.txt", text)
-    program()([*words, *options, "--json"])
+    program()([*words, *options, "--format", "json"])
     golden(f"{job}/cli/store_{command}.json", scrubber.data(json.loads(capsys.readouterr().out)))

@@ -106,13 +106,13 @@ def test_files(golden: Any, run: Any, folder: Path) -> None:
     run(f"{COMMANDS['design']} --output design.csv --force")
     golden("program/written/design.csv", (folder / "design.csv").read_text())
     golden("program/written/model.json", scrubber.data(json.loads((folder / "m5.json").read_text())))
-    run("analyze shuffle.zstd --json why.json --force")
+    run("analyze shuffle.zstd --output why.json --force")
     golden("program/written/analysis.json", scrubber.data(json.loads((folder / "why.json").read_text())))
 
 
 def test_tidy_tables(golden: Any, run: Any, folder: Path) -> None:
     """The columns of the tables, and as much of each as tells how values are written."""
-    run("analyze shuffle.zstd --csv tables --force")
+    run("analyze shuffle.zstd --tables tables --force")
     heads = {path.name: path.read_text().splitlines()[:3] for path in (folder / "tables").iterdir()}
     golden("program/written/tables.json", heads)
 

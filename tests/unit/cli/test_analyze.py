@@ -48,7 +48,7 @@ def test_the_page(analyze, tmp_path):
 
 
 def test_the_profile_as_json_leaves_nothing_else_on_standard_output(analyze):
-    out, err = analyze(LOG, "--json", "-", "--scale", "0.25", "--iterations", "4")
+    out, err = analyze(LOG, "--output", "-", "--scale", "0.25", "--iterations", "4")
     profile = RunProfile.from_dict(json.loads(out))
     assert (profile.scale, profile.iterations, profile.event_log) == (0.25, 4, str(LOG))
     assert profile.headline in err.replace("\n  ", " ")
@@ -57,7 +57,7 @@ def test_the_profile_as_json_leaves_nothing_else_on_standard_output(analyze):
 def test_machines_as_they_are_stated_and_others(analyze):
     options = ["--network", "0.05", "--disk", "0.2", "--machines", "1,3"]
     options += ["--what-if", "network=2", "disk=2", "--what-if", "cores=4"]
-    out, _ = analyze(LOG, *options, "--json", "-")
+    out, _ = analyze(LOG, *options, "--output", "-")
     profile = RunProfile.from_dict(json.loads(out))
     assert profile.capacity is not None
     assert profile.capacity.source == "stated"
@@ -80,7 +80,7 @@ def test_several_logs_have_a_line_each(analyze, other_log):
 
 def test_several_logs_as_json_are_a_list(analyze, other_log, tmp_path):
     file = tmp_path / "profiles.json"
-    analyze(LOG, other_log, "--json", file)
+    analyze(LOG, other_log, "--output", file)
     assert [RunProfile.from_dict(each).event_log for each in json.loads(file.read_text())] == [
         str(LOG),
         str(other_log),
@@ -157,7 +157,7 @@ def test_hostile_names_command_neither_the_terminal_nor_the_page(analyze, plain_
 def test_nothing_is_overwritten_unless_asked(analyze, tmp_path):
     page = tmp_path / "why.html"
     page.write_text("mine")
-    for option in ("--html", "--json"):
+    for option in ("--html", "--output"):
         out, err = analyze(LOG, option, page, code=1)
         assert out == ""
         assert "exists already" in err
@@ -170,9 +170,9 @@ def test_nothing_is_overwritten_unless_asked(analyze, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--html", "-", "--json", "-"), "--html='-' is not the only one that writes there"),
+        (("--html", "-"), "--html='-' is for the result"),
         ((LOG, "--html", "page.html"), "--html='page.html' is of one run"),
-        ((LOG, "--csv", "tables"), "--csv='tables' is of one run"),
+        ((LOG, "--tables", "tables"), "--tables='tables' is of one run"),
         (("--scale", "0.1", "0.2"), "--scale=[0.1, 0.2] are not as many as the 1 event logs"),
     ],
 )
@@ -265,7 +265,7 @@ def test_it_ends_with_the_work_whatever_becomes_of_that():
 
 def test_all_tables_of_a_real_run(analyze, tmp_path):
     folder = tmp_path / "new" / "tables"
-    out, _ = analyze(LOG, "--csv", folder)
+    out, _ = analyze(LOG, "--tables", folder)
     assert out.endswith(f"written: tables in {folder}\n")
     assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
     log = read_event_log(LOG)
@@ -311,13 +311,13 @@ def test_many_tasks_are_written_in_their_order(tmp_path, monkeypatch):
 def test_foreign_files_are_not_overwritten_unless_asked(analyze, tmp_path):
     (tmp_path / "tasks.csv").write_text("mine")
     (tmp_path / "notes.txt").write_text("mine, too")
-    out, err = analyze(LOG, "--csv", tmp_path, code=1)
+    out, err = analyze(LOG, "--tables", tmp_path, code=1)
     assert out == ""
-    assert f"--csv={str(tmp_path)!r} has tasks.csv already" in err
+    assert f"--tables={str(tmp_path)!r} has tasks.csv already" in err
     assert "--force" in err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["notes.txt", "tasks.csv"]
     assert (tmp_path / "tasks.csv").read_text() == "mine"
-    analyze(LOG, "--csv", tmp_path, "--force")
+    analyze(LOG, "--tables", tmp_path, "--force")
     assert (tmp_path / "tasks.csv").read_text() != "mine"
     assert (tmp_path / "notes.txt").read_text() == "mine, too"
 

@@ -66,7 +66,7 @@ def test_where_no_log_is_the_user_reads_what_to_name(tmp_path: Path, capsys: pyt
 def test_a_file_that_cannot_be_written_is_refused_before_anything_is_read(
     logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
-    assert main(["history", str(logs), "--runs", str(tmp_path / "no" / "runs.csv")]) == 1
+    assert main(["history", str(logs), "--output", str(tmp_path / "no" / "runs.csv")]) == 1
     told = capsys.readouterr()
     assert "cannot be written: No such file or directory" in told.err
     assert not told.out
@@ -74,7 +74,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_is_read(
 
 def test_fit_and_design_read_the_runs_of_one_job(logs: Path, tmp_path: Path, capsys):
     runs = tmp_path / "runs.csv"
-    assert main(["history", str(logs), "--runs", str(runs)]) == 0
+    assert main(["history", str(logs), "--output", str(runs)]) == 0
     observed = read_runs(str(runs), job="etl")
     assert len(observed) == 7
     assert all(run.from_history for run in observed)
@@ -93,9 +93,10 @@ def test_all_that_is_known_is_written_as_json_and_parquet(logs: Path, tmp_path: 
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
     table = tmp_path / "runs.parquet"
-    assert main(["history", str(logs), "--json", "-", "--parquet", str(table)]) == 0
+    assert main(["history", str(logs), "--output", "-"]) == 0
     runs = [PastRun.from_dict(each) for each in json.loads(capsys.readouterr().out)]
     assert {run.job for run in runs} == {"etl", "report"}
+    assert main(["history", str(logs), "--output", str(table)]) == 0
     read = pandas.read_parquet(table)
     assert list(read["application_id"]) == [run.application_id for run in runs]
     assert read["metrics_tasks"].dropna().tolist() == [run.metrics.tasks for run in runs if run.metrics]
@@ -103,7 +104,7 @@ def test_all_that_is_known_is_written_as_json_and_parquet(logs: Path, tmp_path: 
 
 def test_without_pyarrow_the_remedy_is_told_before_anything_is_read(logs: Path, monkeypatch, capsys):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    assert main(["history", str(logs / "nowhere"), "--parquet", "runs.parquet"]) == 1
+    assert main(["history", str(logs / "nowhere"), "--output", "runs.parquet"]) == 1
     assert "[parquet]" in capsys.readouterr().err
 
 
@@ -135,7 +136,7 @@ def test_versions_of_a_model_are_one_job_unless_the_user_says_otherwise(tmp_path
     for number in range(5):
         log_of(tmp_path / "logs" / f"app-{number}", f"churn-v{number}", application=f"app-{number}")
     logs = str(tmp_path / "logs")
-    assert main(["history", logs, "--json", "-"]) == 0
+    assert main(["history", logs, "--output", "-"]) == 0
     said = capsys.readouterr()
     assert {each["job"] for each in json.loads(said.out)} == {"churn"}
     assert (
@@ -154,8 +155,7 @@ def test_versions_of_a_model_are_one_job_unless_the_user_says_otherwise(tmp_path
         (["--job-pattern", "("], "--job-pattern"),
         (["--job-pattern", "etl"], "group"),
         (["--mapping", "no.json"], "no.json"),
-        (["--runs", "-", "--json", "-"], "--json"),
-        (["--parquet", "-"], "no text"),
+        (["--format", "parquet"], "no text"),
     ],
 )
 def test_what_cannot_be_is_refused(options, told, logs: Path, capsys):
@@ -177,7 +177,7 @@ def test_runs_before_a_date_are_left_out(logs: Path, capsys):
 
 def test_hostile_names_command_no_terminal(tmp_path: Path, capsys):
     log_of(tmp_path / "logs" / "app-1\x1b[31m", "e\x1b[31mtl\n=cmd()\u202e", application="=cmd()")
-    assert main(["history", str(tmp_path / "logs"), "--runs", "-"]) == 0
+    assert main(["history", str(tmp_path / "logs"), "--format", "csv"]) == 0
     said = capsys.readouterr()
     assert "\x1b" not in said.out + said.err
     (row,) = csv.DictReader(io.StringIO(said.out))

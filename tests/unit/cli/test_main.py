@@ -1,3 +1,5 @@
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -29,7 +31,65 @@ def test_the_version_is_told(capsys):
     ],
 )
 def test_a_command_line_that_cannot_be_understood_ends_with_2(argv, misunderstood):
-    assert "usage: ernest" in misunderstood(*argv)
+    """What is wrong comes first, and no screen of options hides it."""
+    said = misunderstood(*argv).splitlines()
+    program = "ernest" if argv in ([], ["divine"]) else f"ernest {argv[0]}"
+    assert said[0].startswith(f"{program}: ")
+    assert said[1:] == [f"`{program} --help` tells the options."]
+
+
+def test_the_shell_completes_commands_and_options(tmp_path):
+    def completed(line: str) -> set[str]:
+        found = tmp_path / "completions"
+        asked = {"_ARGCOMPLETE": "1", "COMP_LINE": line, "COMP_POINT": str(len(line))}
+        subprocess.run(
+            [sys.executable, "-c", "from airflow_provider_ernest.command_line import main; main()"],
+            env=os.environ | asked | {"_ARGCOMPLETE_STDOUT_FILENAME": str(found), "_ARGCOMPLETE_IFS": " "},
+            check=True,
+        )
+        return {each.strip() for each in found.read_text().split()}
+
+    assert completed("ernest st") == {"store"}
+    assert "--deadline-seconds" in completed("ernest choose --de")
+    assert completed("ernest predict --format ") == {"table", "csv", "json"}
+
+
+def test_a_result_is_shown_or_written_in_the_form_that_is_asked_for(tmp_path, runs_csv, ernest):
+    asked = ("predict", runs_csv, "--machines", "2,4")
+    table = ernest(*asked).out
+    as_json, as_csv = (ernest(*asked, "--format", form).out for form in ("json", "csv"))
+    assert table.startswith("machines    seconds")
+    assert [each["machines"] for each in json.loads(as_json)["predictions"]] == [2, 4]
+    assert as_csv.startswith("machines,scale,seconds,")
+    for name, options, content in (
+        ("told.json", (), as_json),
+        ("told.csv", (), as_csv),
+        ("told.txt", (), table),
+        ("told", (), as_json),
+        ("csv.json", ("--format", "csv"), as_csv),
+    ):
+        assert ernest(*asked, "--output", tmp_path / name, *options).out == table
+        assert (tmp_path / name).read_text().splitlines()[0] == content.splitlines()[0]
+    piped = ernest(*asked, "--output", "-")
+    assert json.loads(piped.out)
+    assert piped.err.endswith(table)
+
+
+def test_a_file_is_overwritten_only_when_asked(tmp_path, runs_csv, ernest):
+    there = tmp_path / "there.csv"
+    there.write_text("mine")
+    asked = ("predict", runs_csv, "--machines", "2", "--output", there)
+    assert "exists already" in ernest(*asked, code=1).err
+    assert there.read_text() == "mine"
+    ernest(*asked, "--force")
+    assert there.read_text() != "mine"
+
+
+def test_the_help_tells_the_exit_codes(capsys):
+    for argv in ([], ["choose"], ["store", "list"]):
+        with pytest.raises(SystemExit):
+            main([*argv, "--help"])
+        assert "exit codes:" in capsys.readouterr().out
 
 
 def test_errors_name_the_options_and_the_remedy_without_a_traceback(ernest):

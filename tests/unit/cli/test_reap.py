@@ -48,7 +48,7 @@ def test_ends_the_overdue_and_spares_the_others(api, run):
 
 @pytest.mark.usefixtures("clusters")
 def test_a_dry_run_only_lists(api, run):
-    out, _ = run("reap", "--region", "us-east-1", "--dry-run", "--json")
+    out, _ = run("reap", "--region", "us-east-1", "--dry-run", "--format", "json")
 
     report = json.loads(out)
     assert report["dry_run"] is True
@@ -95,7 +95,7 @@ def test_a_region_that_is_none_does_not_protect_the_others(api, run):
 
 
 def test_the_report_of_regions_that_all_failed_names_them_and_no_other(run):
-    out, _ = run("reap", "--region", "eu west 1", "--json", code=1)
+    out, _ = run("reap", "--region", "eu west 1", "--format", "json", code=1)
 
     report = json.loads(out)
     assert report["clusters"] == {}
@@ -117,7 +117,7 @@ def test_living_clusters_are_listed_with_their_owners(run):
 
 @pytest.mark.usefixtures("clusters")
 def test_living_clusters_as_json(run):
-    out, _ = run("clusters", "--region", "us-east-1", "--json")
+    out, _ = run("clusters", "--region", "us-east-1", "--format", "json")
     assert {cluster["task_id"] for cluster in json.loads(out)["us-east-1"]} == {"forgotten", IDENTITY.task_id}
 
 

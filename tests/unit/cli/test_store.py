@@ -82,7 +82,7 @@ def run(ernest):
 
 @pytest.fixture
 def rows(run):
-    return lambda *argv: json.loads(run("list", *argv, "--json"))["rows"]
+    return lambda *argv: json.loads(run("list", *argv, "--format", "json"))["rows"]
 
 
 def test_a_line_for_each_job_and_type(root, run, rows):
@@ -105,10 +105,11 @@ def test_surveys_are_counted_and_shown(root, run):
     for each in (survey(days=9), found):
         store.save(each)
     assert f"2 surveys of event logs, the newest {found.id}" in run("list", "--store", root)
-    assert json.loads(run("list", "--store", root, "--json"))["surveys"] == [found.id, survey(days=9).id]
+    listed = json.loads(run("list", "--store", root, "--format", "json"))
+    assert listed["surveys"] == [found.id, survey(days=9).id]
     shown = run("show", found.id, "--store", root)
     assert leading_line(found) in " ".join(shown.split())
-    assert Survey.from_dict(json.loads(run("show", found.id, "--store", root, "--json"))) == found
+    assert Survey.from_dict(json.loads(run("show", found.id, "--store", root, "--format", "json"))) == found
 
 
 @pytest.mark.parametrize(
@@ -165,7 +166,7 @@ def test_torn_files_that_were_set_aside_are_named(root, run):
     told = run("list", "--store", root)
     assert "1 file that was damaged was set aside:" in told
     assert str(aside.path) in told
-    listed = json.loads(run("list", "--store", root, "--json"))["set_aside"]
+    listed = json.loads(run("list", "--store", root, "--format", "json"))["set_aside"]
     assert [each["path"] for each in listed] == [str(aside.path)]
 
 
@@ -215,7 +216,7 @@ def test_why_a_job_is_stale(root, run):
 )
 def test_one_document(root, name, said, run):
     assert said in run("show", name, "--store", root)
-    assert json.loads(run("show", name, "--store", root, "--json"))["schema"] >= 1
+    assert json.loads(run("show", name, "--store", root, "--format", "json"))["schema"] >= 1
 
 
 def test_what_is_not_there_is_named(root, run):
@@ -236,7 +237,7 @@ def test_the_store_is_the_option_then_the_environment_then_the_file_then_the_def
     tmp_path, monkeypatch, run
 ):
     def listed(*options: object) -> str:
-        return Path(json.loads(run("list", "--json", *options))["store"]).name
+        return Path(json.loads(run("list", "--format", "json", *options))["store"]).name
 
     home = tmp_path / "home"
     places = [home / "ernest" / "store", *(tmp_path / name for name in ("in-file", "in-env", "option"))]
@@ -271,7 +272,7 @@ def test_variables_in_the_configuration_are_replaced(tmp_path, monkeypatch, plac
     store.mkdir(parents=True)
     airflow_reads = expand_env_var(text) if place != "home" else expand_env_var(f"{text}/ernest/store")
 
-    assert json.loads(run("list", "--json"))["store"] == airflow_reads == str(store)
+    assert json.loads(run("list", "--format", "json"))["store"] == airflow_reads == str(store)
 
 
 @pytest.mark.usefixtures("nothing_configured")
@@ -280,7 +281,7 @@ def test_an_empty_variable_means_the_default_as_in_airflow(tmp_path, monkeypatch
     (tmp_path / "home" / "airflow.cfg").write_text("[ernest]\nstore = /elsewhere\n")
     monkeypatch.setenv("AIRFLOW__ERNEST__STORE", "")
 
-    assert json.loads(run("list", "--json"))["store"] == str(tmp_path / "home" / "ernest" / "store")
+    assert json.loads(run("list", "--format", "json"))["store"] == str(tmp_path / "home" / "ernest" / "store")
 
 
 @pytest.mark.usefixtures("nothing_configured")
@@ -376,7 +377,7 @@ def test_a_jobs_life_tells_what_binds_it_by_the_newest_report(profiled, run):
     assert "what binds it:\n  by report " + bottleneck_report(1).id in told
     assert "without waiting for network: 39.2 s, 2 % less at most" in told
     assert "disks" not in told
-    (of_type,) = json.loads(run("show", "pca", "--store", profiled, "--json"))["types"]
+    (of_type,) = json.loads(run("show", "pca", "--store", profiled, "--format", "json"))["types"]
     assert of_type["profiles"] == [profile_record(0).id, profile_record(1).id]
     assert of_type["bottlenecks"]["id"] == bottleneck_report(1).id
 
@@ -391,5 +392,5 @@ def test_one_profile_shows_its_longest_stages_and_one_report_both_opinions(profi
     told = run("show", bottleneck_report(1).id, "--store", profiled)
     assert f"by run profiles: {profile_record(0).id}" in told
     assert "3 min to 3 min 50 s" in told
-    shown = run("show", profile_record(0).id, "--store", profiled, "--json")
+    shown = run("show", profile_record(0).id, "--store", profiled, "--format", "json")
     assert json.loads(shown)["profile"]["stages"][1]["name"] == "reduceByKey at job.py:1"

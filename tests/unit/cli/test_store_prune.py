@@ -71,11 +71,11 @@ def test_event_logs_go_with_what_names_them(store, tmp_path, prune):
 
 
 def test_as_json(store, prune):
-    told = json.loads(prune("--older-than", "90d", "--yes", "--json").out)
+    told = json.loads(prune("--older-than", "90d", "--yes", "--format", "json").out)
     assert (told["is_done"], told["removed"]) == (True, {"model": 2, "observation": 1})
     assert [each["id"] for each in told["documents"]] == [model(0).id, model(1).id, "o"]
     assert told["kept"] == {"model": 5}
-    assert json.loads(prune("--older-than", "90d", "--yes", "--json").out)["removed"] == {}
+    assert json.loads(prune("--older-than", "90d", "--yes", "--format", "json").out)["removed"] == {}
 
 
 def test_nobody_to_be_asked(store, monkeypatch, prune):

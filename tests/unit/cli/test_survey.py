@@ -65,7 +65,7 @@ def test_without_a_price_there_are_machine_hours(ernest, logs):
 
 def test_the_page_and_the_document_are_written(ernest, logs, tmp_path):
     page, document = tmp_path / "survey.html", tmp_path / "survey.json"
-    options = ("--processes", 1, "--price", 0.192, "--html", page, "--json", document)
+    options = ("--processes", 1, "--price", 0.192, "--html", page, "--output", document)
     assert f"written: page in {page}, survey in {document}" in ernest("survey", logs, *options).out
     assert dangers(Page(page.read_text())) == []
     survey = Survey.from_dict(json.loads(document.read_text()))
@@ -98,7 +98,7 @@ def test_prices_by_type_come_from_a_file(ernest, tmp_path):
     prices.write_text('{"m5.xlarge": 0.5, "r5.xlarge": 0.7}')
     ernest(
         *("survey", tmp_path / "logs", "--processes", 1),
-        *("--prices", prices, "--price", 9, "--json", document),
+        *("--prices", prices, "--price", 9, "--output", document),
     )
     (job,) = Survey.from_dict(json.loads(document.read_text())).jobs
     assert job.price_per_hour == 0.5
@@ -138,7 +138,7 @@ def test_what_an_application_was_given_stays_where_it_is(ernest, tmp_path):
     folder.mkdir()
     write(folder / "app-1", events[0], events[1], query, *events[2:])
     page, document = tmp_path / "survey.html", tmp_path / "survey.json"
-    said = ernest("survey", folder, "--processes", 1, "--html", page, "--json", document)
+    said = ernest("survey", folder, "--processes", 1, "--html", page, "--output", document)
     for text in (said.out, said.err, page.read_text(), document.read_text()):
         assert SECRET not in text
 
@@ -169,7 +169,7 @@ def test_aws_is_asked_for_the_types_that_the_logs_tell(ernest, tmp_path, monkeyp
     )
     log_of(tmp_path / "logs" / "app-1", **{"spark.databricks.workerNodeTypeId": "m5.xlarge"})
     document = tmp_path / "survey.json"
-    ernest("survey", tmp_path / "logs", "--processes", 1, "--aws-prices", "eu-west-1", "--json", document)
+    ernest("survey", tmp_path / "logs", "--processes", 1, "--aws-prices", "eu-west-1", "--output", document)
     (job,) = Survey.from_dict(json.loads(document.read_text())).jobs
     assert asked == [("m5.xlarge", "eu-west-1")]
     assert job.price_per_hour == 0.25

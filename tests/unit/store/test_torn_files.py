@@ -142,7 +142,7 @@ def test_a_file_without_a_digest_is_named_and_left_to_its_owner(tmp_path, caplog
 def test_an_edited_document_comes_into_the_store_by_import(tmp_path, capsys):
     store, file = ModelStore(tmp_path / "store"), tmp_path / "edited.json"
     store.save(model())
-    assert main(["store", "show", model().id, "--store", str(store.root), "--json"]) == 0
+    assert main(["store", "show", model().id, "--store", str(store.root), "--format", "json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert DIGEST not in shown
     file.write_text(json.dumps({**shown, "id": "20270101T000000.000000Z-ab", "startup_seconds": 9.0}))
