@@ -6,7 +6,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from airflow_provider_ernest.cli import analyze, choose, design, history, machines, models, store, survey
+from airflow_provider_ernest.cli import (
+    analyze,
+    choose,
+    design,
+    doctor,
+    history,
+    machines,
+    models,
+    store,
+    survey,
+)
 from airflow_provider_ernest.cli import main as program
 
 if TYPE_CHECKING:
@@ -24,6 +34,7 @@ COMMANDS = (
     survey.COMMAND,
     machines.CLUSTERS,
     machines.REAP,
+    doctor.COMMAND,
 )
 """All of them."""
 

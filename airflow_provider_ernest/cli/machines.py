@@ -25,7 +25,7 @@ Clients = Callable[[str], Any]
 """Makes a boto3 client of a service, such as "ec2"."""
 
 
-def add_account_arguments(parser: ArgumentParser) -> None:
+def add_account_arguments(parser: Any) -> None:
     """The options --region, --profile and --endpoint-url."""
     parser.add_argument(
         "--region",

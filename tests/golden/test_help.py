@@ -26,6 +26,7 @@ COMMANDS = [
     "survey",
     "clusters",
     "reap",
+    "doctor",
 ]
 
 

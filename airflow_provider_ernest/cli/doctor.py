@@ -1,0 +1,382 @@
+"""``ernest doctor``: what is missing on this host, and for this account of AWS, for which kind of cluster."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import re
+import secrets
+import shutil
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from airflow_provider_ernest.cli.command import (
+    Command,
+    add_result_arguments,
+    aligned,
+    as_json,
+    rows_as_csv,
+    tell,
+)
+from airflow_provider_ernest.cli.machines import add_account_arguments, clients_by_region
+from airflow_provider_ernest.cli.store import add_store_argument, airflow_home, configured, open_store
+from airflow_provider_ernest.exceptions import ErnestError, MissingResourceError
+
+LOCAL, EXISTING, EC2, EMR = "local", "existing", "ec2", "emr"
+KINDS = (LOCAL, EXISTING, EC2, EMR)
+"""Of clusters; "existing" is what a Spark connection of Airflow's names: standalone, YARN, Kubernetes."""
+
+OK, MISSING, UNKNOWN = "ok", "missing", "not known"
+
+LEAST_AIRFLOW = (3, 1, 1)
+
+PUBLIC_IMAGE = "/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64"
+NO_MACHINE = "i-00000000000000000"
+
+_REFUSALS = ("UnauthorizedOperation", "AccessDenied", "AccessDeniedException")
+
+
+class UntellableError(Exception):
+    """Says why a check can neither succeed nor fail."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What a check found.
+
+    Attributes:
+        check: its name.
+        state: OK, MISSING or UNKNOWN.
+        found: what is there, or what is wrong.
+        remedy: what to change; empty where nothing is missing.
+        needed_for: kinds of clusters.
+    """
+
+    check: str
+    state: str
+    found: str
+    remedy: str
+    needed_for: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Check:
+    """A name, the kinds of clusters that need it, and what says what is there or raises what is wrong."""
+
+    name: str
+    needed_for: tuple[str, ...]
+    look: Callable[[Namespace], str]
+
+    def finding(self, args: Namespace) -> Finding:
+        state, found, remedy = OK, "", ""
+        try:
+            found = self.look(args)
+        except ErnestError as error:
+            state, found, remedy = MISSING, error.message, error.remedy or ""
+        except UntellableError as reason:
+            state, found = UNKNOWN, str(reason)
+        return Finding(check=self.name, state=state, found=found, remedy=remedy, needed_for=self.needed_for)
+
+
+def _airflow(args: Namespace) -> str:
+    remedy = (
+        "Install it with its constraints: https://airflow.apache.org/docs/apache-airflow/stable/installation."
+    )
+    try:
+        version = importlib.metadata.version("apache-airflow")
+    except importlib.metadata.PackageNotFoundError as error:
+        raise MissingResourceError("Airflow is not installed here.", remedy=remedy) from error
+    if tuple(int(part) for part in re.findall(r"\d+", version)[:3]) < LEAST_AIRFLOW:
+        raise MissingResourceError(f"Airflow is {version}; 3.1.1 or newer is needed.", remedy=remedy)
+    return version
+
+
+def _java(args: Namespace) -> str:
+    from airflow_provider_ernest.clusters.installation import find_java
+
+    return str(find_java())
+
+
+def _spark(args: Namespace) -> str:
+    from airflow_provider_ernest.clusters.installation import find_spark_home
+
+    return str(find_spark_home())
+
+
+def _spark_submit(args: Namespace) -> str:
+    home = os.environ.get("SPARK_HOME")
+    found = shutil.which("spark-submit") or (home and shutil.which("spark-submit", path=f"{home}/bin"))
+    if not found:
+        raise MissingResourceError(
+            "There is no spark-submit on the PATH, nor below SPARK_HOME.",
+            remedy="Install Spark, or pip install 'airflow-provider-ernest[local]', and put it on the PATH "
+            "of Airflow's workers.",
+        )
+    return found
+
+
+def _store(args: Namespace) -> str:
+    store = open_store(args, must_exist=False)
+    return _written_to(store.root, "the store", remedy="Name one with --store or AIRFLOW__ERNEST__STORE.")
+
+
+def _folder(kind: str) -> Callable[[Namespace], str]:
+    def look(args: Namespace) -> str:
+        folder = Path(configured(kind) or airflow_home() / "ernest" / kind).expanduser().absolute()
+        return _written_to(folder, kind, remedy=f"Name a folder with AIRFLOW__ERNEST__{kind.upper()}.")
+
+    return look
+
+
+def _written_to(root: Any, what: str, *, remedy: str) -> str:
+    """Write a file there and remove it again; a local folder that does not exist needs one that it can be in.
+
+    Raises:
+        MissingResourceError: that does not work.
+    """
+    there = root
+    while isinstance(there, Path) and not there.exists():
+        there = there.parent
+    probe = there / f".ernest-doctor-{secrets.token_hex(4)}"
+    try:
+        probe.write_bytes(b"Written by `ernest doctor`, which removes it.\n")
+        probe.read_bytes()
+        probe.unlink()
+    except Exception as error:  # the libraries of object stores have errors of their own
+        raise MissingResourceError(
+            f"{root} ({what}) cannot be written to: {error}.", remedy=remedy
+        ) from error
+    return f"{root} can be written to" if there is root else f"{root} is not there yet, and can be made"
+
+
+def _connection(args: Namespace) -> str:
+    try:
+        from airflow_provider_ernest.operators.existing_cluster import master_of_connection
+    except ImportError as error:
+        raise UntellableError(f"Airflow cannot be imported here: {error}") from error
+    try:
+        return f"{args.connection} is {master_of_connection(args.connection)}"
+    except ErnestError:
+        raise
+    except Exception as error:  # a database that is not there, or not of this version
+        raise UntellableError(f"Airflow's connections cannot be read here: {error}") from error
+
+
+def _boto3(args: Namespace) -> str:
+    return f"boto3, regions: {', '.join(clients_by_region(args))}"
+
+
+def _identity(args: Namespace) -> str:
+    (_, clients), *_others = clients_by_region(args).items()
+    return str(_asked(lambda: clients("sts").get_caller_identity())["Arn"])
+
+
+def _asked(call: Callable[[], Any]) -> Any:
+    """What AWS answers.
+
+    Raises:
+        MissingResourceError: the credentials are missing or wrong, or lack the right.
+        UntellableError: AWS says something else, or nothing.
+    """
+    from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, PartialCredentialsError
+
+    from airflow_provider_ernest.clusters.ec2.aws_errors import Meaning, code_of, meaning_of, remedy_for, said
+
+    try:
+        return call()
+    except (NoCredentialsError, PartialCredentialsError) as error:
+        raise MissingResourceError(
+            f"boto3 finds no credentials: {error}.", remedy="Name a profile with --profile, or set them up."
+        ) from error
+    except (BotoCoreError, ClientError) as error:
+        if code_of(error) in _REFUSALS or meaning_of(error) is Meaning.NOT_ALLOWED:
+            # Without the cause: its text may hold the encoded authorisation message.
+            raise MissingResourceError(f"{said(error)}.", remedy=remedy_for(Meaning.NOT_ALLOWED)) from None
+        raise UntellableError(said(error)) from None
+
+
+def _dry(action: str, **request: Any) -> Callable[[Namespace], str]:
+    """A check of a right on EC2, by a request that AWS only judges."""
+
+    def look(args: Namespace) -> str:
+        for region, clients in clients_by_region(args).items():
+            ec2 = clients("ec2")
+            call = getattr(ec2, re.sub(r"(?<!^)(?=[A-Z])", "_", action).lower())
+            _judged(lambda: call(DryRun=True, **request), f"{action} in {region}")  # noqa: B023 - called at once
+        return "allowed"
+
+    return look
+
+
+def _judged(call: Callable[[], Any], what: str) -> None:
+    """Let AWS judge a dry run: it answers with an error where it would do as asked, too."""
+    try:
+        _asked(call)
+    except UntellableError as answer:
+        if not str(answer).startswith("DryRunOperation"):
+            raise UntellableError(f"{what}: {answer}") from None
+    except ErnestError as error:
+        raise MissingResourceError(f"{what}: {error.message}", remedy=_POLICY.format("iam_policy")) from None
+
+
+_POLICY = "Allow what docs/{}.json of this package lists."
+
+
+def _run_instances(args: Namespace) -> str:
+    from airflow_provider_ernest.clusters.ec2.identity import DEPLOYMENT_TAG
+
+    tags = [{"Key": DEPLOYMENT_TAG, "Value": args.deployment or configured("deployment") or "doctor"}]
+    for region, clients in clients_by_region(args).items():
+        image = args.image or str(
+            _asked(lambda: clients("ssm").get_parameter(Name=PUBLIC_IMAGE))["Parameter"]["Value"]  # noqa: B023
+        )
+        request = {
+            "ImageId": image,
+            "InstanceType": args.instance_type,
+            "MinCount": 1,
+            "MaxCount": 1,
+            "TagSpecifications": [{"ResourceType": kind, "Tags": tags} for kind in ("instance", "volume")],
+            **({"SubnetId": args.subnet} if args.subnet else {}),
+        }
+        ec2 = clients("ec2")
+        _judged(lambda: ec2.run_instances(DryRun=True, **request), f"RunInstances in {region}")  # noqa: B023
+    return f"allowed for {args.instance_type}, tags included"
+
+
+def _job_flows(args: Namespace) -> str:
+    for clients in clients_by_region(args).values():
+        _asked(lambda: clients("emr").list_clusters(ClusterStates=["RUNNING"]))  # noqa: B023
+    return "allowed"
+
+
+def _run_job_flow(args: Namespace) -> str:
+    raise UntellableError("EMR has no dry run of RunJobFlow; docs/iam_policy_emr.json lists what it needs")
+
+
+_ON_EC2 = (
+    "DescribeImages",
+    "DescribeInstanceTypes",
+    "DescribeInstances",
+    "DescribeSecurityGroups",
+    "DescribeSpotPriceHistory",
+    "DescribeSubnets",
+    "DescribeVpcs",
+)
+
+ACCOUNT = ("boto3", "credentials")
+"""Checks without which nothing can be asked of AWS; all that comes after them is."""
+
+CHECKS = (
+    _Check("Airflow", KINDS, _airflow),
+    _Check("Java", (LOCAL, EXISTING, EC2), _java),
+    _Check("Spark", (LOCAL,), _spark),
+    _Check("spark-submit", (LOCAL, EXISTING, EC2), _spark_submit),
+    _Check("store", KINDS, _store),
+    *(_Check(kind, KINDS, _folder(kind)) for kind in ("staging", "event_logs")),
+    _Check("connection", (EXISTING,), _connection),
+    _Check("boto3", (EC2, EMR), _boto3),
+    _Check("credentials", (EC2, EMR), _identity),
+    *(_Check(f"ec2:{action}", (EC2,), _dry(action)) for action in _ON_EC2),
+    _Check("ec2:RunInstances", (EC2,), _run_instances),
+    _Check("ec2:TerminateInstances", (EC2,), _dry("TerminateInstances", InstanceIds=[NO_MACHINE])),
+    _Check("elasticmapreduce:ListClusters", (EMR,), _job_flows),
+    _Check("elasticmapreduce:RunJobFlow", (EMR,), _run_job_flow),
+)
+
+
+def findings(args: Namespace) -> list[Finding]:
+    """What the checks find that the kinds asked for need; no rights where boto3 knows no credentials."""
+    found: list[Finding] = []
+    for check in CHECKS:
+        if not set(check.needed_for) & set(args.kinds or KINDS):
+            continue
+        found.append(check.finding(args))
+        if check.name in ACCOUNT and found[-1].state != OK:
+            break
+    return found
+
+
+def verdicts(found: Sequence[Finding], kinds: Sequence[str]) -> dict[str, list[str]]:
+    """For each kind the checks that fail."""
+    return {
+        kind: [each.check for each in found if each.state == MISSING and kind in each.needed_for]
+        for kind in kinds
+    }
+
+
+def _lines(found: Sequence[Finding], missing: dict[str, list[str]]) -> Iterator[str]:
+    yield from aligned(("check", "state", "found"), ((each.check, each.state, each.found) for each in found))
+    yield ""
+    for kind, names in missing.items():
+        yield (
+            f"{kind}: not ready, for want of {', '.join(names)}"
+            if names
+            else f"{kind}: ready, as far as can be told"
+        )
+    remedies = {each.remedy: each.check for each in reversed(found) if each.state == MISSING}
+    if remedies:
+        yield from ("", "what to change")
+        yield from (f"  {name}: {remedy}" for remedy, name in reversed(remedies.items()))
+
+
+def _add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--for",
+        dest="kinds",
+        action="append",
+        choices=KINDS,
+        help="this kind of cluster, which must be ready; may be repeated; default: look at all",
+    )
+    add_store_argument(parser)
+    parser.add_argument(
+        "--connection",
+        metavar="ID",
+        default="spark_default",
+        help="Airflow's connection to an existing cluster: standalone, YARN, Kubernetes; default %(default)s",
+    )
+    aws = parser.add_argument_group("AWS")
+    add_account_arguments(aws)
+    aws.add_argument(
+        "--deployment", metavar="ID", help="in the tag that the policy asks for; default: Airflow's"
+    )
+    aws.add_argument("--image", metavar="AMI", help="of the dry run; default: Amazon Linux 2023")
+    aws.add_argument(
+        "--instance-type", metavar="TYPE", default="m5.large", help="of the dry run; default %(default)s"
+    )
+    aws.add_argument("--subnet", metavar="ID", help="of the dry run; default: the default VPC's")
+    add_result_arguments(parser, result="what was found")
+
+
+def _run(args: Namespace) -> None:
+    found = findings(args)
+    missing = verdicts(found, args.kinds or KINDS)
+    listed = [asdict(each) for each in found]
+    document = {"checks": listed, "missing": missing, "ready": {kind: not missing[kind] for kind in missing}}
+    tell(
+        args, lambda: _lines(found, missing), json=lambda: as_json(document), csv=lambda: rows_as_csv(listed)
+    )
+    lacking = [kind for kind in args.kinds or () if missing[kind]]
+    if lacking:
+        raise MissingResourceError(
+            f"Not ready for {', '.join(lacking)}.", remedy="What to change is told with each check."
+        )
+
+
+COMMAND = Command(
+    name="doctor",
+    summary="tell what is missing for which kind of cluster, and how to mend it",
+    description="Look for Java, Spark and spark-submit, write to the store and the folders for samples and "
+    "event logs, look up the Spark connection, and let AWS judge by dry runs, which start nothing, whether "
+    "the credentials have the rights. Run it where Airflow's tasks run: as their user, with their "
+    "environment. AWS is asked where boto3 knows a region and credentials.",
+    example="""\
+  %(prog)s
+  %(prog)s --for local
+  %(prog)s --for ec2 --region eu-west-1 --subnet subnet-0123 --deployment prod-eu
+  %(prog)s --for existing --connection spark_prod --format json""",
+    add_arguments=_add_arguments,
+    run=_run,
+)
