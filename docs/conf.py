@@ -1,11 +1,35 @@
-"""Sphinx configuration: `make documentation` builds the pages of this folder."""
+"""Sphinx configuration: `make documentation` builds the pages of this folder, with a search."""
 
-from airflow_provider_ernest.version import __version__
+import re
+from pathlib import PurePosixPath
+
+from sphinx.application import Sphinx
+
+from airflow_provider_ernest import __version__
 
 project = "airflow-provider-ernest"
 author = "The airflow-provider-ernest authors"
 version = release = __version__
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 source_suffix = {".md": "markdown"}
 myst_heading_anchors = 3
 html_theme = "furo"
+autodoc_typehints = "none"
+autodoc_class_signature = "separated"
+autodoc_default_options = {"exclude-members": "__init__, __new__"}
+napoleon_use_ivar = True
+
+INDEX = "index"
+PAGE = re.compile(r"\]\(([\w/]+)\.md\)")
+
+
+def add_contents(_app: Sphinx, page: str, source: list[str]) -> None:
+    """Make the pages that an index links to its chapters, so that it needs no directive that GitHub shows."""
+    if PurePosixPath(page).name == INDEX:
+        chapters = dict.fromkeys(PAGE.findall(source[0]))
+        source[0] += "\n".join(["", "", "```{toctree}", ":hidden:", "", *chapters, "```", ""])
+
+
+def setup(app: Sphinx) -> None:
+    """Called by Sphinx."""
+    app.connect("source-read", add_contents)

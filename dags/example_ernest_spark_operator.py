@@ -1,0 +1,109 @@
+"""Sizes a Spark job on Kubernetes; the stock ``SparkKubernetesOperator`` runs it by the Spark operator.
+
+Sample runs are made by spark-submit in client mode on the same nodes, as in ``example_ernest_kubernetes``,
+and need the connection ``spark_kubernetes`` of that example. Production is a ``SparkApplication`` for the
+operator of Kubeflow (``sparkoperator.k8s.io/v1beta2``), which must be installed in the cluster. A machine of
+the decision is one executor's pod.
+
+It needs on the workers ``pip install apache-airflow-providers-cncf-kubernetes``, Airflow's connection
+``kubernetes_default``, and in the environment of Airflow:
+
+- ``ERNEST_KUBERNETES_IMAGE``: the container image of Spark with Python, the job in ``/opt/jobs`` on it.
+- ``ERNEST_EXAMPLE_BUCKET``: where input and output lie (default: my-bucket); the image must read ``s3a://``.
+- ``ERNEST_EXAMPLE_JOB``: the job's file on the Airflow workers (default: /opt/jobs/job.py).
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from typing import Any
+
+from airflow.providers.cncf.kubernetes.operators.spark_kubernetes import SparkKubernetesOperator
+from airflow.sdk import DAG, Param, task
+
+from airflow_provider_ernest import (
+    ConnectedCluster,
+    DesignBounds,
+    ErnestTaskGroup,
+    SampledInput,
+    SizingGoal,
+    SparkJob,
+)
+
+BUCKET = os.environ.get("ERNEST_EXAMPLE_BUCKET", "my-bucket").removeprefix("s3://")
+IMAGE = os.environ.get("ERNEST_KUBERNETES_IMAGE", "apache/spark:4.0.1-python3")
+SPARK_VERSION = "4.0.1"
+
+with DAG(
+    "example_ernest_spark_operator",
+    schedule=None,
+    doc_md=__doc__,
+    tags=["ernest", "example"],
+    params={
+        "deadline_seconds": Param(3600, type="number", description="The production run must end within."),
+        "price_per_hour": Param(0.2, type="number", description="Dollars for one node and hour."),
+    },
+):
+    # [START ernest]
+    job = SparkJob(
+        name="nightly",
+        application=os.environ.get("ERNEST_EXAMPLE_JOB", "/opt/jobs/job.py"),
+        application_args=["{{ sample.input }}", f"s3a://{BUCKET}/samples/{{{{ ti.map_index }}}}"],
+        conf={"spark.kubernetes.container.image": IMAGE},
+    )
+    ernest = ErnestTaskGroup(
+        job=job,
+        input=SampledInput(path=f"s3a://{BUCKET}/input"),
+        bounds=DesignBounds(max_machines=4),
+        cluster=ConnectedCluster(
+            spark_conn_id="spark_kubernetes",
+            machines=16,
+            # Of nodes with 4 cores and 16 GB, less what Kubernetes keeps of them.
+            cores_per_machine=3,
+            memory_megabytes_per_machine=11 * 1024,
+            instance_type="pod-3-cores",
+        ),
+        goal=SizingGoal(
+            deadline_seconds="{{ params.deadline_seconds }}",
+            price_per_hour="{{ params.price_per_hour }}",
+            max_machines=16,
+        ),
+    )
+
+    @task
+    def application(sized: dict[str, str]) -> dict[str, Any]:
+        """What the Spark operator is asked for: executors of the size decided on, the rest is yours."""
+        sized = dict(sized)
+        executor = {
+            "instances": int(sized.pop("spark.executor.instances")),
+            "cores": int(sized.pop("spark.executor.cores")),
+            "coreRequest": sized.pop("spark.kubernetes.executor.request.cores"),
+            "memory": sized.pop("spark.executor.memory"),
+        }
+        return {
+            "apiVersion": "sparkoperator.k8s.io/v1beta2",
+            "kind": "SparkApplication",
+            "metadata": {"name": "nightly", "namespace": "default"},
+            "spec": {
+                "type": "Python",
+                "mode": "cluster",
+                "image": IMAGE,
+                "sparkVersion": SPARK_VERSION,
+                "mainApplicationFile": "local:///opt/jobs/job.py",
+                "arguments": [f"s3a://{BUCKET}/input", f"s3a://{BUCKET}/output"],
+                "sparkConf": sized,
+                "driver": {"cores": 1, "memory": "2g", "serviceAccount": "spark"},
+                "executor": executor,
+            },
+        }
+
+    production = SparkKubernetesOperator(
+        task_id="production",
+        namespace="default",
+        # A run that hangs would be paid for without end.
+        execution_timeout=timedelta(hours=8),
+        template_spec=application(ernest.config["kubernetes_conf"]),
+    )
+    ernest >> production
+    # [END ernest]
