@@ -15,8 +15,6 @@ source_suffix = {".md": "markdown"}
 myst_heading_anchors = 3
 html_theme = "furo"
 autodoc_typehints = "none"
-autodoc_class_signature = "separated"
-autodoc_default_options = {"exclude-members": "__init__, __new__"}
 napoleon_use_ivar = True
 
 INDEX = "index"
