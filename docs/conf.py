@@ -18,13 +18,13 @@ autodoc_typehints = "none"
 napoleon_use_ivar = True
 
 INDEX = "index"
-PAGE = re.compile(r"\]\(([\w/]+)\.md\)")
+ROW = re.compile(r"^\| \[[^]]+\]\(([\w/]+)\.md\)", re.MULTILINE)
 
 
 def add_contents(_app: Sphinx, page: str, source: list[str]) -> None:
-    """Make the pages that an index links to its chapters, so that it needs no directive that GitHub shows."""
+    """Make what the rows of an index link its chapters, so that it needs no directive that GitHub shows."""
     if PurePosixPath(page).name == INDEX:
-        chapters = dict.fromkeys(PAGE.findall(source[0]))
+        chapters = dict.fromkeys(ROW.findall(source[0]))
         source[0] += "\n".join(["", "", "```{toctree}", ":hidden:", "", *chapters, "```", ""])
 
 
