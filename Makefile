@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(abspath $(BIN)):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help install java network-tools browser demo demo-ec2 test check documentation pictures screenshots unit integration format benchmarks constraints clean
+.PHONY: help install java network-tools browser demo demo-ec2 test check documentation pictures screenshots unit integration format benchmarks release constraints clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -88,6 +88,9 @@ benchmarks: install java browser ## designs (what they cost, what they are worth
 	$(BIN)/python -m benchmarks.replay_prior
 	$(BIN)/python -m benchmarks.first_paint
 
+release: ## build sdist and wheel and check them as who installs them would (AUDIT=no: ask no index about them)
+	@PYTHON=$(PYTHON) .ci/release
+
 # The whole is resolved first, so that the demo and the tests have the same versions of what both need.
 PIN = build/constraints/bin/uv pip compile --quiet --python build/constraints/bin/python --generate-hashes --no-header --no-annotate
 constraints: ## pin the newest compatible versions anew, each by the digests of its archives
@@ -99,6 +102,8 @@ constraints: ## pin the newest compatible versions anew, each by the digests of 
 	$(PIN) --extra demo pyproject.toml --constraints build/constraints/all.txt --output-file constraints/demo.txt
 	$(PIN) --extra dev pyproject.toml --constraints build/constraints/all.txt --output-file constraints/tests.txt \
 		$$(sed -n 's/^\([^ =]*\)==.*/--no-emit-package \1/p' constraints/demo.txt)
+	printf 'build\ncyclonedx-bom\nhatchling\npip-audit\ntwine\nuv\n' \
+		| $(PIN) - --constraints build/constraints/all.txt --output-file constraints/release.txt
 	rm -rf build/constraints
 
 clean: ## remove what the other commands made
