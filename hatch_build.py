@@ -1,7 +1,7 @@
 """The long description: README.md without what leads nowhere outside of the repository.
 
-Addresses in the repository become absolute below ``Source`` of ``[project.urls]``; while there is none, links become
-their text and pictures are left out.
+Addresses in the repository become absolute below ``Source`` of ``[project.urls]``; while there is none, links
+become their text and pictures are left out.
 """
 
 from __future__ import annotations
