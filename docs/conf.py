@@ -1,11 +1,15 @@
 """Sphinx configuration: `make documentation` builds the pages of this folder, with a search."""
 
+import os
 import re
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from sphinx.application import Sphinx
 
 from airflow_provider_ernest import __version__
+
+# Airflow, which autodoc imports, writes its configuration there.
+os.environ.setdefault("AIRFLOW_HOME", str(Path(__file__).parents[1] / "build" / "airflow"))
 
 project = "airflow-provider-ernest"
 author = "The airflow-provider-ernest authors"
