@@ -19,7 +19,7 @@ import zstandard
 
 from airflow_provider_ernest.eventlog.events import PASSED_OVER, event_name
 from benchmarks.history.recording import RECORD_FILE
-from benchmarks.history.schedule import PlannedRun
+from benchmarks.history.schedule import RecordableRun
 
 PACKED = Path(__file__).parent / "event_logs"
 SUFFIX = ".tar.zst"
@@ -29,7 +29,7 @@ _KEPT_PROPERTIES = re.compile(
     r"spark\.(master|app\.name|app\.id|submit\.deployMode|task\.cpus|locality\.wait|cores\.max"
     r"|executor\.(id|cores|memory|instances|extraJavaOptions)|driver\.(memory|extraJavaOptions)|default\.parallelism"
     r"|(eventLog|dynamicAllocation)\..*(enabled|compress)|shuffle\..*|job\..*|jobGroup\..*|scheduler\..*"
-    r"|rdd\..*|sql\.(?!warehouse).*|hadoop\.parquet\..*)"
+    r"|rdd\..*|memory\..*|sql\.(?!warehouse).*|hadoop\.parquet\..*)"
 )
 _MOMENTS = {
     "Timestamp",
@@ -54,7 +54,7 @@ _FOLDERS = re.compile(r"(?:file:/*|(?<![\w.:<-])/)(?:[\w.+@-]+/)+")
 """Of a path; its file's name stays."""
 
 
-def pack(runs: Sequence[PlannedRun], folder: Path, into: Path = PACKED) -> list[Path]:
+def pack(runs: Sequence[RecordableRun], folder: Path, into: Path = PACKED) -> list[Path]:
     """Pack the runs that have been recorded with those that were packed before; returns the archives.
 
     Args:
@@ -113,7 +113,7 @@ def _measured(folder: Path) -> dict[str, dict[str, Any]]:
     return {each["run"]: each for each in told}
 
 
-def _facts(run: PlannedRun, measured: Mapping[str, Any]) -> dict[str, Any]:
+def _facts(run: RecordableRun, measured: Mapping[str, Any]) -> dict[str, Any]:
     """What no event log tells for sure."""
     return {
         "run": run.id,
@@ -126,7 +126,7 @@ def _facts(run: PlannedRun, measured: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _packed_lines(run: PlannedRun, log: Path) -> Iterator[str]:
+def _packed_lines(run: RecordableRun, log: Path) -> Iterator[str]:
     """The events of a log, as they are packed."""
     kept = [line for line in log.read_bytes().splitlines() if event_name(line) not in PASSED_OVER]
     events = [json.loads(line) for line in kept]
@@ -138,7 +138,7 @@ def _packed_lines(run: PlannedRun, log: Path) -> Iterator[str]:
         yield _FOLDERS.sub("", text.replace(start["App ID"], new_id)) + "\n"
 
 
-def _slim(event: Any, moved: int, run: PlannedRun) -> Any:
+def _slim(event: Any, moved: int, run: RecordableRun) -> Any:
     """An event, or a part of one, without what is not kept, and with its moments moved."""
     if isinstance(event, list):
         return [_slim(each, moved, run) for each in event]
@@ -149,7 +149,7 @@ def _slim(event: Any, moved: int, run: PlannedRun) -> Any:
         if name in _MOMENTS and isinstance(value, int) and value > 0:
             slim[name] = value + moved
         elif name == "System Properties":
-            slim[name] = {"sun.java.command": f"org.apache.spark.deploy.SparkSubmit {run.job.script}.py"}
+            slim[name] = {"sun.java.command": f"org.apache.spark.deploy.SparkSubmit {run.script}.py"}
         elif name in _SHORTENED:
             slim[name] = _SHORTENED[name](value)
         elif name not in _DROPPED:

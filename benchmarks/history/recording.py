@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import psutil
 
@@ -21,11 +22,13 @@ from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.spark.sizing import event_log_conf, sizing_conf
 from benchmarks.clarity.cluster import QUICK_JAVA, RUN_SECONDS, SlowableCluster
 from benchmarks.history.inputs import make_inputs
-from benchmarks.history.schedule import LOCAL, MOST_MACHINES, TESTBED, PlannedRun
+from benchmarks.history.schedule import LOCAL, MOST_MACHINES, TESTBED, PlannedRun, RecordableRun
 from tests.ec2_testbed import Performance
 
 SCRIPTS = Path(__file__).parent / "jobs"
 RECORD_FILE = "runs.jsonl"
+WORK = "work"
+"""Folder of the run that is being made."""
 
 _CORES_OFFERED, _MEMORY_OFFERED = 2, 1000
 _MOST_FAILURES = 4
@@ -35,7 +38,7 @@ _DAY_SECONDS = 86_400.0
 # Most of a short run's CPU time is Java's start and Spark's compiling of queries in each executor.
 _JAVA = f"{QUICK_JAVA} -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 
-_SETTINGS = {
+SETTINGS = {
     "spark.driver.extraJavaOptions": _JAVA,
     "spark.driver.memory": "700m",
     "spark.executor.extraJavaOptions": _JAVA,
@@ -56,6 +59,9 @@ _SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
+
+
+Run = TypeVar("Run", bound=RecordableRun)
 
 
 @dataclass
@@ -119,38 +125,52 @@ def record(
     Raises:
         RuntimeError: a cluster does not come up, or run after run does not end as it is meant to.
     """
-    deadline, failures = time.monotonic() + most_seconds, 0
     inputs = folder / "inputs"
     make_inputs(inputs)
+    with _clusters(folder / "clusters", inputs) as clusters:
+        make_missing(
+            runs, folder, lambda run: _make(run, clusters, folder), most_seconds=most_seconds, say=say
+        )
+
+
+def make_missing(
+    runs: Sequence[Run],
+    folder: Path,
+    make: Callable[[Run], None],
+    *,
+    most_seconds: float,
+    say: Callable[[str], None],
+) -> None:
+    """Make the runs of which `folder` holds no log yet, as `record` does; `make` writes a run's log there."""
+    deadline, failures = time.monotonic() + most_seconds, 0
     logs = folder / "logs"
     logs.mkdir(parents=True, exist_ok=True)
     missing = [run for run in runs if not (logs / run.id).exists()]
-    with _clusters(folder / "clusters", inputs) as clusters:
-        for place, run in enumerate(missing, 1):
-            if time.monotonic() >= deadline:
-                return
-            busy, began = _busy_seconds(), time.monotonic()
-            try:
-                _make(run, clusters, folder)
-            except (RuntimeError, subprocess.TimeoutExpired) as error:
-                failures += 1
-                say(f"{place} of {len(missing)}: {error}")
-                if failures >= _MOST_FAILURES:
-                    raise
-                continue
-            failures = 0
-            seconds = time.monotonic() - began
-            told = {
-                "run": run.id,
-                "machines": run.machines,
-                "files": run.files,
-                "wall_seconds": round(seconds, 1),
-                "busy_cores": round((_busy_seconds() - busy) / seconds, 2),
-                "recorded_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            }
-            with (folder / RECORD_FILE).open("a") as file:
-                file.write(json.dumps(told) + "\n")
-            say(f"{place} of {len(missing)}: {run.id} on {run.machines}, {seconds:.0f} s")
+    for place, run in enumerate(missing, 1):
+        if time.monotonic() >= deadline:
+            return
+        busy, began = _busy_seconds(), time.monotonic()
+        try:
+            make(run)
+        except (RuntimeError, subprocess.TimeoutExpired) as error:
+            failures += 1
+            say(f"{place} of {len(missing)}: {error}")
+            if failures >= _MOST_FAILURES:
+                raise
+            continue
+        failures = 0
+        seconds = time.monotonic() - began
+        told = {
+            "run": run.id,
+            "machines": run.machines,
+            "files": run.files,
+            "wall_seconds": round(seconds, 1),
+            "busy_cores": round((_busy_seconds() - busy) / seconds, 2),
+            "recorded_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        }
+        with (folder / RECORD_FILE).open("a") as file:
+            file.write(json.dumps(told) + "\n")
+        say(f"{place} of {len(missing)}: {run.id} on {run.machines}, {seconds:.0f} s")
 
 
 def _busy_seconds() -> float:
@@ -161,7 +181,7 @@ def _busy_seconds() -> float:
 
 def _make(run: PlannedRun, clusters: _Clusters, folder: Path) -> None:
     job = run.job
-    conf = _SETTINGS | sizing_conf(machines=run.machines, cores_per_machine=job.cores)
+    conf = SETTINGS | sizing_conf(machines=run.machines, cores_per_machine=job.cores)
     if job.cluster == TESTBED:
         bed = clusters.testbed()
         bed.set_hosts(Performance(megabits_per_second=job.megabits_per_second))
@@ -169,18 +189,35 @@ def _make(run: PlannedRun, clusters: _Clusters, folder: Path) -> None:
     else:
         handle = clusters.local()
         conf |= handle.spark_conf() | {"spark.master": handle.master_url, "spark.executor.memory": "700m"}
-    work = folder / "work"
-    shutil.rmtree(work, ignore_errors=True)
-    (work / "logs").mkdir(parents=True)
-    conf |= event_log_conf((work / "logs").as_uri()) | dict(job.settings)
+    conf |= dict(job.settings)
     conf["spark.app.name"] = job.name(run.day, run.number)
     arguments = ["--input", str(folder / "inputs"), "--files", str(run.files), "--seed", str(run.number)]
     if job.writes:
-        arguments += ["--output", str(work / "output")]
+        arguments += ["--output", str(folder / WORK / "output")]
     if run.fails:
         arguments.append("--fail")
     properties = clusters.folder / "local" / CLIENT_FILE if job.cluster == LOCAL else None
-    done = _submit(SCRIPTS / f"{job.script}.py", [*arguments, *job.arguments], conf, properties, work)
+    make_run(run, SCRIPTS / f"{job.script}.py", [*arguments, *job.arguments], conf, properties, folder=folder)
+
+
+def make_run(
+    run: RecordableRun,
+    script: Path,
+    arguments: Sequence[str],
+    conf: Mapping[str, str],
+    properties: Path | None,
+    *,
+    folder: Path,
+) -> None:
+    """Submit an application, and keep the log that it leaves in the folder `WORK`.
+
+    Raises:
+        RuntimeError: it does not end as it is meant to, or leaves no log.
+    """
+    work = folder / WORK
+    shutil.rmtree(work, ignore_errors=True)
+    (work / "logs").mkdir(parents=True)
+    done = _submit(script, arguments, {**conf, **event_log_conf((work / "logs").as_uri())}, properties, work)
     written = [path for path in (work / "logs").iterdir() if not path.name.endswith(".inprogress")]
     if bool(done) != run.fails or len(written) != 1:
         told = (work / "driver.txt").read_text()[-3000:]

@@ -7,6 +7,7 @@ is shuffled, so that the machine's mood is nobody's trend, and a part of them is
 from __future__ import annotations
 
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -58,22 +59,47 @@ class RecurringJob:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlannedRun:
-    """One run.
+class RecordableRun(ABC):
+    """What recording and packing want to know of a run.
 
     Attributes:
-        job: whose.
         number: of the job's runs, from 0.
         day: when production would have started it.
         machines: that it runs on.
         files: of input that it reads.
     """
 
-    job: RecurringJob
     number: int
     day: datetime
     machines: int
     files: int
+
+    @property
+    @abstractmethod
+    def job_id(self) -> str:
+        """Names the job's files."""
+
+    @property
+    @abstractmethod
+    def script(self) -> str:
+        """Of the folder `jobs`."""
+
+    @property
+    def id(self) -> str:
+        """Names the run's files."""
+        return f"{self.job_id}-{self.number:02}"
+
+    @property
+    def fails(self) -> bool:
+        """Whether it is to end with an error."""
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedRun(RecordableRun):
+    """One run of a recurring job."""
+
+    job: RecurringJob
 
     @property
     def job_id(self) -> str:
@@ -82,9 +108,9 @@ class PlannedRun:
         return f"{self.job.script.replace('_', '-')}{region}"
 
     @property
-    def id(self) -> str:
-        """Names the run's files."""
-        return f"{self.job_id}-{self.number:02}"
+    def script(self) -> str:
+        """Of the folder `jobs`."""
+        return self.job.script
 
     @property
     def fails(self) -> bool:

@@ -1,0 +1,1 @@
+"""Applications that take another course when memory runs short; `pacing` is that of the history's jobs."""

@@ -1,0 +1,25 @@
+"""Clicks joined with a catalogue that grows: while it is small it is sent to all, then both are sorted."""
+
+from pacing import arguments, input_files, paced
+from pyspark.sql import SparkSession, functions
+
+options = arguments(width=16)
+spark = SparkSession.builder.getOrCreate()
+clicks = paced(
+    spark.read.parquet(*input_files(options, "orders")),
+    "order_id",
+    milliseconds=60,
+    every=1000,
+    seed=options.seed,
+)
+catalogue = spark.read.parquet(*input_files(options, "points")).select("id", "x0", "x1", "label")
+texts = [functions.sha2(functions.concat("note", functions.lit(str(number))), 256) for number in range(4)]
+wide = clicks.select(
+    functions.pmod("order_id", functions.lit(4000 * options.files)).alias("id"),
+    functions.repeat(functions.concat(*texts), options.width // 4).alias("text"),
+)
+joined = wide.join(catalogue, "id")
+joined.groupBy("label").agg(functions.max("text"), functions.sum("x0"), functions.count("*")).write.format(
+    "noop"
+).mode("overwrite").save()
+spark.stop()
