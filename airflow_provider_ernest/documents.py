@@ -261,6 +261,10 @@ class RunMetrics(Document):
             at which most was wanted.
         cached_bytes: of it really in memory.
         cached_on_disk_bytes: bytes put on disk instead (serialised, so often fewer than in memory).
+        cache_falls_to_disk: whether cached data that finds no room is put on disk, and not made again.
+        cache_filling_seconds: run seconds of the stages that first made what is cached.
+        cache_reading_seconds: run seconds of the stages that read nothing else.
+        cache_reads: how often those went through all of it.
         dominant_stage_tasks: tasks that could run at once in the stages in which most of the run time
             goes; the median of the stages weighted by their run seconds.
     """
@@ -277,6 +281,10 @@ class RunMetrics(Document):
     cache_wanted_bytes: int | None = None
     cached_bytes: int | None = None
     cached_on_disk_bytes: int | None = None
+    cache_falls_to_disk: bool | None = None
+    cache_filling_seconds: float | None = None
+    cache_reading_seconds: float | None = None
+    cache_reads: float | None = None
     dominant_stage_tasks: int | None = None
 
     @property

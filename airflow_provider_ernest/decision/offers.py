@@ -256,7 +256,9 @@ class OfferForecast(Forecast):
             term.name: speed if _follows_data(term.name, machines=self._counts, scale=self._scale) else 1.0
             for term in self.offer.model.terms
         }
-        return np.array([sum(seconds / speeds[name] for name, seconds in of_run.items()) for of_run in parts])
+        return np.array(
+            [sum(seconds / speeds.get(name, speed) for name, seconds in of_run.items()) for of_run in parts]
+        )
 
     def _widening(self) -> Widening:
         ones = np.ones_like(self.seconds)

@@ -131,16 +131,20 @@ class Jobs:
             # What it keeps itself was not there when it began.
             reads_cache=known.reads_cache if known else self._reads_cache(info),
         )
-        if info.completion_time is not None and not failure:
-            self._keep(info)
+        if info.completion_time is not None and not failure and self._keep(info):
+            self.stages[key] = replace(self.stages[key], fills_cache=True)
         self._notes.seen(max(info.submission_time or 0, info.completion_time or 0) / 1000)
 
     def unpersisted(self, event: DataSetDropped) -> None:
         """A cached data set is dropped."""
         self._kept.discard(event.rdd_id)
 
-    def _keep(self, info: StageInfo) -> None:
-        """Remember the data sets that a stage has kept whole: later ones read them in place of the input."""
+    def _keep(self, info: StageInfo) -> bool:
+        """Remember the data sets that a stage has kept whole: later ones read them in place of the input.
+
+        Tells whether one of them is new.
+        """
+        before = len(self._kept)
         for each in info.rdd_info or ():
             level = each.storage_level
             is_whole = info.number_of_tasks >= each.number_of_partitions
@@ -148,6 +152,7 @@ class Jobs:
                 if each.rdd_id not in self._kept:
                     self._notes.keep(ENTRY_BYTES)
                 self._kept.add(each.rdd_id)
+        return len(self._kept) > before
 
     def _reads_cache(self, info: StageInfo) -> bool:
         """Whether each way from its last data set back to an input comes upon one that was kept.
@@ -286,6 +291,7 @@ class _DataSet:
 
     partitions: int = 0
     replication: int = 1
+    falls_to_disk: bool = False
     blocks: dict[str, dict[str, _Block]] = field(default_factory=dict)
     copies: Counter[str] = field(default_factory=Counter)
     held_bytes: int = 0
@@ -391,6 +397,7 @@ class Blocks:
                 read = min(each.number_of_partitions, event.stage_info.number_of_tasks)
                 data_set.partitions = max(data_set.partitions, read)
                 data_set.replication = level.replication
+                data_set.falls_to_disk = level.use_disk
         self.look()
 
     def unpersisted(self, event: DataSetDropped) -> None:
@@ -406,10 +413,13 @@ class Blocks:
         """
         # Data sets on which no stage has reported want no memory: those of DISK_ONLY have blocks too.
         wanted = [each for each in self._sets.values() if each.partitions]
+        bytes_of = [each.wanted_bytes(self.storage_memory_bytes) for each in wanted]
+        to_disk = sum(size for each, size in zip(wanted, bytes_of, strict=True) if each.falls_to_disk)
         now = CacheUse(
-            wanted_bytes=sum(each.wanted_bytes(self.storage_memory_bytes) for each in wanted),
+            wanted_bytes=sum(bytes_of),
             held_bytes=sum(each.held_bytes for each in wanted),
             disk_bytes=sum(each.disk_bytes for each in wanted),
+            falls_to_disk=2 * to_disk > sum(bytes_of),
         )
         much_more = now.wanted_bytes > _ABOUT_THE_SAME * self.peak.wanted_bytes
         about_as_much = now.wanted_bytes * _ABOUT_THE_SAME >= self.peak.wanted_bytes

@@ -7,6 +7,7 @@ that another run still held) says nothing about the job.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.documents import RunMetrics
@@ -87,7 +88,7 @@ def run_metrics(log: EventLog) -> RunMetrics:
     # Column by column: a copy of the whole table would take as much memory as the log did.
     tasks, did = log.task_columns, log.task_columns.succeeded
     peaks = tasks.peak_execution_memory_bytes[did]
-    cache = log.cache
+    cache, passes = log.cache, _cache_passes(log)
     return RunMetrics(
         tasks=len(peaks),
         slots=log.slots,
@@ -101,8 +102,46 @@ def run_metrics(log: EventLog) -> RunMetrics:
         cache_wanted_bytes=cache.wanted_bytes if cache else None,
         cached_bytes=cache.held_bytes if cache else None,
         cached_on_disk_bytes=cache.disk_bytes if cache else None,
+        cache_falls_to_disk=cache.falls_to_disk if cache and cache.wanted_bytes else None,
+        cache_filling_seconds=passes.filling_seconds if passes else None,
+        cache_reading_seconds=passes.reading_seconds if passes else None,
+        cache_reads=passes.reads if passes else None,
         dominant_stage_tasks=_dominant_stage_tasks(log),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _CachePasses:
+    """Run seconds of the stages that filled the cache, of those that read it, and how often they did."""
+
+    filling_seconds: float
+    reading_seconds: float
+    reads: float
+
+
+def _cache_passes(log: EventLog) -> _CachePasses | None:
+    """None where nothing was cached, or nobody read it again."""
+    filling = [stage for stage in log.stages if stage.fills_cache and not stage.reads_cache]
+    # A stage may end before all its partitions were asked for; then it went through a part of the cache.
+    reading = [stage for stage in log.stages if stage.reads_cache and stage.completed_at is not None]
+    if not filling or not reading:
+        return None
+    seconds = _seconds_of_stages(log)
+    return _CachePasses(
+        filling_seconds=sum(seconds.get(stage.stage_id, 0.0) for stage in filling),
+        reading_seconds=sum(seconds.get(stage.stage_id, 0.0) for stage in reading),
+        reads=sum(stage.tasks for stage in reading) / sum(stage.tasks for stage in filling),
+    )
+
+
+def _seconds_of_stages(log: EventLog) -> dict[int, float]:
+    """Run seconds of the tasks that count, by stage."""
+    import numpy as np
+
+    tasks, did = log.task_columns, log.task_columns.succeeded
+    stages, place = np.unique(tasks.stage_id[did], return_inverse=True)
+    seconds = np.bincount(place, weights=tasks.run_seconds[did], minlength=len(stages))
+    return dict(zip(stages.tolist(), seconds.tolist(), strict=True))
 
 
 def _sum(column: IntColumn) -> int:
@@ -116,13 +155,7 @@ def _dominant_stage_tasks(log: EventLog) -> int | None:
     Stages that overlap in time do not depend on one another (the two inputs of a join), so a stage
     counts with the tasks of those beside it. None where no stage has finished.
     """
-    import numpy as np
-
-    together = _tasks_side_by_side(log)
-    tasks, did = log.task_columns, log.task_columns.succeeded
-    stages, place = np.unique(tasks.stage_id[did], return_inverse=True)
-    seconds = np.bincount(place, weights=tasks.run_seconds[did], minlength=len(stages))
-    run_seconds = dict(zip(stages.tolist(), seconds.tolist(), strict=True))
+    together, run_seconds = _tasks_side_by_side(log), _seconds_of_stages(log)
     half = sum(run_seconds.get(stage, 0.0) for stage in together) / 2
     passed = 0.0
     for tasks_at_once, stage in sorted((count, stage) for stage, count in together.items()):

@@ -52,6 +52,7 @@ class StageRow:
         library: Spark's own library that asked for it ("ml", "mllib", "graphx", "streaming"), by its call
             site; empty where it was none of them, or the log does not tell.
         reads_cache: whether all that it read lay in data sets that earlier stages had kept.
+        fills_cache: whether it was the first to make a data set that is kept.
     """
 
     stage_id: int
@@ -66,6 +67,7 @@ class StageRow:
     scopes: tuple[str, ...] = ()
     library: str = ""
     reads_cache: bool = False
+    fills_cache: bool = False
 
     @property
     def key(self) -> StageKey:
@@ -122,11 +124,13 @@ class CacheUse:
         wanted_bytes: memory that everything asked to be cached would take.
         held_bytes: of it in memory.
         disk_bytes: on disk for want of memory; serialised, so often smaller than it would be in memory.
+        falls_to_disk: whether most of what finds no room goes there, and is not made again.
     """
 
     wanted_bytes: int = 0
     held_bytes: int = 0
     disk_bytes: int = 0
+    falls_to_disk: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache, wraps
 from threading import Lock
 from typing import Concatenate, ParamSpec, TypeVar
@@ -92,6 +93,9 @@ FURTHEST_SCALE = 20.0
 WHOLE_CACHE = 0.99
 """From this share on, the data to be cached is taken to be in memory."""
 
+UNCACHED = "not in memory"
+"""Names the seconds of making or reading again what the cache cannot hold, beside those of the terms."""
+
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
 
@@ -144,7 +148,8 @@ def predict_seconds(
         InvalidParameterError: a value does not fit, or `iterations` is asked of a model that was
             trained without.
     """
-    return fitted(model).predict(**_runs(model, machines, scale, iterations))
+    runs = _runs(model, machines, scale, iterations)
+    return fitted(model).predict(**runs) + _again(model, runs).seconds
 
 
 @_of_the_model
@@ -163,8 +168,10 @@ def predict_interval(
     other arguments are those of `predict_seconds`.
     """
     runs, predictor = _runs(model, machines, scale, iterations), fitted(model)
-    seconds, bounds = predictor.predict(**runs), predictor.interval(**runs, level=level)
-    return _widening(model, runs).interval(seconds, bounds, level=level)
+    seconds, (low, high) = predictor.predict(**runs), predictor.interval(**runs, level=level)
+    again = _again(model, runs)
+    bounds = low + again.seconds, high + again.seconds
+    return _widening(model, runs, seconds).interval(seconds + again.seconds, bounds, level=level)
 
 
 @_of_the_model
@@ -185,15 +192,22 @@ def probability_within(
     runs, predictor = _runs(model, machines, scale, iterations), fitted(model)
     predicted = predictor.predict(**runs)
     limits = np.broadcast_to(np.asarray(seconds, dtype=np.float64), predicted.shape)
-    return _widening(model, runs).probability_within(
-        predicted, limits, lambda narrow: predictor.probability_within(**runs, limits=narrow)
-    )
+    again = _again(model, runs).seconds
+
+    def narrow(within: FloatArray) -> FloatArray:
+        left = np.maximum(within - again, np.finfo(np.float64).tiny)
+        return predictor.probability_within(**runs, limits=left)
+
+    return _widening(model, runs, predicted).probability_within(predicted + again, limits, narrow)
 
 
 def contributions(
     model: Model, *, machines: int, scale: float = 1.0, iterations: int | None = None
 ) -> dict[str, float]:
-    """The seconds that each term contributes to the prediction of `predict_seconds`; their sum is it."""
+    """The seconds that each term contributes to the prediction of `predict_seconds`; their sum is it.
+
+    `UNCACHED` is among them where the cache will not hold the data.
+    """
     (parts,) = contributions_of_runs(model, machines=machines, scale=scale, iterations=iterations)
     return parts
 
@@ -203,9 +217,13 @@ def contributions_of_runs(
     model: Model, *, machines: ArrayLike, scale: ArrayLike = 1.0, iterations: int | None = None
 ) -> list[dict[str, float]]:
     """`contributions` of many runs, for the price of about one."""
-    seconds = fitted(model).contributions(**_runs(model, machines, scale, iterations))
+    runs = _runs(model, machines, scale, iterations)
+    seconds = fitted(model).contributions(**runs)
     names = [term.name for term in model.terms]
-    return [dict(zip(names, parts, strict=True)) for parts in seconds.tolist()]
+    return [
+        dict(zip(names, parts, strict=True)) | ({UNCACHED: again} if again > 0 else {})
+        for parts, again in zip(seconds.tolist(), _again(model, runs).seconds.tolist(), strict=True)
+    ]
 
 
 def _runs(model: Model, machines: ArrayLike, scale: ArrayLike, iterations: int | None) -> RunColumns:
@@ -233,16 +251,38 @@ def memory_shortage(model: Model, *, machines: int, scale: float = 1.0) -> str:
     return "; ".join(reasons)
 
 
-def _widening(model: Model, runs: RunColumns) -> Widening:
-    """By what Spark's figures widen the intervals of the runs."""
+def _forecasts(model: Model, runs: RunColumns) -> list[RegimeForecast]:
     machines, scale = np.asarray(runs["machines"]), np.asarray(runs["scale"])
-    forecasts = [
+    return [
         _forecast(model, int(count), share)
         for count, share in zip(machines.tolist(), scale.tolist(), strict=True)
     ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Again:
+    """Seconds that n runs spend on what their caches cannot hold, and their relative spread, shape (n,)."""
+
+    seconds: FloatArray
+    spread: FloatArray
+
+
+def _again(model: Model, runs: RunColumns) -> _Again:
+    forecasts = _forecasts(model, runs)
+    seconds = np.array([forecast.again_seconds for forecast in forecasts])
+    return _Again(
+        seconds=seconds * runs.get("iteration_ratio", 1.0),
+        spread=np.array([forecast.again_spread for forecast in forecasts]),
+    )
+
+
+def _widening(model: Model, runs: RunColumns, seconds: FloatArray) -> Widening:
+    """By what Spark's figures widen the intervals of runs that take so many seconds besides `_again`."""
+    forecasts, again = _forecasts(model, runs), _again(model, runs)
+    uncertain = again.seconds * again.spread / (seconds + again.seconds)
     return Widening(
         factors=np.array([forecast.widening for forecast in forecasts]),
-        least_log_spreads=np.array([forecast.least_log_spread for forecast in forecasts]),
+        least_log_spreads=np.maximum([forecast.least_log_spread for forecast in forecasts], uncertain),
     )
 
 

@@ -12,7 +12,7 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.numbers import FloatArray
 from airflow_provider_ernest.prediction.averaging import TermAveraging
 from airflow_provider_ernest.prediction.evidence import Points, merge_repetitions
-from airflow_provider_ernest.prediction.regimes import effective_machines
+from airflow_provider_ernest.prediction.regimes import again_seconds, effective_machines
 from airflow_provider_ernest.prediction.regression import ErnestRegression
 from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST, ObservedColumns, RunColumns, quoted
 from airflow_provider_ernest.settings import AVERAGING, METHODS, RELATIVE
@@ -47,6 +47,9 @@ def observed_columns(
 ) -> ObservedColumns:
     """Runs as columns, each with the machines that its tasks could keep busy.
 
+    Their seconds are without those of making again what caches could not hold (`regimes.again_seconds`):
+    to a prediction those of its own configuration are added.
+
     Args:
         runs: what a predictor is to be fitted to.
         told_by: the observations whose metrics tell the tasks; by default the runs themselves.
@@ -55,7 +58,7 @@ def observed_columns(
     return ObservedColumns(
         machines=machines,
         scale=scale,
-        seconds=[run.seconds for run in runs],
+        seconds=np.array([run.seconds for run in runs]) - again_seconds(runs, told_by=told_by),
         workers=effective_machines(told_by or runs, machines=machines, scale=scale),
     )
 

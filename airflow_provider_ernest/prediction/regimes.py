@@ -2,7 +2,9 @@
 
 A model of run times knows only what the runs did. When cached data no longer fits into memory, tasks begin
 to spill, or slots outnumber tasks, time follows another law. What Spark reports of the runs tells when that
-comes: cached bytes grow with the input and memory with the machines, and both are known.
+comes: cached bytes grow with the input and memory with the machines, and both are known. What a cache that
+does not fit costs is told, too: what making it took, and how often it is read. A model is fitted to the runs
+without that, and it is added to what the model predicts.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from airflow_provider_ernest.documents import Observation, RunMetrics
 from airflow_provider_ernest.numbers import FloatArray, machines_and_scale, positive_number, whole_number
 from airflow_provider_ernest.prediction.regression import non_negative_least_squares
 from airflow_provider_ernest.prediction.terms import basis
-from airflow_provider_ernest.words import as_percent, count, data_amount, input_share
+from airflow_provider_ernest.words import as_percent, count, data_amount, duration, input_share
 from airflow_provider_ernest.words import machines as machines_in_words
 
 WIDEST = 3.0
@@ -41,8 +43,12 @@ class RegimeForecast:
         spills: whether tasks spill to disk; None where it is not known.
         warnings: what changes against the runs, with numbers and remedies, in sentences.
         widening: factor of at least 1 on the log-spread of the prediction's interval.
-        least_log_spread: the standard deviation of log(seconds) to assume at least; 0 where no cliff comes.
-            A narrow interval stays too narrow with any factor when the cache no longer holds.
+        least_log_spread: the standard deviation of log(seconds) to assume at least; 0 where no cliff comes,
+            and where `again_seconds` says what it costs. A narrow interval stays too narrow with any factor
+            when the cache no longer holds.
+        again_seconds: that the run spends on making or reading again what the cache cannot hold; to be added
+            to what a model says that is fitted to runs without theirs.
+        again_spread: the standard deviation of `again_seconds`, relative.
     """
 
     effective_machines: float
@@ -51,6 +57,8 @@ class RegimeForecast:
     warnings: tuple[str, ...] = ()
     widening: float = 1.0
     least_log_spread: float = 0.0
+    again_seconds: float = 0.0
+    again_spread: float = 0.0
 
 
 def foresee(observations: Sequence[Observation], *, machines: int, scale: float = 1.0) -> RegimeForecast:
@@ -63,7 +71,7 @@ def foresee(observations: Sequence[Observation], *, machines: int, scale: float 
     scale = positive_number("scale", scale)
     known = parallelism(observations)
     effective, cap_warning = _cap(observations, known, machines, scale)
-    cache = foresee_cache(observations, machines=machines, scale=scale)
+    cache = foresee_cache(observations, machines=machines, scale=scale, working_machines=effective)
     spill = foresee_spill(observations, known, machines=machines, scale=scale)
     widening = cache.widening * spill.widening * (_CAPPED if cap_warning else 1.0)
     warnings = (cap_warning, cache.warning, spill.warning)
@@ -74,6 +82,8 @@ def foresee(observations: Sequence[Observation], *, machines: int, scale: float 
         warnings=tuple(warning for warning in warnings if warning),
         widening=min(WIDEST, widening),
         least_log_spread=cache.least_log_spread,
+        again_seconds=cache.again_seconds,
+        again_spread=cache.again_spread,
     )
 
 
@@ -236,6 +246,14 @@ _PROTECTED = 0.5
 _TIMES_SLOWER = 10.0
 """What an uncached pass over the data may cost against a cached one: "an order of magnitude" (Zaharia et al.,
 Resilient Distributed Datasets, NSDI 2012, abstract)."""
+_COUNTED = 1.25
+"""Where what the missing cache costs is part of the prediction: the model is used in another regime still."""
+_SHARES_APART = 0.2
+"""Shares in memory that differ so much tell by the times of the passes what a missing byte costs."""
+_MEASURED_SPREAD, _DISK_SPREAD = 0.2, 0.7
+_DISK_BYTES_PER_SECOND = 1e8
+"""A guess at what a task reads and deserialises of what it finds on disk."""
+_MOST_OF_A_RUN = 0.9
 _TIGHT = 1.25
 _SPILL = 1.5
 _UNKNOWN_SPILL = 1.25
@@ -250,6 +268,8 @@ class CacheForecast:
     warning: str = ""
     widening: float = 1.0
     least_log_spread: float = 0.0
+    again_seconds: float = 0.0
+    again_spread: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -300,7 +320,9 @@ class _CachingRuns:
         return float(self.wanted_bytes.max())
 
 
-def foresee_cache(observations: Sequence[Observation], *, machines: int, scale: float) -> CacheForecast:
+def foresee_cache(
+    observations: Sequence[Observation], *, machines: int, scale: float, working_machines: float
+) -> CacheForecast:
     """Cached bytes, which grow with the input, against storage memory, which grows with the machines."""
     runs = _caching_runs(observations)
     if runs is None:
@@ -313,36 +335,159 @@ def foresee_cache(observations: Sequence[Observation], *, machines: int, scale: 
         f"With {input_share(scale)} of the input about {data_amount(wanted)} would be cached and "
         f"{machines_in_words(machines)} {'has' if machines == 1 else 'have'} room for {data_amount(room)}"
     )
+    passes = cache_passes(observations)
+    again_seconds, again_spread = 0.0, 0.0
+    if passes is not None and share < _WHOLE:
+        again_seconds = passes.seconds_again(1.0 - share, wanted, working_machines)
+        again_spread = passes.spread
     if away < 1.0 - _WHOLE:
         tight = share >= _WHOLE and wanted > runs.safe_share * room
         warning = (
             f"{facts}: tight, for sorting and joining take memory from the cache. "
             f"{machines_in_words(_needed(wanted, runs.safe_share * room / machines))} would be safe."
         )
-        return CacheForecast(share=share, warning=warning if tight else "", widening=_TIGHT if tight else 1.0)
+        return CacheForecast(
+            share=share,
+            warning=warning if tight else "",
+            widening=_TIGHT if tight else 1.0,
+            again_seconds=again_seconds,
+            again_spread=again_spread,
+        )
     return CacheForecast(
         share=share,
-        warning=f"{facts}: {_change(runs, share, _needed(wanted, runs.usable_bytes_per_machine))}",
-        widening=max(1.5, 1.0 + 2.0 * away),
+        warning=f"{facts}: "
+        + _change(runs, share, _needed(wanted, runs.usable_bytes_per_machine), again_seconds),
+        widening=max(1.5, 1.0 + 2.0 * away) if passes is None else _COUNTED,
         # Twice the deviation reaches the time in which all that changes its place takes an order more.
-        least_log_spread=math.log1p((_TIMES_SLOWER - 1.0) * away) / 2.0,
+        least_log_spread=math.log1p((_TIMES_SLOWER - 1.0) * away) / 2.0 if passes is None else 0.0,
+        again_seconds=again_seconds,
+        again_spread=again_spread,
     )
 
 
-def _change(runs: _CachingRuns, share: float, needed: int) -> str:
+def _change(runs: _CachingRuns, share: float, needed: int, again_seconds: float) -> str:
     """How the share at the target differs from those of the runs, and what to do."""
     least, most = float(runs.share.min()), float(runs.share.max())
     if share < least:
         before = "all of it" if least >= _WHOLE else f"at least {as_percent(least)}"
         return (
             f"{as_percent(1 - share)} would be read or computed again each time, where the runs held "
-            f"{before} in memory, and the run takes longer than predicted. At least "
+            f"{before} in memory, {_cost(again_seconds)}. At least "
             f"{machines_in_words(needed)} would hold it; or take machines with more memory, or cache less."
         )
     return (
         f"{as_percent(share)} of it fits, where the runs held at most {as_percent(most)}, and the run may be "
         "faster than predicted. Observe a run that holds as much: a smaller sample, or more machines."
     )
+
+
+def _cost(again_seconds: float) -> str:
+    if again_seconds > 0:
+        return f"and the prediction counts {duration(again_seconds)} for that"
+    return "and the run takes longer than predicted"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CachePasses:
+    """What the runs tell of how often cached data is read, and of what it takes to make a byte of it again.
+
+    Attributes:
+        reads: how often all of it is read after it was made, or less where runs end earlier.
+        seconds_per_byte: run seconds of a slot, of what finds no room.
+        spread: the standard deviation of `seconds_per_byte`, relative.
+        slots_per_machine: tasks that a machine runs at once.
+    """
+
+    reads: float
+    seconds_per_byte: float
+    spread: float
+    slots_per_machine: float
+
+    def seconds_again(self, missing_share: float, wanted_bytes: float, machines: float) -> float:
+        """Seconds of a run on so many machines that all work."""
+        missing = missing_share * wanted_bytes * self.reads
+        return missing * self.seconds_per_byte / (machines * self.slots_per_machine)
+
+
+def cache_passes(observations: Sequence[Observation]) -> CachePasses | None:
+    """None where the logs tell nothing of the passes.
+
+    Runs whose caches held different shares tell what a pass over what is missing takes more. Otherwise the
+    first pass tells it: that both makes the data and does the pass's own work, or a part of that, which the
+    further passes bound.
+    """
+    told = [
+        (run, metrics)
+        for run in observations
+        if (metrics := run.metrics) is not None
+        and metrics.cache_share is not None
+        and metrics.cache_wanted_bytes
+        and metrics.cache_reads
+        and metrics.cache_filling_seconds
+        and metrics.cache_reading_seconds is not None
+    ]
+    if not told:
+        return None
+    wanted = np.array([metrics.cache_wanted_bytes for _, metrics in told], dtype=np.float64)
+    reads = np.array([metrics.cache_reads for _, metrics in told], dtype=np.float64)
+    filling = np.array([metrics.cache_filling_seconds for _, metrics in told]) / wanted
+    reading = np.array([metrics.cache_reading_seconds for _, metrics in told]) / reads / wanted
+    missing = 1.0 - np.array([metrics.cache_share for _, metrics in told])
+    missing[missing < 1.0 - _WHOLE] = 0.0
+    seconds, spread = _seconds_per_byte(
+        filling, reading, missing, falls_to_disk=any(metrics.cache_falls_to_disk for _, metrics in told)
+    )
+    return CachePasses(
+        reads=float(np.median(reads)),
+        seconds_per_byte=seconds,
+        spread=spread,
+        slots_per_machine=float(np.median([metrics.slots / run.machines for run, metrics in told])),
+    )
+
+
+def _seconds_per_byte(
+    filling: FloatArray, reading: FloatArray, missing: FloatArray, *, falls_to_disk: bool
+) -> tuple[float, float]:
+    """Of `CachePasses`, and its spread, by run seconds per byte of each of n runs, shape (n,)."""
+    if np.ptp(missing) >= _SHARES_APART:
+        rows = np.column_stack([np.ones_like(missing), missing]) / np.maximum(reading, 1e-30)[:, None]
+        _, again = non_negative_least_squares(rows, np.ones_like(missing))
+        return float(again), _MEASURED_SPREAD
+    if falls_to_disk:
+        return 1.0 / _DISK_BYTES_PER_SECOND, _DISK_SPREAD
+    # Of each run: all of the pass's own work was in the first pass, or none.
+    least = np.maximum(0.0, (filling - reading) / (1.0 - np.minimum(missing, 0.9)))
+    most = np.maximum(least, np.minimum(filling, reading / np.maximum(missing, 1e-9)))
+    low, high = float(np.median(least)), float(np.median(most))
+    middle = (low + high) / 2.0
+    return middle, float(np.hypot(_MEASURED_SPREAD, (high - low) / 2.0 / middle if middle else 0.0))
+
+
+def again_seconds(runs: Sequence[Observation], *, told_by: Sequence[Observation] | None = None) -> FloatArray:
+    """Seconds that runs spent on what their caches could not hold, shape (n,); 0 where nothing tells of it.
+
+    Never more than `_MOST_OF_A_RUN` of a run.
+    """
+    passes = cache_passes(told_by or runs)
+    seconds = np.zeros(len(runs))
+    if passes is None:
+        return seconds
+    working = effective_machines(
+        told_by or runs, machines=[run.machines for run in runs], scale=[run.scale for run in runs]
+    )
+    for place, (run, machines) in enumerate(zip(runs, working.tolist(), strict=True)):
+        metrics = run.metrics
+        if (
+            metrics is None
+            or not metrics.cache_wanted_bytes
+            or metrics.cache_share is None
+            or metrics.cache_share >= _WHOLE
+        ):
+            continue
+        missing = 1.0 - metrics.cache_share
+        again = passes.seconds_again(missing, metrics.cache_wanted_bytes, machines)
+        seconds[place] = min(again, _MOST_OF_A_RUN * run.seconds)
+    return seconds
 
 
 def foresee_spill(

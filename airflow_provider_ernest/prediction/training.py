@@ -39,7 +39,7 @@ from airflow_provider_ernest.prediction.predictors import (
     observed_points,
 )
 from airflow_provider_ernest.prediction.prior import prior_for
-from airflow_provider_ernest.prediction.regimes import effective_machines
+from airflow_provider_ernest.prediction.regimes import effective_machines, foresee
 from airflow_provider_ernest.prediction.regression import undetermined_terms
 from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST, basis, check_terms, term_named
 from airflow_provider_ernest.settings import AVERAGING, RELATIVE
@@ -245,14 +245,15 @@ def _folds(
     fitted = predictor.fit_undetermined(**observed_columns(rest, told_by=observations))
     first = left_out[0]
     workers = effective_machines(observations, machines=first.machines, scale=first.scale)
-    predicted = float(fitted.predict(machines=first.machines, scale=first.scale, workers=workers)[0])
+    (seconds,) = fitted.predict(machines=first.machines, scale=first.scale, workers=workers)
+    again = foresee(observations, machines=first.machines, scale=first.scale).again_seconds
     for run in left_out:
         yield Fold(
             index=run.index,
             machines=run.machines,
             scale=run.scale,
             seconds=run.seconds,
-            predicted_seconds=predicted,
+            predicted_seconds=float(seconds) + again,
         )
 
 
