@@ -216,14 +216,13 @@ def contributions(
 def contributions_of_runs(
     model: Model, *, machines: ArrayLike, scale: ArrayLike = 1.0, iterations: int | None = None
 ) -> list[dict[str, float]]:
-    """`contributions` of many runs, for the price of about one."""
+    """`contributions` of many runs, of the same parts each, for the price of about one."""
     runs = _runs(model, machines, scale, iterations)
     seconds = fitted(model).contributions(**runs)
-    names = [term.name for term in model.terms]
-    return [
-        dict(zip(names, parts, strict=True)) | ({UNCACHED: again} if again > 0 else {})
-        for parts, again in zip(seconds.tolist(), _again(model, runs).seconds.tolist(), strict=True)
-    ]
+    names, again = [term.name for term in model.terms], _again(model, runs).seconds
+    if again.any():
+        names, seconds = [*names, UNCACHED], np.column_stack([seconds, again])
+    return [dict(zip(names, parts, strict=True)) for parts in seconds.tolist()]
 
 
 def _runs(model: Model, machines: ArrayLike, scale: ArrayLike, iterations: int | None) -> RunColumns:

@@ -75,14 +75,8 @@ _SPILLING_SIZES = (
 """Tasks are as many whatever the input is, so that those of much input spill on any number of machines."""
 
 SETTINGS = (
-    Setting(name="k-means-memory", script="k_means", sizes=_CACHED_SIZES, memory_fraction=0.06),
-    Setting(
-        name="k-means-disk",
-        script="k_means",
-        sizes=_CACHED_SIZES,
-        memory_fraction=0.06,
-        arguments=("--level", "MEMORY_AND_DISK"),
-    ),
+    Setting(name="k-means", script="k_means", sizes=_CACHED_SIZES, memory_fraction=0.037),
+    Setting(name="features", script="features", sizes=_CACHED_SIZES, memory_fraction=0.09),
     Setting(name="ratings", script="ratings", sizes=_CACHED_SIZES, memory_fraction=0.08),
     Setting(name="gradient-memory", script="gradient", sizes=_CACHED_SIZES, memory_fraction=0.09),
     Setting(
@@ -94,7 +88,7 @@ SETTINGS = (
     ),
     Setting(name="forest", script="forest", sizes=_CACHED_SIZES, memory_fraction=0.08),
     Setting(name="ordering", script="ordering", sizes=_SPILLING_SIZES, memory_fraction=0.05),
-    Setting(name="totals", script="totals", sizes=_SPILLING_SIZES, memory_fraction=0.05),
+    Setting(name="totals", script="totals", sizes=_SPILLING_SIZES, memory_fraction=0.03),
     Setting(name="merchants", script="merchants", sizes=_SPILLING_SIZES, memory_fraction=0.08),
     Setting(
         name="joining",

@@ -8,15 +8,18 @@ spark = SparkSession.builder.getOrCreate()
 clicks = paced(
     spark.read.parquet(*input_files(options, "orders")),
     "order_id",
-    milliseconds=60,
+    milliseconds=30,
     every=1000,
     seed=options.seed,
 )
 catalogue = spark.read.parquet(*input_files(options, "points")).select("id", "x0", "x1", "label")
-texts = [functions.sha2(functions.concat("note", functions.lit(str(number))), 256) for number in range(4)]
+texts = [
+    functions.sha2(functions.concat("note", functions.lit(str(number))), 256)
+    for number in range(options.width)
+]
 wide = clicks.select(
     functions.pmod("order_id", functions.lit(4000 * options.files)).alias("id"),
-    functions.repeat(functions.concat(*texts), options.width // 4).alias("text"),
+    functions.concat(*texts).alias("text"),
 )
 joined = wide.join(catalogue, "id")
 joined.groupBy("label").agg(functions.max("text"), functions.sum("x0"), functions.count("*")).write.format(

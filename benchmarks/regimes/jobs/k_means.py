@@ -10,11 +10,11 @@ from pyspark.sql import SparkSession
 options = arguments(iterations=3, level="MEMORY_ONLY")
 spark = SparkSession.builder.getOrCreate()
 points = paced(
-    spark.read.parquet(*input_files(options, "points")), "id", milliseconds=100, every=500, seed=options.seed
+    spark.read.parquet(*input_files(options, "points")), "id", milliseconds=80, every=500, seed=options.seed
 )
 derived = Pipeline(
     stages=[
-        VectorAssembler(inputCols=[f"x{number}" for number in range(8)], outputCol="point"),
+        VectorAssembler(inputCols=[f"x{number}" for number in range(6)], outputCol="point"),
         PolynomialExpansion(degree=2, inputCol="point", outputCol="features"),
     ]
 )

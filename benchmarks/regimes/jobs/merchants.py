@@ -8,12 +8,15 @@ spark = SparkSession.builder.getOrCreate()
 orders = paced(
     spark.read.parquet(*input_files(options, "orders")),
     "order_id",
-    milliseconds=60,
+    milliseconds=30,
     every=1000,
     seed=options.seed,
 )
-texts = [functions.sha2(functions.concat("note", functions.lit(str(number))), 256) for number in range(4)]
-wide = orders.withColumn("text", functions.repeat(functions.concat(*texts), options.width // 4))
+texts = [
+    functions.sha2(functions.concat("note", functions.lit(str(number))), 256)
+    for number in range(options.width)
+]
+wide = orders.withColumn("text", functions.concat(*texts))
 by_merchant = Window.partitionBy("merchant_id").orderBy("at")
 gaps = wide.withColumn("gap", functions.col("at") - functions.lag("at").over(by_merchant))
 gaps.groupBy("merchant_id").agg(functions.avg("gap"), functions.max("text")).write.format("noop").mode(

@@ -8,15 +8,16 @@ spark = SparkSession.builder.getOrCreate()
 orders = paced(
     spark.read.parquet(*input_files(options, "orders")),
     "order_id",
-    milliseconds=60,
+    milliseconds=30,
     every=1000,
     seed=options.seed,
 )
 # Text that no compression makes much smaller comes with each entry.
-texts = [functions.sha2(functions.concat("note", functions.lit(str(number))), 256) for number in range(4)]
-entries = orders.select(
-    "at", "order_id", functions.repeat(functions.concat(*texts), options.width // 4).alias("entry")
-)
+texts = [
+    functions.sha2(functions.concat("note", functions.lit(str(number))), 256)
+    for number in range(options.width)
+]
+entries = orders.select("at", "order_id", functions.concat(*texts).alias("entry"))
 ordered = entries.repartitionByRange(options.parts, "at").sortWithinPartitions("entry", "order_id")
 ordered.write.format("noop").mode("overwrite").save()
 spark.stop()

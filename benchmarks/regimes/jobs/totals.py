@@ -8,7 +8,7 @@ spark = SparkSession.builder.getOrCreate()
 orders = paced(
     spark.read.parquet(*input_files(options, "orders")),
     "order_id",
-    milliseconds=60,
+    milliseconds=30,
     every=1000,
     seed=options.seed,
 )

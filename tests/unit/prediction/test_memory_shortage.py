@@ -10,7 +10,9 @@ import pytest
 
 from airflow_provider_ernest.documents import Observation
 from airflow_provider_ernest.prediction.predict import (
+    UNCACHED,
     contributions,
+    contributions_of_runs,
     predict_interval,
     predict_seconds,
     probability_within,
@@ -100,6 +102,13 @@ def test_contributions_and_probabilities_count_it_too():
     _, high = predict_interval(model, **asked, level=0.8)
     assert probability_within(model, **asked, seconds=high)[0] == pytest.approx(0.9, abs=0.02)
     assert probability_within(model, **asked, seconds=seconds)[0] == pytest.approx(0.5, abs=0.03)
+
+
+def test_the_parts_of_all_runs_of_a_curve_are_the_same():
+    model = train(runs(AMPLE), job="job")
+    few, many = contributions_of_runs(model, machines=[1, 4], scale=1.0)
+    assert few.keys() == many.keys()
+    assert few[UNCACHED] > 0 == many[UNCACHED]
 
 
 def test_leaving_one_out_counts_it_too():
