@@ -254,6 +254,7 @@ _MEASURED_SPREAD, _DISK_SPREAD = 0.2, 0.7
 _DISK_BYTES_PER_SECOND = 1e8
 """A guess at what a task reads and deserialises of what it finds on disk."""
 _MOST_OF_A_RUN = 0.9
+_LEAST_OF_FIRST_PASS = 0.1
 _TIGHT = 1.25
 _SPILL = 1.5
 _UNKNOWN_SPILL = 1.25
@@ -430,7 +431,9 @@ def cache_passes(observations: Sequence[Observation]) -> CachePasses | None:
         return None
     wanted = np.array([metrics.cache_wanted_bytes for _, metrics in told], dtype=np.float64)
     reads = np.array([metrics.cache_reads for _, metrics in told], dtype=np.float64)
-    filling = np.array([metrics.cache_filling_seconds for _, metrics in told]) / wanted
+    machines = np.array([run.machines for run, _ in told], dtype=np.float64)
+    filling = np.array([metrics.cache_filling_seconds for _, metrics in told], dtype=np.float64)
+    filling = _without_warm_up(filling, machines, wanted) / wanted
     reading = np.array([metrics.cache_reading_seconds for _, metrics in told]) / reads / wanted
     missing = 1.0 - np.array([metrics.cache_share for _, metrics in told])
     missing[missing < 1.0 - _WHOLE] = 0.0
@@ -445,6 +448,15 @@ def cache_passes(observations: Sequence[Observation]) -> CachePasses | None:
     )
 
 
+def _without_warm_up(filling: FloatArray, machines: FloatArray, wanted: FloatArray) -> FloatArray:
+    """What the first pass took, less what goes with the machines: each warms up once. Shape (n,)."""
+    rows = np.column_stack([machines, wanted]) / filling[:, np.newaxis]
+    if np.linalg.matrix_rank(rows / np.linalg.norm(rows, axis=0), tol=1e-6) < rows.shape[1]:
+        return filling
+    of_machine, _ = non_negative_least_squares(rows, np.ones_like(filling))
+    return np.asarray(np.maximum(filling - of_machine * machines, _LEAST_OF_FIRST_PASS * filling))
+
+
 def _seconds_per_byte(
     filling: FloatArray, reading: FloatArray, missing: FloatArray, *, falls_to_disk: bool
 ) -> tuple[float, float]:
@@ -456,8 +468,8 @@ def _seconds_per_byte(
     if falls_to_disk:
         return 1.0 / _DISK_BYTES_PER_SECOND, _DISK_SPREAD
     # Of each run: all of the pass's own work was in the first pass, or none.
-    least = np.maximum(0.0, (filling - reading) / (1.0 - np.minimum(missing, 0.9)))
-    most = np.maximum(least, np.minimum(filling, reading / np.maximum(missing, 1e-9)))
+    most = np.minimum(filling, reading / np.maximum(missing, 1e-9))
+    least = np.clip((filling - reading) / (1.0 - np.minimum(missing, 0.9)), 0.0, most)
     low, high = float(np.median(least)), float(np.median(most))
     middle = (low + high) / 2.0
     return middle, float(np.hypot(_MEASURED_SPREAD, (high - low) / 2.0 / middle if middle else 0.0))
