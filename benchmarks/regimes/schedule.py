@@ -63,14 +63,14 @@ class RegimeRun(RecordableRun):
 
 
 _CACHED_SIZES = (
-    *((1, 2), (1, 4), (2, 4), (1, 6), (2, 8), (3, 8), (2, 12), (4, 16)),
+    *((1, 2), (1, 4), (1, 6), (2, 8), (2, 12), (4, 16)),
     *((1, 10), (1, 16), (2, 16), (2, 20)),
 )
 """A machine holds about 7 files of what is cached."""
 
 _SPILLING_SIZES = (
-    *((1, 2), (2, 2), (1, 4), (2, 4), (4, 4), (1, 8), (2, 8)),
-    *((1, 12), (3, 12), (1, 16), (2, 16), (4, 16)),
+    *((1, 2), (2, 2), (1, 4), (2, 4), (4, 4), (2, 8)),
+    *((1, 12), (1, 16), (2, 16), (4, 16)),
 )
 """Tasks are as many whatever the input is, so that those of much input spill on any number of machines."""
 
@@ -86,7 +86,6 @@ SETTINGS = (
         memory_fraction=0.09,
         arguments=("--level", "MEMORY_AND_DISK"),
     ),
-    Setting(name="forest", script="forest", sizes=_CACHED_SIZES, memory_fraction=0.08),
     Setting(name="ordering", script="ordering", sizes=_SPILLING_SIZES, memory_fraction=0.05),
     Setting(name="totals", script="totals", sizes=_SPILLING_SIZES, memory_fraction=0.03),
     Setting(name="merchants", script="merchants", sizes=_SPILLING_SIZES, memory_fraction=0.08),

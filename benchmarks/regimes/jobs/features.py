@@ -4,7 +4,7 @@ from pacing import arguments, input_files, paced
 from pyspark import StorageLevel
 from pyspark.sql import SparkSession, functions
 
-options = arguments(width=4)
+options = arguments(width=2)
 spark = SparkSession.builder.getOrCreate()
 orders = paced(
     spark.read.parquet(*input_files(options, "orders")),
@@ -14,7 +14,7 @@ orders = paced(
     seed=options.seed,
 )
 texts = [
-    functions.sha2(functions.concat("note", functions.lit(str(number))), 256)
+    functions.sha2(functions.concat("note", functions.lit(str(number))), 512)
     for number in range(options.width)
 ]
 features = orders.select("customer_id", "amount", functions.concat(*texts).alias("text"))

@@ -3,7 +3,7 @@
 from pacing import arguments, input_files, paced
 from pyspark.sql import SparkSession, functions
 
-options = arguments(width=16)
+options = arguments(width=8)
 spark = SparkSession.builder.getOrCreate()
 clicks = paced(
     spark.read.parquet(*input_files(options, "orders")),
@@ -14,7 +14,7 @@ clicks = paced(
 )
 catalogue = spark.read.parquet(*input_files(options, "points")).select("id", "x0", "x1", "label")
 texts = [
-    functions.sha2(functions.concat("note", functions.lit(str(number))), 256)
+    functions.sha2(functions.concat("note", functions.lit(str(number))), 512)
     for number in range(options.width)
 ]
 wide = clicks.select(

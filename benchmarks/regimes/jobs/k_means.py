@@ -7,10 +7,10 @@ from pyspark.ml.clustering import KMeans
 from pyspark.ml.feature import PolynomialExpansion, VectorAssembler
 from pyspark.sql import SparkSession
 
-options = arguments(iterations=3, level="MEMORY_ONLY")
+options = arguments(iterations=2, level="MEMORY_ONLY")
 spark = SparkSession.builder.getOrCreate()
 points = paced(
-    spark.read.parquet(*input_files(options, "points")), "id", milliseconds=80, every=500, seed=options.seed
+    spark.read.parquet(*input_files(options, "points")), "id", milliseconds=40, every=500, seed=options.seed
 )
 derived = Pipeline(
     stages=[

@@ -3,7 +3,7 @@
 from pacing import arguments, input_files, paced
 from pyspark.sql import SparkSession, Window, functions
 
-options = arguments(width=8)
+options = arguments(width=4)
 spark = SparkSession.builder.getOrCreate()
 orders = paced(
     spark.read.parquet(*input_files(options, "orders")),
@@ -13,7 +13,7 @@ orders = paced(
     seed=options.seed,
 )
 texts = [
-    functions.sha2(functions.concat("note", functions.lit(str(number))), 256)
+    functions.sha2(functions.concat("note", functions.lit(str(number))), 512)
     for number in range(options.width)
 ]
 wide = orders.withColumn("text", functions.concat(*texts))

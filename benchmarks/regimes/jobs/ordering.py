@@ -3,7 +3,7 @@
 from pacing import arguments, input_files, paced
 from pyspark.sql import SparkSession, functions
 
-options = arguments(parts=12, width=16)
+options = arguments(parts=12, width=8)
 spark = SparkSession.builder.getOrCreate()
 orders = paced(
     spark.read.parquet(*input_files(options, "orders")),
@@ -14,7 +14,7 @@ orders = paced(
 )
 # Text that no compression makes much smaller comes with each entry.
 texts = [
-    functions.sha2(functions.concat("note", functions.lit(str(number))), 256)
+    functions.sha2(functions.concat("note", functions.lit(str(number))), 512)
     for number in range(options.width)
 ]
 entries = orders.select("at", "order_id", functions.concat(*texts).alias("entry"))
