@@ -307,6 +307,7 @@ class Observation(Document):
         startup_seconds: from submission to that moment, without `waited_seconds`.
         waited_seconds: time spent waiting for machines that other runs still held.
         instance_type: the machines' type.
+        row_width: the data (bytes, features) in a row of its input, as a multiple of the whole input's rows.
         iterations: iterations the job ran, for iterative jobs.
         application_id: Spark's id of the run.
         event_log: where its event log lies.
@@ -324,6 +325,7 @@ class Observation(Document):
     startup_seconds: float = 0.0
     waited_seconds: float = 0.0
     instance_type: str = "local"
+    row_width: float = 1.0
     iterations: int | None = None
     application_id: str | None = None
     event_log: str | None = None
@@ -334,7 +336,7 @@ class Observation(Document):
 
     def __post_init__(self) -> None:
         """Refuse NaN, negative and zero measurements: no model may be fitted to them."""
-        positive(machines=self.machines, scale=self.scale, seconds=self.seconds)
+        positive(machines=self.machines, scale=self.scale, seconds=self.seconds, row_width=self.row_width)
         not_negative(startup_seconds=self.startup_seconds, waited_seconds=self.waited_seconds)
 
 
@@ -500,6 +502,10 @@ class AveragingPrior(Document):
         discrepancy_weights: how much each is believed.
         machines_octaves: doublings of the machines over which such a deviation changes.
         scale_octaves: doublings of the scale over which it changes.
+        row_shares: shares of the work on a row that may grow with the data in it: 0 where only the number
+            of rows counts, 1 where all data counts alike.
+        row_share_weights: how much each is believed.
+        row_discrepancy: by how much rows of twice the data may be more or less work than any share says.
         memory_cut: the probabilities that the runs with the most, and with the two most, data per
             machine were in another regime (short of memory).
         disturbed_run: the probability that a conspicuous run was disturbed.
@@ -516,6 +522,9 @@ class AveragingPrior(Document):
     discrepancy_weights: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0)
     machines_octaves: float = 2.0
     scale_octaves: float = 4.0
+    row_shares: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
+    row_share_weights: tuple[float, ...] = (1.0, 2.0, 3.0, 2.0, 1.0)
+    row_discrepancy: float = 0.1
     memory_cut: tuple[float, ...] = (0.07, 0.03)
     disturbed_run: float = 0.025
     disturbed_spread: float = 0.7

@@ -19,17 +19,16 @@ from airflow_provider_ernest.documents import AveragingPrior
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
 from airflow_provider_ernest.numbers import FloatArray, seconds_of_runs
 from airflow_provider_ernest.prediction.evidence import (
-    LEAST_WORKERS,
     POINTS_LEFT,
     POINTS_TO_SUSPECT,
     Points,
     coordinates,
     correlation,
     draw,
-    driver_machines,
     memory_cuts,
     merge_repetitions,
     term_columns,
+    ways_to_count,
     weigh,
 )
 from airflow_provider_ernest.prediction.regression import (
@@ -44,7 +43,6 @@ from airflow_provider_ernest.prediction.terms import (
     ObservedColumns,
     RunColumns,
     Runs,
-    basis,
     check_terms,
     iteration_factors,
 )
@@ -171,11 +169,20 @@ class TermAveraging:
             raise InvalidParameterError(
                 "terms", names, f"are {len(names)}", remedy=f"Average over at most {MOST_TERMS} terms."
             )
-        machines, scale, workers = Runs(
-            machines=runs["machines"], scale=runs["scale"], workers=runs.get("workers")
-        ).columns()
-        seconds = seconds_of_runs(runs["seconds"], machines.size)
-        return merge_repetitions(machines=machines, scale=scale, seconds=seconds, workers=workers)
+        asked = Runs(
+            machines=runs["machines"],
+            scale=runs["scale"],
+            workers=runs.get("workers"),
+            row_width=runs.get("row_width", 1.0),
+        )
+        machines, scale, workers = asked.columns()
+        return merge_repetitions(
+            machines=machines,
+            scale=scale,
+            seconds=seconds_of_runs(runs["seconds"], machines.size),
+            workers=workers,
+            row_width=asked.row_widths(),
+        )
 
     def _wrong(self, points: Points) -> NDArray[np.bool_]:
         return wrong_points(points, check_terms(self.terms), self.prior or AveragingPrior())
@@ -186,7 +193,8 @@ class TermAveraging:
         evidence, draws = self.posterior_.evidence, self.posterior_.draws
         self.coefficients_ = draws.coefficients.mean(axis=0)
         self.probabilities_ = draws.included.mean(axis=0)
-        self.driver_share_ = float(evidence.driver_machines[draws.driver].mean())
+        takes = np.array([counting.driver_machines for counting in evidence.countings])
+        self.driver_share_ = float(takes[draws.counting].mean())
         self.noise_ = float(np.array(prior.noise)[draws.noise].mean())
         disturbed = wrong.astype(np.float64)
         disturbed[~wrong] = evidence.outside[draws.outside].mean(axis=0)
@@ -215,19 +223,15 @@ class Posterior:
     def parts(self, runs: Runs) -> FloatArray:
         """Seconds of each draw, run and term, shape (k, q, p)."""
         machines, scale, workers = runs.columns()
+        width = runs.row_widths()
         columns = np.array(
             [
-                basis(
-                    self.terms,
-                    machines=machines,
-                    scale=scale,
-                    workers=np.maximum(workers - driver, LEAST_WORKERS),
-                )
-                for driver in self.evidence.driver_machines
+                counting.columns(self.terms, machines=machines, scale=scale, workers=workers, row_width=width)
+                for counting in self.evidence.countings
             ]
         )
         coefficients = self.draws.coefficients * iteration_factors(self.terms, runs.iteration_ratio)
-        return np.asarray(columns[self.draws.driver] * coefficients[:, None, :], dtype=np.float64)
+        return np.asarray(columns[self.draws.counting] * coefficients[:, None, :], dtype=np.float64)
 
     def log_seconds(self, runs: Runs) -> tuple[FloatArray, FloatArray]:
         """Mean and standard deviation of the logarithm of a single run's seconds, by draw and run: (k, q)."""
@@ -251,7 +255,7 @@ class Posterior:
 
     def _residuals(self) -> FloatArray:
         """What each draw's terms leave of the logarithms of the points' seconds, shape (k, n)."""
-        shares = self.evidence.columns[self.draws.driver] / self.evidence.reference[:, None]
+        shares = self.evidence.columns[self.draws.counting] / self.evidence.reference[:, None]
         explained = np.einsum("knp,kp->kn", shares, self.draws.coefficients)
         return np.asarray(
             self.evidence.deviations - np.log(np.maximum(explained, SMALLEST_SHARE)), dtype=np.float64
@@ -291,7 +295,7 @@ def wrong_points(points: Points, terms: tuple[str, ...], prior: AveragingPrior) 
     Raises:
         FitError: points contradict each other, and it cannot be told which are wrong.
     """
-    columns = [term_columns(terms, points, driver) for driver in driver_machines(points, prior)]
+    columns = [term_columns(terms, points, counting) for counting in ways_to_count(points, prior)]
     every = np.ones(len(points.seconds), dtype=bool)
     if _agree(columns, points.seconds, every):
         return ~every

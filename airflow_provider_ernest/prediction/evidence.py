@@ -10,6 +10,7 @@ in arrays with one axis for each of the five questions.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -56,6 +57,7 @@ class Points:
 
     Attributes:
         workers: the machines that shared the work which spreads.
+        row_width: see `terms.Runs`.
         seconds: medians over the repetitions, of divided ones their mean on the logarithm.
         repetitions: how many runs each point stands for.
         agreeing: whether the runs of a point took as long as one another; not of a single run.
@@ -67,6 +69,7 @@ class Points:
     machines: FloatArray
     workers: FloatArray
     scale: FloatArray
+    row_width: FloatArray
     seconds: FloatArray
     repetitions: IntArray
     agreeing: NDArray[np.bool_]
@@ -91,11 +94,19 @@ class Points:
 
 
 def merge_repetitions(
-    *, machines: FloatArray, scale: FloatArray, seconds: FloatArray, workers: FloatArray
+    *,
+    machines: FloatArray,
+    scale: FloatArray,
+    seconds: FloatArray,
+    workers: FloatArray,
+    row_width: FloatArray | None = None,
 ) -> Points:
-    """The distinct (machines, scale, workers) of runs, each array of shape (runs,), in ascending order."""
+    """The distinct configurations of runs, each array of shape (runs,), in ascending order."""
     configurations, point_of_run, repetitions = np.unique(
-        np.column_stack([machines, scale, workers]), axis=0, return_inverse=True, return_counts=True
+        np.column_stack([machines, scale, workers, np.ones_like(scale) if row_width is None else row_width]),
+        axis=0,
+        return_inverse=True,
+        return_counts=True,
     )
     point_of_run = point_of_run.ravel()
     of_points = [np.sort(seconds[point_of_run == point]) for point in range(len(configurations))]
@@ -103,6 +114,7 @@ def merge_repetitions(
         machines=configurations[:, 0],
         scale=configurations[:, 1],
         workers=configurations[:, 2],
+        row_width=configurations[:, 3],
         seconds=np.array([_middle(times) for times in of_points]),
         agreeing=np.array([len(times) > 1 and times[-1] <= ALIKE * times[0] for times in of_points]),
         divided=np.array([_is_divided(times) for times in of_points]),
@@ -202,12 +214,12 @@ USUAL_ERROR = 0.2
 class Evidence:
     """The hypotheses with their probabilities, coefficients and errors.
 
-    The axes are: d driver shares, r sets of points that do not belong to the others, g levels of
-    discrepancy, k levels of noise, t subsets of the terms; n points, p terms.
+    The axes are: d ways to count (see `Counting`), r sets of points that do not belong to the others, g
+    levels of discrepancy, k levels of noise, t subsets of the terms; n points, p terms.
 
     Attributes:
         points: the n points.
-        driver_machines: machines that the driver takes, shape (d,).
+        countings: the d ways to count machines and data.
         outside: the sets of points, shape (r, n).
         subsets: which terms are in, shape (t, p).
         log_probabilities: of the runs together with the hypothesis, without the factor for the
@@ -222,7 +234,7 @@ class Evidence:
     """
 
     points: Points
-    driver_machines: FloatArray
+    countings: tuple[Counting, ...]
     outside: NDArray[np.bool_]
     subsets: NDArray[np.bool_]
     log_probabilities: FloatArray
@@ -237,11 +249,12 @@ class Evidence:
 
 def weigh(points: Points, terms: tuple[str, ...], prior: AveragingPrior) -> Evidence:
     """All hypotheses about a job with these terms, by its points, of which there is at least one."""
-    drivers = driver_machines(points, prior)
-    columns = [term_columns(terms, points, driver) for driver in drivers]
-    reference = _reference(columns[-1], points.seconds)
+    countings = ways_to_count(points, prior)
+    columns = [term_columns(terms, points, counting) for counting in countings]
+    usual = columns[_usual(countings)]
+    reference = _reference(usual, points.seconds)
     deviations = np.log(points.seconds / reference)
-    outside, outside_probabilities = suspicions(points, columns[-1], prior)
+    outside, outside_probabilities = suspicions(points, usual, prior)
     precisions, log_determinants = _errors(points, np.array(outside), prior)
     subsets, log_subsets = _subsets(terms, prior)
     parts = [
@@ -249,7 +262,7 @@ def weigh(points: Points, terms: tuple[str, ...], prior: AveragingPrior) -> Evid
         for column in columns
     ]
     likelihoods, means, factors, lengths = (np.array(part) for part in zip(*parts, strict=True))
-    shares = np.array([prior.driver_share if driver else 1 - prior.driver_share for driver in drivers])
+    shares = np.array([counting.weight for counting in countings])
     log_prior = (
         np.log(shares / shares.sum())[:, None, None, None, None]
         + np.log(outside_probabilities)[:, None, None, None]
@@ -259,7 +272,7 @@ def weigh(points: Points, terms: tuple[str, ...], prior: AveragingPrior) -> Evid
     )
     return Evidence(
         points=points,
-        driver_machines=drivers,
+        countings=countings,
         outside=np.array(outside),
         subsets=subsets,
         log_probabilities=likelihoods - log_determinants[..., None] + log_prior,
@@ -273,17 +286,71 @@ def weigh(points: Points, terms: tuple[str, ...], prior: AveragingPrior) -> Evid
     )
 
 
-def term_columns(terms: tuple[str, ...], points: Points, driver_machines: float) -> FloatArray:
-    """The terms' values at the points where the driver takes so many machines, shape (n, p)."""
-    workers = np.maximum(points.workers - driver_machines, LEAST_WORKERS)
-    return basis(terms, machines=points.machines, scale=points.scale, workers=workers)
+@dataclass(frozen=True, kw_only=True)
+class Counting:
+    """What of the machines works, and what of the data is work.
+
+    Attributes:
+        driver_machines: machines that the driver takes, 0 or 1.
+        row_share: the share of the work on a row of the target input that grows with the data in a row.
+        weight: how much it is believed; the weights of all ways need not add up to 1.
+    """
+
+    driver_machines: float
+    row_share: float
+    weight: float
+
+    def columns(
+        self,
+        terms: tuple[str, ...],
+        *,
+        machines: FloatArray,
+        scale: FloatArray,
+        workers: FloatArray,
+        row_width: FloatArray,
+    ) -> FloatArray:
+        """The terms' values of n runs, shape (n, p)."""
+        working = np.maximum(workers - self.driver_machines, LEAST_WORKERS)
+        work = scale / row_width * (1.0 - self.row_share + self.row_share * row_width)
+        return basis(terms, machines=machines, scale=work, workers=working)
 
 
-def driver_machines(points: Points, prior: AveragingPrior) -> FloatArray:
-    """The numbers of machines that the driver may take; none where a run had a single machine."""
-    if prior.driver_share == 0 or points.machines.min() < 2:
-        return np.array([0.0])
-    return np.array([1.0]) if prior.driver_share == 1 else np.array([0.0, 1.0])
+def term_columns(terms: tuple[str, ...], points: Points, counting: Counting) -> FloatArray:
+    """The terms' values at the points, shape (n, p)."""
+    return counting.columns(
+        terms,
+        machines=points.machines,
+        scale=points.scale,
+        workers=points.workers,
+        row_width=points.row_width,
+    )
+
+
+def ways_to_count(points: Points, prior: AveragingPrior) -> tuple[Counting, ...]:
+    """The ways to count that the points leave open.
+
+    The driver takes no machine where a run had a single one; how work grows with the data in a row matters
+    only where that differs.
+    """
+    drivers = {0.0: 1 - prior.driver_share, 1.0: prior.driver_share}
+    if points.machines.min() < 2:
+        drivers = {0.0: 1.0}
+    row_shares = dict(zip(prior.row_shares, prior.row_share_weights, strict=True))
+    if np.all(points.row_width == 1.0):
+        row_shares = {1.0: 1.0}
+    return tuple(
+        Counting(driver_machines=driver, row_share=row_share, weight=share * belief)
+        for row_share, belief in row_shares.items()
+        for driver, share in drivers.items()
+        if share > 0
+    )
+
+
+def _usual(countings: Sequence[Counting]) -> int:
+    """The position of the way that runs are looked at before any is weighed: the middle share's last."""
+    row_shares = sorted({counting.row_share for counting in countings})
+    middle = row_shares[len(row_shares) // 2]
+    return max(at for at, counting in enumerate(countings) if counting.row_share == middle)
 
 
 def _reference(columns: FloatArray, seconds: FloatArray) -> FloatArray:
@@ -312,9 +379,22 @@ def _errors(
     discrepancy = np.array(prior.discrepancy)[None, :, None, None, None] ** 2 * correlation(where, where)
     noise = points.noise_factors * np.array(prior.noise)[:, None] ** 2
     apart = (outside * prior.disturbed_spread**2)[:, None, None, :]
-    covariances = (noise + apart)[..., None] * np.eye(len(where)) + discrepancy
+    covariances = (
+        (noise + apart)[..., None] * np.eye(len(where)) + discrepancy + _of_other_rows(points, prior)
+    )
     diagonal = np.diagonal(np.linalg.cholesky(covariances), axis1=-2, axis2=-1)
     return np.linalg.inv(covariances), np.log(diagonal).sum(axis=-1)
+
+
+def _of_other_rows(points: Points, prior: AveragingPrior) -> FloatArray:
+    """Covariance, (n, n), of what runs on wider or narrower rows deviate from those of the target input.
+
+    A random walk over the doublings of the width, from 0 at the target's: runs on rows of the same width
+    deviate together, so that however many of them tell little of other rows.
+    """
+    octaves = np.log2(points.row_width)
+    shared = np.minimum(np.abs(octaves)[:, None], np.abs(octaves)[None]) * (octaves[:, None] * octaves > 0)
+    return np.asarray(prior.row_discrepancy**2 * shared, dtype=np.float64)
 
 
 def _subsets(terms: tuple[str, ...], prior: AveragingPrior) -> tuple[NDArray[np.bool_], FloatArray]:
@@ -387,7 +467,7 @@ class Draws:
         included: which terms are in, shape (k, p).
     """
 
-    driver: IntArray
+    counting: IntArray
     outside: IntArray
     discrepancy: IntArray
     noise: IntArray
@@ -424,13 +504,13 @@ def draw(evidence: Evidence) -> Draws:
         drawn.append(_near_all(generator, evidence, positions))
     every = np.concatenate(chosen)
     kept = np.linspace(0, len(every) - 1, DRAWS).astype(np.int64)
-    driver, outside, discrepancy, noise, subset = np.unravel_index(every[kept], shape)
+    counting, outside, discrepancy, noise, subset = np.unravel_index(every[kept], shape)
     return Draws(
-        driver=driver,
+        counting=counting,
         outside=outside,
         discrepancy=discrepancy,
         noise=noise,
-        coefficients=np.concatenate(drawn)[kept] / evidence.lengths[driver],
+        coefficients=np.concatenate(drawn)[kept] / evidence.lengths[counting],
         included=evidence.subsets[subset].astype(np.float64),
     )
 
@@ -445,9 +525,9 @@ def _near_all(generator: np.random.Generator, evidence: Evidence, positions: Int
         coefficients, factor = nearest(columns, evidence.points.seconds)
         scaled.append(coefficients * lengths)
         log_factors.append(np.log(factor))
-    driver, *_ = np.unravel_index(positions, evidence.log_probabilities.shape)
-    spreads = np.array(log_factors)[driver] * generator.standard_normal(len(positions))
-    return np.asarray(np.array(scaled)[driver] * np.exp(spreads)[:, None], dtype=np.float64)
+    counting, *_ = np.unravel_index(positions, evidence.log_probabilities.shape)
+    spreads = np.array(log_factors)[counting] * generator.standard_normal(len(positions))
+    return np.asarray(np.array(scaled)[counting] * np.exp(spreads)[:, None], dtype=np.float64)
 
 
 def _batch(

@@ -88,10 +88,22 @@ def _joint(evidence: Evidence) -> FloatArray:
     return np.asarray(logsumexp(evidence.log_probabilities + not_negative, axis=(1, 3)), dtype=np.float64)
 
 
+def _taken(evidence: Evidence) -> NDArray[np.bool_]:
+    """In which ways to count the driver takes a machine, shape (d,)."""
+    return np.array([counting.driver_machines > 0 for counting in evidence.countings])
+
+
+def _is_open(taken: NDArray[np.bool_]) -> bool:
+    """Whether the runs leave open what the driver takes."""
+    return len(np.unique(taken)) > 1
+
+
 def _log_prior(evidence: Evidence, shares: _Shares, deviates: NDArray[np.bool_]) -> FloatArray:
     """Log prior probability, as far as it is learned, shape (d, g, t)."""
-    taken = evidence.driver_machines > 0
-    driver = np.log(np.where(taken, shares.driver, 1 - shares.driver)) if len(taken) == 2 else np.zeros(1)
+    taken = _taken(evidence)
+    driver = np.zeros(len(taken))
+    if _is_open(taken):
+        driver = np.log(np.where(taken, shares.driver, 1 - shares.driver))
     level = np.log(np.where(deviates, shares.deviating, 1 - shares.deviating))
     sets = np.where(evidence.subsets, np.log(shares.terms), np.log1p(-shares.terms)).sum(axis=1)
     return np.asarray(driver[:, None, None] + level[:, None] + sets, dtype=np.float64)
@@ -112,8 +124,9 @@ def _step(
         weights = np.exp(log_weights - logsumexp(log_weights))
         included = included + weights.sum(axis=(0, 1)) @ evidence.subsets
         deviating += float(weights.sum(axis=(0, 2)) @ deviates)
-        if len(evidence.driver_machines) == 2:
-            taken += float(weights[1].sum())
+        is_taken = _taken(evidence)
+        if _is_open(is_taken):
+            taken += float(weights[is_taken].sum())
             asked += 1
     jobs = len(evidences) + PRIOR_JOBS
     return _Shares(driver=taken / asked, terms=_uncertain(included / jobs), deviating=deviating / jobs)

@@ -58,6 +58,7 @@ def observed_columns(
     return ObservedColumns(
         machines=machines,
         scale=scale,
+        row_width=[run.row_width for run in runs],
         seconds=np.array([run.seconds for run in runs]) - again_seconds(runs, told_by=told_by),
         workers=effective_machines(told_by or runs, machines=machines, scale=scale),
     )
@@ -69,6 +70,7 @@ def observed_points(runs: Sequence[Observation]) -> Points:
     return merge_repetitions(
         machines=np.asarray(columns["machines"], dtype=np.float64),
         scale=np.asarray(columns["scale"], dtype=np.float64),
+        row_width=np.asarray(columns["row_width"], dtype=np.float64),
         seconds=np.asarray(columns["seconds"], dtype=np.float64),
         workers=np.asarray(columns["workers"], dtype=np.float64),
     )

@@ -187,16 +187,18 @@ class RunColumns(TypedDict, total=False):
     machines: Required[ArrayLike]
     scale: Required[ArrayLike]
     workers: ArrayLike | None
+    row_width: ArrayLike
     iteration_ratio: float
 
 
 class ObservedColumns(TypedDict, total=False):
-    """Runs that were made, as keywords, each of shape (n,); `workers` by default all machines."""
+    """Runs that were made, as keywords, each of shape (n,); the rest as `Runs` has it by default."""
 
     machines: Required[ArrayLike]
     scale: Required[ArrayLike]
     seconds: Required[ArrayLike]
     workers: ArrayLike | None
+    row_width: ArrayLike
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,13 +209,19 @@ class Runs:
         machines: n numbers of machines, each >= 1, or one for all runs.
         scale: n shares of the target input, each > 0, or one for all runs.
         workers: the machines that share the work which spreads, above 0, likewise; None for all.
+        row_width: the data in a row of the input, as a multiple of a row of the target input's, likewise.
         iteration_ratio: what all terms but the fixed one are multiplied by.
     """
 
     machines: ArrayLike
     scale: ArrayLike
     workers: ArrayLike | None = None
+    row_width: ArrayLike = 1.0
     iteration_ratio: float = 1.0
+
+    def row_widths(self) -> FloatArray:
+        """Shape (n,), as `columns`."""
+        return column_for_runs("row_width", self.row_width, len(self.columns()[0]))
 
     def columns(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Machines, scale and workers, shape (n,) each.
