@@ -334,6 +334,11 @@ class Observation(Document):
     origin: Origin | None = None
     from_history: bool = False
 
+    @property
+    def configuration(self) -> tuple[int, float, float]:
+        """What repetitions of a run have in common: machines, scale and the width of rows."""
+        return self.machines, self.scale, self.row_width
+
     def __post_init__(self) -> None:
         """Refuse NaN, negative and zero measurements: no model may be fitted to them."""
         positive(machines=self.machines, scale=self.scale, seconds=self.seconds, row_width=self.row_width)

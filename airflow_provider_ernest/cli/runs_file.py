@@ -21,6 +21,7 @@ FIELDS: Mapping[str, str] = {
     "fraction": "scale",
     "input fraction": "scale",
     "scale": "scale",
+    "row_width": "row_width",
     "seconds": "seconds",
     "time": "seconds",
     "time (s)": "seconds",

@@ -10,6 +10,9 @@ reads some columns of it, an iterative job without a cache reads it many times, 
 it once more. But such runs read in proportion, so runs are compared with each other: scale 1.0 is what the
 latest runs read. Only where the size of today's input lies within what the runs read do these count as
 sizes of the input, and scale 1.0 is the input as it is today.
+
+Rows. As much data in fewer, wider rows is another amount of work. Where all logs tell the records that were
+read, runs say how wide their rows were, compared with those of the latest runs; see `Observation.row_width`.
 """
 
 from __future__ import annotations
@@ -51,6 +54,9 @@ SAME_MEMORY = 0.25
 
 SCALE_STEP = 1.05
 """Inputs that differ by less are of one size: runs of them are repetitions, which tell how runs scatter."""
+
+SAME_ROWS = 1.1
+"""Rows whose widths differ by less count as the same: what a value takes differs from day to day."""
 
 _FILES = (".py", ".jar", ".R", ".zip", ".egg")
 
@@ -163,6 +169,7 @@ def observations_of(
         left_out += [LeftOut(run=run, reason="it read no input") for run in alike if not run.input_bytes]
         alike = [run for run in alike if run.input_bytes]
     scales = _scales(alike, whole)
+    widths = _row_widths(alike)
     chosen = _newest_of_each(alike, scales, most_runs)
     left_out += [
         LeftOut(run=run, reason=f"newer runs, or runs of other sizes, fill the {most_runs} that count")
@@ -172,7 +179,13 @@ def observations_of(
     counted_runs = sorted(chosen, key=lambda place: _began(alike[place]))
     return History(
         observations=tuple(
-            observation_of(alike[place], scale=scales[place], index=index, instance_type=like.instance_type)
+            observation_of(
+                alike[place],
+                scale=scales[place],
+                row_width=widths[place],
+                index=index,
+                instance_type=like.instance_type,
+            )
             for index, place in enumerate(counted_runs)
         ),
         runs=tuple(alike[place] for place in counted_runs),
@@ -186,13 +199,19 @@ def observations_of(
 
 
 def observation_of(
-    run: PastRun, *, scale: float, index: int = 0, instance_type: str | None = None
+    run: PastRun,
+    *,
+    scale: float,
+    row_width: float = 1.0,
+    index: int = 0,
+    instance_type: str | None = None,
 ) -> Observation:
     """A past run as an observation.
 
     Args:
         run: one that ended well.
         scale: share of today's input that it read.
+        row_width: the data in a row of what it read, as a multiple of that in a row of today's input.
         index: its number among the observations.
         instance_type: the name by which the job's models know its machines; None for that of the run.
     """
@@ -200,6 +219,7 @@ def observation_of(
         index=index,
         machines=run.machines,
         scale=scale,
+        row_width=row_width,
         seconds=run.seconds,
         startup_seconds=run.startup_seconds,
         instance_type=instance_type or run.instance_type or "local",
@@ -394,6 +414,16 @@ def _scales(runs: Sequence[PastRun], whole: float) -> list[float]:
     for step, scale in zip(steps, exact, strict=True):
         logs[step].append(math.log(scale))
     return [float(f"{math.exp(fmean(logs[step])):.4g}") for step in steps]
+
+
+def _row_widths(newest_first: Sequence[PastRun]) -> list[float]:
+    """The data in a row that each run read, by that of the latest; 1 for all where a log does not tell."""
+    if not all(run.input_bytes and run.input_records for run in newest_first):
+        return [1.0] * len(newest_first)
+    logs = [math.log(run.input_bytes / run.input_records) for run in newest_first]
+    latest = median(logs[:LATEST_RUNS]) if logs else 0.0
+    step = math.log(SAME_ROWS)
+    return [float(f"{math.exp(step * round((each - latest) / step)):.4g}") for each in logs]
 
 
 def _newest_of_each(runs: Sequence[PastRun], scales: Sequence[float], most: int) -> set[int]:

@@ -197,10 +197,10 @@ def _remembered(learned: Sequence[tuple[str, Observation]], method: str) -> list
     if method == AVERAGING:
         return newest
     kept: list[tuple[str, Observation]] = []
-    times: defaultdict[tuple[int, float], int] = defaultdict(int)
+    times: defaultdict[tuple[int, float, float], int] = defaultdict(int)
     for name, run in reversed(newest):
-        times[run.machines, run.scale] += 1
-        if times[run.machines, run.scale] <= MOST_REPEATED:
+        times[run.configuration] += 1
+        if times[run.configuration] <= MOST_REPEATED:
             kept.append((name, run))
     return kept[::-1]
 

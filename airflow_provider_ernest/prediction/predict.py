@@ -68,7 +68,7 @@ class _Fit:
     """A predictor that is fitted when it is first asked for."""
 
     def __init__(self, model: Model) -> None:
-        self.squared_configurations = len({(run.machines, run.scale) for run in model.observations}) ** 2
+        self.squared_configurations = len({run.configuration for run in model.observations}) ** 2
         self._model = model
         self._predictor: Predictor | None = None
         self._lock = Lock()

@@ -160,9 +160,9 @@ def _distances(runs: Sequence[Observation]) -> tuple[float, int]:
     return squares, sum(len(values) - 1 for values in groups)
 
 
-def _by_configuration(runs: Sequence[Observation]) -> dict[tuple[int, float], list[float]]:
-    """log(seconds) of the runs, by machines and scale."""
-    logs: defaultdict[tuple[int, float], list[float]] = defaultdict(list)
+def _by_configuration(runs: Sequence[Observation]) -> dict[tuple[int, float, float], list[float]]:
+    """log(seconds) of the runs, by configuration."""
+    logs: defaultdict[tuple[int, float, float], list[float]] = defaultdict(list)
     for run in runs:
-        logs[run.machines, run.scale].append(math.log(run.seconds))
+        logs[run.configuration].append(math.log(run.seconds))
     return logs

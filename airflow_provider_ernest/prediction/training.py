@@ -41,7 +41,14 @@ from airflow_provider_ernest.prediction.predictors import (
 from airflow_provider_ernest.prediction.prior import prior_for
 from airflow_provider_ernest.prediction.regimes import effective_machines, foresee
 from airflow_provider_ernest.prediction.regression import undetermined_terms
-from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST, basis, check_terms, term_named
+from airflow_provider_ernest.prediction.terms import (
+    DICTIONARY,
+    ERNEST,
+    RunColumns,
+    basis,
+    check_terms,
+    term_named,
+)
 from airflow_provider_ernest.settings import AVERAGING, RELATIVE
 from airflow_provider_ernest.words import (
     as_percent,
@@ -231,9 +238,9 @@ def undetermined_folds(terms: Sequence[str], observations: Sequence[Observation]
 
 def _splits(observations: Sequence[Observation]) -> Iterator[tuple[list[Observation], list[Observation]]]:
     """For each configuration its observations, and all others."""
-    for configuration in dict.fromkeys((run.machines, run.scale) for run in observations):
-        inside = [run for run in observations if (run.machines, run.scale) == configuration]
-        yield inside, [run for run in observations if (run.machines, run.scale) != configuration]
+    for configuration in dict.fromkeys(run.configuration for run in observations):
+        inside = [run for run in observations if run.configuration == configuration]
+        yield inside, [run for run in observations if run.configuration != configuration]
 
 
 def _folds(
@@ -245,7 +252,8 @@ def _folds(
     fitted = predictor.fit_undetermined(**observed_columns(rest, told_by=observations))
     first = left_out[0]
     workers = effective_machines(observations, machines=first.machines, scale=first.scale)
-    (seconds,) = fitted.predict(machines=first.machines, scale=first.scale, workers=workers)
+    asked = RunColumns(machines=first.machines, scale=first.scale, workers=workers, row_width=first.row_width)
+    (seconds,) = fitted.predict(**asked)
     again = foresee(observations, machines=first.machines, scale=first.scale).again_seconds
     for run in left_out:
         yield Fold(
@@ -325,19 +333,19 @@ def _about_different_work(observations: Sequence[Observation], counts: str) -> l
     """Inputs of the same size need not be the same work, and then scale does not tell the time."""
     found = defaultdict(list)
     for run in observations:
-        found[run.machines, run.scale].append(run.seconds)
+        found[run.configuration].append(run.seconds)
     return [
         f"Runs on {counted(machines, 'machine')} with {input_share(scale)} of the input took "
         f"{duration_range((min(times), max(times)))}: either they were disturbed, or inputs of one size "
         f"are not the same work, and then no model in machines and scale can be exact. {counts}"
-        for (machines, scale), times in found.items()
+        for (machines, scale, _), times in found.items()
         if max(times) > DIFFERENT_WORK * min(times)
     ]
 
 
 def _about_the_averaging(predictor: TermAveraging, observations: Sequence[Observation]) -> list[str]:
     warnings = []
-    configurations = len({(run.machines, run.scale) for run in observations})
+    configurations = len({run.configuration for run in observations})
     if configurations < FEW_CONFIGURATIONS:
         warnings.append(
             f"{configurations} configurations were observed: the intervals rest on what is usual for Spark "

@@ -70,7 +70,7 @@ def _refuse_what_cannot_be(model: Model) -> None:
             f"this version of the package cannot compute it ({error.message.rstrip('.')})",
             remedy="Upgrade airflow-provider-ernest where the API server runs, or train the model again.",
         ) from error
-    configurations = len({(run.machines, run.scale) for run in model.observations})
+    configurations = len({run.configuration for run in model.observations})
     if model.method == AVERAGING and configurations > MOST_CONFIGURATIONS:
         raise no_prediction(
             model,
