@@ -42,6 +42,7 @@ COLUMNS = (
     "job",
     "machines",
     "scale",
+    "row_width",
     "seconds",
     "startup_seconds",
     "instance_type",
@@ -58,7 +59,7 @@ COLUMNS = (
 )
 """Of a runs file, which ``fit`` and ``design`` read; see `runs_file`."""
 
-_OF_RUN = tuple(name for name in COLUMNS if name not in ("scale", "left_out"))
+_OF_RUN = tuple(name for name in COLUMNS if name not in ("scale", "row_width", "left_out"))
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
@@ -175,7 +176,7 @@ def _csv_rows(runs: Mapping[str, Sequence[PastRun]]) -> Iterator[list[object]]:
     for job in sorted(runs):
         history = observations_of(runs[job], most_runs=len(runs[job]))
         for run, observation in zip(history.runs, history.observations, strict=True):
-            yield _cells(run, scale=observation.scale)
+            yield _cells(run, scale=observation.scale, row_width=observation.row_width)
         for left_out in history.left_out:
             yield _cells(left_out.run, left_out=left_out.reason)
 

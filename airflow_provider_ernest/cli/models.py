@@ -103,6 +103,22 @@ def name_of_job(text: str) -> str:
     return text
 
 
+def _amount(text: str) -> tuple[str, float]:
+    """A column's name and what the whole input has of it.
+
+    Raises:
+        ArgumentTypeError: it is no name and number above 0.
+    """
+    column, _, amount = text.partition("=")
+    try:
+        number = float(amount)
+    except ValueError:
+        number = math.nan
+    if not column or not (math.isfinite(number) and number > 0):
+        raise ArgumentTypeError(f"{text!r} is no COLUMN=AMOUNT with an amount above 0")
+    return column.lower(), number
+
+
 def _add_fit_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "runs",
@@ -128,6 +144,14 @@ def _add_fit_arguments(parser: ArgumentParser) -> None:
         metavar="SHARE",
         help="for averaging: the probability that one of the machines counted runs only the driver: 0 where "
         "the numbers are of executors, 1 where they include the driver's machine; default: inferred",
+    )
+    group.add_argument(
+        "--input",
+        nargs="+",
+        type=_amount,
+        metavar="COLUMN=AMOUNT",
+        help="what the whole input consists of, where inputs differed in more than their size: columns of "
+        "RUNS, first the rows, then what a row holds, such as rows=2e8 features=15; replaces the fraction",
     )
     add_setting(parser, SizingGoal, "max_error_percent")
     add_result_arguments(parser, formats=(TABLE, JSON), result="the model, also one that is inadequate")
@@ -165,7 +189,8 @@ def fit_model(args: Namespace) -> Model:
                 remedy=f"Leave it out, or use --method {AVERAGING}.",
             )
         prior = AveragingPrior(driver_share=args.known_driver_share)
-    runs, of_job = runs_and_job(read_text(args.runs), args.runs, args.job)
+    whole = dict(args.input) if args.input else None
+    runs, of_job = runs_and_job(read_text(args.runs), args.runs, args.job, whole=whole)
     return train(
         runs,
         job=args.job or of_job or _job(args.runs),
@@ -183,6 +208,7 @@ FIT = Command(
     example="""\
   %(prog)s runs.csv --job grep --output model.json
   %(prog)s runs.csv --method classic
+  %(prog)s runs.csv --input rows=2e8 features=15 --output model.json
   %(prog)s runs.json --known-driver-share 1 --terms 1 scale/machines 'log(machines)'""",
     add_arguments=_add_fit_arguments,
     run=_run_fit,

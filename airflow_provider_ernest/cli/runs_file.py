@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -105,8 +106,17 @@ def runs_of(text: str, name: str, job: str | None = None) -> list[Observation]:
     return runs_and_job(text, name, job)[0]
 
 
-def runs_and_job(text: str, name: str, job: str | None = None) -> tuple[list[Observation], str | None]:
+def runs_and_job(
+    text: str, name: str, job: str | None = None, *, whole: Mapping[str, float] | None = None
+) -> tuple[list[Observation], str | None]:
     """The runs in the content of a file, see `read_runs`; and their job, where the file names it.
+
+    Args:
+        text: the content.
+        name: of the file.
+        job: see `read_runs`.
+        whole: what the whole input consists of, in columns of the file: first its rows, then what each
+            holds, such as 1e8 rows of 15 features. The scale and the width of rows are taken from these.
 
     Raises:
         InvalidDocumentError: it holds something else, or runs of several jobs, and not of the one asked for.
@@ -115,7 +125,12 @@ def runs_and_job(text: str, name: str, job: str | None = None) -> tuple[list[Obs
 
     content = parsed_json(text, name)
     if content is None:
-        return _from_csv(text, name, job)
+        return _from_csv(text, name, job, whole or {})
+    if whole:
+        raise InvalidDocumentError(
+            f"{described(name)} is no CSV file: what its inputs consist of is read from columns.",
+            remedy=f"Give a CSV file with the columns {', '.join(whole)}, or leave out --input.",
+        )
     if isinstance(content, dict):
         content = content.get("observations")
     if not isinstance(content, list):
@@ -146,14 +161,16 @@ def parsed_json(text: str, name: str) -> Any:
         raise InvalidDocumentError(f"{described(name)} is not JSON: {error}.") from error
 
 
-def _from_csv(text: str, name: str, job: str | None) -> tuple[list[Observation], str | None]:
+def _from_csv(
+    text: str, name: str, job: str | None, whole: Mapping[str, float]
+) -> tuple[list[Observation], str | None]:
     from airflow_provider_ernest.documents import Observation
 
     rows = list(_rows(text, name))
     columns: Sequence[str] = USUAL
     is_fraction = True
-    if rows and (named := _named_columns(rows[0], name)):
-        is_fraction = not any(_title(cell) == "scale" for cell in rows[0].cells)
+    if rows and (named := _named_columns(rows[0], name, whole)):
+        is_fraction = not whole and not any(_title(cell) == "scale" for cell in rows[0].cells)
         columns, rows = named, rows[1:]
     rows = [row for row in rows if not row.cells[0].startswith("#")]
     rows, of_job = _of_job(rows, columns, name, job)
@@ -162,7 +179,7 @@ def _from_csv(text: str, name: str, job: str | None) -> tuple[list[Observation],
     missing = 0
     for index, row in enumerate(rows):
         where = f"{described(name)}, line {row.line}"
-        fields = _fields(columns, row, where)
+        fields = _fields(columns, row, where, whole)
         if "seconds" not in fields:
             missing += 1
             continue
@@ -236,11 +253,15 @@ def _rows(text: str, name: str) -> Iterator[_Row]:
         ) from error
 
 
-def _named_columns(row: _Row, name: str) -> tuple[str, ...] | None:
-    """The fields that a heading names; None where the row is none."""
+def _named_columns(row: _Row, name: str, whole: Mapping[str, float]) -> tuple[str, ...] | None:
+    """The fields that a heading names; None where the row is none.
+
+    Raises:
+        InvalidDocumentError: a column is unknown, missing or there twice.
+    """
     commented = row.cells[0].startswith("#")
     titles = [_title(cell) for cell in row.cells]
-    fields = tuple(FIELDS.get(title, "") for title in titles)
+    fields = tuple(title if title in whole else FIELDS.get(title, "") for title in titles)
     if not all(fields):
         if commented or any(_is_number(cell) for cell in row.cells):
             return None
@@ -250,9 +271,11 @@ def _named_columns(row: _Row, name: str) -> tuple[str, ...] | None:
             f"({', '.join(FIELDS)}).",
             remedy=EXPLANATION,
         )
-    if len(set(fields)) < len(fields) or not {"machines", "scale"} <= set(fields):
+    needed = ("machines", *(whole or ["scale"]))
+    if len(set(fields)) < len(fields) or not set(needed) <= set(fields):
+        titled = " and ".join("fraction" if field == "scale" else field for field in needed)
         raise InvalidDocumentError(
-            f"{described(name)}, line {row.line}: the heading must name machines and fraction, each once.",
+            f"{described(name)}, line {row.line}: the heading must name {titled}, each once.",
             remedy=EXPLANATION,
         )
     return fields
@@ -277,16 +300,31 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def _fields(columns: Sequence[str], row: _Row, where: str) -> dict[str, Any]:
-    """The fields of a row that are not empty, as numbers."""
+def _fields(columns: Sequence[str], row: _Row, where: str, whole: Mapping[str, float]) -> dict[str, Any]:
+    """The fields of a row that are not empty, as numbers; of what an input consists, scale and row width."""
     if any(row.cells[len(columns) :]):
         raise InvalidDocumentError(
             f"{where}: there are {len(row.cells)} values for {len(columns)} columns.", remedy=EXPLANATION
         )
     given = {field: cell for field, cell in zip(columns, row.cells, strict=False) if cell}
-    if not {"machines", "scale"} <= set(given):
-        raise InvalidDocumentError(f"{where}: machines or fraction is missing.", remedy=EXPLANATION)
-    return {field: _value(field, cell, where) for field, cell in given.items() if field not in _NO_FIELDS}
+    if not {"machines", *(whole or ["scale"])} <= set(given):
+        missing = " or ".join(["machines", *(whole or ["fraction"])])
+        raise InvalidDocumentError(f"{where}: {missing} is missing.", remedy=EXPLANATION)
+    fields = {
+        field: _value(field, cell, where)
+        for field, cell in given.items()
+        if field in whole or field not in _NO_FIELDS
+    }
+    if not whole:
+        return fields
+    shares = [_above_zero(field, fields.pop(field), where) / of_whole for field, of_whole in whole.items()]
+    return {**fields, "scale": math.prod(shares), "row_width": math.prod(shares[1:])}
+
+
+def _above_zero(field: str, number: float, where: str) -> float:
+    if not (math.isfinite(number) and number > 0):
+        raise InvalidDocumentError(f"{where}: {field} {number:g} is not above 0.", remedy="Mend the line.")
+    return number
 
 
 def _value(field: str, cell: str, where: str) -> Any:

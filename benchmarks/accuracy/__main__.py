@@ -24,6 +24,7 @@ from benchmarks.accuracy import bell, c3o, optex, synthetic
 from benchmarks.accuracy.evaluation import Progress, evaluate_rounds
 from benchmarks.accuracy.goals import Goal, goal_of_times, goals_of, goals_table
 from benchmarks.accuracy.methods import all_methods
+from benchmarks.accuracy.ours import RowAveraging
 from benchmarks.accuracy.report import as_json, tables
 from benchmarks.accuracy.runs import Round
 from benchmarks.accuracy.timing import measure, timing_table
@@ -32,6 +33,9 @@ REPETITIONS = {"bell": 20, "synthetic": 12, "timing": 15}
 QUICK_REPETITIONS = {"bell": 1, "synthetic": 1, "timing": 3}
 
 ONE_SHAPE = "C3O, inputs of one shape"
+OTHER_ROWS = "C3O, inputs whose rows differ"
+ASIDE = (ONE_SHAPE, OTHER_ROWS)
+"""The goals are for inputs as they come, of which nothing is told but their size."""
 
 QUICK_COUNTS = (6,)
 """Of cheapest points, where 4 to 8 would take too long."""
@@ -55,10 +59,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if paper:
         results["OptEx"] = _print_optex(paper)
     for title, rounds in protocols:
-        outcomes = evaluate_rounds(rounds, methods, progress=_progress(title))
+        compared = [*methods, RowAveraging()] if title == OTHER_ROWS else methods
+        outcomes = evaluate_rounds(rounds, compared, progress=_progress(title))
         print("\n".join(tables(title, outcomes)), flush=True)
         results[title] = as_json(outcomes)
-        if title != ONE_SHAPE:  # an aside: the goals are for inputs as they come
+        if title not in ASIDE:
             goals += goals_of(title, outcomes)
     if not only_paper:
         times = {method.name: measure(method, repetitions=repetitions["timing"]) for method in methods}
@@ -112,6 +117,8 @@ def _protocols(options: argparse.Namespace, repetitions: dict[str, int]) -> list
         if options.one_shape:
             alike = c3o.contexts(options.c3o, one_shape=True)
             protocols.append((ONE_SHAPE, c3o.rounds(alike, counts=counts)))
+        if by_rows := c3o.contexts_by_rows(options.c3o):
+            protocols.append((OTHER_ROWS, c3o.rounds(by_rows, counts=counts)))
     if options.bell is not None:
         protocols.append(("Bell", bell.rounds(bell.traces(options.bell), repetitions=repetitions["bell"])))
     protocols.append(("synthetic", synthetic.rounds(repetitions=repetitions["synthetic"])))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -17,10 +18,10 @@ import numpy as np
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.numbers import FloatArray
-from benchmarks.accuracy.c3o_traces import Context, read_contexts
+from benchmarks.accuracy.c3o_traces import Context, read_contexts, read_contexts_by_rows
 from benchmarks.accuracy.evaluation import Outcome, Progress, evaluate_rounds
 from benchmarks.accuracy.methods import AnyMethod
-from benchmarks.accuracy.runs import Case, Round, Runs, gather, trace_files
+from benchmarks.accuracy.runs import Case, Round, Runs, trace_files
 
 ALL_POINTS = "all training points"
 FEWEST_SECONDS = "the 4 to 8 cheapest points, by seconds"
@@ -74,6 +75,16 @@ def contexts(directory: Path | str, *, one_shape: bool = False) -> list[Context]
     return found
 
 
+def contexts_by_rows(directory: Path | str) -> list[Context]:
+    """Those contexts of a folder whose inputs differ in what a row holds; see `read_contexts_by_rows`."""
+    return [
+        context
+        for path in trace_files(Path(directory), "*.tsv")
+        for context in read_contexts_by_rows(path)
+        if len(trained(context)) >= FEWEST_TRAINED and len(tested(context)[0]) > 0
+    ]
+
+
 def trained(context: Context) -> Runs:
     """The configurations to train on, with their median times."""
     return context.points.at(_trainable(context))
@@ -81,12 +92,10 @@ def trained(context: Context) -> Runs:
 
 def trained_runs(context: Context) -> Runs:
     """Every single run of the configurations to train on."""
-    points = context.points
-    return gather(
-        (points.machines[row], points.scale[row], seconds)
-        for row in np.flatnonzero(_trainable(context))
-        for seconds in context.repetitions[row]
-    )
+    which = np.flatnonzero(_trainable(context))
+    times = [context.repetitions[row] for row in which]
+    runs = context.points.at(np.repeat(which, [len(each) for each in times]))
+    return replace(runs, seconds=np.concatenate(times).astype(np.float64))
 
 
 def _trainable(context: Context) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

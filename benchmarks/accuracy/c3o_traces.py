@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -83,6 +83,66 @@ def read_contexts(path: Path, *, one_shape: bool = False) -> list[Context]:
         shape = _shape(row, path) if one_shape else ()
         by_setting[_setting(row, path) + shape].append(row)
     return [_context(path, setting, by_setting[setting], size_columns) for setting in sorted(by_setting)]
+
+
+def read_contexts_by_rows(path: Path) -> list[Context]:
+    """The contexts of one file whose inputs differ in what a row holds, once for each shape of the largest.
+
+    A context's points then tell the width of the rows of their input. Of the largest inputs only those of one
+    shape are in it.
+
+    Raises:
+        InvalidParameterError: see `read_contexts`.
+    """
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    size_columns = _size_columns(set(rows[0]) if rows else set(), path)
+    by_setting: dict[tuple[str, ...], dict[float, list[Mapping[str, str]]]] = {}
+    for row in rows:
+        by_shape = by_setting.setdefault(_setting(row, path), defaultdict(list))
+        by_shape[_row_width(row, path)].append(row)
+    return [
+        context
+        for setting, by_shape in sorted(by_setting.items())
+        if len(by_shape) > 1
+        for context in _by_rows(path, setting, by_shape, size_columns)
+    ]
+
+
+def _by_rows(
+    path: Path,
+    setting: tuple[str, ...],
+    by_shape: Mapping[float, Sequence[Mapping[str, str]]],
+    size_columns: Sequence[str],
+) -> Iterator[Context]:
+    parts = {width: _context(path, setting, rows, size_columns) for width, rows in by_shape.items()}
+    largest = max(part.largest_size for part in parts.values())
+    for asked in sorted(width for width, part in parts.items() if part.largest_size == largest):
+        table: list[tuple[float, float, float, float]] = []
+        repetitions: list[tuple[float, ...]] = []
+        for width, part in sorted(parts.items()):
+            scales = part.points.scale * part.largest_size / largest
+            for row in np.flatnonzero((scales < 1.0) | (width == asked)):
+                points = part.points
+                table.append((points.machines[row], scales[row], points.seconds[row], width / asked))
+                repetitions.append(part.repetitions[row])
+        machines, scale, seconds, row_width = np.array(table).T
+        yield Context(
+            job=path.stem,
+            setting=(*setting, f"row={asked:g}"),
+            points=Runs(machines=machines, scale=scale, seconds=seconds, row_width=row_width),
+            repetitions=tuple(repetitions),
+            largest_size=largest,
+        )
+
+
+def _row_width(row: Mapping[str, str], path: Path) -> float:
+    """What a row of the input holds: features, or links of a page."""
+    if "observations" in row and "features" in row:
+        return _number(row, "features", path)
+    if "pages" in row and "links" in row:
+        return float(f"{_number(row, 'links', path) / _number(row, 'pages', path):.2g}")
+    return 1.0
 
 
 def _context(

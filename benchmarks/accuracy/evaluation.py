@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from airflow_provider_ernest.exceptions import ErnestError
-from benchmarks.accuracy.methods import AnyMethod, Forecast, Method, PooledMethod
+from benchmarks.accuracy.methods import AnyMethod, Forecast, Method, PooledMethod, RowMethod
 from benchmarks.accuracy.runs import Case, Round, Runs
 
 LEVELS = (0.8, 0.95)
@@ -142,7 +142,10 @@ def _shares(within: Sequence[Sequence[bool]]) -> tuple[float, ...] | None:
 def _outcomes(method: Method, case: Case) -> list[Outcome]:
     train, test = case.train, case.test
     try:
-        forecast = method.fit(machines=train.machines, scale=train.scale, seconds=train.seconds)
+        if isinstance(method, RowMethod):
+            forecast = method.fit_rows(train)
+        else:
+            forecast = method.fit(machines=train.machines, scale=train.scale, seconds=train.seconds)
         predicted = forecast.predict(machines=test.machines, scale=test.scale)
         bounds = _bounds(forecast, test)
     except ErnestError:  # a refusal is an answer, and is counted

@@ -35,6 +35,14 @@ class Method(Protocol):
 
 
 @runtime_checkable
+class RowMethod(Protocol):
+    """A method that can be told what a row of each input holds."""
+
+    def fit_rows(self, runs: Runs) -> Forecast:
+        """Learn from runs."""
+
+
+@runtime_checkable
 class PooledMethod(Protocol):
     """A method that also learns from the other jobs of the deployment."""
 

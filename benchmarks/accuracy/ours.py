@@ -16,6 +16,7 @@ NAME = "ours"
 """The predictor as a DAG uses it: it knows the other jobs of the deployment from the model store."""
 
 ALONE = "ours, one job alone"
+TOLD_ROWS = "ours, told the rows"
 
 
 @dataclass
@@ -29,6 +30,26 @@ class Averaging:
         """Learn from runs, all of shape (n,)."""
         return TermAveraging(prior=self.prior).fit_undetermined(
             machines=machines, scale=scale, seconds=seconds
+        )
+
+
+@dataclass
+class RowAveraging:
+    """The averaging of terms from the runs of one job, told what a row of each input holds."""
+
+    name: str = TOLD_ROWS
+
+    def fit(self, *, machines: FloatArray, scale: FloatArray, seconds: FloatArray) -> Forecast:
+        """Learn from runs on inputs of one shape, all of shape (n,)."""
+        return Averaging().fit(machines=machines, scale=scale, seconds=seconds)
+
+    def fit_rows(self, runs: Runs) -> Forecast:
+        """Learn from runs on inputs of any shape."""
+        return TermAveraging().fit_undetermined(
+            machines=runs.machines,
+            scale=runs.scale,
+            seconds=runs.seconds,
+            row_width=1.0 if runs.row_width is None else runs.row_width,
         )
 
 

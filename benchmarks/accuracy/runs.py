@@ -20,18 +20,26 @@ class Runs:
         machines: their numbers of machines, shape (n,).
         scale: the share of the largest input that each read, shape (n,).
         seconds: their times, shape (n,).
+        row_width: the data in a row of what each read, as a multiple of that in the rows of the input that
+            is predicted, shape (n,); None where all inputs count as of one shape.
     """
 
     machines: FloatArray
     scale: FloatArray
     seconds: FloatArray
+    row_width: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.seconds)
 
     def at(self, which: Sequence[int] | np.ndarray[tuple[int], np.dtype[np.generic]]) -> Runs:
         """The runs at these positions, or where this mask is true."""
-        return Runs(machines=self.machines[which], scale=self.scale[which], seconds=self.seconds[which])
+        return Runs(
+            machines=self.machines[which],
+            scale=self.scale[which],
+            seconds=self.seconds[which],
+            row_width=None if self.row_width is None else self.row_width[which],
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

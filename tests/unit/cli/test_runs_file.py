@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_ernest.cli.runs_file import read_runs, runs_of
+from airflow_provider_ernest.cli.runs_file import read_runs, runs_and_job, runs_of
 from airflow_provider_ernest.documents import Observation
 from airflow_provider_ernest.exceptions import InvalidDocumentError, MissingResourceError
 from tests.unit.cli.conftest import RUNS, csv_of_runs
@@ -119,3 +119,24 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path):
     (tmp_path / "binary.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InvalidDocumentError, match=r"binary\.csv is not UTF-8 text"):
         read_runs(str(tmp_path / "binary.csv"))
+
+
+def test_what_inputs_consist_of_tells_scale_and_rows():
+    text = "machines,rows,features,seconds\n4,1e8,5,168\n4,2e8,5,266\n"
+    runs, _ = runs_and_job(text, "runs.csv", whole={"rows": 2e8, "features": 15.0})
+    assert [run.scale for run in runs] == pytest.approx([1 / 6, 1 / 3])
+    assert [run.row_width for run in runs] == pytest.approx([1 / 3, 1 / 3])
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("machines,rows,seconds\n4,1e8,168\n", "must name machines and rows and features"),
+        ("machines,rows,features,seconds\n4,1e8,,168\n", "rows or features is missing"),
+        ("machines,rows,features,seconds\n4,1e8,0,168\n", "line 2: features 0 is not above 0"),
+        ('[{"index": 0}]', "no CSV file"),
+    ],
+)
+def test_inputs_that_do_not_tell_what_they_consist_of_are_refused(text: str, problem: str):
+    with pytest.raises(InvalidDocumentError, match=problem):
+        runs_and_job(text, "runs.csv", whole={"rows": 2e8, "features": 15.0})

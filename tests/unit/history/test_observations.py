@@ -218,3 +218,21 @@ def test_a_run_that_did_nothing_is_left_out():
 def test_no_runs_are_no_history():
     assert history() == observations_of([])
     assert not history().observations
+
+
+def test_records_tell_how_wide_rows_were():
+    found = history(
+        past_run(1, input_bytes=1000, input_records=100),
+        past_run(2, input_bytes=1030, input_records=100),
+        past_run(3, input_bytes=500, input_records=100),
+        past_run(4, input_bytes=980, input_records=100),
+    )
+
+    assert [run.row_width for run in found.observations] == pytest.approx([1.0, 0.5, 1.0, 1.0], rel=0.05)
+    assert found.observations[1].scale == pytest.approx(0.5, rel=0.05)
+
+
+def test_where_a_log_tells_no_records_all_rows_count_as_alike():
+    found = history(past_run(1, input_bytes=1000, input_records=100), past_run(2, input_bytes=500))
+
+    assert [run.row_width for run in found.observations] == [1.0, 1.0]
