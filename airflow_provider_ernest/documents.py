@@ -455,7 +455,8 @@ class TermBelief(Document):
         name: the term's.
         probability: that it is part of a job's model.
         largest_seconds: about its largest coefficient (the standard deviation of a half-normal
-            distribution), where that is a matter of the cluster and not of the job's length.
+            distribution), where that is a matter of the cluster and not of the job's length; as many times
+            more in runs longer than `LONG_RUN_SECONDS` as they are longer.
     """
 
     name: str
@@ -483,6 +484,11 @@ BELIEFS: tuple[TermBelief, ...] = (
     TermBelief(name="log(machines)", probability=0.5, largest_seconds=2.0),
     TermBelief(name="machines", probability=0.5, largest_seconds=0.1),
 )
+
+LONG_RUN_SECONDS = 300.0
+"""From here on `largest_seconds` is a share of the observed runs' time (their geometric mean): long jobs do
+more of everything, and all their seconds times ten give predictions times ten. Below, seconds are what they
+are: a machine is not scheduled the sooner for a shorter job."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from airflow_provider_ernest.documents import AveragingPrior
+from airflow_provider_ernest.documents import LONG_RUN_SECONDS, AveragingPrior
 from airflow_provider_ernest.numbers import FloatArray, IntArray
 from airflow_provider_ernest.prediction.regression import nearest, non_negative_least_squares
 from airflow_provider_ernest.prediction.terms import basis
@@ -257,8 +257,9 @@ def weigh(points: Points, terms: tuple[str, ...], prior: AveragingPrior) -> Evid
     outside, outside_probabilities = suspicions(points, usual, prior)
     precisions, log_determinants = _errors(points, np.array(outside), prior)
     subsets, log_subsets = _subsets(terms, prior)
+    largest = _largest_seconds(terms, prior, points.seconds)
     parts = [
-        _posterior(column / reference[:, None], 1.0 + deviations, precisions, subsets, terms, prior)
+        _posterior(column / reference[:, None], 1.0 + deviations, precisions, subsets, largest, prior)
         for column in columns
     ]
     likelihoods, means, factors, lengths = (np.array(part) for part in zip(*parts, strict=True))
@@ -408,12 +409,18 @@ def _subsets(terms: tuple[str, ...], prior: AveragingPrior) -> tuple[NDArray[np.
     return subsets, np.where(subsets, np.log(inclusion), np.log1p(-inclusion)).sum(axis=1)
 
 
+def _largest_seconds(terms: tuple[str, ...], prior: AveragingPrior, seconds: FloatArray) -> FloatArray:
+    """About the largest coefficient of each term in a job whose points took so long, (n,), shape (p,)."""
+    times_as_long = max(1.0, float(np.exp(np.log(seconds).mean())) / LONG_RUN_SECONDS)
+    return np.array([times_as_long * (prior.belief_in(term).largest_seconds or np.inf) for term in terms])
+
+
 def _posterior(
     rows: FloatArray,
     values: FloatArray,
     precisions: FloatArray,
     subsets: NDArray[np.bool_],
-    terms: tuple[str, ...],
+    largest_seconds: FloatArray,
     prior: AveragingPrior,
 ) -> tuple[FloatArray, ...]:
     """Log likelihoods (r, g, k, t), means (r, g, k, t, p), factors (r, g, k, t, p, p) and lengths (p,).
@@ -423,12 +430,11 @@ def _posterior(
     lengths = np.sqrt((rows**2).mean(axis=0))
     lengths = np.where(lengths > 0, lengths, 1.0)
     scaled = rows / lengths
-    seconds = np.array([prior.belief_in(term).largest_seconds or np.inf for term in terms])
-    widths = np.minimum(prior.largest_share, seconds * lengths)
+    widths = np.minimum(prior.largest_share, largest_seconds * lengths)
     together = subsets[:, :, None] & subsets[:, None, :]
     information = (scaled.T @ precisions @ scaled)[..., None, :, :] * together
     # Terms that are out get a precision of 1 of their own, which changes neither mean nor determinant.
-    information += np.where(subsets, widths**-2.0, 1.0)[:, :, None] * np.eye(len(terms))
+    information += np.where(subsets, widths**-2.0, 1.0)[:, :, None] * np.eye(len(widths))
     weighted = precisions @ values
     pull = (weighted @ scaled)[..., None, :] * subsets
     factors = np.asarray(np.linalg.cholesky(information), dtype=np.float64)

@@ -6,8 +6,10 @@ configurations that were not trained on. The measured traces are not part of the
 
     python -m benchmarks.accuracy --c3o DIR --bell DIR [--one-shape] [--quick] [--json FILE]
     python -m benchmarks.accuracy --optex DIR
+    python -m benchmarks.accuracy --units [--c3o DIR] [--bell DIR]
 
-The tables of the OptEx paper are told of alone, unless other traces are asked for besides.
+The tables of the OptEx paper are told of alone, unless other traces are asked for besides; and so is what
+other units of time change.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from airflow_provider_ernest.exceptions import ErnestError
-from benchmarks.accuracy import bell, c3o, optex, synthetic
+from benchmarks.accuracy import bell, c3o, optex, synthetic, units
 from benchmarks.accuracy.evaluation import Progress, evaluate_rounds
 from benchmarks.accuracy.goals import Goal, goal_of_times, goals_of, goals_table
 from benchmarks.accuracy.methods import all_methods
@@ -51,11 +53,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         # All traces are read before anything is computed: a wrong folder shows at once.
         paper = optex.jobs(options.optex) if options.optex is not None else []
-        only_paper = bool(paper) and options.c3o is None and options.bell is None
+        only_paper = bool(paper) and not options.units and options.c3o is None and options.bell is None
         protocols = [] if only_paper else _protocols(options, repetitions)
     except ErnestError as error:
         print(error, file=sys.stderr)
         return 2
+    if options.units:
+        print("\n".join(units.table(protocols)))
+        return 0
     if paper:
         results["OptEx"] = _print_optex(paper)
     for title, rounds in protocols:
@@ -103,6 +108,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--one-shape",
         action="store_true",
         help="C3O once more with contexts whose inputs differ in their amount only",
+    )
+    parser.add_argument(
+        "--units", action="store_true", help="only whether all seconds times ten give predictions times ten"
     )
     parser.add_argument("--quick", action="store_true", help="few repetitions, for a look within seconds")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results here")

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.accuracy import bell, c3o, synthetic
+from benchmarks.accuracy import bell, c3o, synthetic, units
 from benchmarks.table1 import TABLE_1, seconds_of
 
 C3O_HEADER = "instance_count machine_type slots memory data_size_MB"
@@ -151,3 +151,12 @@ class TestSynthetic:
                 assert case.train.scale.max() <= 0.1 + 1e-9
                 truth = seconds_of(case.job, machines=[45, 64], scale=1.0)
                 np.testing.assert_allclose(case.test.seconds, truth)
+
+
+def test_units_are_told_for_each_protocol_and_number_of_machines():
+    (first, *_) = synthetic.rounds(repetitions=1)
+
+    lines = units.table([("synthetic", [first])])
+
+    assert [line.split()[:2] for line in lines[2:]] == [["synthetic", str(count)] for count in units.MACHINES]
+    assert units.ratios(first.cases).shape == (len(first.cases), len(units.MACHINES))

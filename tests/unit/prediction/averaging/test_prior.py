@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from airflow_provider_ernest.documents import AveragingPrior, Observation, TermBelief
@@ -12,6 +13,9 @@ from airflow_provider_ernest.prediction.predictors import observed_columns
 from airflow_provider_ernest.prediction.prior import prior_for
 
 from .jobs import PLAIN, runs_of
+
+COUNTS = np.array([1.0, 2, 4, 8, 2, 8])
+SCALES = np.array([0.1, 0.1, 0.1, 0.1, 0.05, 0.05])
 
 NAN, INF = math.nan, math.inf
 
@@ -112,3 +116,19 @@ def test_past_runs_of_one_or_two_sizes_say_less_of_others_than_designed_runs():
     assert width(past, 8) > 1.2 * width(designed, 8)
     assert width(past, 16) > width(past, 8) > 1.4 * width(past, 4)
     assert width(past, 4) < 1.5
+
+
+@pytest.mark.parametrize("machines", [10, 100, 1000])
+def test_a_job_that_takes_ten_times_as_long_does_so_on_any_number_of_machines(machines):
+    """What a machine costs its runs leave open; belief in 0.1 s of any job made that less than ten times."""
+    noise = np.exp([0.1, -0.1, 0.1, -0.05, 0.05, 0.1])
+    seconds = (10 + 40_000 * SCALES / COUNTS) * noise
+
+    once, tenfold = (
+        TermAveraging()
+        .fit(machines=COUNTS, scale=SCALES, seconds=times * seconds)
+        .predict(machines=machines, scale=1.0)
+        for times in (1.0, 10.0)
+    )
+
+    assert tenfold == pytest.approx(10 * once, rel=1e-3)
