@@ -37,6 +37,7 @@ from airflow_provider_ernest.documents import (
 )
 from airflow_provider_ernest.history.jobs import comparable
 from airflow_provider_ernest.learning.conditions import code_differences, differences, settings_that_count
+from airflow_provider_ernest.numbers import FloatArray
 from airflow_provider_ernest.past_runs import PastRun
 from airflow_provider_ernest.words import counted, data_amount, plain
 
@@ -391,12 +392,30 @@ def reads_now(runs: Sequence[PastRun]) -> int:
     Args:
         runs: of the job, oldest first.
     """
+    logs = _along_the_trend(runs)
+    return round(math.exp(np.median(logs))) if len(logs) else 0
+
+
+def input_spread(runs: Sequence[PastRun]) -> float:
+    """Standard deviation of log(bytes) of what the next run reads around `reads_now`.
+
+    0 where fewer than three runs tell: a line goes through any two.
+
+    Args:
+        runs: of the job, oldest first.
+    """
+    logs = _along_the_trend(runs)
+    freedom = len(logs) - 2
+    if freedom < 1:
+        return 0.0
+    return math.sqrt(((logs - np.median(logs)) ** 2).sum() / freedom * (1 + 1 / len(logs)))
+
+
+def _along_the_trend(runs: Sequence[PastRun]) -> FloatArray:
+    """log(bytes) that the latest n runs would have read had they run when the last one did, shape (n,)."""
     logs = np.log([run.input_bytes for run in runs if run.input_bytes][-LATEST_RUNS:])
-    if not len(logs):
-        return 0
     slopes = [(logs[to] - logs[at]) / (to - at) for at, to in combinations(range(len(logs)), 2)]
-    slope = median(slopes) if slopes else 0.0
-    return round(math.exp(np.median(logs + slope * np.arange(len(logs))[::-1])))
+    return np.asarray(logs + (median(slopes) if slopes else 0.0) * np.arange(len(logs))[::-1])
 
 
 def _range_of_amounts(amounts: Sequence[int]) -> str:

@@ -7,6 +7,10 @@ grows with the distance from there, by as much as is usual, and as the job's own
 machines show. Where there are both, the replay is scaled so that it meets the model wherever runs were made,
 and elsewhere a prediction is half the one and half the other: where they agree, so does it; where they do
 not, its interval has both, and no limit is kept surely that one of them breaks.
+
+What is told is what the next run takes, its start-up included: whatever slows a run slows its start-up, too
+(in all jobs of the corpus of docs/evidence/benchmarks.md both were longer in the same runs), and its input
+differs from what is usual by as much as that of the past runs did.
 """
 
 from __future__ import annotations
@@ -22,12 +26,12 @@ from scipy.special import ndtr, ndtri, stdtrit
 from airflow_provider_ernest.clarity.replay_scaled import replay_scaled
 from airflow_provider_ernest.decision.offers import LIKELY, Forecast, Offer, OfferForecast
 from airflow_provider_ernest.documents import Model
-from airflow_provider_ernest.history.observations import reads_now
+from airflow_provider_ernest.history.observations import input_spread, reads_now
 from airflow_provider_ernest.numbers import FloatArray
 from airflow_provider_ernest.past_runs import PastRun
 from airflow_provider_ernest.prediction.predict import extrapolation, memory_shortage, predict_seconds
 from airflow_provider_ernest.prediction.regimes import foresee
-from airflow_provider_ernest.prediction.regression import two_sided
+from airflow_provider_ernest.prediction.regression import Widening, two_sided
 from airflow_provider_ernest.run_profile import RunProfile
 from airflow_provider_ernest.surveys import BOTH, MODEL, REPLAY
 from airflow_provider_ernest.words import duration, duration_range, machines
@@ -72,7 +76,8 @@ class Today:
         seconds: clean, the median with today's input.
         startup_seconds: the median.
         input_bytes: see `observations.reads_now`; 0 where the logs tell of none.
-        noise: standard deviation of log(seconds) of single runs.
+        noise: standard deviation of log(seconds) of single runs of one input.
+        input_noise: that which their different inputs add; 0 where today's input is stated.
         runs: oldest first.
     """
 
@@ -84,6 +89,7 @@ class Today:
     startup_seconds: float
     input_bytes: int
     noise: float
+    input_noise: float
     runs: tuple[PastRun, ...]
 
     def scale(self, run: PastRun) -> float:
@@ -108,8 +114,9 @@ def today_of(runs: Sequence[PastRun], *, input_bytes: int | None = None) -> Toda
     most_used = max(sizes, key=lambda size: (sizes[size], max(_places(latest, size))))
     own = tuple(run for run in latest if _size(run) == most_used)
     machine_count, cores, instance_type = most_used
+    spread = 0.0 if input_bytes else input_spread(latest)
     input_bytes = input_bytes or reads_now(latest)
-    seconds, noise = _typical_seconds(own, input_bytes)
+    seconds, noise, slope = _typical_seconds(own, input_bytes)
     return Today(
         machines=machine_count,
         paid_machines=median(run.paid_machines for run in own),
@@ -119,6 +126,7 @@ def today_of(runs: Sequence[PastRun], *, input_bytes: int | None = None) -> Toda
         startup_seconds=median(run.startup_seconds for run in own),
         input_bytes=input_bytes,
         noise=noise,
+        input_noise=slope * spread,
         runs=own,
     )
 
@@ -131,20 +139,21 @@ def _places(runs: Sequence[PastRun], size: tuple[int, int, str | None]) -> list[
     return [place for place, run in enumerate(runs) if _size(run) == size]
 
 
-def _typical_seconds(runs: Sequence[PastRun], input_bytes: int) -> tuple[float, float]:
+def _typical_seconds(runs: Sequence[PastRun], input_bytes: int) -> tuple[float, float, float]:
     """What runs of one size take with such an input, and by how much they scatter around it.
 
     Returns:
-        The median, and the standard deviation of log(seconds) of a single run.
+        The median, the standard deviation of log(seconds) of a single run, and by how much log(seconds) grows
+        with log(bytes).
     """
-    logs = np.log([run.seconds for run in runs])
+    logs, slope = np.log([run.seconds for run in runs]), 0.0
     if input_bytes and all(run.input_bytes for run in runs):
         inputs = np.log([run.input_bytes / input_bytes for run in runs])
         apart = inputs - inputs.mean()
         # Time grows with the input, and at most as fast; a tenth keeps tiny differences from telling much.
         slope = float(np.clip(apart @ logs / (apart @ apart + 0.01), 0.0, 1.0))
         logs = logs - slope * inputs
-    return float(np.exp(np.median(logs))), _noise(logs)
+    return float(np.exp(np.median(logs))), _noise(logs), slope
 
 
 def _noise(logs: FloatArray) -> float:
@@ -315,11 +324,15 @@ class HistoryOffer(Offer):
         replays: None where nothing can be replayed.
         is_modelled: whether `model` was fitted; else it only holds the runs, and cannot predict.
         is_determined: whether it also tells of numbers of machines on which no run was made.
+        run_startup_seconds: of a usual run. Forecasts include it, so that the model must have none.
+        input_noise: standard deviation of log(seconds) that inputs which differ from run to run add.
     """
 
     replays: Replays | None = None
     is_modelled: bool = True
     is_determined: bool = True
+    run_startup_seconds: float = 0.0
+    input_noise: float = 0.0
 
     def forecast(self, *, scale: float, iterations: int | None = None) -> HistoryForecast:
         """What runs at today's input are predicted to take."""
@@ -344,7 +357,7 @@ class HistoryOffer(Offer):
 
 
 class HistoryForecast(Forecast):
-    """What the model and the replay of a job say together, each with its share.
+    """What the model and the replay of a job say together, each with its share, start-up included.
 
     Args:
         offer: n numbers of machines; it has a model or replays.
@@ -372,7 +385,10 @@ class HistoryForecast(Forecast):
                     for count, each in zip(counts, foreseen, strict=True)
                 ]
             )
-        self.seconds = np.exp(self._shares * np.log(by_model) + (1 - self._shares) * np.log(self._replayed))
+        self._spreads = np.hypot(self._spreads, offer.input_noise)
+        self._widening = _with_input_noise(self._model, offer.input_noise) if self._model else None
+        clean = np.exp(self._shares * np.log(by_model) + (1 - self._shares) * np.log(self._replayed))
+        self.seconds = clean + offer.run_startup_seconds
 
     def interval(self, level: float) -> tuple[FloatArray, FloatArray]:
         """See `Forecast`."""
@@ -382,11 +398,19 @@ class HistoryForecast(Forecast):
     def probability_within(self, limits: FloatArray) -> FloatArray:
         """See `Forecast`."""
         with np.errstate(divide="ignore"):
-            by_replay = ndtr((np.log(limits) - np.log(self._replayed)) / self._spreads)
-        if self._model is None:
+            replayed = np.log(limits / self._times_with_startup(self._replayed) / self._replayed)
+        by_replay = ndtr(replayed / self._spreads)
+        if self._model is None or self._widening is None:
             return np.asarray(by_replay, dtype=np.float64)
-        by_model = self._model.probability_within(limits)
+        seconds = self._model.seconds
+        by_model = self._widening.probability_within(
+            seconds, limits / self._times_with_startup(seconds), self._model.probability_within
+        )
         return np.asarray(self._shares * by_model + (1 - self._shares) * by_replay, dtype=np.float64)
+
+    def _times_with_startup(self, seconds: FloatArray) -> FloatArray:
+        """By so many times a run takes longer with its start-up: what slows the one slows the other."""
+        return 1.0 + self.offer.run_startup_seconds / seconds
 
     def seconds_kept_within(self, confidence: float) -> FloatArray:
         """See `Forecast`; looked for from the prediction on, since an interval is looked for, too."""
@@ -421,3 +445,10 @@ class HistoryForecast(Forecast):
             f"the model {duration_range(bounds)}. One of them is wrong: the intervals hold both, "
             "and a run there tells which."
         )
+
+
+def _with_input_noise(model: OfferForecast, noise: float) -> Widening:
+    """What makes a model's intervals as wide as if that noise were added to them."""
+    low, high = model.interval(LIKELY)
+    spreads = np.log(high / low) / (2 * _LIKELY_DEVIATIONS)
+    return Widening(factors=np.hypot(1.0, noise / spreads), least_log_spreads=np.zeros_like(spreads))

@@ -378,6 +378,8 @@ def _with_sizes(
         replays=replays,
         is_modelled=model is not None,
         is_determined=is_determined,
+        run_startup_seconds=today.startup_seconds,
+        input_noise=today.input_noise,
     )
     unknown += _about_the_sources(offer, today, why_not)
     job = _decided(replace(job, unknown=tuple(unknown)), offer, today, goal)
@@ -426,7 +428,6 @@ def _holder(job: str, history: History, today: Today) -> Model:
         terms=(),
         validation=nothing,
         observations=history.observations,
-        startup_seconds=today.startup_seconds,
     )
 
 
@@ -438,7 +439,7 @@ def _decided(job: SurveyedJob, offer: HistoryOffer, today: Today, goal: SurveyGo
     """The sizes with what they would take, and the cheapest that keeps to the limit; see `decision`."""
     forecast, counts = offer.forecast(scale=1.0), offer.counts
     kept = forecast.seconds_kept_within(goal.confidence)[counts.index(today.machines)]
-    limit = goal.deadline_seconds or (1 + goal.within) * (float(kept) + today.startup_seconds)
+    limit = goal.deadline_seconds or (1 + goal.within) * float(kept)
     asked = SizingGoal(
         deadline_seconds=limit, confidence=goal.confidence, objective=CHEAPEST, allowed_machines=tuple(counts)
     )
