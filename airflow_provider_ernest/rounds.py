@@ -48,11 +48,12 @@ MOST_RUNS = 12
 EXPECTED_RUNS = 1
 """Production runs by which a sample run must pay for itself, where nobody says how many: as in `Billing`."""
 
-LARGER = 5.0
-"""The larger sample of the first round reads so many times what the smallest reads."""
+LARGER = 4.0
+"""The larger sample of the first round reads so many times what the smallest reads, for each of its machines
+beyond the fewest as much again."""
 
 WIDER = 4
-"""The wider run of the first round has so many times the machines of the others, or all that are billed."""
+"""The widest run of the first round has so many times the fewest machines, or all that are billed."""
 
 OUTCOMES = 31
 """Of a run, as probable as one another, that are played through to choose among the runs. What the chosen one
@@ -212,20 +213,31 @@ def next_runs(
 
 
 def first_round(candidates: Candidates, billed_machines: float = 0.0) -> list[int]:
-    """Positions of the cheapest runs that tell fixed work, work and the overhead of machines apart.
+    """Positions of three cheap runs that tell fixed work, work and the overhead of machines apart.
 
-    The smallest sample on the fewest machines, a larger one there, and the smallest on more machines. In the
-    benchmark three such runs do better than three of an optimal design, which varies both at once.
+    The smallest sample on the fewest machines, the same on a number between, and a larger one for each of
+    more machines. Two numbers of machines cannot tell how the gain by more of them fades, and a larger sample
+    on few not whether it does so with more data: of measured jobs' designs of three runs, these keep most
+    deadlines (docs/decisions.md). Where there is no number between, the larger sample is on the fewest: in
+    the benchmark of grown jobs that keeps more of them than one on the others.
     """
-    fewest = candidates.machines.min()
-    on_fewest = np.flatnonzero(candidates.machines == fewest)
-    scales = candidates.scale[on_fewest]
-    smallest = int(on_fewest[scales.argmin()])
-    larger = int(on_fewest[np.abs(np.log(scales / (LARGER * scales.min()))).argmin()])
-    within = candidates.machines <= max(WIDER * fewest, billed_machines)
-    wide = np.flatnonzero(candidates.machines == candidates.machines[within].max())
-    wider = int(wide[candidates.scale[wide].argmin()])
-    return list(dict.fromkeys((larger, smallest, wider)))
+    counts = np.unique(candidates.machines)
+    fewest = counts[0]
+    within = counts[counts <= max(WIDER * fewest, billed_machines)]
+    between, widest = within[1:-1], within[-1]
+    if between.size:
+        other, larger = between[np.abs(np.log(between**2 / (fewest * widest))).argmin()], widest
+    else:
+        other, larger = widest, fewest
+    runs = [(larger, LARGER * larger / fewest), (fewest, 1.0), (other, 1.0)]
+    return list(dict.fromkeys(_nearest(candidates, *run) for run in runs))
+
+
+def _nearest(candidates: Candidates, machines: int, times: float) -> int:
+    """Position of the run on so many machines that reads so many times what the smallest there reads."""
+    on_these = np.flatnonzero(candidates.machines == machines)
+    scales = candidates.scale[on_these]
+    return int(on_these[np.abs(np.log(scales / (times * scales.min()))).argmin()])
 
 
 def _is_identified(observed: Sequence[Observation], goal: SizingGoal) -> bool:

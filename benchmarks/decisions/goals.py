@@ -14,6 +14,7 @@ from benchmarks.decisions.training_share import (
     DEFAULT,
     IN_ROUNDS,
     IN_TWO_ON_TWO,
+    TWO_AT_ONCE,
     Trained,
 )
 
@@ -91,6 +92,7 @@ def goals_of_training(trained: Sequence[Trained]) -> list[Goal]:
         (LARGER_INPUT, IN_ROUNDS): "the same in rounds",
         (LONGER, IN_ROUNDS): "and with all terms longer",
         (LONGER, IN_TWO_ON_TWO): "that in 2 rounds on 2 machines",
+        (LONGER, TWO_AT_ONCE): "that, 2 runs at once",
     }
     return [
         Goal(

@@ -74,7 +74,8 @@ class Plan:
 
     Attributes:
         machines: of the training cluster, all of which are paid for from the first run to the end of the
-            last, one run after the other.
+            last.
+        parallel_runs: runs at the same time, as long as machines are free.
         told: whether the design is told the deadline. As if it were not, it was made before that counted,
             and still is for short production.
         expected_runs: production runs that share what the samples cost, which are then made in rounds, see
@@ -83,6 +84,7 @@ class Plan:
     """
 
     machines: int
+    parallel_runs: int = 1
     told: bool = True
     expected_runs: int | None = None
     rounds: int = MOST_ROUNDS
@@ -93,6 +95,7 @@ ON_TWO = "default, 2 machines"
 UNTOLD = "no deadline, 4 machines"
 IN_ROUNDS = "in rounds, 4 machines"
 IN_TWO_ON_TWO = "in 2 rounds, 2 machines"
+TWO_AT_ONCE = "the same, 2 runs at once"
 FOR_MANY = f"in rounds, for {MANY_RUNS} runs"
 
 PLANS: Mapping[str, Plan] = {
@@ -103,6 +106,7 @@ PLANS: Mapping[str, Plan] = {
     UNTOLD: Plan(machines=4, told=False),
     "in rounds, 2 machines": Plan(machines=2, expected_runs=1),
     IN_TWO_ON_TWO: Plan(machines=2, expected_runs=1, rounds=2),
+    TWO_AT_ONCE: Plan(machines=2, parallel_runs=2, expected_runs=1, rounds=2),
     IN_ROUNDS: Plan(machines=4, expected_runs=1),
     "in rounds, 8 machines": Plan(machines=8, expected_runs=1),
     FOR_MANY: Plan(machines=4, expected_runs=MANY_RUNS),
@@ -139,6 +143,19 @@ class Trained:
     decisions: Summary
 
 
+@dataclass(frozen=True, kw_only=True)
+class Samples:
+    """The sample runs of a job.
+
+    Attributes:
+        runs: with the seconds of each.
+        seconds: from the first run's submission to the end of the last.
+    """
+
+    runs: Runs
+    seconds: float
+
+
 def measure(*, repetitions: int = REPETITIONS) -> list[Trained]:
     """All plans for all jobs."""
     return [
@@ -151,17 +168,17 @@ def measure(*, repetitions: int = REPETITIONS) -> list[Trained]:
 
 def _trained(growth: str, seconds: float, plan: str, repetitions: int) -> Trained:
     generator = np.random.default_rng(SEED)
-    decided: list[tuple[Decided, Runs]] = []
+    decided: list[tuple[Decided, Samples]] = []
     for _ in range(repetitions):
         decided += _decisions(grown_jobs(growth, seconds), PLANS[plan], generator)
     machines = PLANS[plan].machines
-    shares = [_share(runs.machines, runs, each) for each, runs in decided]
-    bills = np.array([_share(np.full(len(runs), machines), runs, each) for each, runs in decided])
+    shares = [_share(_used(samples.runs), each) for each, samples in decided]
+    bills = np.array([_share(machines * samples.seconds, each) for each, samples in decided])
     return Trained(
         growth=growth,
         production_seconds=seconds,
         plan=plan,
-        runs=float(np.mean([len(runs) for _, runs in decided])),
+        runs=float(np.mean([len(samples.runs) for _, samples in decided])),
         share=float(np.mean(shares)),
         bill=float(bills.mean()),
         largest_bill=float(bills.max()),
@@ -172,17 +189,17 @@ def _trained(growth: str, seconds: float, plan: str, repetitions: int) -> Traine
 
 def _decisions(
     jobs: Sequence[GrownJob], plan: Plan, generator: np.random.Generator
-) -> list[tuple[Decided, Runs]]:
+) -> list[tuple[Decided, Samples]]:
     """The decisions of all jobs with the sample runs that they rest on; the jobs are one deployment."""
     asked = [_asked(job, generator) for job in jobs]
-    observed = [
-        (job, _sampled(job, question.limit, plan, generator))
-        for job, question in zip(jobs, asked, strict=True)
+    sampled = [
+        _sampled(job, question.limit, plan, generator) for job, question in zip(jobs, asked, strict=True)
     ]
+    observed = [(job, samples.runs) for job, samples in zip(jobs, sampled, strict=True)]
     rule = ours(CONFIDENCE)
     return [
-        (each, runs)
-        for outlook, (_, runs), question in zip(outlooks(observed, generator), observed, asked, strict=True)
+        (each, samples)
+        for outlook, samples, question in zip(outlooks(observed, generator), sampled, asked, strict=True)
         for each in decide([outlook], DEADLINE, rules={rule: all_rules()[rule]})
         if each.question == question
     ]
@@ -212,10 +229,13 @@ def planned(deadline_seconds: float, plan: Plan) -> Design:
     return design_task(stated, [LocalClusterSpec(machines=plan.machines)], cores=1).design()
 
 
-def _sampled(job: GrownJob, deadline_seconds: float, plan: Plan, generator: np.random.Generator) -> Runs:
+def _sampled(
+    job: GrownJob, deadline_seconds: float, plan: Plan, generator: np.random.Generator
+) -> Samples:
     """The sample runs of a job, of one design or in rounds."""
     if plan.expected_runs is None:
-        return _columns(_observed(job, planned(deadline_seconds, plan).experiments, generator))
+        designed = _observed(job, planned(deadline_seconds, plan).experiments, generator)
+        return Samples(runs=_columns(designed), seconds=_seconds(designed, plan))
     goal = SizingGoal(
         deadline_seconds=deadline_seconds,
         objective=BEST_VALUE,
@@ -223,19 +243,34 @@ def _sampled(job: GrownJob, deadline_seconds: float, plan: Plan, generator: np.r
         billing=Billing(expected_runs=plan.expected_runs),
     )
     observed: list[Observation] = []
+    seconds = 0.0
     for _ in range(plan.rounds):
         proposal = next_runs(
             candidates=_candidates(plan),
             goal=goal,
             observed=observed,
-            billed_machines=plan.machines,
+            billed_machines=plan.machines / plan.parallel_runs,
             most=MOST_OF_A_ROUND,
             max_error_percent=goal.max_error_percent,
         )
         if not proposal.experiments:
             break
-        observed += _observed(job, proposal.experiments, generator)
-    return _columns(observed)
+        made = _observed(job, proposal.experiments, generator)
+        observed += made
+        seconds += _seconds(made, plan)
+    return Samples(runs=_columns(observed), seconds=seconds)
+
+
+def _seconds(runs: Sequence[Observation], plan: Plan) -> float:
+    """From the start of a round to its end: each run begins in its turn as soon as its machines are free."""
+    ends: list[tuple[float, int]] = []
+    now = 0.0
+    for run in runs:
+        while len(ends) == plan.parallel_runs or sum(used for _, used in ends) + run.machines > plan.machines:
+            now = min(ends)[0]
+            ends.remove(min(ends))
+        ends.append((now + run.seconds + STARTUP_SECONDS, run.machines))
+    return max(end for end, _ in ends)
 
 
 @cache
@@ -274,7 +309,11 @@ def _columns(observed: Sequence[Observation]) -> Runs:
     )
 
 
-def _share(paid_machines: np.ndarray, runs: Runs, decided: Decided) -> float:
-    """What the runs cost on so many machines each, as a percentage of the chosen production run."""
-    production = decided.chosen.machines * decided.chosen.seconds
-    return 100.0 * float(paid_machines @ (runs.seconds + STARTUP_SECONDS)) / production
+def _used(runs: Runs) -> float:
+    """Machine seconds of what the runs use themselves."""
+    return float(runs.machines @ (runs.seconds + STARTUP_SECONDS))
+
+
+def _share(machine_seconds: float, decided: Decided) -> float:
+    """As a percentage of the chosen production run."""
+    return 100.0 * machine_seconds / (decided.chosen.machines * decided.chosen.seconds)
