@@ -75,10 +75,23 @@ def sampled(of, *, seed=1, most=1):
 def test_the_first_round_tells_machines_and_data_apart_and_costs_little():
     experiments = proposed().experiments
     assert len(experiments) == FEWEST_RUNS
-    assert {each.machines for each in experiments} == {1, 4}
-    assert min(each.scale for each in experiments) == CANDIDATES.scale.min()
-    assert max(each.scale for each in experiments) <= 0.01
+    smallest = CANDIDATES.scale.min()
+    assert {each.machines: each.scale > smallest for each in experiments} == {1: False, 2: False, 4: True}
+    assert max(seconds_of(each.machines, each.scale) for each in experiments) < 300.0
     assert [each.index for each in experiments] == [0, 1, 2]
+
+
+def test_on_two_numbers_of_machines_the_larger_sample_is_on_the_fewer():
+    narrow = enumerate_candidates(
+        max_machines=2, min_scale=0.001, max_scale=0.1, partitions=5000, by_ratio=True
+    )
+    experiments = proposed(candidates=narrow, billed_machines=2).experiments
+    smallest = narrow.scale.min()
+    assert [(each.machines, each.scale > smallest) for each in experiments] == [
+        (1, True),
+        (1, False),
+        (2, False),
+    ]
 
 
 def test_a_wide_cluster_is_not_used_whole_where_only_the_own_machines_are_billed():

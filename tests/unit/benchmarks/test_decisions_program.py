@@ -34,14 +34,16 @@ def test_the_deadline_alone_makes_training_cheap_by_default(short_training):
 def test_a_smaller_cluster_makes_training_in_rounds_cheaper(monkeypatch):
     monkeypatch.setattr(training_share, "PRODUCTION_SECONDS", (10800.0,))
     monkeypatch.setattr(training_share, "GROWTHS", (LONGER,))
-    plans = (training_share.IN_ROUNDS, training_share.IN_TWO_ON_TWO)
+    plans = (training_share.IN_ROUNDS, training_share.IN_TWO_ON_TWO, training_share.TWO_AT_ONCE)
     monkeypatch.setattr(training_share, "PLANS_OF", {LONGER: plans})
 
-    trained = four, two = training_share.measure(repetitions=1)
+    trained = four, two, at_once = training_share.measure(repetitions=1)
 
     assert two.bill < four.bill
     assert two.share < two.bill
-    assert [goal.ours for goal in goals_of_training(trained)] == [four.bill, four.share, two.bill, two.share]
+    assert at_once.bill / at_once.share < two.bill / two.share
+    figures = [(each.bill, each.share) for each in (four, two, at_once)]
+    assert [goal.ours for goal in goals_of_training(trained)] == [one for pair in figures for one in pair]
 
 
 def test_the_whole_program_prints_its_tables_and_goals(tmp_path, capsys, short_training):
