@@ -229,9 +229,7 @@ def planned(deadline_seconds: float, plan: Plan) -> Design:
     return design_task(stated, [LocalClusterSpec(machines=plan.machines)], cores=1).design()
 
 
-def _sampled(
-    job: GrownJob, deadline_seconds: float, plan: Plan, generator: np.random.Generator
-) -> Samples:
+def _sampled(job: GrownJob, deadline_seconds: float, plan: Plan, generator: np.random.Generator) -> Samples:
     """The sample runs of a job, of one design or in rounds."""
     if plan.expected_runs is None:
         designed = _observed(job, planned(deadline_seconds, plan).experiments, generator)
