@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(abspath $(BIN)):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help install java network-tools browser demo demo-ec2 test check documentation pictures screenshots unit integration format benchmarks release constraints clean
+.PHONY: help install java network-tools browser demo demo-ec2 test check documentation pictures screenshots unit integration format benchmarks release matrix constraints clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -90,6 +90,10 @@ benchmarks: install java browser ## designs (what they cost, what they are worth
 
 release: ## build sdist and wheel and check them as who installs them would (AUDIT=no: ask no index about them)
 	@PYTHON=$(PYTHON) .ci/release
+
+matrix: java ## unit tests and a DAG run on each Python, Airflow and Spark that this machine can install (an hour)
+	@mkdir -p build && $(BIN)/python -m benchmarks.compatibility | tee build/compatibility.txt
+	@mv build/compatibility.txt docs/measured/compatibility.txt
 
 # The whole is resolved first, so that the demo and the tests have the same versions of what both need.
 PIN = build/constraints/bin/uv pip compile --quiet --python build/constraints/bin/python --generate-hashes --no-header --no-annotate
