@@ -144,7 +144,7 @@ def test_failed_runs_are_retried_named_and_the_fallback_is_taken(
     api: AirflowApi, server: AirflowServer, run_ids: dict[str, str]
 ):
     dag_id = "some_runs_fail"
-    run_id = run_ids[dag_id]
+    run_id = undisturbed(api, dag_id, run_ids[dag_id])
     tasks = follow(api, dag_id, run_id)
 
     def log_of(task_id: str) -> str:

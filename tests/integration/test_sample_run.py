@@ -25,7 +25,7 @@ from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.processes import find_by_environment
 from airflow_provider_ernest.spark import run_watch
 from airflow_provider_ernest.spark.master import read_state
-from tests.integration.conftest import processes_mentioning, secret_of, wait_until
+from tests.integration.conftest import PATIENCE, processes_mentioning, secret_of, wait_until
 
 pytestmark = pytest.mark.spark
 
@@ -144,7 +144,7 @@ def test_waiting_for_another_runs_machines_is_not_counted(cluster, input_files):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=180)
+        thread.join(timeout=180 * PATIENCE)
 
     first, second = sorted(observations.values(), key=lambda observation: observation.waited_seconds)
     first_run, second_run = (read_run(Path(each.event_log)) for each in (first, second))
