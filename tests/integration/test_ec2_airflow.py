@@ -46,7 +46,7 @@ TESTS = ROOT / "tests" / "integration"
 WORKERS = 2
 MACHINES = 1 + WORKERS
 # See the DAGs: of a second each; and until the host has shut down, on a busy machine.
-SHORT_LIFE_MINUTES, LONGER_LIFE_MINUTES, SHUTDOWN_SECONDS = 30, 90, 30
+SHORT_LIFE_MINUTES, LONGER_LIFE_MINUTES, SHUTDOWN_SECONDS = 30, 210, 30
 # Of what a task or a trigger does without waiting for anything, on a busy machine.
 AT_ONCE_SECONDS = 20
 SOON_MISSED = {

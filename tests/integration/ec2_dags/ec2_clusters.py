@@ -103,7 +103,7 @@ no_retry = nothing_more(
     "ec2_no_retry", deferrable=True, retries=0, start_timeout_seconds=1200, time_to_live_seconds=60 * 30
 )
 
-with DAG("ec2_times_out", schedule=None, dagrun_timeout=timedelta(seconds=60)) as times_out:
+with DAG("ec2_times_out", schedule=None, dagrun_timeout=timedelta(seconds=150)) as times_out:
 
     @task
     def take_very_long() -> None:
@@ -112,7 +112,7 @@ with DAG("ec2_times_out", schedule=None, dagrun_timeout=timedelta(seconds=60)) a
         time.sleep(3600)
 
     # It has formed when the run times out, and then has not much longer to live.
-    started = create("ec2_times_out", deferrable=True, machines=1, time_to_live_seconds=60 * 90)
+    started = create("ec2_times_out", deferrable=True, machines=1, time_to_live_seconds=60 * 210)
     started >> take_very_long() >> terminate(started)
 
 with DAG("ec2_interrupted", schedule=None) as interrupted:
