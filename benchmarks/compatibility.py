@@ -21,6 +21,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 WORK = ROOT / "build" / "matrix"
 FLOOR = "3.1.1"
+WITH_THE_FLOOR = "structlog<25.5"
+"""What the floor imports of it is gone since; the constraints that Airflow publishes hold it back, too."""
 QUICK = (
     "tests/unit/test_light_imports.py",
     "tests/unit/test_public_names.py",
@@ -86,7 +88,7 @@ def install(cell: Cell, python: str) -> None:
         (cell.folder / "constraints.txt").write_text("\n".join(pins))
         command += ["--constraints", str(cell.folder / "constraints.txt")]
     else:
-        command += [f"apache-airflow=={cell.airflow}"]
+        command += [f"apache-airflow=={cell.airflow}", WITH_THE_FLOOR]
     if cell.spark is not None:
         command += [f"pyspark=={cell.spark}.*", f"pyspark-client=={cell.spark}.*"]
     subprocess.run([*command, "--editable", f"{ROOT}[dev]"], check=True, capture_output=True, text=True)
