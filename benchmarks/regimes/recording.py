@@ -8,6 +8,8 @@ from pathlib import Path
 
 from airflow_provider_ernest.clusters.local import CLIENT_FILE, LocalCluster
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
+from airflow_provider_ernest.eventlog.run_facts import read_run, registered_at
+from airflow_provider_ernest.exceptions import SampleRunError
 from airflow_provider_ernest.spark.sizing import sizing_conf
 from benchmarks.history import recording as history
 from benchmarks.history.inputs import make_inputs
@@ -54,6 +56,12 @@ def record(
                 local / CLIENT_FILE,
                 folder=folder,
             )
+            log = folder / "logs" / run.id
+            try:
+                registered_at(read_run(log), run.machines)
+            except SampleRunError as error:
+                log.unlink()
+                raise RuntimeError(error.message) from error
 
         history.make_missing(runs, folder, make, most_seconds=most_seconds, say=say)
     finally:
