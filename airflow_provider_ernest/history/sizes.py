@@ -431,7 +431,7 @@ class HistoryForecast(Forecast):
         lows, highs = self._model.interval(LIKELY)
         reach = np.exp(_LIKELY_DEVIATIONS * self._spreads)
         apart = [
-            (abs(float(np.log(said / seconds))), count, said, (float(low), float(high)))
+            (abs(float(np.log(said / seconds))), count, said, np.array([low, high]))
             for count, said, factor, seconds, low, high in zip(
                 self.offer.counts, self._replayed, reach, self._model.seconds, lows, highs, strict=True
             )
@@ -439,10 +439,12 @@ class HistoryForecast(Forecast):
         ]
         if not apart:
             return ""
-        _, count, said, bounds = max(apart)
+        _, count, said, bounds = max(apart, key=lambda each: each[0])
+        startup = self.offer.run_startup_seconds
+        low, high = bounds + startup
         return (
-            f"Model and replay disagree, most on {machines(count)}: the replay says {duration(float(said))}, "
-            f"the model {duration_range(bounds)}. One of them is wrong: the intervals hold both, "
+            f"Model and replay disagree, most on {machines(count)}: the replay says {duration(said + startup)}, "
+            f"the model {duration_range((low, high))}. One of them is wrong: the intervals hold both, "
             "and a run there tells which."
         )
 
