@@ -204,6 +204,17 @@ def test_where_model_and_replay_disagree_it_says_so_and_the_interval_holds_both(
     assert high > 60.0
 
 
+def test_where_model_and_replay_disagree_times_are_with_the_start_up_like_all_others():
+    runs, profiles = daily((6, 8, 10) * 4)
+    said = []
+    for startup in (0.0, 1000.0):
+        slower = [replace(run, seconds=30.0 * run.machines / 8, startup_seconds=startup) for run in runs]
+        job = surveyed_job("daily", slower, profiles, goal=SurveyGoal(), prices=AT_20_CENTS)
+        said += [each for each in job.unknown if each.startswith("Model and replay disagree")]
+    assert "min" not in said[0]
+    assert said[1].count(" min ") == 3, "what the replay says, and the two ends of the model's interval"
+
+
 def test_runs_that_failed_are_counted_and_tell_nothing():
     runs, profiles = daily()
     failed = [
