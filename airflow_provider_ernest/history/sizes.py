@@ -443,9 +443,9 @@ class HistoryForecast(Forecast):
         startup = self.offer.run_startup_seconds
         low, high = bounds + startup
         return (
-            f"Model and replay disagree, most on {machines(count)}: "
-            f"the replay says {duration(said + startup)}, the model {duration_range((low, high))}. One of them is wrong: the intervals hold both, "
-            "and a run there tells which."
+            f"Model and replay disagree, most on {machines(count)}: the replay says "
+            f"{duration(said + startup)}, the model {duration_range((low, high))}. "
+            "One of them is wrong: the intervals hold both, and a run there tells which."
         )
 
 
