@@ -7,9 +7,10 @@ configurations that were not trained on. The measured traces are not part of the
     python -m benchmarks.accuracy --c3o DIR --bell DIR [--one-shape] [--quick] [--json FILE]
     python -m benchmarks.accuracy --optex DIR
     python -m benchmarks.accuracy --units [--c3o DIR] [--bell DIR]
+    python -m benchmarks.accuracy --tuning [--c3o DIR --one-shape] [--bell DIR]
 
 The tables of the OptEx paper are told of alone, unless other traces are asked for besides; and so is what
-other units of time change.
+other units of time change, and how each job is predicted with constants that were chosen without it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from airflow_provider_ernest.exceptions import ErnestError
-from benchmarks.accuracy import bell, c3o, optex, synthetic, units
+from benchmarks.accuracy import bell, c3o, optex, synthetic, tuning, units
 from benchmarks.accuracy.evaluation import Progress, evaluate_rounds
 from benchmarks.accuracy.goals import Goal, goal_of_times, goals_of, goals_table
 from benchmarks.accuracy.methods import all_methods
@@ -53,13 +54,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         # All traces are read before anything is computed: a wrong folder shows at once.
         paper = optex.jobs(options.optex) if options.optex is not None else []
-        only_paper = bool(paper) and not options.units and options.c3o is None and options.bell is None
+        is_asked_more = options.units or options.tuning or options.c3o is not None or options.bell is not None
+        only_paper = bool(paper) and not is_asked_more
         protocols = [] if only_paper else _protocols(options, repetitions)
     except ErnestError as error:
         print(error, file=sys.stderr)
         return 2
     if options.units:
         print("\n".join(units.table(protocols)))
+        return 0
+    if options.tuning:
+        # No job may vote on its own constants by a second protocol of the same trace.
+        left_out = {OTHER_ROWS, "C3O"} if options.one_shape else {OTHER_ROWS}
+        told = [(title, rounds) for title, rounds in protocols if title not in left_out]
+        print("\n".join(tuning.table(told, tell=lambda line: print(line, file=sys.stderr, flush=True))))
         return 0
     if paper:
         results["OptEx"] = _print_optex(paper)
@@ -111,6 +119,11 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument(
         "--units", action="store_true", help="only whether all seconds times ten give predictions times ten"
+    )
+    parser.add_argument(
+        "--tuning",
+        action="store_true",
+        help="only each job with the prior's constants that suit all other jobs best, beside the defaults",
     )
     parser.add_argument("--quick", action="store_true", help="few repetitions, for a look within seconds")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results here")
