@@ -8,7 +8,7 @@ import pytest
 
 HEAVY = ("numpy", "scipy", "cvxpy", "pandas", "boto3", "botocore", "pyspark", "psutil", "fsspec.core")
 
-# Stock operators load some of it themselves on Airflow 3.1 (psutil, by the names that they have on Airflow 2).
+# On Airflow 3.1 stock operators load psutil themselves, by the names that they had on Airflow 2.
 IMPORTS = """
 import airflow.sdk, sys
 import airflow.providers.apache.spark.operators.spark_submit
