@@ -19,6 +19,8 @@ _EXCEPTION = re.compile(
     r'(?:Exception in thread "main" |Caused by: |: )?'
     r"((?:[A-Za-z_][\w$]*\.)*[A-Z][\w$]*(?:Error|Exception|Interrupt)(?:: .*)?)"
 )
+_REFUSED_SECRET = re.compile(r"SaslException: .*Mismatched response")
+"""What a driver logs whose secret is not its master's. It fails afterwards by whichever call came first."""
 _ONLY_EXIT_CODE = "org.apache.spark.SparkUserAppException"
 """Behind the trace of a Python program, it says no more than that there was one."""
 
@@ -33,10 +35,12 @@ class FoldedOutput:
 
     Attributes:
         failure: the last exception of an uncaught trace, as it was printed; empty where there was none.
+        secret_is_refused: whether the cluster did not take the driver's shared secret.
     """
 
     def __init__(self, log: Any) -> None:
         self.failure = ""
+        self.secret_is_refused = False
         self._log = log
         self._lock = Lock()
         self._is_open = False
@@ -74,6 +78,8 @@ class FoldedOutput:
             self._log.info(END)
 
     def _look_at(self, line: str) -> None:
+        if _REFUSED_SECRET.search(line):
+            self.secret_is_refused = True
         if _LOGGED.match(line):
             self._is_in_trace = False
         elif _TRACE.match(line):

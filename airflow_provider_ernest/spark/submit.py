@@ -162,6 +162,8 @@ class ErnestSubmitHook(SparkSubmitHook):
 
     def _failure(self) -> str:
         """What ended the driver: the exception that it printed, else no more than its exit code."""
+        if self.output.secret_is_refused and not self._is_ended:
+            return f"the cluster refused its shared secret ({SECRET_PROPERTY})."
         exception = "" if self._is_ended else self.output.failure
         if not exception:
             exit_code = self._submit_sp.returncode if self._submit_sp else None

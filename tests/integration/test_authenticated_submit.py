@@ -230,8 +230,7 @@ def test_a_wrong_secret_fails_in_time(daemons, application, tmp_path, capfd, pri
     own = tmp_path / "own.conf"
     own.write_text("spark.ernest.own kept\n")
     hook = submission(daemons, "incorrect-horse", properties_file=str(own))
-    # What its driver is told first: that its application was ended, or that its context is stopped by then.
-    with pytest.raises(SampleRunError, match=r"has been shutdown|on a stopped SparkContext"):
+    with pytest.raises(SampleRunError, match="the cluster refused its shared secret"):
         hook.run(str(application))
     log = "".join(capfd.readouterr())
 

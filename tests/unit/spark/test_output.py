@@ -36,6 +36,13 @@ Traceback (most recent call last):
 KeyError: 'station'
 Exception in thread "main" org.apache.spark.SparkUserAppException: User application exited with 1
 """
+REFUSED = """\
+javax.security.sasl.SaslException: DIGEST-MD5: digest response format violation. Mismatched response.
+\tat org.apache.spark.network.sasl.SparkSaslServer.response(SparkSaslServer.java:121)
+Traceback (most recent call last):
+  File "/jobs/job.py", line 3, in <module>
+java.lang.IllegalArgumentException: requirement failed: Can only be called on a running MetricsSystem
+"""
 
 
 def logged(caplog) -> list[str]:
@@ -88,6 +95,14 @@ def test_a_failed_run_names_its_exception_without_literals_and_arguments(spark_s
     with pytest.raises(SampleRunError) as failure:
         hook.run("job.py")
     assert failure.value.message == "job.py failed: ValueError: unknown zone ... in ..."
+
+
+def test_a_refused_secret_is_told_whatever_the_driver_failed_by_then(spark_submit):
+    """By which of its calls a driver fails whose context was stopped meanwhile, is a race."""
+    spark_submit.program.write_text("#!/bin/sh\ncat <<'END'\n" + REFUSED + "END\nexit 1\n")
+    hook = ErnestSubmitHook(master_url="spark://127.0.0.1:7077", conf={}, application_args=[], name="job")
+    with pytest.raises(SampleRunError, match="refused its shared secret"):
+        hook.run("job.py")
 
 
 def test_a_program_that_printed_no_exception_is_told_of_by_its_exit_code(spark_submit):
