@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from airflow_provider_ernest.clusters.bandwidth_machine import (
     Plan,
     address_of,
     measure_machine,
+    measure_memory,
     shifts_of,
 )
 from airflow_provider_ernest.spark.machines import Measurement, rate
@@ -126,6 +128,11 @@ def test_each_machine_measures_memory_and_exchanges_with_its_partners(count):
     assert all(len(result["memory_windows"]) == 2 for result in results)
     assert all(len(result["received"]) == len(shifts_of(count)) for result in results)
     assert all(rate > 0 for result in results for rate in result["memory_windows"] + result["received"])
+
+
+def test_a_machine_that_begins_after_the_window_is_slow_and_not_without_memory():
+    over_at_once = replace(BRIEF, window_seconds=0.0)
+    assert all(rate > 0 for rate in measure_memory(over_at_once, meet=lambda: None))
 
 
 @pytest.mark.parametrize("how", ["ends", "hangs"])
