@@ -5,7 +5,11 @@ BIN := $(VENV)/bin
 # A whole file of tests at a time goes to one of so many processes (see tests/conftest.py): one more than there
 # are cores, for they wait for a third of their time, for machines that boot and for what ends by itself.
 WORKERS ?= 3
+UNIT_TESTS := tests/unit tests/golden
 INTEGRATION_TESTS := tests/browser tests/integration
+# On two cores, a few of thousands of tests may starve beside the others: what fails is run once more by itself, and
+# must pass then.
+AGAIN = $(BIN)/python -m pytest --last-failed --last-failed-no-failures=none
 # The processes of Airflow and of the tests keep what they have compiled: each new one would compile it again.
 unexport PYTHONDONTWRITEBYTECODE
 # The stock operators look for spark-submit on PATH.
@@ -63,14 +67,12 @@ screenshots: install browser ## take the screenshots of docs/ anew, after a chan
 	$(BIN)/python -m benchmarks.screenshots
 
 unit: install ## tests that start neither Spark nor Airflow
-	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile tests/unit tests/golden
+	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile $(UNIT_TESTS) || $(AGAIN) $(UNIT_TESTS)
 
-# On two cores, a few of the hundreds of tests with real clusters may starve beside the others: what fails is run once
-# more by itself, and must pass then.
 integration: install java network-tools browser ## tests with a real Spark cluster, a real Airflow, a real browser
 	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder \
 		--durations=10 -m "not alone" $(INTEGRATION_TESTS) \
-		|| $(BIN)/python -m pytest --last-failed --last-failed-no-failures=none -m "not alone" $(INTEGRATION_TESTS)
+		|| $(AGAIN) -m "not alone" $(INTEGRATION_TESTS)
 	$(BIN)/python -m pytest --durations=10 -m alone $(INTEGRATION_TESTS)
 
 format: install ## format the code

@@ -38,7 +38,6 @@ pytestmark = [
     pytest.mark.skipif(Testbed.missing() is not None, reason=Testbed.missing() or ""),
     pytest.mark.airflow,
     pytest.mark.spark,
-    pytest.mark.timeout(420 * PATIENCE),
 ]
 
 ROOT = Path(__file__).parents[2]

@@ -25,7 +25,6 @@ from tests.integration.leak_table import LeakCase
 
 pytestmark = [
     pytest.mark.skipif(Testbed.missing() is not None, reason=Testbed.missing() or ""),
-    pytest.mark.timeout(300 * PATIENCE),
 ]
 
 WORKERS = 2

@@ -23,7 +23,6 @@ from tests.integration.conftest import PATIENCE, processes_mentioning, wait_unti
 pytestmark = [
     pytest.mark.skipif(Testbed.missing() is not None, reason=Testbed.missing() or ""),
     pytest.mark.spark,
-    pytest.mark.timeout(300 * PATIENCE),
 ]
 
 USER = "ernest"

@@ -93,7 +93,7 @@ def start(api: AirflowApi, dag_id: str, *, conf: dict[str, float] | None = None)
 
 
 def follow(api: AirflowApi, dag_id: str, run_id: str) -> list[TaskInstance]:
-    return follow_run(api, dag_id, run_id, timeout_seconds=1500)
+    return follow_run(api, dag_id, run_id, timeout_seconds=800)
 
 
 def undisturbed(api: AirflowApi, dag_id: str, run_id: str) -> str:

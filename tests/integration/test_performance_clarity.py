@@ -17,13 +17,12 @@ from airflow_provider_ernest.run_profile import RunProfile
 from benchmarks.clarity.cluster import SlowableCluster
 from benchmarks.clarity.running import APPLICATION
 from tests.ec2_testbed import Performance
-from tests.integration.conftest import PATIENCE, processes_mentioning
+from tests.integration.conftest import processes_mentioning
 
 pytestmark = [
     pytest.mark.alone,
     pytest.mark.skipif(SlowableCluster.missing() is not None, reason=SlowableCluster.missing() or ""),
     pytest.mark.spark,
-    pytest.mark.timeout(600 * PATIENCE),
 ]
 
 WORKERS = 3

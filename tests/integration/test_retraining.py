@@ -180,7 +180,7 @@ def test_a_change_of_the_code_starts_the_retraining(api: AirflowApi, deployment:
     told = wait_until(lambda: payloads(api), seconds=120, what="the event")
     assert [(each["previous_sha256"], each["sha256"]) for each in told] == [(old.artifact_sha256, second)]
     (run_id,) = wait_until(lambda: runs(api, DAG_ID), seconds=60, what="the retraining")
-    tasks = follow_run(api, DAG_ID, run_id, timeout_seconds=1500)
+    tasks = follow_run(api, DAG_ID, run_id, timeout_seconds=800)
     assert {task.state for task in tasks} == {"success"}
     (last,) = (task for task in tasks if task.task_id == "tell")
     assert f"{old.artifact_sha256} -> {second}" in "\n".join(api.task_log(DAG_ID, run_id, last))
