@@ -375,6 +375,19 @@ def without_version(name: str) -> str:
     return plain if _LETTER.search(plain) else name
 
 
+def may_be_of(name: str, jobs: Collection[str]) -> bool:
+    """Whether a run's name is that of one of the jobs, but perhaps for a version or a random ending.
+
+    That it is, all names of the runs for which this holds tell together; see `by_job`.
+    """
+    ending = _RANDOM.fullmatch(name)
+    return (
+        name in jobs
+        or without_version(name) in {without_version(job) for job in jobs}
+        or (ending is not None and ending["plain"] in jobs)
+    )
+
+
 def _joined(named: Mapping[str, Sequence[PastRun]], *, taken: Collection[str]) -> dict[str, Sequence[str]]:
     """The names that are of one job, by its name."""
     versions: defaultdict[str, list[str]] = defaultdict(list)
@@ -397,8 +410,11 @@ def _with_random_endings(named: Mapping[str, Sequence[PastRun]]) -> dict[str, Se
     the digits alone.
     """
     endings: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
-    for name in named:
-        if (found := _RANDOM.fullmatch(name)) is not None:
+    for name, runs in named.items():
+        if (found := _RANDOM.fullmatch(name)) is None:
+            continue
+        # A word comes again: beside the random endings of "load" there may be a "load-daily".
+        if not found["ending"].isalpha() or len(runs) <= MOST_RUNS_OF_A_VERSION:
             endings[found["plain"], len(found["ending"])].append(name)
     joined: dict[str, Sequence[str]] = {}
     for (plain, length), names in endings.items():
@@ -406,8 +422,8 @@ def _with_random_endings(named: Mapping[str, Sequence[PastRun]]) -> dict[str, Se
         words = {re.sub(r"\d", "", ending) for ending in told}
         mixed = sum(not ending.isalpha() and not ending.isdigit() for ending in told)
         is_random = 2 * mixed >= len(names) and len(words) > 0.9 * len(names)
-        runs = median(len(named[name]) for name in names)
-        if len(names) >= LEAST_VERSIONS and is_random and runs <= MOST_RUNS_OF_A_VERSION:
+        usual = median(len(named[name]) for name in names)
+        if len(names) >= LEAST_VERSIONS and is_random and usual <= MOST_RUNS_OF_A_VERSION:
             joined[plain] = (*sorted(names), *((plain,) if plain in named else ()))
     return joined
 
