@@ -280,11 +280,15 @@ def facts_of(job: SurveyedJob, *, is_money: bool) -> dict[str, str]:
         if job.dollars_per_month is None
         else f"{dollars(job.dollars_per_month)}, at {dollars(price)} for a machine and hour",
         "slots that ran tasks": _share(job.slot_utilisation),
-        "input": ""
-        if not job.input_bytes
-        else data_amount(job.input_bytes) + (f", {growth} a month" if growth else ""),
+        "input": ", ".join(filter(None, [_input(job), f"{growth} a month" if growth else ""])),
         "a run may take": "" if job.limit_seconds is None else duration(job.limit_seconds),
     }
+
+
+def _input(job: SurveyedJob) -> str:
+    if job.input_bytes:
+        return data_amount(job.input_bytes)
+    return counted(job.input_records, "record") if job.input_records else ""
 
 
 def _share(share: float | None) -> str:

@@ -165,7 +165,11 @@ class TestWords:
             "input 80.0 GB, +5 % a month."
         )
         silent = orders(
-            runs_per_month=None, machine_hours_per_month=None, slot_utilisation=None, input_bytes=0
+            runs_per_month=None,
+            machine_hours_per_month=None,
+            slot_utilisation=None,
+            input_bytes=None,
+            input_growth_per_month=None,
         )
         assert history_in_short(silent) == "30 runs."
 
