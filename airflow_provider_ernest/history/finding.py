@@ -102,7 +102,10 @@ class LogFinder:
                 raise
             # The libraries behind object stores raise errors of their own.
             except Exception as error:
-                told = getattr(error, "strerror", None) or str(error) or type(error).__name__
+                told = getattr(error, "strerror", None) or str(error)
+                # By HTTP the error is the address alone, whatever was wrong.
+                if told in ("", source):
+                    told = str(error.__cause__ or "") or type(error).__name__
                 raise MissingResourceError(
                     f"{without_credentials(source)} cannot be looked at: {without_credentials(told)}.",
                     remedy="Look whether it is there, and may be read from here.",

@@ -258,6 +258,11 @@ def test_what_is_not_there_is_an_error(source: str, tmp_path: Path):
         found(source if ":" in source else tmp_path / source)
 
 
+def test_what_does_not_answer_is_told_with_the_cause():
+    with pytest.raises(MissingResourceError, match="Cannot connect"):
+        found("http://127.0.0.1:9/spark-events/")
+
+
 def test_names_that_are_no_text_are_read(tmp_path: Path):
     name = os.fsdecode(os.fsencode(str(tmp_path)) + b"/app-\xff")
     log_of(Path(name))
