@@ -527,6 +527,12 @@ class Archive:
         return opened
 
     @cached_property
+    def folders(self) -> frozenset[str]:
+        """The paths of its folders, which need not be in its list by themselves."""
+        names = self.content.namelist()
+        return frozenset(str(folder) for name in names for folder in PurePosixPath(f"{name}x").parents)
+
+    @cached_property
     def state(self) -> tuple[str, float | None]:
         """What changes with its file, and when that was written."""
         told: Entry = self.place.entry()
@@ -551,14 +557,13 @@ class ZipPlace:
         return self._path.rpartition("/")[2]
 
     def is_dir(self) -> bool:
-        """Whether it holds others: folders need not be in a ZIP's list."""
-        names = self._archive.content.namelist()
-        return not self._path or any(name.startswith(self._prefix) for name in names)
+        """Whether it holds others."""
+        return not self._path or self._path in self._archive.folders
 
     def iterdir(self) -> Iterator[ZipPlace]:
         """What a folder holds."""
         names = (name[len(self._prefix) :] for name in self._archive.content.namelist() if self._holds(name))
-        for name in dict.fromkeys(name.partition("/")[0] for name in names):
+        for name in filter(None, dict.fromkeys(name.partition("/")[0] for name in names)):
             yield ZipPlace(self._archive, f"{self._prefix}{name}")
 
     def entry(self) -> Entry:

@@ -156,6 +156,7 @@ def test_a_zip_on_storage_that_is_read_forwards_only_is_read(tmp_path: Path):
 
 def test_what_a_zip_holds_beside_logs_costs_nothing_but_itself(tmp_path: Path):
     log = log_of(tmp_path / "logs" / "app-1")
+    (log.parent / "nothing").mkdir()
     zipped(log.parent / "inner.zip", log_of(tmp_path / "others" / "app-2").parent)
     archive = zipped(tmp_path / "archive.zip", log.parent)
     finder = LogFinder()
