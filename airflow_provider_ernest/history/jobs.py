@@ -80,10 +80,15 @@ _FOLDERS = re.compile(
 )
 _GLUE = re.compile(r"nativespark-(?P<job>.+)-jr_[0-9a-f]+", re.IGNORECASE)
 _QUERY = re.compile(
-    r"\s*(?:select|with|insert|create|merge|update|delete|alter|drop|explain)\b.*"
+    # Behind comments and brackets.
+    r"(?:\s|\(|--[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/)*"
+    r"(?:select|with|insert|create|merge|update|delete|alter|drop|explain)\b.*"
     r"\b(?:from|into|table|view|set|as|using)\b",
     re.IGNORECASE | re.DOTALL,
 )
+
+_ARGUMENTS = re.compile(r"(?<!\S)--[A-Za-z][\w.-]*(?:=\S*|\s+(?!-)\S+)?")
+"""Of a command line that became a name: what they say stays where it is."""
 
 _FILES = (".py", ".jar", ".r")
 
@@ -174,7 +179,7 @@ class JobNames:
         """
         name, main = name[:_MOST_LETTERS], (main or "")[:_MOST_LETTERS]
         told = self.told_job_of(name, main) or shown(main)
-        return told or (A_QUERY if _QUERY.match(name) else shown(name)) or NO_NAME
+        return told or (A_QUERY if _QUERY.match(name) else shown(_ARGUMENTS.sub("", name))) or NO_NAME
 
     def told_job_of(self, name: str, main: str | None = None) -> str:
         """The same; empty where nothing tells one job from others. See `job_of`."""
@@ -212,7 +217,7 @@ def recurring(name: str) -> str:
     if _NUMBERED_JOB.fullmatch(name):
         return shown(name)
     glue = _GLUE.fullmatch(name.strip())
-    plain = _FOLDERS.sub("", glue["job"] if glue else name)
+    plain = _FOLDERS.sub("", _ARGUMENTS.sub("", glue["job"] if glue else name))
     if _SHELLS.fullmatch(plain.strip()):
         return ""
     plain = _OF_EACH_RUN.sub(" ", plain)
