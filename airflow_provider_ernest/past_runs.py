@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from airflow_provider_ernest.documents import RunMetrics
 from airflow_provider_ernest.json_document import Document, not_negative
+from airflow_provider_ernest.words import counted, data_amount
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +25,8 @@ class PastRun(Document):
         startup_seconds: from the application's start to that moment.
         instance_type: of its machines; None where the log does not tell.
         memory_megabytes_per_machine: of its executors on one machine; None where the log does not tell.
-        input_bytes: read from outside, cached blocks left out; 0 for nothing.
+        input_bytes: read from outside, cached blocks left out; 0 for nothing. Among runs that are compared
+            (`history.jobs.comparable`) it is the records where Spark counts no bytes, as of JDBC.
         input_records: read likewise; 0 where the log tells of none.
         failure: why it does not count as a run of the job, in words; empty where it ended well.
         spark: Spark's version.
@@ -59,6 +62,11 @@ class PastRun(Document):
         """How many were there on average."""
         return self.machines if self.mean_machines is None else self.mean_machines
 
+    @property
+    def tells_bytes(self) -> bool:
+        """Whether `input_bytes` are bytes, and not the records in their place."""
+        return self.input_bytes != self.input_records
+
     def __post_init__(self) -> None:
         """Refuse NaN and negative measurements."""
         not_negative(
@@ -69,3 +77,8 @@ class PastRun(Document):
             input_bytes=self.input_bytes,
             input_records=self.input_records,
         )
+
+
+def amount_read(amount: float, runs: Iterable[PastRun]) -> str:
+    """What such runs read, in words: 12.3 MB, or 16,000 records where no bytes are counted."""
+    return data_amount(amount) if any(run.tells_bytes for run in runs) else counted(round(amount), "record")

@@ -2,21 +2,27 @@
 
 `place_of` gives what a user names as a place to read from, with a path's methods; a file there may be
 watched, by what its storage tells of it without reading it (`probe`). boto3 reads S3 where s3fs is not
-installed, which cannot be beside the newest amazon provider.
+installed, which cannot be beside the newest amazon provider. What lies in a ZIP has an address, too, by the
+rule of fsspec: zip://folder/file::s3://bucket/logs.zip.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
+import weakref
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from stat import S_ISDIR, S_ISREG
+from tempfile import TemporaryFile
 from typing import Any, Protocol
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 from airflow_provider_ernest.exceptions import MissingResourceError
 
@@ -28,6 +34,9 @@ _ADDRESS = re.compile(r"[A-Za-z][\w+.-]*:/")
 
 _AZURE_SCHEMES = ("abfs", "abfss", "wasb", "wasbs")
 """Hadoop writes the container where Airflow has the connection: abfss://container@account.dfs.core..."""
+
+ZIP_SUFFIX = ".zip"
+_IN_ZIP, _BETWEEN = "zip://", "::"
 
 _SCHEMES_WITH_USERS = ("http", "https", "ftp", "hdfs", "webhdfs")
 """What stands before the host there is a user, and elsewhere an Airflow connection."""
@@ -307,6 +316,9 @@ def place_of(source: Any, *, s3_clients: S3Clients | None = None) -> Any:
     local = local_path(source)
     if local is not None:
         return LocalPlace(local)
+    if source.startswith(_IN_ZIP):
+        inside, _, archive = source.removeprefix(_IN_ZIP).partition(_BETWEEN)
+        return ZipPlace(Archive(place_of(archive, s3_clients=s3_clients)), inside)
     if source.startswith(S3_SCHEMES):
         by_boto3 = _s3_place(source, s3_clients)
         if by_boto3:
@@ -489,6 +501,117 @@ class S3Place:
     @property
     def _prefix(self) -> str:
         return f"{self._key}/" if self._key else ""
+
+
+class Archive:
+    """A ZIP, opened once for all that is read of it, and closed when nothing refers to it any more.
+
+    Args:
+        place: of its file.
+    """
+
+    def __init__(self, place: Any) -> None:
+        self.place = place
+
+    @cached_property
+    def content(self) -> ZipFile:
+        """What it holds; its list stands at its end, so that what can only be read forwards is copied."""
+        with ExitStack() as stack:
+            file: Any = stack.enter_context(self.place.open("rb"))
+            if not file.seekable():
+                copy = stack.enter_context(TemporaryFile())
+                shutil.copyfileobj(file, copy)
+                file = copy
+            opened = stack.enter_context(ZipFile(file))
+            weakref.finalize(self, stack.pop_all().close)
+        return opened
+
+    @cached_property
+    def folders(self) -> frozenset[str]:
+        """The paths of its folders, which need not be in its list by themselves."""
+        names = self.content.namelist()
+        return frozenset(str(folder) for name in names for folder in PurePosixPath(f"{name}x").parents)
+
+    @cached_property
+    def state(self) -> tuple[str, float | None]:
+        """What changes with its file, and when that was written."""
+        told: Entry = self.place.entry()
+        return told.version, told.modified_at
+
+
+class ZipPlace:
+    """A file or a folder in a ZIP, or all of one.
+
+    Args:
+        archive: the ZIP.
+        path: in it; empty for all that it holds.
+    """
+
+    def __init__(self, archive: Archive, path: str = "") -> None:
+        self._archive = archive
+        self._path = path.strip("/")
+
+    @property
+    def name(self) -> str:
+        """The last part."""
+        return self._path.rpartition("/")[2]
+
+    def is_dir(self) -> bool:
+        """Whether it holds others."""
+        return not self._path or self._path in self._archive.folders
+
+    def iterdir(self) -> Iterator[ZipPlace]:
+        """What a folder holds."""
+        names = (name[len(self._prefix) :] for name in self._archive.content.namelist() if self._holds(name))
+        for name in filter(None, dict.fromkeys(name.partition("/")[0] for name in names)):
+            yield ZipPlace(self._archive, f"{self._prefix}{name}")
+
+    def entry(self) -> Entry:
+        """What the ZIP tells of it.
+
+        Raises:
+            FileNotFoundError: it is not in the ZIP.
+        """
+        if self.is_dir():
+            return Entry(place=self, is_folder=True)
+        try:
+            told = self._archive.content.getinfo(self._path)
+        except KeyError as error:
+            raise FileNotFoundError(f"there is no such file in the ZIP: {self._path}") from error
+        version, modified_at = self._archive.state
+        return Entry(
+            place=self,
+            is_file=True,
+            size_bytes=told.compress_size if told.file_size else 0,
+            modified_at=modified_at,
+            version=f"{version} crc={told.CRC}",
+        )
+
+    def entries(self) -> Iterator[Entry]:
+        """What a folder holds."""
+        return (place.entry() for place in self.iterdir())
+
+    def open(self, mode: str = "rb") -> Any:
+        """The content of a file; `mode` is always to read bytes.
+
+        Raises:
+            MissingResourceError: it is packed by a method of which a piece may unpack to all memory.
+        """
+        if self._archive.content.getinfo(self._path).compress_type not in (ZIP_STORED, ZIP_DEFLATED):
+            raise MissingResourceError(
+                f"{self} is not packed by Deflate, as ZIPs of event logs are.", remedy="Unpack the ZIP."
+            )
+        return self._archive.content.open(self._path)
+
+    def __str__(self) -> str:
+        return f"{_IN_ZIP}{self._path}{_BETWEEN}{self._archive.place}"
+
+    @property
+    def _prefix(self) -> str:
+        return f"{self._path}/" if self._path else ""
+
+    def _holds(self, name: str) -> bool:
+        return name.startswith(self._prefix) and len(name) > len(self._prefix)
 
 
 _MODIFIED_KEYS = ("mtime", "LastModified", "last_modified", "updated", "modified", "modificationTime")

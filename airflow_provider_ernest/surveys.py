@@ -62,7 +62,8 @@ class SurveyedJob(Document):
         dollars_per_month: None where no price is known either.
         price_per_hour: dollars for one machine of today's type; None where it is not known.
         slot_utilisation: share of the machines' slots that ran tasks, 0..1.
-        input_bytes: of the latest runs, the median.
+        input_bytes: that it reads now.
+        input_records: the same where Spark counts no bytes, as of JDBC; else None.
         input_growth_per_month: by so many times it grew in a month; None where that is not known.
         sizes: what other sizes would make of it, and today's.
         proposed: the cheapest of them that keeps to the limit surely enough; None where none is known to.
@@ -97,6 +98,7 @@ class SurveyedJob(Document):
     price_per_hour: float | None = None
     slot_utilisation: float | None = None
     input_bytes: int | None = None
+    input_records: int | None = None
     input_growth_per_month: float | None = None
     sizes: tuple[PredictedSize, ...] = ()
     proposed: PredictedSize | None = None

@@ -97,7 +97,7 @@ def take_picture(page: Path, picture: Path) -> None:
 
     with sync_playwright() as started:
         browser = started.chromium.launch(executable_path=find_chromium(), args=list(ARGUMENTS))
-        shown = browser.new_page(viewport={"width": 1240, "height": _HEIGHT}, device_scale_factor=1.5)
+        shown = browser.new_page(viewport={"width": 1320, "height": _HEIGHT}, device_scale_factor=1.5)
         shown.goto(page.as_uri())
         shown.evaluate("document.getElementById('job-0').open = true")
         shown.wait_for_timeout(1500)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ from airflow_provider_ernest.cli.command import (
 )
 from airflow_provider_ernest.cli.scanning import add_scan_arguments, refuse_without_logs, scan_of
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
-from airflow_provider_ernest.words import UNKNOWN, count, counted, data_amount, duration, shortened
+from airflow_provider_ernest.words import UNKNOWN, count, counted, duration, shortened
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.history.jobs import Jobs
@@ -51,6 +51,7 @@ COLUMNS = (
     "cores_per_machine",
     "memory_megabytes_per_machine",
     "input_bytes",
+    "input_records",
     "started_at",
     "application_id",
     "spark",
@@ -83,8 +84,8 @@ def _run(args: Namespace) -> None:
         args,
         lambda: history_lines(jobs, scan),
         csv=lambda: as_csv(COLUMNS, _csv_rows(jobs.runs)),
-        json=lambda: as_json([run.to_dict() for run in runs]),
-        parquet=lambda: _parquet(runs),
+        json=lambda: as_json([_told(run).to_dict() for run in runs]),
+        parquet=lambda: _parquet(list(map(_told, runs))),
     )
     if args.output not in (None, STANDARD):
         say(["", f"written: {counted(len(runs), 'run')} in {args.output}"])
@@ -135,6 +136,8 @@ def _machine_seconds(runs: Iterable[PastRun]) -> float:
 
 
 def _row(job: str, runs: Sequence[PastRun]) -> tuple[str, ...]:
+    from airflow_provider_ernest.past_runs import amount_read
+
     good = [run for run in runs if not run.failure]
     sizes = sorted({run.machines for run in good})
     latest = [run.input_bytes for run in good if run.input_bytes][-_LATEST_RUNS:]
@@ -144,7 +147,7 @@ def _row(job: str, runs: Sequence[PastRun]) -> tuple[str, ...]:
         count(len(runs) - len(good)),
         _sizes(sizes),
         duration(median(run.seconds for run in good)) if good else UNKNOWN,
-        data_amount(median(latest)) if latest else UNKNOWN,
+        amount_read(median(latest), good) if latest else UNKNOWN,
         when(runs[-1].started_at),
     )
 
@@ -181,8 +184,13 @@ def _csv_rows(runs: Mapping[str, Sequence[PastRun]]) -> Iterator[list[object]]:
             yield _cells(left_out.run, left_out=left_out.reason)
 
 
+def _told(run: PastRun) -> PastRun:
+    """The run as its log tells it: without bytes where there are records in their place."""
+    return run if run.tells_bytes else replace(run, input_bytes=0)
+
+
 def _cells(run: PastRun, **told: object) -> list[object]:
-    known = {name: getattr(run, name) for name in _OF_RUN} | told
+    known = {name: getattr(_told(run), name) for name in _OF_RUN} | told
     known["seconds"], known["startup_seconds"] = round(run.seconds, 3), round(run.startup_seconds, 3)
     return [cell_of(known.get(name)) for name in COLUMNS]
 

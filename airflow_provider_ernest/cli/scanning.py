@@ -53,7 +53,8 @@ def add_scan_arguments(parser: ArgumentParser) -> None:
         "logs",
         metavar="LOGS",
         nargs="+",
-        help="event logs: files, folders of any depth, globs, or addresses of such as s3://bucket/spark-events",
+        help="event logs: files, folders of any depth, ZIPs, globs, or addresses of such as "
+        "s3://bucket/spark-events",
     )
     reading = parser.add_argument_group("reading")
     reading.add_argument("--since", metavar="DATE", type=moment, help="only runs that started then or later")

@@ -9,6 +9,7 @@ from airflow_provider_ernest.cli.command import aligned
 from airflow_provider_ernest.surveys import Survey, SurveyedJob
 from airflow_provider_ernest.views.survey import (
     LIKELY,
+    history_in_short,
     leading_line,
     proposal,
     remarks,
@@ -43,12 +44,24 @@ def _table(survey: Survey) -> list[str]:
         return []
     rows = rows_of(survey)[:MOST_LISTED]
     unit = "$ a month" if totals_of(survey).is_money else "hours a month"
-    heading = ("job", "machines", "time", unit, "better", "time then", "saves", f"{LIKELY} of it", "bound by")
+    heading = (
+        "job",
+        "runs",
+        "machines",
+        "time",
+        unit,
+        "better",
+        "then",
+        "saves",
+        f"{LIKELY} of it",
+        "bound by",
+    )
     table = aligned(
         heading,
         (
             (
                 shortened(row.job, LONGEST_NAME),
+                row.runs,
                 row.machines,
                 row.seconds,
                 row.monthly,
@@ -72,6 +85,7 @@ def _more_of(job: SurveyedJob, survey: Survey) -> Iterator[str]:
     told = [
         proposal(job, is_money=totals_of(survey).is_money),
         f"{job.why}." if job.why else "",
+        history_in_short(job) if job.runs else "",
         *job.unknown,
         training(job),
     ]

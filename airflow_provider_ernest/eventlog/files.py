@@ -6,6 +6,9 @@ may replace the older files by one that ends in ``.compact`` and leaves out what
 
 Databricks delivers a folder of ``eventlog``, which is written, and of what was before it, such as
 ``eventlog-2022-01-14--17-00.gz``.
+
+The History Server gives either in a ZIP (``/api/v1/applications/<application>/logs``), which is read as a
+folder.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_provider_ernest.eventlog.bounds import Notes
 from airflow_provider_ernest.eventlog.compression import CHUNK_BYTES, text_of
 from airflow_provider_ernest.exceptions import ErnestError, EventLogError
-from airflow_provider_ernest.places import Place, place_of
+from airflow_provider_ernest.places import ZIP_SUFFIX, Archive, Place, ZipPlace, place_of
 from airflow_provider_ernest.words import count
 
 if TYPE_CHECKING:
@@ -83,14 +86,16 @@ def event_files(place: Place, notes: Notes) -> list[Place]:
     """The files of a log in the order of their events.
 
     Args:
-        place: the log's file; its folder; or a folder that holds it and nothing else.
+        place: the log's file; its folder; or a folder, or ZIP, that holds it and nothing else.
         notes: get which files are missing.
 
     Raises:
         EventLogError: a folder holds no log, or several, or too many files.
     """
     if not place.is_dir():
-        return [place]
+        if not place.name.endswith(ZIP_SUFFIX):
+            return [place]
+        place = ZipPlace(Archive(place))
     inside = _inside(place)
     parts = _parts(inside, notes)
     if parts:

@@ -1,7 +1,8 @@
 """Where event logs lie: in files, folders of any depth, and globs, on this machine or wherever fsspec reads.
 
 Only listings are read here. A folder of which the names say that it is one log (rolled over by Spark, or
-Databricks') is one; every other file may be a log, and who reads it sees whether it is (`scan`).
+Databricks') is one; every other file may be a log, and who reads it sees whether it is (`scan`). A ZIP, as
+the History Server gives logs that are downloaded from it, is gone through as a folder is.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from airflow_provider_ernest.eventlog.files import (
     events_number,
 )
 from airflow_provider_ernest.exceptions import ErnestError, InvalidParameterError, MissingResourceError
-from airflow_provider_ernest.places import Entry, place_of
+from airflow_provider_ernest.places import ZIP_SUFFIX, Archive, Entry, ZipPlace, place_of
 from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.words import count
 
@@ -30,10 +31,11 @@ MOST_ENTRIES = 2_000_000
 MOST_DEPTH = 20
 """Folders in folders: links on other storage than this machine's cannot be told from folders."""
 
-HIDDEN, EMPTY, ARCHIVE, NO_FILE, LOCKED, DEEP, OLD = (
+HIDDEN, EMPTY, ARCHIVE, NO_ZIP, NO_FILE, LOCKED, DEEP, OLD = (
     "hidden or a marker, by its name",
     "empty",
     "an archive: unpack it",
+    "a ZIP that is damaged or may not be read",
     "a broken link, a pipe or a device",
     "folder that may not be read",
     f"more than {MOST_DEPTH} folders deep",
@@ -44,8 +46,7 @@ HIDDEN, EMPTY, ARCHIVE, NO_FILE, LOCKED, DEEP, OLD = (
 _MAGIC = re.compile(r"[*?\[]")
 _ANY_DEPTH = "**"
 _NEVER_LOGS = (".crc", ".tmp", ".parquet", ".orc", ".avro", ".csv", ".html", ".jar", ".py", ".md")
-_ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.zst", ".7z")
-"""The History Server gives the logs that are downloaded from it as such."""
+_ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.bz2", ".tar.xz", ".7z", ".rar", ".bz2", ".xz")
 
 _BESIDE_LOGS = ("driver", "executor", "init_scripts")
 _IN_NO_LOG = ("appstatus_", ".", "_")
@@ -101,7 +102,10 @@ class LogFinder:
                 raise
             # The libraries behind object stores raise errors of their own.
             except Exception as error:
-                told = getattr(error, "strerror", None) or str(error) or type(error).__name__
+                told = getattr(error, "strerror", None) or str(error)
+                # By HTTP the error is the address alone, whatever was wrong.
+                if told in ("", source):
+                    told = str(error.__cause__ or "") or type(error).__name__
                 raise MissingResourceError(
                     f"{without_credentials(source)} cannot be looked at: {without_credentials(told)}.",
                     remedy="Look whether it is there, and may be read from here.",
@@ -113,7 +117,7 @@ class LogFinder:
             entries = [place_of(source).entry()]
         for entry in entries:
             # What a user names is looked at whatever its name.
-            yield from self._in_folder(entry, 0) if entry.is_folder else self._of_file(entry)
+            yield from self._in_folder(entry, 0) if entry.is_folder else self._of_file(entry, 0)
 
     def _matching(self, pattern: str) -> Iterator[Entry]:
         parts = pattern.split("/")
@@ -184,7 +188,7 @@ class LogFinder:
                 if not is_beside and self._is_open(entry):
                     yield from self._in_folder(entry, depth + 1)
             elif entry not in parts and self._is_open(entry):
-                yield from self._of_file(entry)
+                yield from self._of_file(entry, depth)
 
     def _is_open(self, entry: Entry) -> bool:
         """Whether a name does not say that there is no log."""
@@ -194,15 +198,31 @@ class LogFinder:
             self.passed_over[HIDDEN] += 1
         return not hidden
 
-    def _of_file(self, entry: Entry) -> Iterator[FoundLog]:
+    def _of_file(self, entry: Entry, depth: int) -> Iterator[FoundLog]:
         if not entry.is_file:
             self.passed_over[NO_FILE] += 1
+        elif entry.place.name.endswith(ZIP_SUFFIX):
+            yield from self._in_zip(entry, depth)
         elif entry.place.name.endswith(_ARCHIVES):
             self.passed_over[ARCHIVE] += 1
         elif not entry.size_bytes and entry.version:
             self.passed_over[EMPTY] += 1
         else:
             yield from self._log(str(entry.place), [entry])
+
+    def _in_zip(self, entry: Entry, depth: int) -> Iterator[FoundLog]:
+        archive = Archive(entry.place)
+        # One in another is nobody's event log.
+        if isinstance(entry.place, ZipPlace):
+            self.passed_over[ARCHIVE] += 1
+            return
+        try:
+            archive.content.namelist()
+        # As where a folder may not be read: one of thousands costs no other.
+        except Exception:
+            self.passed_over[NO_ZIP] += 1
+            return
+        yield from self._in_folder(Entry(place=ZipPlace(archive), is_folder=True), depth + 1)
 
     def _log(self, place: str, files: list[Entry]) -> Iterator[FoundLog]:
         moments = [each.modified_at for each in files if each.modified_at is not None]

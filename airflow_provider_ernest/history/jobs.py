@@ -80,10 +80,15 @@ _FOLDERS = re.compile(
 )
 _GLUE = re.compile(r"nativespark-(?P<job>.+)-jr_[0-9a-f]+", re.IGNORECASE)
 _QUERY = re.compile(
-    r"\s*(?:select|with|insert|create|merge|update|delete|alter|drop|explain)\b.*"
+    # Behind comments and brackets.
+    r"(?:\s|\(|--[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/)*"
+    r"(?:select|with|insert|create|merge|update|delete|alter|drop|explain)\b.*"
     r"\b(?:from|into|table|view|set|as|using)\b",
     re.IGNORECASE | re.DOTALL,
 )
+
+_ARGUMENTS = re.compile(r"(?<!\S)--[A-Za-z][\w.-]*(?:=\S*|\s+(?!-)\S+)?")
+"""Of a command line that became a name: what they say stays where it is."""
 
 _FILES = (".py", ".jar", ".r")
 
@@ -174,7 +179,7 @@ class JobNames:
         """
         name, main = name[:_MOST_LETTERS], (main or "")[:_MOST_LETTERS]
         told = self.told_job_of(name, main) or shown(main)
-        return told or (A_QUERY if _QUERY.match(name) else shown(name)) or NO_NAME
+        return told or (A_QUERY if _QUERY.match(name) else shown(_ARGUMENTS.sub("", name))) or NO_NAME
 
     def told_job_of(self, name: str, main: str | None = None) -> str:
         """The same; empty where nothing tells one job from others. See `job_of`."""
@@ -212,7 +217,7 @@ def recurring(name: str) -> str:
     if _NUMBERED_JOB.fullmatch(name):
         return shown(name)
     glue = _GLUE.fullmatch(name.strip())
-    plain = _FOLDERS.sub("", glue["job"] if glue else name)
+    plain = _FOLDERS.sub("", _ARGUMENTS.sub("", glue["job"] if glue else name))
     if _SHELLS.fullmatch(plain.strip()):
         return ""
     plain = _OF_EACH_RUN.sub(" ", plain)
@@ -375,6 +380,19 @@ def without_version(name: str) -> str:
     return plain if _LETTER.search(plain) else name
 
 
+def may_be_of(name: str, jobs: Collection[str]) -> bool:
+    """Whether a run's name is that of one of the jobs, but perhaps for a version or a random ending.
+
+    That it is, all names of the runs for which this holds tell together; see `by_job`.
+    """
+    ending = _RANDOM.fullmatch(name)
+    return (
+        name in jobs
+        or without_version(name) in {without_version(job) for job in jobs}
+        or (ending is not None and ending["plain"] in jobs)
+    )
+
+
 def _joined(named: Mapping[str, Sequence[PastRun]], *, taken: Collection[str]) -> dict[str, Sequence[str]]:
     """The names that are of one job, by its name."""
     versions: defaultdict[str, list[str]] = defaultdict(list)
@@ -397,8 +415,11 @@ def _with_random_endings(named: Mapping[str, Sequence[PastRun]]) -> dict[str, Se
     the digits alone.
     """
     endings: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
-    for name in named:
-        if (found := _RANDOM.fullmatch(name)) is not None:
+    for name, runs in named.items():
+        if (found := _RANDOM.fullmatch(name)) is None:
+            continue
+        # A word comes again: beside the random endings of "load" there may be a "load-daily".
+        if not found["ending"].isalpha() or len(runs) <= MOST_RUNS_OF_A_VERSION:
             endings[found["plain"], len(found["ending"])].append(name)
     joined: dict[str, Sequence[str]] = {}
     for (plain, length), names in endings.items():
@@ -406,8 +427,8 @@ def _with_random_endings(named: Mapping[str, Sequence[PastRun]]) -> dict[str, Se
         words = {re.sub(r"\d", "", ending) for ending in told}
         mixed = sum(not ending.isalpha() and not ending.isdigit() for ending in told)
         is_random = 2 * mixed >= len(names) and len(words) > 0.9 * len(names)
-        runs = median(len(named[name]) for name in names)
-        if len(names) >= LEAST_VERSIONS and is_random and runs <= MOST_RUNS_OF_A_VERSION:
+        usual = median(len(named[name]) for name in names)
+        if len(names) >= LEAST_VERSIONS and is_random and usual <= MOST_RUNS_OF_A_VERSION:
             joined[plain] = (*sorted(names), *((plain,) if plain in named else ()))
     return joined
 

@@ -38,7 +38,7 @@ from airflow_provider_ernest.documents import (
 from airflow_provider_ernest.history.jobs import comparable
 from airflow_provider_ernest.learning.conditions import code_differences, differences, settings_that_count
 from airflow_provider_ernest.numbers import FloatArray
-from airflow_provider_ernest.past_runs import PastRun
+from airflow_provider_ernest.past_runs import PastRun, amount_read
 from airflow_provider_ernest.words import counted, data_amount, plain
 
 MOST_RUNS = 50
@@ -370,7 +370,13 @@ def _whole_input(newest_first: Sequence[PastRun], input_bytes: int | None) -> tu
         return 0.0, ["No log tells of any input: the past runs count as runs of all of today's."]
     latest = reads_now(newest_first[::-1])
     if not input_bytes:
-        return latest, [f"Scale 1.0 is what the latest past runs read: {data_amount(latest)}."]
+        return latest, [f"Scale 1.0 is what the latest past runs read: {amount_read(latest, newest_first)}."]
+    if not any(run.tells_bytes for run in newest_first):
+        return latest, [
+            "Spark counted no bytes that the past runs read: they are compared with each other by their "
+            f"records, and today's input counts as of the size of the latest, "
+            f"{amount_read(latest, newest_first)}."
+        ]
     if min(read) / (1 + SAME_SIZE) <= input_bytes <= max(read) * (1 + SAME_SIZE):
         return float(input_bytes), [
             f"Scale 1.0 is today's input, {data_amount(input_bytes)}; the past runs read "

@@ -34,6 +34,9 @@ STEADY_SHARE = 0.9
 rest of its time; otherwise its size is not known. Where executors take some seconds to come, as on YARN and
 Kubernetes, a short run has a little less than all."""
 
+LEAST_TOLD = 0.99
+"""Of the tasks of its stages a log must tell of so many: without more of them, what was read is not known."""
+
 _IDLE = re.compile(
     r"killed by driver|idle|dynamic allocation|decommission|Executor finished"
     # On YARN, and on Kubernetes.
@@ -222,7 +225,7 @@ def _reasons(log: EventLog, sizes: _Sizes) -> Iterator[str]:
     if not log.task_columns.succeeded.any():
         yield "no task did its work"
     if _is_not_whole(log):
-        yield "its log is not whole: some of its tasks are not in it"
+        yield "its log is not whole: some of what happened is not in it"
 
 
 def _of_the_application(log: EventLog) -> str:
@@ -283,8 +286,20 @@ def _is_shared(properties: Mapping[str, str]) -> bool:
 
 
 def _is_not_whole(log: EventLog) -> bool:
+    """Whether a part of it is missing: a file, what compaction left out, or events that Spark dropped.
+
+    It drops them where its listeners do not keep up. Then stages have more tasks than the log tells of, or
+    tasks ran on executors that it does not know.
+    """
+    tasks = log.task_columns
     # Those are the words of the reader for what is missing.
-    return any("compacted" in each or "missing" in each or "damaged" in each for each in log.warnings)
+    if any("compacted" in each or "missing" in each or "damaged" in each for each in log.warnings):
+        return True
+    attempts, place = tasks.by_stage
+    ended = dict(zip(attempts, np.bincount(place, minlength=len(attempts)).tolist(), strict=True))
+    done = [stage for stage in log.stages if stage.completed_at and not stage.failure]
+    told = sum(min(stage.tasks, ended.get(stage.key, 0)) for stage in done)
+    return bool((tasks.executor < 0).any()) or told < LEAST_TOLD * sum(stage.tasks for stage in done)
 
 
 def _cores_per_machine(log: EventLog) -> int:

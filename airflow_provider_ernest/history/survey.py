@@ -209,6 +209,7 @@ def surveyed_job(
     if not good:
         return SurveyedJob(job=job, runs=0, failed_runs=len(failed), unknown=tuple(_about_no_runs(runs)))
     today = today_of(good, input_bytes=input_bytes)
+    tells_bytes = any(run.tells_bytes for run in good)
     price = prices.of(today.instance_type)
     per_month = runs_per_month(good)
     is_rate_stated = per_month is None and otherwise_per_month is not None
@@ -230,7 +231,8 @@ def surveyed_job(
         dollars_per_month=None if price is None or monthly is None else monthly * price,
         price_per_hour=price,
         slot_utilisation=_utilisation(today.runs),
-        input_bytes=today.input_bytes or None,
+        input_bytes=(today.input_bytes or None) if tells_bytes else None,
+        input_records=None if tells_bytes else today.input_bytes or None,
         input_growth_per_month=growth_per_month(good),
         unknown=tuple(_about_the_rate(per_month, is_stated=is_rate_stated)),
     )

@@ -111,7 +111,7 @@ class ReadHistoryOperator(OfJobAndInput, BaseOperator):
         }
 
     def _runs_of_job(self, logs: EventLogs) -> list[PastRun]:
-        """The runs of the job; also those whose names have another number each, as versions of a model."""
+        """The runs of the job; also those whose names have another number or random ending each."""
         from airflow_provider_ernest.history.jobs import by_job, without_version
 
         names = self._names_in(logs)
@@ -132,7 +132,7 @@ class ReadHistoryOperator(OfJobAndInput, BaseOperator):
         """The runs of names that may be the job's, by their logs."""
         import time
 
-        from airflow_provider_ernest.history.jobs import JobNames, without_version
+        from airflow_provider_ernest.history.jobs import JobNames, may_be_of
         from airflow_provider_ernest.history.scan import scan
         from airflow_provider_ernest.operators.locations import folder
 
@@ -149,10 +149,9 @@ class ReadHistoryOperator(OfJobAndInput, BaseOperator):
         )
         until = time.monotonic() + MOST_SECONDS
         names = self._names_in(logs)
-        plain = {without_version(name) for name in names}
         try:
             for run in scanned:
-                if run.job in names or without_version(run.job) in plain:
+                if may_be_of(run.job, names):
                     yield run
                 if time.monotonic() > until:
                     self.log.warning(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from airflow_provider_ernest.billing import HOUR_SECONDS
@@ -21,6 +21,7 @@ from airflow_provider_ernest.words import (
     machines,
     number,
     probability,
+    shortened,
     signed_percentage,
 )
 
@@ -28,6 +29,9 @@ LIKELY = "80 %"
 """The probability of all intervals of a survey."""
 
 AS_TODAY = "as today"
+
+_MOST_NAMED, _NAME_LETTERS = 3, 28
+"""Jobs that a remark names, and letters of each."""
 
 SOURCES = {
     MODEL: "model of the past runs",
@@ -151,9 +155,11 @@ def remarks(survey: Survey) -> Iterator[str]:
     """What the leading line rests on, as sentences."""
     totals = totals_of(survey)
     yield f"A proposed size keeps {survey.goal}."
+    yield from _out_of_reach(survey)
     if totals.unknown:
         in_a_month = " in a month" if totals.is_monthly else ""
         yield f"Of {counted(totals.unknown, 'job')} it is not known what could be saved{in_a_month}."
+    yield from _at_one_size(survey)
     if not totals.is_monthly and totals.taken is not None:
         yield "--runs-per-month tells what that comes to in a month, where the logs are of too few days."
     if not totals.is_money:
@@ -169,6 +175,27 @@ def remarks(survey: Survey) -> Iterator[str]:
     yield from survey.notes
 
 
+def _at_one_size(survey: Survey) -> Iterator[str]:
+    jobs = [job.job for job in survey.jobs if len({use.machines for use in job.used}) == 1]
+    if jobs:
+        each = " each" if len(jobs) > 1 else ""
+        yield f"The runs of {_named(jobs)} had one size{each}: what others take is told by replay alone."
+
+
+def _out_of_reach(survey: Survey) -> Iterator[str]:
+    jobs = [job.job for job in survey.jobs if job.sizes and job.proposed is None]
+    if jobs:
+        yield f"No size is known on which {_named(jobs)} would keep to that."
+
+
+def _named(jobs: Sequence[str]) -> str:
+    """One job by its name, or how many there are and the first of them."""
+    if len(jobs) == 1:
+        return shortened(jobs[0], _NAME_LETTERS)
+    shown = ", ".join(shortened(job, _NAME_LETTERS) for job in jobs[:_MOST_NAMED])
+    return f"{counted(len(jobs), 'job')} ({shown}{', ...' if len(jobs) > _MOST_NAMED else ''})"
+
+
 def _is(many: int) -> str:
     return "is" if many == 1 else "are"
 
@@ -178,9 +205,11 @@ class SurveyRow:
     """A job in words, as a row of a table; empty where there is nothing to tell."""
 
     job: str
-    runs_per_month: str
+    runs: str  # that ended well
     machines: str  # today's
     seconds: str  # today's, start-up included
+    utilised: str  # the share of its slots' time in which they ran tasks
+    growth: str  # of the input in a month
     monthly: str  # dollars, or machine-hours
     proposed: str  # machines
     proposed_seconds: str
@@ -202,9 +231,11 @@ def _row(job: SurveyedJob, *, is_money: bool) -> SurveyRow:
     saving, likely = _saving(job, is_money=is_money)
     return SurveyRow(
         job=job.job,
-        runs_per_month=number(job.runs_per_month),
+        runs=count(job.runs),
         machines=count(job.machines),
         seconds=duration(job.seconds),
+        utilised=_share(job.slot_utilisation),
+        growth=_growth(job.input_growth_per_month),
         monthly=amount(monthly(job, is_money=is_money), is_money=is_money),
         proposed=count(proposed.machines) if proposed else AS_TODAY if job.proposed else UNKNOWN,
         proposed_seconds=duration(proposed.seconds) if proposed else "",
@@ -234,8 +265,7 @@ def _saving(job: SurveyedJob, *, is_money: bool) -> tuple[str, str]:
 
 def facts_of(job: SurveyedJob, *, is_money: bool) -> dict[str, str]:
     """What is known of a job, by name."""
-    utilised = "" if job.slot_utilisation is None else as_percent(job.slot_utilisation)
-    grown = job.input_growth_per_month
+    growth = _growth(job.input_growth_per_month)
     failed = f", and {count(job.failed_runs)} that do not count" if job.failed_runs else ""
     price = job.price_per_hour
     return {
@@ -249,14 +279,37 @@ def facts_of(job: SurveyedJob, *, is_money: bool) -> dict[str, str]:
         "dollars a month": ""
         if job.dollars_per_month is None
         else f"{dollars(job.dollars_per_month)}, at {dollars(price)} for a machine and hour",
-        "slots that ran tasks": utilised,
-        "input": "" if not job.input_bytes else data_amount(job.input_bytes) + _growth(grown),
+        "slots that ran tasks": _share(job.slot_utilisation),
+        "input": ", ".join(filter(None, [_input(job), f"{growth} a month" if growth else ""])),
         "a run may take": "" if job.limit_seconds is None else duration(job.limit_seconds),
     }
 
 
+def _input(job: SurveyedJob) -> str:
+    if job.input_bytes:
+        return data_amount(job.input_bytes)
+    return counted(job.input_records, "record") if job.input_records else ""
+
+
+def _share(share: float | None) -> str:
+    return "" if share is None else as_percent(share)
+
+
 def _growth(times: float | None) -> str:
-    return "" if times is None else f", {signed_percentage(100 * (times - 1))} a month"
+    return "" if times is None else signed_percentage(100 * (times - 1))
+
+
+def history_in_short(job: SurveyedJob) -> str:
+    """What its past runs tell by themselves, as a sentence: 19 runs, 28.8 a month; ..."""
+    known = facts_of(job, is_money=False)
+    told = {
+        "{}": counted(job.runs, "run")
+        + ("" if job.runs_per_month is None else f", {number(job.runs_per_month)} a month"),
+        "{} machine-hours a month": known["machine-hours a month"],
+        "slots ran tasks in {} of their time": known["slots that ran tasks"],
+        "input {}": known["input"],
+    }
+    return f"{'; '.join(form.format(value) for form, value in told.items() if value)}."
 
 
 MOST_USED = 6
@@ -291,10 +344,10 @@ def proposal(job: SurveyedJob, *, is_money: bool) -> str:
 
 
 def proposal_in_short(job: SurveyedJob, *, is_money: bool) -> str:
-    """The same in few words: saves $310.00 a month."""
-    value, _ = _saving(job, is_money=is_money)
+    """The same in few words: saves $310.00 a month (80 %: $240.00 to $390.00)."""
+    value, likely = _saving(job, is_money=is_money)
     is_known = saved(job, is_money=is_money) is not None
-    return f"saves {value}{_unit(is_money) if is_known else ''}"
+    return f"saves {value}{_unit(is_money) if is_known else ''} ({LIKELY}: {likely})"
 
 
 def _unit(is_money: bool) -> str:

@@ -40,8 +40,11 @@ class ShownJob:
     """A job of a survey. Null for what is not known.
 
     Attributes:
+        runs: that ended well.
         machines: today's.
         seconds: of a run today, start-up included.
+        slot_utilisation: the share of its slots' time in which they ran tasks.
+        input_growth_per_month: so many times as much is read a month later.
         monthly: dollars that it takes in a month; machine-hours where no price is known.
         proposed_machines: null where none are proposed, or as many as today.
         is_as_today: whether as many as today are proposed.
@@ -61,9 +64,12 @@ class ShownJob:
     """
 
     job: str
+    runs: int
     runs_per_month: float | None
     machines: int | None
     seconds: float | None
+    slot_utilisation: float | None
+    input_growth_per_month: float | None
     monthly: float | None
     proposed_machines: int | None
     is_as_today: bool

@@ -38,6 +38,9 @@ from airflow_provider_ernest.words import UNKNOWN, as_percent, count
 
 WORDS: dict[str, str | None] = {
     "time": "Of a run, from the application's start to its end: the median of the latest runs.",
+    "busy": "The share of its slots' time in which they ran tasks, start-up left out. A slot is what "
+    "runs one task at a time.",
+    "grows": "By how much the input grows in a month, along the trend of the past runs.",
     "model": "Fitted to the past runs, where they are of several sizes and inputs.",
     "replay": "The tasks of one past run, put on other numbers of machines anew. It knows of waves, skew and "
     "the driver, and of nothing that no run has shown; it is less sure the farther it is from that run.",
@@ -113,9 +116,12 @@ def _table(survey: Survey, totals: Totals) -> Element:
         "taken": (unit, [row.monthly for row in rows]),
         "better": ("better", [row.proposed for row in rows]),
         "then": ("time then", [row.proposed_seconds for row in rows]),
-        "saved": ("saves a month", [row.saved for row in rows]),
+        "saved": ("saves", [row.saved for row in rows]),
         "likely": (f"{LIKELY} of it", [row.likely_saved for row in rows]),
         "bound": ("bound by", [row.bound_by for row in rows]),
+        "runs": ("runs", [row.runs for row in rows]),
+        "slots": ("busy", [row.utilised for row in rows]),
+        "growth": ("grows", [row.growth for row in rows]),
     }
     known = {key: column for key, column in columns.items() if any(column[1])}
     return tag("div", table(dict(known.values()), words=["job"]), id="all-jobs", data_columns=" ".join(known))

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,26 @@ def test_all_that_is_known_is_written_as_json_and_parquet(logs: Path, tmp_path: 
     read = pandas.read_parquet(table)
     assert list(read["application_id"]) == [run.application_id for run in runs]
     assert read["metrics_tasks"].dropna().tolist() == [run.metrics.tasks for run in runs if run.metrics]
+
+
+def test_rows_of_a_database_are_not_told_as_bytes(tmp_path: Path, capsys):
+    """Spark counts the records that it reads by JDBC, and no bytes."""
+    for day, records in enumerate((1000, 2000)):
+        events = json.dumps(
+            events_of(f"load 2026-01-0{day + 1}", application=f"app-{day}", input_bytes=records)
+        )
+        events = json.loads(events.replace("Bytes Read", "Records Read"))
+        path = tmp_path / "logs" / f"app-{day}"
+        path.parent.mkdir(exist_ok=True)
+        write(path, *events)
+    assert main(["history", str(tmp_path / "logs"), "--output", str(tmp_path / "runs.csv")]) == 0
+    assert "3,000 records" in capsys.readouterr().out
+    with (tmp_path / "runs.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["input_bytes"], row["input_records"]) for row in rows] == [("0", "2000"), ("0", "4000")]
+    assert float(rows[1]["scale"]) == 2 * float(rows[0]["scale"])
+    assert main(["survey", str(tmp_path / "logs"), "--processes", "1"]) == 0
+    assert re.search(r"input [24],000 records", capsys.readouterr().out)
 
 
 def test_without_pyarrow_the_remedy_is_told_before_anything_is_read(logs: Path, monkeypatch, capsys):

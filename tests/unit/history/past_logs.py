@@ -24,14 +24,15 @@ def events_of(
     application: str = "app-1",
     machines: int = 2,
     input_bytes: int = 1000,
-    tasks: int = 2,
+    tasks: int | None = None,
     end: int = 160_000,
     **properties: str,
 ) -> list[dict[str, Any]]:
     """Of a run of one stage with a task on each machine, which read as much each.
 
-    `tasks` is how many the stage says that it has.
+    `tasks` is how many the stage says that it has: else those that it tells of.
     """
+    tasks = machines if tasks is None else tasks
     return [
         started(**{"App Name": name, "App ID": application}),
         environment(**{"spark.master": "spark://10.0.0.9:7077", **properties}),

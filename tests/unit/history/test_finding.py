@@ -1,14 +1,18 @@
 import gzip
 import os
+from io import BytesIO
 from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZIP_LZMA, ZipFile
 
 import fsspec
 import pytest
 
+from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.history import finding
-from airflow_provider_ernest.history.finding import ARCHIVE, EMPTY, HIDDEN, NO_FILE, OLD, LogFinder
+from airflow_provider_ernest.history.finding import ARCHIVE, EMPTY, HIDDEN, NO_FILE, NO_ZIP, OLD, LogFinder
 from airflow_provider_ernest.history.scan import scan
+from airflow_provider_ernest.places import LocalPlace
 from tests.unit.eventlog.event_log_texts import line
 from tests.unit.history.past_logs import events_of, log_of
 
@@ -88,11 +92,85 @@ def test_what_is_no_log_is_passed_over_by_the_reason(tmp_path: Path):
     (tmp_path / "table.parquet").write_text("x")
     (tmp_path / "eventLogs-app-1.zip").write_bytes(b"PK")
     (tmp_path / "logs.tar.zst").write_bytes(b"x")
+    (tmp_path / "app-1.xz").write_bytes(b"x")
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "nowhere").symlink_to(tmp_path / "gone")
     finder = LogFinder()
     assert found(tmp_path, finder=finder) == [str(log)]
-    assert finder.passed_over == {EMPTY: 1, ARCHIVE: 2, HIDDEN: 3, NO_FILE: 2}
+    assert finder.passed_over == {EMPTY: 1, ARCHIVE: 2, NO_ZIP: 1, HIDDEN: 3, NO_FILE: 2}
+
+
+def zipped(path: Path, *folders: Path, method: int = ZIP_DEFLATED) -> Path:
+    """A ZIP of all that these folders hold, with marks for folders, as the History Server makes it."""
+    with ZipFile(path, "w", method) as archive:
+        for folder in folders:
+            for each in sorted(folder.rglob("*")):
+                archive.write(each, each.relative_to(folder))
+    return path
+
+
+def test_a_zip_of_the_history_server_is_read_as_a_folder(rolled: Path, tmp_path: Path):
+    logs = tmp_path / "zipped"
+    logs.mkdir()
+    of_one = zipped(logs / "eventLogs-app-1.zip", rolled.parent)
+    for attempt in (1, 2):
+        log_of(tmp_path / "attempts" / f"application_1_0001_{attempt}", application="application_1_0001")
+    of_two = zipped(logs / "eventLogs-application_1_0001.zip", tmp_path / "attempts")
+    assert set(found(logs)) == {
+        f"zip://eventlog_v2_app-1::{of_one}",
+        f"zip://application_1_0001_1::{of_two}",
+        f"zip://application_1_0001_2::{of_two}",
+    }
+    runs = list(scan([logs]))
+    assert {run.application_id for run in runs} == {"app-1", "application_1_0001"}
+    assert not any(run.failure for run in runs)
+    assert read_event_log(of_one).application_id == "app-1"
+    assert read_event_log(f"zip://application_1_0001_2::{of_two}").application_id == "application_1_0001"
+
+
+def test_a_zip_that_changes_is_read_again(tmp_path: Path):
+    log = log_of(tmp_path / "logs" / "app-1")
+    archive = zipped(tmp_path / "app-1.zip", log.parent)
+    (before,) = LogFinder().find([str(archive)])
+    log_of(log, end=170_000)
+    zipped(archive, log.parent)
+    (after,) = LogFinder().find([str(archive)])
+    assert (after.place, after.version != before.version) == (before.place, True)
+
+
+def test_a_zip_on_storage_that_is_read_forwards_only_is_read(tmp_path: Path):
+    class Forwards(BytesIO):
+        def seekable(self) -> bool:
+            return False
+
+        def seek(self, *_: int) -> int:
+            raise OSError("it goes forwards only")
+
+    class Stored(LocalPlace):
+        def open(self, mode: str = "rb") -> Forwards:
+            return Forwards(archive.read_bytes())
+
+    archive = zipped(tmp_path / "app-1.zip", log_of(tmp_path / "logs" / "app-1").parent)
+    assert read_event_log(Stored(archive)).application_id == "app-1"
+
+
+def test_what_a_zip_holds_beside_logs_costs_nothing_but_itself(tmp_path: Path):
+    log = log_of(tmp_path / "logs" / "app-1")
+    (log.parent / "nothing").mkdir()
+    zipped(log.parent / "inner.zip", log_of(tmp_path / "others" / "app-2").parent)
+    archive = zipped(tmp_path / "archive.zip", log.parent)
+    finder = LogFinder()
+    assert found(archive, finder=finder) == [f"zip://app-1::{archive}"]
+    assert finder.passed_over == {ARCHIVE: 1}
+
+
+def test_a_packing_that_may_take_all_memory_is_refused(tmp_path: Path):
+    archive = zipped(tmp_path / "app-1.zip", log_of(tmp_path / "logs" / "app-1").parent, method=ZIP_LZMA)
+    scanned = scan([archive])
+    assert list(scanned) == []
+    (reason,) = scanned.unread
+    assert "Deflate" in reason
+    assert str(tmp_path) not in reason
 
 
 def test_links_in_circles_are_gone_through_once(tmp_path: Path):
@@ -179,6 +257,11 @@ def test_folders_without_end_are_left(tmp_path: Path, monkeypatch):
 def test_what_is_not_there_is_an_error(source: str, tmp_path: Path):
     with pytest.raises(MissingResourceError):
         found(source if ":" in source else tmp_path / source)
+
+
+def test_what_does_not_answer_is_told_with_the_cause():
+    with pytest.raises(MissingResourceError, match="Cannot connect"):
+        found("http://127.0.0.1:9/spark-events/")
 
 
 def test_names_that_are_no_text_are_read(tmp_path: Path):

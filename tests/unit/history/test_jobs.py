@@ -95,6 +95,26 @@ def test_where_nothing_tells_the_job_there_is_still_a_name():
     assert JobNames().job_of("Spark shell") == "Spark shell"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "-- nightly\nselect card from customers",
+        "/* a * b */ (select card from customers) q",
+        "  ((\n--x\n/**/with card as (select 1) select * from card",
+    ],
+)
+def test_comments_and_brackets_hide_no_query(text: str):
+    assert JobNames().job_of(text) == A_QUERY
+    assert JobNames().told_job_of(text) == ""
+    assert JobNames().job_of("/*" * 200 + "**/" * 30 + text[:9])  # in no time
+
+
+@pytest.mark.parametrize("name", ["load --card 4711 --full", "load --card=4711", "load --full --card 4711"])
+def test_arguments_in_a_name_are_not_shown(name: str):
+    assert JobNames().job_of(name) == "load"
+    assert JobNames().job_of("load -- full") == "load-full", "no argument"
+
+
 def test_the_text_of_a_query_is_not_shown():
     assert JobNames().job_of("select * from secrets where a = 1") == A_QUERY
 

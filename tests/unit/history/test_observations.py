@@ -46,6 +46,15 @@ def reason(run, **today):
     return left_out.reason
 
 
+def test_records_in_the_place_of_bytes_are_told_as_such():
+    runs = [past_run(day, input_bytes=0, input_records=each) for day, each in ((2, 1000), (1, 2000))]
+    found = history(*runs, input_bytes=1500)
+    assert [run.scale for run in found.observations] == [0.5, 1.0]
+    assert "no bytes" in found.notes[0]
+    assert "2,000 records" in found.notes[0]
+    assert "Scale 1.0 is what the latest past runs read: 2,000 records." in history(*runs).notes
+
+
 def test_runs_like_todays_count_oldest_first():
     found = history(past_run(1, seconds=90.0), past_run(2, seconds=110.0))
 

@@ -10,7 +10,16 @@ import pytest
 from airflow_provider_ernest.surveys import REPLAY, PredictedSize, Survey, SurveyedJob, UsedSize
 from airflow_provider_ernest.views.report.survey import render
 from airflow_provider_ernest.views.scripts import STATIC
-from airflow_provider_ernest.views.survey import leading_line, proposal, remarks, rows_of, totals_of, training
+from airflow_provider_ernest.views.survey import (
+    history_in_short,
+    leading_line,
+    proposal,
+    proposal_in_short,
+    remarks,
+    rows_of,
+    totals_of,
+    training,
+)
 from tests.unit.report_page import Page, dangers
 from tests.unit.run_profiles import HOSTILE
 
@@ -131,6 +140,38 @@ class TestWords:
             "$6.87 a month (80 %: $5.50 to $8.10)."
         )
         assert proposal(keeps(), is_money=True).startswith("Keep 16 machines")
+        short = proposal_in_short(orders(), is_money=True)
+        assert short == "saves $6.87 a month (80 %: $5.50 to $8.10)"
+        assert short in Page(render(survey(orders()))).text
+
+    def test_jobs_at_one_size_are_named_first(self):
+        used = tuple(UsedSize(machines=count, runs=2, seconds=700.0) for count in (8, 16))
+        varied = orders(job="varied", used=used)
+        (told,) = (each for each in remarks(survey(orders(), varied)) if "one size" in each)
+        assert told == "The runs of orders had one size: what others take is told by replay alone."
+        alike = [orders(job=name) for name in "abcd"]
+        (told,) = (each for each in remarks(survey(*alike, varied)) if "one size" in each)
+        assert told.startswith("The runs of 4 jobs (a, b, c, ...) had one size each")
+        assert not any("one size" in each for each in remarks(survey(varied)))
+
+    def test_a_goal_that_no_size_keeps_to_is_told(self):
+        dear = orders(job="slow", proposed=None, saved_share=None, likely_saved_share=None)
+        assert "No size is known on which slow would keep to that." in list(remarks(survey(orders(), dear)))
+        assert not any("No size" in each for each in remarks(survey(orders())))
+
+    def test_what_the_past_runs_tell_is_one_sentence(self):
+        assert history_in_short(orders()) == (
+            "30 runs, 30.4 a month; 98.6 machine-hours a month; slots ran tasks in 31 % of their time; "
+            "input 80.0 GB, +5 % a month."
+        )
+        silent = orders(
+            runs_per_month=None,
+            machine_hours_per_month=None,
+            slot_utilisation=None,
+            input_bytes=None,
+            input_growth_per_month=None,
+        )
+        assert history_in_short(silent) == "30 runs."
 
     def test_what_a_training_would_cost_is_told_where_it_is_missing(self):
         assert training(orders()).endswith("would take 2.00 machine-hours, about $0.40.")
@@ -142,6 +183,7 @@ class TestPage:
         page = Page(render(survey(orders(), keeps())))
         assert dangers(page) == []
         assert "2 jobs take $39.40 a month." in page.text
+        assert page.columns("all-jobs")[-4:] == ["bound by", "runs", "busy", "grows"]
         assert page.columns("job-0-sizes")[:3] == ["machines", "seconds", "80 % of runs"]
         assert "All runs had 16 machines: other sizes are from replay only." in page.text
 
@@ -149,7 +191,7 @@ class TestPage:
         page = Page(render(survey(orders(), without_price(keeps()))))
         (jobs,) = (each for each in page.all("div") if each.get("id") == "all-jobs")
         columns = str(jobs["data-columns"]).split()
-        assert len(columns) == len(page.columns("all-jobs")) == 9
+        assert len(columns) == len(page.columns("all-jobs")) == 12
         script = (STATIC / "js" / "pages" / "report.js").read_text()
         assert all(f"  {name}: (job) =>" in script for name in columns)
         empty = Page(render(survey(SurveyedJob(job="dead", runs=0, failed_runs=3))))

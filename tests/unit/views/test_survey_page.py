@@ -17,6 +17,7 @@ def test_words_are_those_of_the_report_and_the_numbers_stand_beside_them():
     assert (page.taken, page.saved, page.likely_saved, page.unknown) == (48.6, 23.1, (14.2, 27.9), 1)
     assert saving.proposal == proposal(found.jobs[0], is_money=True)
     assert (saving.machines, saving.proposed_machines, saving.saved) == (8, 4, 23.1)
+    assert (saving.runs, saving.slot_utilisation, saving.input_growth_per_month) == (60, 0.31, 1.04)
     assert saving.likely_saved == (14.2, 27.9)
     assert saving.why == "its tasks compute 81 % of their time."
     assert (unknown.saved, unknown.monthly, unknown.is_as_today) == (None, None, False)
@@ -46,4 +47,4 @@ def test_without_a_rate_of_runs_a_share_of_each_run_is_saved():
     assert page.saved == pytest.approx(0.475 * page.taken)
     (shown,) = page.jobs
     assert (shown.saved, shown.saved_share, shown.likely_saved_share) == (None, 0.475, (0.29, 0.57))
-    assert shown.in_short == "saves 48 % a run"
+    assert shown.in_short == "saves 48 % a run (80 %: 29 % to 57 %)"

@@ -64,6 +64,9 @@ const OF_A_JOB = {
   saved: (job) => job.saved_per_month ?? job.saved_machine_hours_per_month ?? job.saved_share,
   likely: (job) => job.likely_saved_per_month?.[0] ?? job.likely_saved_share?.[0],
   bound: (job) => job.bottleneck,
+  runs: (job) => job.runs,
+  slots: (job) => job.slot_utilisation,
+  growth: (job) => job.input_growth_per_month,
 };
 
 /** The table of all jobs, sortable, with a button at each that unfolds its part below. */

@@ -5,7 +5,9 @@ import { surveyedSizesFigure } from "../charts/survey.js";
 import { element, renew, replace } from "../dom.js";
 import { downloadButtons } from "../download.js";
 import { figure } from "../figure.js";
-import { asPercent, count, counted, dateTime, dollars, duration, isolated, number, unbroken } from "../format.js";
+import {
+  asPercent, count, counted, dateTime, dollars, duration, isolated, number, signedPercentage, unbroken,
+} from "../format.js";
 import { facts, fillPage, keyFigures, pageHeader } from "../header.js";
 import { folded, part, unfold } from "../model/slot.js";
 import { errorState, loadingState } from "../states.js";
@@ -79,7 +81,15 @@ function columnsOf(page) {
     { key: "proposed_machines", title: "Better", ...numbers, render: better },
     { key: "saved", title: "Saves a month", fileUnit: unit, ...numbers,
       render: (row) => (isKnown(row.saved) ? cell(amount(row.saved), range(row.likely_saved)) : unsaved(row)) },
+    { key: "runs", title: "Runs", ...numbers, render: (row) => count(row.runs) },
+    { key: "slot_utilisation", title: "Slots busy", ...numbers,
+      render: (row) => (isKnown(row.slot_utilisation) ? asPercent(row.slot_utilisation) : null) },
+    { key: "input_growth_per_month", title: "Input a month", ...numbers, render: growth },
   ];
+}
+
+function growth({ input_growth_per_month: times }) {
+  return times === null ? null : signedPercentage(100 * (times - 1));
 }
 
 function better(row) {
