@@ -10,6 +10,7 @@ import pytest
 from benchmarks.doc_blocks import filled
 
 DOCS = Path(__file__).parents[2] / "docs"
+README = DOCS.parent / "README.md"
 PAGES = sorted(DOCS.rglob("*.md"))
 
 
@@ -37,3 +38,16 @@ def test_every_page_is_reached_from_the_first():
         linked = [(page.parent / link).resolve() for link in links]
         waiting += [each for each in linked if DOCS in each.parents]
     assert reached == set(PAGES)
+
+
+def test_the_dag_of_the_readme_is_whole_and_parses():
+    (source,) = re.findall(
+        r"^```python\n(.*?)^```", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
+    names: dict[str, object] = {}
+    exec(source, names)
+    dag = names["production"].dag
+
+    dag.validate()
+    assert "ernest.choose_config" in dag.get_task("production").get_flat_relative_ids(upstream=True)
+    assert len(source.splitlines()) <= 25
