@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(abspath $(BIN)):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help install java network-tools browser demo demo-ec2 test check documentation pictures screenshots unit integration format benchmarks release matrix constraints clean
+.PHONY: help install java network-tools browser demo demo-ec2 test check documentation pictures screenshots unit integration format benchmarks release floor matrix constraints clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -93,10 +93,23 @@ benchmarks: install java browser ## designs (what they cost, what they are worth
 release: ## build sdist and wheel and check them as who installs them would (AUDIT=no: ask no index about them)
 	@PYTHON=$(PYTHON) .ci/release
 
+build/floor/.installed: pyproject.toml constraints/install.txt constraints/floor.txt .ci/ensure_packages
+	@echo "Building build/floor with the oldest Airflow that is supported"
+	@mkdir -p build && PYTHON=$(PYTHON) .ci/ensure_packages build/floor floor
+	@touch $@
+
+floor: build/floor/.installed ## imports, DAG parsing, examples and operators on the oldest Airflow that is supported
+	PATH="$(abspath build/floor/bin):$$PATH" build/floor/bin/python -m pytest --quiet -p no:cacheprovider \
+		--numprocesses=$(WORKERS) --dist=loadfile $$(build/floor/bin/python -m benchmarks.compatibility --print-quick-tests)
+
 matrix: java ## unit tests and a DAG run on each Python, Airflow and Spark that this machine can install (an hour)
 	@mkdir -p build && $(BIN)/python -m benchmarks.compatibility | tee build/compatibility.txt
 	@mv build/compatibility.txt docs/measured/compatibility.txt
 
+# The oldest Airflow that is supported; of the rest what demo and tests have, where it goes with that: uv keeps the versions
+# of the file that it is to write, so that most archives are there already. Airflow 3.1 imports what is gone since
+# structlog 25.5, and no package says so; the constraints that Airflow publishes hold it back, too.
+FLOOR := $(shell sed -n 's/.*"apache-airflow>=\([0-9.]*\),.*/\1/p' pyproject.toml)
 # The whole is resolved first, so that the demo and the tests have the same versions of what both need.
 PIN = build/constraints/bin/uv pip compile --quiet --python build/constraints/bin/python --generate-hashes --no-header --no-annotate
 constraints: ## pin the newest compatible versions anew, each by the digests of its archives
@@ -108,6 +121,10 @@ constraints: ## pin the newest compatible versions anew, each by the digests of 
 	$(PIN) --extra demo pyproject.toml --constraints build/constraints/all.txt --output-file constraints/demo.txt
 	$(PIN) --extra dev pyproject.toml --constraints build/constraints/all.txt --output-file constraints/tests.txt \
 		$$(sed -n 's/^\([^ =]*\)==.*/--no-emit-package \1/p' constraints/demo.txt)
+	cat constraints/demo.txt constraints/tests.txt >constraints/floor.txt
+	printf '%s\n' 'apache-airflow==$(FLOOR)' 'structlog<25.5' apache-airflow-providers-cncf-kubernetes editables flask flask-cors \
+		hatchling hypothesis 'moto[ec2,glue,s3,ssm]' pytest pytest-timeout pytest-xdist \
+		| $(PIN) --extra local --extra ec2 --extra openlineage --extra databricks pyproject.toml - --output-file constraints/floor.txt
 	printf 'build\ncyclonedx-bom\nhatchling\npip-audit\ntwine\nuv\n' \
 		| $(PIN) - --constraints build/constraints/all.txt --output-file constraints/release.txt
 	rm -rf build/constraints

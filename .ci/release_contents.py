@@ -1,4 +1,7 @@
-"""Checks that sdist and wheel hold what Git has, and nothing else: `python .ci/release_contents.py dist`."""
+"""Checks that sdist and wheel hold what Git has, and nothing else: `python .ci/release_contents.py dist`.
+
+The wheel has the example DAGs, too.
+"""
 
 import subprocess
 import sys
@@ -7,6 +10,7 @@ import zipfile
 from pathlib import Path
 
 PACKAGE = "airflow_provider_ernest/"
+EXAMPLES = ("dags/", f"{PACKAGE}example_dags/")
 
 
 def differences(there: set[str], expected: set[str], what: str) -> list[str]:
@@ -22,12 +26,13 @@ def problems(dist: Path) -> list[str]:
         "\n"
     )
     of_package = {name for name in tracked if name.startswith(PACKAGE)}
+    examples = {name.replace(*EXAMPLES, 1) for name in tracked if name.startswith(EXAMPLES[0])}
     with zipfile.ZipFile(wheel) as archive:
         in_wheel = {name for name in archive.namelist() if ".dist-info/" not in name}
     with tarfile.open(sdist) as archive:
         in_sdist = {name.partition("/")[2] for name in archive.getnames()}
     return [
-        *differences(in_wheel, of_package, wheel.name),
+        *differences(in_wheel, of_package | examples, wheel.name),
         *differences({name for name in in_sdist if name.startswith(PACKAGE)}, of_package, sdist.name),
     ]
 

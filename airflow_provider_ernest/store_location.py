@@ -30,6 +30,11 @@ def store_root(root: str | None = None) -> Path | ObjectStoragePath:
     with store_errors(f"The model store {root!r} cannot be opened"):
         if "://" not in root:
             return Path(root).expanduser().absolute()
-        from airflow.sdk.io import ObjectStoragePath
+        from airflow.sdk.io import ObjectStoragePath, has_fs
+        from fsspec import available_protocols
 
-        return ObjectStoragePath(root)
+        path = ObjectStoragePath(root)
+        # Airflow 3.1 makes a path of any scheme, and fails where it is first read: after the training.
+        if not has_fs(path.protocol) and path.protocol not in available_protocols():
+            raise ValueError(f"Unsupported filesystem: {path.protocol!r}")
+        return path

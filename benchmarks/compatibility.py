@@ -4,7 +4,8 @@
 
 Interpreters are those of this machine (on the PATH, or of pyenv); of one that is not there it is said. Each
 cell has an environment of its own below build/matrix. The newest versions are those that constraints/ pins;
-the floor is the oldest Airflow that is supported, with whatever of the rest goes with it.
+the floor is the oldest Airflow that is supported, with the newest of the rest that goes with it, as
+constraints/floor.txt has it. `make floor` runs the quick tests there.
 """
 
 from __future__ import annotations
@@ -21,16 +22,15 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 WORK = ROOT / "build" / "matrix"
 FLOOR = "3.1.1"
-WITH_THE_FLOOR = "structlog<25.5"
-"""What the floor imports of it is gone since; the constraints that Airflow publishes hold it back, too."""
 QUICK = (
     "tests/unit/test_light_imports.py",
     "tests/unit/test_public_names.py",
     "tests/unit/test_provider_info.py",
     "tests/unit/test_task_group.py",
     "tests/unit/dags",
+    "tests/unit/operators",
 )
-"""Imports, parsing of DAGs, and all examples by `dag.test()`."""
+"""Imports, parsing of DAGs, all examples from the decision on, and the operators."""
 DAG_RUN = "tests/integration/test_ernest_dag.py::test_the_example_dag_sizes_its_production_run"
 
 
@@ -49,6 +49,11 @@ class Cell:
     spark: str | None = None
 
     @property
+    def spark_folder(self) -> Path | None:
+        """Where a Spark is that cannot be among the other packages."""
+        return self.folder / "spark" if self.spark in BESIDE else None
+
+    @property
     def folder(self) -> Path:
         """Where its environment is."""
         return (
@@ -61,9 +66,10 @@ CELLS = (
     Cell(python="3.11"),
     Cell(python="3.12"),
     Cell(python="3.13"),
-    # The spark provider brings pyspark-client 4, whose files are those of pyspark.
     Cell(python="3.11", spark="3.5"),
 )
+BESIDE = ("3.5",)
+"""Versions of Spark in a folder of their own: the provider brings pyspark-client 4, with the same files."""
 
 
 def interpreter(version: str) -> str | None:
@@ -83,15 +89,30 @@ def install(cell: Cell, python: str) -> None:
     uv = shutil.which("uv", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}") or "uv"
     subprocess.run([uv, "--quiet", "venv", "--clear", "--python", python, str(cell.folder)], check=True)
     command = [uv, "--quiet", "pip", "install", "--python", str(cell.folder / "bin" / "python")]
-    if cell.airflow is None:
-        pins = [line for name in ("demo", "tests") for line in pinned(ROOT / "constraints" / f"{name}.txt")]
-        (cell.folder / "constraints.txt").write_text("\n".join(pins))
-        command += ["--constraints", str(cell.folder / "constraints.txt")]
-    else:
-        command += [f"apache-airflow=={cell.airflow}", WITH_THE_FLOOR]
-    if cell.spark is not None:
-        command += [f"pyspark=={cell.spark}.*", f"pyspark-client=={cell.spark}.*"]
-    subprocess.run([*command, "--editable", f"{ROOT}[dev]"], check=True, capture_output=True, text=True)
+    names = ("demo", "tests") if cell.airflow is None else ("floor",)
+    pins = [line for name in names for line in pinned(ROOT / "constraints" / f"{name}.txt")]
+    together = cell.spark is not None and cell.spark_folder is None
+    if together:
+        pins = [line for line in pins if not line.startswith("pyspark")]
+    (cell.folder / "constraints.txt").write_text("\n".join(pins))
+    command += ["--constraints", str(cell.folder / "constraints.txt")]
+    spark = [f"pyspark=={cell.spark}.*", f"pyspark-client=={cell.spark}.*"] if together else []
+    commands = [[*command, *spark, "--editable", f"{ROOT}[dev]"]]
+    if cell.spark_folder is not None:
+        install_only = command[: command.index("--constraints")]
+        commands.append([*install_only, "--target", str(cell.spark_folder), f"pyspark=={cell.spark}.*"])
+    for each in commands:
+        subprocess.run(each, check=True, capture_output=True, text=True)
+
+
+def environment(cell: Cell) -> dict[str, str]:
+    """What its programs run with, as docs/start/install.md says it of a Spark in a folder of its own."""
+    path, python_path, spark = [str(cell.folder / "bin"), os.environ["PATH"]], [str(ROOT)], {}
+    if cell.spark_folder is not None:
+        path.insert(0, str(cell.spark_folder / "bin"))
+        python_path.insert(0, str(cell.spark_folder))
+        spark = {"SPARK_HOME": str(cell.spark_folder / "pyspark")}
+    return os.environ | spark | {"PATH": ":".join(path), "PYTHONPATH": ":".join(python_path)}
 
 
 def pinned(file: Path) -> list[str]:
@@ -107,20 +128,17 @@ def versions(cell: Cell) -> str:
         f" print(platform.python_version(), *map(m.version, {names}))"
     )
     asked = [str(cell.folder / "bin" / "python"), "-c", program]
-    python, airflow, spark = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()
+    told = subprocess.run(asked, env=environment(cell), capture_output=True, text=True, check=True).stdout
+    python, airflow, spark = told.split()
     return f"Python {python:8s} Airflow {airflow:8s} Spark {spark:8s}"
 
 
 def tried(cell: Cell, *tests: str) -> str:
     """The last line that pytest says, without its seconds."""
-    environment = os.environ | {
-        "PATH": f"{cell.folder / 'bin'}:{os.environ['PATH']}",
-        "PYTHONPATH": str(ROOT),
-    }
     done = subprocess.run(
         [str(cell.folder / "bin" / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests],
         cwd=ROOT,
-        env=environment,
+        env=environment(cell),
         capture_output=True,
         text=True,
         check=False,
@@ -142,8 +160,10 @@ def row(cell: Cell, *, quick: bool) -> str:
         install(cell, python)
     except subprocess.CalledProcessError as error:
         return f"{wanted}  not installed: {(error.stderr or '').strip().rpartition(chr(10))[2]}"
+    if cell.spark_folder is not None:  # what it may break; the unit tests expect the messages of Spark 4
+        return f"{versions(cell)}  a DAG run: {tried(cell, DAG_RUN)}"
     if quick:
-        return f"{versions(cell)}  imports, parsing and example DAGs: {tried(cell, *QUICK)}"
+        return f"{versions(cell)}  imports, parsing, example DAGs and operators: {tried(cell, *QUICK)}"
     return f"{versions(cell)}  unit tests: {tried(cell, 'tests/unit')}; a DAG run: {tried(cell, DAG_RUN)}"
 
 
@@ -154,11 +174,25 @@ def main() -> None:
     )
     parser.add_argument("--python", metavar="VERSION", help="only this one, such as 3.12")
     parser.add_argument("--airflow", metavar="VERSION", help=f"only this one: {FLOOR} or newest")
-    parser.add_argument("--quick", action="store_true", help="imports, parsing of DAGs and the examples only")
+    parser.add_argument("--spark", metavar="VERSION", help="only this one, such as 3.5 or newest")
+    parser.add_argument(
+        "--quick", action="store_true", help="quick tests instead of the unit tests and the DAG run"
+    )
+    parser.add_argument("--print-quick-tests", action="store_true", help="name their files, and run nothing")
     args = parser.parse_args()
+    if args.print_quick_tests:
+        print(*QUICK)
+        return
     WORK.mkdir(parents=True, exist_ok=True)
     for cell in CELLS:
-        is_asked = args.python in (None, cell.python) and args.airflow in (None, cell.airflow or "newest")
+        is_asked = all(
+            asked in (None, has or "newest")
+            for asked, has in (
+                (args.python, cell.python),
+                (args.airflow, cell.airflow),
+                (args.spark, cell.spark),
+            )
+        )
         if is_asked:
             print(row(cell, quick=args.quick), flush=True)
 

@@ -3,7 +3,8 @@
     python -m benchmarks.doc_blocks            writes them anew; a test fails where one is not up to date
 
 A copy stands behind a comment that says of what: ``<!-- dags/example_ernest_yarn.py -->`` is followed by
-that file as a block, ``<!-- configuration -->`` by a table. So a page needs no file beside it, on GitHub
+that file as a block, ``<!-- docs/measured/demo.txt "The decision" -->`` by the sections of it that are named,
+``<!-- configuration -->`` by a table. So a page needs no file beside it, on GitHub
 either.
 """
 
@@ -20,7 +21,9 @@ ROOT = Path(__file__).parents[1]
 OPENAPI = ROOT / "tests" / "golden" / "expected" / "interfaces" / "openapi.json"
 LANGUAGES = {".py": "python", ".json": "json", ".txt": "text"}
 
-_FILE = re.compile(r"(?<=<!-- )((?:dags|docs)/\S+)( -->\n)```\w+\n.*?^```$", re.DOTALL | re.MULTILINE)
+_FILE = re.compile(
+    r"(?<=<!-- )((?:dags|docs)/\S+)((?: \"[^\"\n]+\")*)( -->\n)```\w+\n.*?^```$", re.DOTALL | re.MULTILINE
+)
 _TABLE = re.compile(r"(?<=<!-- )(configuration|routes)( -->\n\n)(?:\|.*\n)*", re.MULTILINE)
 
 
@@ -32,12 +35,20 @@ def main() -> None:
 
 def filled(page: str) -> str:
     """The page, with its copies up to date."""
-    page = _FILE.sub(lambda found: f"{found[1]}{found[2]}{_block(ROOT / found[1])}", page)
+    page = _FILE.sub(lambda found: f"{found[1]}{found[2]}{found[3]}{_block(ROOT / found[1], found[2])}", page)
     return _TABLE.sub(lambda found: f"{found[1]}{found[2]}" + "".join(TABLES[found[1]]()), page)
 
 
-def _block(path: Path) -> str:
-    return f"```{LANGUAGES[path.suffix]}\n{path.read_text(encoding='utf-8').strip()}\n```"
+def _block(path: Path, sections: str) -> str:
+    text = path.read_text(encoding="utf-8").strip()
+    if sections:
+        text = "\n\n".join(_section(text, title) for title in re.findall(r'"([^"]+)"', sections))
+    return f"```{LANGUAGES[path.suffix]}\n{text}\n```"
+
+
+def _section(text: str, title: str) -> str:
+    """From an underlined title up to the next empty line."""
+    return text[text.index(f"\n{title}\n---") + 1 :].partition("\n\n")[0]
 
 
 def _configuration() -> Iterator[str]:

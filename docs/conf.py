@@ -22,6 +22,7 @@ autodoc_typehints = "none"
 napoleon_use_ivar = True
 
 INDEX = "index"
+OF_DOCSTRINGS = re.compile(r"<!-- autodoc\n(.*?)\n-->", re.DOTALL)
 ROW = re.compile(r"^\| \[[^]]+\]\(([\w/]+)\.md\)", re.MULTILINE)
 
 
@@ -32,6 +33,12 @@ def add_contents(_app: Sphinx, page: str, source: list[str]) -> None:
         source[0] += "\n".join(["", "", "```{toctree}", ":hidden:", "", *chapters, "```", ""])
 
 
+def add_docstrings(_app: Sphinx, _page: str, source: list[str]) -> None:
+    """Make directives of the comments that hold them, where GitHub does not show them."""
+    source[0] = OF_DOCSTRINGS.sub(r"```{eval-rst}\n\1\n```", source[0])
+
+
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
+    app.connect("source-read", add_docstrings)
     app.connect("source-read", add_contents)

@@ -168,7 +168,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     outputs.add_argument(
         "--job-profile",
         metavar="FILE",
-        help="write OptEx's profile of the job whose runs the logs are of, and tell what it foretells",
+        help="write OptEx's profile of the job whose runs the logs are of, and say what it predicts",
     )
     run = parser.add_argument_group("the run")
     run.add_argument(
@@ -315,8 +315,8 @@ def _write_job_profile(profiles: Sequence[RunProfile], args: Namespace) -> list[
 
 COMMAND = Command(
     name="analyze",
-    summary="tell from Spark's event log why a run took as long as it did",
-    description="Read the event log that Spark wrote of a run and tell what the run is bound by, what a "
+    summary="show from Spark's event log why a run took as long as it did",
+    description="Read the event log that Spark wrote of a run and show what the run is bound by, what a "
     "faster network or disk could win at most, which stages and tasks held it up, what other machines would "
     "make of it, and what to change. Of several logs each has a line. Logs are read as they are: plain or "
     "compressed, rolled over, of a run that was cut off; neither Spark nor Airflow is needed.",

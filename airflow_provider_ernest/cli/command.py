@@ -70,7 +70,7 @@ class Parser(ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """End with 2."""
-        self.exit(2, f"{self.prog}: {printable(message)}\n`{self.prog} --help` tells the options.\n")
+        self.exit(2, f"{self.prog}: {printable(message)}\n`{self.prog} --help` lists the options.\n")
 
 
 HELP_WIDTH = 78

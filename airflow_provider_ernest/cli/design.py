@@ -346,7 +346,7 @@ def runs_to_fill_in(experiments: Sequence[Experiment]) -> str:
 COMMAND = Command(
     name="design",
     summary="choose a few cheap sample runs by optimal experiment design",
-    description="Choose the few sample runs that tell most about a job within a budget. Written as CSV they "
+    description="Choose the few sample runs that show most about a job within a budget. Written as CSV they "
     "are a file of runs whose seconds are to be filled in.",
     example="""\
   %(prog)s --max-machines 16 --partitions 1600 --cores-per-machine 4 --output runs.csv

@@ -367,7 +367,7 @@ def _run(args: Namespace) -> None:
 
 COMMAND = Command(
     name="doctor",
-    summary="tell what is missing for which kind of cluster, and how to mend it",
+    summary="show what is missing for which kind of cluster, and what to change",
     description="Look for Java, Spark and spark-submit, write to the store and the folders for samples and "
     "event logs, look up the Spark connection, and let AWS judge by dry runs, which start nothing, whether "
     "the credentials have the rights. Run it where Airflow's tasks run: as their user, with their "

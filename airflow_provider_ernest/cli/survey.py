@@ -253,7 +253,7 @@ def _write(survey: Survey, args: Namespace, store: ModelStore | None) -> None:
 
 COMMAND = Command(
     name="survey",
-    summary="tell from Spark's event logs what jobs take, and what other sizes would save",
+    summary="show from Spark's event logs what jobs cost, and what other sizes would save",
     description="Read the event logs of all runs of all jobs, and tell for each job what it takes in a "
     "month, what it would take on other numbers of machines (by a model of its past runs, by replay, or by "
     "both), which is the cheapest that keeps today's time or a deadline, what that saves with its interval, "

@@ -13,11 +13,7 @@ from airflow.triggers.base import BaseEventTrigger
 from airflow_provider_ernest.assets import application_changed
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.triggers.jar_hash import JarHashTrigger
-
-try:
-    from airflow.serialization.serialized_objects import DagSerialization
-except ImportError:  # before Airflow 3.2
-    from airflow.serialization.serialized_objects import SerializedDAG as DagSerialization
+from tests.airflow_versions import DagSerialization
 
 
 def shared(asset: Asset) -> tuple[str, str, int]:

@@ -87,6 +87,33 @@ def test_links_and_pictures_become_absolute():
     )
 
 
+def examples_in_the_wheel() -> list[str]:
+    """The names that the example DAGs and their jobs have there."""
+    tracked = subprocess.run(
+        ["git", "ls-files", "dags"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return [name.replace("dags/", f"{PACKAGE.name}/example_dags/", 1) for name in tracked.stdout.split()]
+
+
+@pytest.mark.parametrize("version", ["standard", "editable"])
+def test_a_wheel_has_the_example_dags_and_an_editable_installation_no_copies_of_them(version, tmp_path):
+    import zipfile
+
+    from hatchling.builders.wheel import WheelBuilder
+
+    (built,) = WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=[version])
+    names = zipfile.ZipFile(built).namelist()
+
+    has = {name for name in names if name.startswith(f"{PACKAGE.name}/example_dags/")}
+    there = {path.name for path in (ROOT / "dags").glob("example_*.py")}
+    assert {Path(name).name for name in has if "/example_dags/example_" in name} == (
+        there if version == "standard" else set()
+    )
+    assert any(name.endswith("example_dags/jobs/enrich_flights.py") for name in has) == (
+        version == "standard"
+    )
+
+
 def test_a_release_that_lacks_a_file_or_has_one_too_many_is_refused(tmp_path):
     import tarfile
     import zipfile
@@ -98,7 +125,7 @@ def test_a_release_that_lacks_a_file_or_has_one_too_many_is_refused(tmp_path):
         pytest.skip("not in a repository")
     names = tracked.stdout.split()
     with zipfile.ZipFile(tmp_path / "a-1.whl", "w") as wheel:
-        for name in [*names[1:], f"{PACKAGE.name}/secret.env"]:
+        for name in [*names[1:], *examples_in_the_wheel(), f"{PACKAGE.name}/secret.env"]:
             wheel.writestr(name, "")
     with tarfile.open(tmp_path / "a-1.tar.gz", "w:gz") as sdist:
         for name in names:

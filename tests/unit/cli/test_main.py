@@ -35,7 +35,7 @@ def test_a_command_line_that_cannot_be_understood_ends_with_2(argv, misunderstoo
     said = misunderstood(*argv).splitlines()
     program = "ernest" if argv in ([], ["divine"]) else f"ernest {argv[0]}"
     assert said[0].startswith(f"{program}: ")
-    assert said[1:] == [f"`{program} --help` tells the options."]
+    assert said[1:] == [f"`{program} --help` lists the options."]
 
 
 def test_the_shell_completes_commands_and_options(tmp_path):

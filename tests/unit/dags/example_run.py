@@ -14,11 +14,7 @@ from airflow.sdk import DAG
 
 from airflow_provider_ernest.prediction.training import train
 from tests import examples
-
-try:
-    from airflow.dag_processing.dagbag import DagBag
-except ImportError:  # before Airflow 3.2
-    from airflow.models.dagbag import DagBag
+from tests.airflow_versions import DagBag
 
 EXAMPLES = Path(__file__).parents[3] / "dags"
 RUNS = [(1, 0.02), (1, 0.1), (2, 0.05), (2, 0.1), (3, 0.1), (4, 0.05), (4, 0.1)]

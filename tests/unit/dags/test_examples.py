@@ -9,12 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.airflow_versions import DagSerialization
 from tests.unit.dags.example_run import EXAMPLES, example
-
-try:
-    from airflow.serialization.serialized_objects import DagSerialization
-except ImportError:  # before Airflow 3.2
-    from airflow.serialization.serialized_objects import SerializedDAG as DagSerialization
 
 NAMES = sorted(path.stem for path in EXAMPLES.glob("example_ernest_*.py"))
 DOCUMENTATION = Path(__file__).parents[3] / "docs"

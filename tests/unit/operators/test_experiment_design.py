@@ -3,10 +3,9 @@ import re
 
 import numpy as np
 import pytest
-from airflow.providers.common.compat.sdk import AirflowFailException
+from airflow.providers.common.compat.sdk import AirflowFailException, DownstreamTasksSkipped
 from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG
-from airflow.sdk.exceptions import DownstreamTasksSkipped
 
 from airflow_provider_ernest.documents import Design, Experiment
 from airflow_provider_ernest.operators.experiment_design import ExperimentDesignOperator

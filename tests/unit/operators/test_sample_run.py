@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import DAG, XComArg
-from airflow.serialization.serialized_objects import DagSerialization
 
 from airflow_provider_ernest.documents import (
     SAMPLE,
@@ -24,6 +23,7 @@ from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.settings import SampledInput
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.store_location import store_root
+from tests.airflow_versions import DagSerialization
 from tests.unit.operators.stated import sampled, spark_job
 from tests.unit.operators.submissions import events, handle
 

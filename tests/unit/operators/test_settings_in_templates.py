@@ -7,12 +7,12 @@ import json
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import DAG, XComArg
-from airflow.serialization.serialized_objects import DagSerialization
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
 from airflow_provider_ernest.settings import Billing, SizingGoal, UntrainedType
 from airflow_provider_ernest.stated import as_template, settings_of
+from tests.airflow_versions import DagSerialization
 
 TEMPLATES = SizingGoal(
     deadline_seconds="{{ params.deadline }}",
