@@ -251,10 +251,12 @@ class RunMetrics(Document):
         slots: tasks that can run at once, cores summed over the executors (over ``spark.task.cpus``).
         executor_run_seconds: time that tasks spent running.
         garbage_collection_seconds: part of it spent in garbage collection.
+        idle_seconds: in which no task ran, from all executors being there to the end: what the driver took.
         input_bytes: bytes read from input (cached blocks included).
         shuffle_read_bytes: bytes fetched by shuffles.
         spilled_bytes: bytes written to disk for want of execution memory (sorting, aggregation, joins).
         peak_execution_memory_bytes: the largest that a single task used.
+        peak_stage_tasks: tasks of the stage in which one used that.
         storage_memory_bytes: memory of all executors that cached data may take; execution shares it.
         cache_wanted_bytes: memory that all the data that the job asked Spark to cache would take; 0 where
             it asked for none, None without block updates in the log. This and the next two are of the moment
@@ -262,9 +264,14 @@ class RunMetrics(Document):
         cached_bytes: of it really in memory.
         cached_on_disk_bytes: bytes put on disk instead (serialised, so often fewer than in memory).
         cache_falls_to_disk: whether cached data that finds no room is put on disk, and not made again.
-        cache_filling_seconds: run seconds of the stages that first made what is cached.
+        cache_filling_seconds: run seconds of the stages that first made what is cached; the first task of
+            each slot, which warms it up, counts as the others did on average.
         cache_reading_seconds: run seconds of the stages that read nothing else.
         cache_reads: how often those went through all of it.
+        cache_partitions: in which the cached data was made.
+        cache_missed_share: of the reads those that did not find their partition, 0..1; None where the bytes
+            that tasks read do not tell it, as where partitions fall to disk.
+        cache_missed_seconds: run seconds of the tasks that did not, and made theirs again.
         dominant_stage_tasks: tasks that could run at once in the stages in which most of the run time
             goes; the median of the stages weighted by their run seconds.
     """
@@ -276,7 +283,9 @@ class RunMetrics(Document):
     input_bytes: int
     shuffle_read_bytes: int
     spilled_bytes: int
+    idle_seconds: float | None = None
     peak_execution_memory_bytes: int | None = None
+    peak_stage_tasks: int | None = None
     storage_memory_bytes: int | None = None
     cache_wanted_bytes: int | None = None
     cached_bytes: int | None = None
@@ -285,6 +294,9 @@ class RunMetrics(Document):
     cache_filling_seconds: float | None = None
     cache_reading_seconds: float | None = None
     cache_reads: float | None = None
+    cache_partitions: int | None = None
+    cache_missed_share: float | None = None
+    cache_missed_seconds: float | None = None
     dominant_stage_tasks: int | None = None
 
     @property
@@ -505,6 +517,7 @@ class AveragingPrior(Document):
         other_probability: the probability of terms not named there.
         largest_share: about the largest share of a run's time that one term explains (the standard
             deviation of a half-normal distribution).
+        least_fixed_seconds: of a run whatever machines and data, as the runs' logs tell it.
         driver_share: the probability that one of the machines counted does no work because the driver
             or the application master has it. 0 where the machines are Spark's registered executors.
         noise: relative standard deviations of a run's time that are considered.
@@ -526,6 +539,7 @@ class AveragingPrior(Document):
     beliefs: tuple[TermBelief, ...] = BELIEFS
     other_probability: float = 0.15
     largest_share: float = 0.5
+    least_fixed_seconds: float = 0.0
     driver_share: float = 0.5
     noise: tuple[float, ...] = (0.01, 0.02, 0.04, 0.08, 0.16)
     noise_weights: tuple[float, ...] = (1.0, 2.0, 2.0, 1.0, 0.5)
@@ -552,6 +566,7 @@ class AveragingPrior(Document):
             raise InvalidParameterError("disturbed_run", self.disturbed_run, "is not at least 0 and below 1")
         if not all(0 <= probability < 1 for probability in self.memory_cut):
             raise InvalidParameterError("memory_cut", self.memory_cut, "is not at least 0 and below 1")
+        number_not_negative("least_fixed_seconds", self.least_fixed_seconds)
         for name in ("largest_share", "machines_octaves", "scale_octaves", "disturbed_spread"):
             positive_number(name, getattr(self, name))
         for name in ("noise", "discrepancy"):

@@ -7,6 +7,7 @@ that another run still held) says nothing about the job.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,10 @@ from airflow_provider_ernest.exceptions import EventLogError, SampleRunError
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.eventlog.tables import EventLog
-    from airflow_provider_ernest.eventlog.tasks import IntColumn
+    from airflow_provider_ernest.eventlog.tasks import BoolColumn, IntColumn, TaskColumns
+
+_FAR_APART = 2.0
+"""Bytes of which one is so many times the other are told apart."""
 
 _TICK_SECONDS = 0.001
 """Spark's clock: a stage that began and ended with it has run all the same."""
@@ -94,10 +98,12 @@ def run_metrics(log: EventLog) -> RunMetrics:
         slots=log.slots,
         executor_run_seconds=float(tasks.run_seconds[did].sum()),
         garbage_collection_seconds=float(tasks.garbage_collection_seconds[did].sum()),
+        idle_seconds=_idle_seconds(log),
         input_bytes=_sum(tasks.input_bytes[did]),
         shuffle_read_bytes=_sum(tasks.shuffle_remote_bytes[did]) + _sum(tasks.shuffle_local_bytes[did]),
         spilled_bytes=_sum(tasks.disk_spilled_bytes[did]),
         peak_execution_memory_bytes=int(peaks.max()) if len(peaks) else None,
+        peak_stage_tasks=_peak_stage_tasks(log),
         storage_memory_bytes=log.storage_memory_bytes or None,
         cache_wanted_bytes=cache.wanted_bytes if cache else None,
         cached_bytes=cache.held_bytes if cache else None,
@@ -106,32 +112,108 @@ def run_metrics(log: EventLog) -> RunMetrics:
         cache_filling_seconds=passes.filling_seconds if passes else None,
         cache_reading_seconds=passes.reading_seconds if passes else None,
         cache_reads=passes.reads if passes else None,
+        cache_partitions=passes.partitions if passes else None,
+        cache_missed_share=passes.missed_share if passes else None,
+        cache_missed_seconds=passes.missed_seconds if passes else None,
         dominant_stage_tasks=_dominant_stage_tasks(log),
     )
 
 
+def _peak_stage_tasks(log: EventLog) -> int | None:
+    """None where no task used execution memory."""
+    tasks, did = log.task_columns, log.task_columns.succeeded
+    peaks = tasks.peak_execution_memory_bytes[did]
+    if not len(peaks) or not peaks.max():
+        return None
+    stage = int(tasks.stage_id[did][peaks.argmax()])
+    return next((each.tasks for each in log.stages if each.stage_id == stage), None)
+
+
+def _idle_seconds(log: EventLog) -> float | None:
+    """Without any task of the application, however it ended; None where the log has no end or no task."""
+    import numpy as np
+
+    tasks = log.task_columns
+    if not log.is_complete or not len(tasks) or not log.machines:
+        return None
+    since = log.machines[-1].added_at
+    order = np.argsort(tasks.launched_at, kind="stable")
+    ended = np.maximum.accumulate(tasks.finished_at[order])
+    idle_from = np.maximum(since, np.concatenate(([since], ended)))
+    idle_to = np.concatenate((tasks.launched_at[order], [log.ended_at]))
+    return float(np.maximum(0.0, idle_to - idle_from).sum())
+
+
 @dataclass(frozen=True, kw_only=True)
 class _CachePasses:
-    """Run seconds of the stages that filled the cache, of those that read it, and how often they did."""
+    """Of the stages that filled the cache and of those that read it; as in `RunMetrics`."""
 
     filling_seconds: float
     reading_seconds: float
     reads: float
+    partitions: int
+    missed_share: float | None = None
+    missed_seconds: float | None = None
 
 
 def _cache_passes(log: EventLog) -> _CachePasses | None:
     """None where nothing was cached, or nobody read it again."""
-    filling = [stage for stage in log.stages if stage.fills_cache and not stage.reads_cache]
+    import numpy as np
+
+    filling = [stage.stage_id for stage in log.stages if stage.fills_cache and not stage.reads_cache]
     # A stage may end before all its partitions were asked for; then it went through a part of the cache.
-    reading = [stage for stage in log.stages if stage.reads_cache and stage.completed_at is not None]
-    if not filling or not reading:
+    reading = [stage.stage_id for stage in log.stages if stage.reads_cache and stage.completed_at is not None]
+    tasks, did = log.task_columns, log.task_columns.succeeded
+    made = tasks.only(did & np.isin(tasks.stage_id, filling))
+    read = tasks.only(did & np.isin(tasks.stage_id, reading))
+    if not len(made) or not len(read):
         return None
-    seconds = _seconds_of_stages(log)
+    missed = _missed(log, made, read)
     return _CachePasses(
-        filling_seconds=sum(seconds.get(stage.stage_id, 0.0) for stage in filling),
-        reading_seconds=sum(seconds.get(stage.stage_id, 0.0) for stage in reading),
-        reads=sum(stage.tasks for stage in reading) / sum(stage.tasks for stage in filling),
+        filling_seconds=_warm_seconds(made, slots=log.slots // max(1, len(log.machines))),
+        reading_seconds=float(read.run_seconds.sum()),
+        reads=len(read) / len(made),
+        partitions=len(made),
+        missed_share=None if missed is None else float(missed.mean()),
+        missed_seconds=None if missed is None else float(read.run_seconds[missed].sum()),
     )
+
+
+def _missed(log: EventLog, made: TaskColumns, read: TaskColumns) -> BoolColumn | None:
+    """Which of the tasks that read the cache did not find their partition; None where nothing tells.
+
+    Spark counts what comes out of a cached block as input: its bytes in memory. A task that makes the
+    partition again reads the bytes that it was made of. Where the two are far enough apart, those of a task
+    tell what it did.
+    """
+    if log.cache is None or log.cache.falls_to_disk:
+        return None
+    cached, source = log.cache.wanted_bytes / len(made), float(made.input_bytes.mean())
+    if max(cached, source) < _FAR_APART * max(1.0, min(cached, source)):
+        return None
+    between = math.sqrt(cached * max(1.0, source))
+    reads_source: BoolColumn = (read.input_bytes < between) == (source < cached)
+    return reads_source
+
+
+def _warm_seconds(tasks: TaskColumns, *, slots: int) -> float:
+    """Run seconds, of which a stage's first task in each slot counts as the others do on average.
+
+    It compiles, loads classes, starts Python workers; later tasks, which do the same again, do not.
+    """
+    import numpy as np
+
+    order = np.lexsort((tasks.launched_at, tasks.executor, tasks.stage_id))
+    seconds, stage = tasks.run_seconds[order], tasks.stage_id[order]
+    _, first, place = np.unique(
+        np.column_stack([stage, tasks.executor[order]]), axis=0, return_index=True, return_inverse=True
+    )
+    is_warm = np.arange(len(order)) - first[place.reshape(-1)] >= max(1, slots)
+    total = 0.0
+    for each in np.unique(stage):
+        warm = seconds[(stage == each) & is_warm]
+        total += float((warm if len(warm) else seconds[stage == each]).mean()) * int((stage == each).sum())
+    return total
 
 
 def _seconds_of_stages(log: EventLog) -> dict[int, float]:

@@ -201,6 +201,12 @@ def _conspicuous(seconds: FloatArray, columns: FloatArray) -> list[int]:
 OVERHEADS = frozenset({"log(machines)", "machines", "sqrt(machines)"})
 """Terms that no job consists of: a run does something besides."""
 
+FIXED = "1"
+"""The term of what takes as long on any machines and data."""
+
+MOST_FIXED_SHARE = 0.9
+"""Of the shortest run, may be known to be fixed."""
+
 LEAST_WORKERS = 0.5
 """Where one machine has the driver and works too, its work is not done by nobody."""
 
@@ -231,6 +237,7 @@ class Evidence:
         deviations: logarithms of seconds over reference, shape (n,).
         precisions: inverse covariances of the errors, shape (r, g, k, n, n).
         columns: the terms' values at the points, shape (d, n, p).
+        least: seconds per unit that each term takes at least, shape (p,); the means are of what is beyond.
     """
 
     points: Points
@@ -245,6 +252,7 @@ class Evidence:
     deviations: FloatArray
     precisions: FloatArray
     columns: FloatArray
+    least: FloatArray
 
 
 def weigh(points: Points, terms: tuple[str, ...], prior: AveragingPrior) -> Evidence:
@@ -252,15 +260,17 @@ def weigh(points: Points, terms: tuple[str, ...], prior: AveragingPrior) -> Evid
     countings = ways_to_count(points, prior)
     columns = [term_columns(terms, points, counting) for counting in countings]
     usual = columns[_usual(countings)]
-    reference = _reference(usual, points.seconds)
+    least = _least(terms, prior, points.seconds)
+    reference = _reference(usual, points.seconds, least)
     deviations = np.log(points.seconds / reference)
     outside, outside_probabilities = suspicions(points, usual, prior)
     precisions, log_determinants = _errors(points, np.array(outside), prior)
     subsets, log_subsets = _subsets(terms, prior)
     largest = _largest_seconds(terms, prior, points.seconds)
+    shares_of_terms = [column / reference[:, None] for column in columns]
     parts = [
-        _posterior(column / reference[:, None], 1.0 + deviations, precisions, subsets, largest, prior)
-        for column in columns
+        _posterior(rows, 1.0 + deviations - rows @ least, precisions, subsets, largest, prior)
+        for rows in shares_of_terms
     ]
     likelihoods, means, factors, lengths = (np.array(part) for part in zip(*parts, strict=True))
     shares = np.array([counting.weight for counting in countings])
@@ -284,6 +294,7 @@ def weigh(points: Points, terms: tuple[str, ...], prior: AveragingPrior) -> Evid
         deviations=deviations,
         precisions=precisions,
         columns=np.array(columns),
+        least=least,
     )
 
 
@@ -354,7 +365,13 @@ def _usual(countings: Sequence[Counting]) -> int:
     return max(at for at, counting in enumerate(countings) if counting.row_share == middle)
 
 
-def _reference(columns: FloatArray, seconds: FloatArray) -> FloatArray:
+def _least(terms: tuple[str, ...], prior: AveragingPrior, seconds: FloatArray) -> FloatArray:
+    """Seconds per unit of each term that are known, shape (p,), and never all of a point's time."""
+    known = min(prior.least_fixed_seconds, MOST_FIXED_SHARE * float(seconds.min()))
+    return np.array([known if term == FIXED else 0.0 for term in terms])
+
+
+def _reference(columns: FloatArray, seconds: FloatArray, least: FloatArray) -> FloatArray:
     """Times about which the logarithm is made linear: a non-negative fit, so that noise does not weigh.
 
     Dividing by the measured seconds instead would make long runs weigh less for being long by chance.
@@ -365,8 +382,8 @@ def _reference(columns: FloatArray, seconds: FloatArray) -> FloatArray:
     errors = np.zeros_like(seconds)
     for _ in range(1 + REFINEMENTS):
         rows = columns * (weights / reference)[:, None]
-        coefficients = non_negative_least_squares(rows, weights * (1.0 + errors))
-        reference = np.maximum(columns @ coefficients, 0.05 * seconds)
+        coefficients = non_negative_least_squares(rows, weights * (1.0 + errors) - rows @ least)
+        reference = np.maximum(columns @ (least + coefficients), 0.05 * seconds)
         errors = np.log(seconds / reference)
         weights = 1.0 / np.sqrt(1.0 + (errors / USUAL_ERROR) ** 2)
     return np.asarray(reference, dtype=np.float64)
@@ -516,8 +533,8 @@ def draw(evidence: Evidence) -> Draws:
         outside=outside,
         discrepancy=discrepancy,
         noise=noise,
-        coefficients=np.concatenate(drawn)[kept] / evidence.lengths[counting],
-        included=evidence.subsets[subset].astype(np.float64),
+        coefficients=evidence.least + np.concatenate(drawn)[kept] / evidence.lengths[counting],
+        included=np.maximum(evidence.subsets[subset], evidence.least > 0).astype(np.float64),
     )
 
 
@@ -529,7 +546,7 @@ def _near_all(generator: np.random.Generator, evidence: Evidence, positions: Int
     scaled, log_factors = [], []
     for columns, lengths in zip(evidence.columns, evidence.lengths, strict=True):
         coefficients, factor = nearest(columns, evidence.points.seconds)
-        scaled.append(coefficients * lengths)
+        scaled.append(np.maximum(coefficients - evidence.least, 0.0) * lengths)
         log_factors.append(np.log(factor))
     counting, *_ = np.unravel_index(positions, evidence.log_probabilities.shape)
     spreads = np.array(log_factors)[counting] * generator.standard_normal(len(positions))

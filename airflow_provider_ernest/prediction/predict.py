@@ -169,9 +169,9 @@ def predict_interval(
     """
     runs, predictor = _runs(model, machines, scale, iterations), fitted(model)
     seconds, (low, high) = predictor.predict(**runs), predictor.interval(**runs, level=level)
-    again = _again(model, runs)
-    bounds = low + again.seconds, high + again.seconds
-    return _widening(model, runs, seconds).interval(seconds + again.seconds, bounds, level=level)
+    again = _again(model, runs).seconds
+    times = _times_as_long(seconds, again)
+    return _widening(model, runs, seconds).interval(seconds + again, (low * times, high * times), level=level)
 
 
 @_of_the_model
@@ -193,10 +193,10 @@ def probability_within(
     predicted = predictor.predict(**runs)
     limits = np.broadcast_to(np.asarray(seconds, dtype=np.float64), predicted.shape)
     again = _again(model, runs).seconds
+    times = _times_as_long(predicted, again)
 
     def narrow(within: FloatArray) -> FloatArray:
-        left = np.maximum(within - again, np.finfo(np.float64).tiny)
-        return predictor.probability_within(**runs, limits=left)
+        return predictor.probability_within(**runs, limits=within / times)
 
     return _widening(model, runs, predicted).probability_within(predicted + again, limits, narrow)
 
@@ -275,14 +275,34 @@ def _again(model: Model, runs: RunColumns) -> _Again:
     )
 
 
+def _times_as_long(seconds: FloatArray, again: FloatArray) -> FloatArray:
+    """By how much runs take longer that spend further seconds again, shape (n,).
+
+    What slows a run down slows all of it down: its bounds stay as far apart in relation to the whole.
+    """
+    return 1.0 + np.divide(again, seconds, out=np.zeros_like(seconds), where=seconds > 0)
+
+
 def _widening(model: Model, runs: RunColumns, seconds: FloatArray) -> Widening:
-    """By what Spark's figures widen the intervals of runs that take so many seconds besides `_again`."""
+    """By what Spark's figures widen the intervals of runs that take so many seconds besides `_again`.
+
+    What was taken out of the observed runs is as uncertain as what is added: where they missed much and the
+    run that is asked about misses nothing, that is what is not known of it.
+    """
     forecasts, again = _forecasts(model, runs), _again(model, runs)
-    uncertain = again.seconds * again.spread / (seconds + again.seconds)
+    counted = np.maximum(again.seconds, _again_of_observed(model) * seconds)
+    uncertain = counted * again.spread / (seconds + again.seconds)
     return Widening(
         factors=np.array([forecast.widening for forecast in forecasts]),
         least_log_spreads=np.maximum([forecast.least_log_spread for forecast in forecasts], uncertain),
     )
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _again_of_observed(model: Model) -> float:
+    """What the observed runs spent as `_again` says, as a share of the seconds that a model is fitted to."""
+    rest = np.asarray(observed_columns(model.observations)["seconds"], dtype=np.float64)
+    return float(np.median([run.seconds for run in model.observations] / rest - 1.0))
 
 
 def extrapolation(model: Model, *, machines: int, scale: float = 1.0) -> str:

@@ -27,7 +27,8 @@ their hosts. By the defaults, intervals of 80 % at numbers that no run had held 
 def prior_for(observations: Sequence[Observation], prior: AveragingPrior | None = None) -> AveragingPrior:
     """The prior for a job, knowing where its runs come from.
 
-    The driver takes no machine where executors were counted; and see `with_past_runs`.
+    The driver takes no machine where executors were counted, and some seconds of each run; and see
+    `with_past_runs`.
 
     Args:
         observations: the job's runs; of those that name their hosts, and of past ones, the machines were
@@ -35,8 +36,20 @@ def prior_for(observations: Sequence[Observation], prior: AveragingPrior | None 
         prior: what is believed otherwise, of past runs, too; None for the default.
     """
     known = prior or with_past_runs(AveragingPrior(), observations)
+    known = replace(known, least_fixed_seconds=least_fixed_seconds(observations))
     counted = bool(observations) and all(run.hosts or run.from_history for run in observations)
     return replace(known, driver_share=0.0) if counted else known
+
+
+def least_fixed_seconds(observations: Sequence[Observation]) -> float:
+    """What the driver took in each of a job's runs, whatever machines and data; 0 where logs do not tell it.
+
+    Of an iterative job the driver's share may be that of each iteration, and then is nothing fixed.
+    """
+    told = [run.metrics.idle_seconds if run.metrics else None for run in observations]
+    if any(run.iterations is not None for run in observations):
+        return 0.0
+    return min((0.0 if seconds is None else seconds for seconds in told), default=0.0)
 
 
 def with_past_runs(prior: AveragingPrior, observations: Sequence[Observation]) -> AveragingPrior:

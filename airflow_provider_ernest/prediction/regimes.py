@@ -72,7 +72,7 @@ def foresee(observations: Sequence[Observation], *, machines: int, scale: float 
     known = parallelism(observations)
     effective, cap_warning = _cap(observations, known, machines, scale)
     cache = foresee_cache(observations, machines=machines, scale=scale, working_machines=effective)
-    spill = foresee_spill(observations, known, machines=machines, scale=scale)
+    spill = foresee_spill(observations, machines=machines, scale=scale)
     widening = cache.widening * spill.widening * (_CAPPED if cap_warning else 1.0)
     warnings = (cap_warning, cache.warning, spill.warning)
     return RegimeForecast(
@@ -165,13 +165,19 @@ class Parallelism:
 
 def parallelism(observations: Sequence[Observation]) -> Parallelism | None:
     """What the runs tell of tasks and slots; None where they tell nothing, or contradict one another."""
-    told = [(run, run.metrics) for run in observations if run.metrics is not None and _tells(run.metrics)]
-    if not told:
+    return _parallelism([(run, run.metrics.dominant_stage_tasks) for run in observations if run.metrics])
+
+
+def _parallelism(told: Sequence[tuple[Observation, int | None]]) -> Parallelism | None:
+    """Of a stage that had so many tasks in each run."""
+    columns = [
+        (run.machines, run.scale, tasks, run.metrics.slots)
+        for run, tasks in told
+        if tasks and run.metrics is not None and run.metrics.slots > 0
+    ]
+    if not columns:
         return None
-    machines = np.array([run.machines for run, _ in told], dtype=np.float64)
-    scale = np.array([run.scale for run, _ in told])
-    tasks = np.array([metrics.dominant_stage_tasks for _, metrics in told], dtype=np.float64)
-    slots = np.array([metrics.slots for _, metrics in told], dtype=np.float64)
+    machines, scale, tasks, slots = np.array(columns, dtype=np.float64).T
     growths = _growths(machines, scale, tasks)
     if not growths:
         return None
@@ -197,10 +203,6 @@ def effective_machines(
     if known is None:
         return np.array(machine_column)
     return known.effective_machines(machines=machine_column, scale=scale_column)
-
-
-def _tells(metrics: RunMetrics) -> bool:
-    return bool(metrics.dominant_stage_tasks) and metrics.slots > 0
 
 
 def _growths(machines: FloatArray, scale: FloatArray, tasks: FloatArray) -> tuple[Growth, ...]:
@@ -254,7 +256,9 @@ _MEASURED_SPREAD, _DISK_SPREAD = 0.2, 0.7
 _DISK_BYTES_PER_SECOND = 1e8
 """A guess at what a task reads and deserialises of what it finds on disk."""
 _MOST_OF_A_RUN = 0.9
-_LEAST_OF_FIRST_PASS = 0.1
+_MOSTLY_MISSED = 0.9
+_MISSED_NOTABLY = 0.02
+"""Of the reads of a cache so few may miss by chance, as those of blocks that moved."""
 _TIGHT = 1.25
 _SPILL = 1.5
 _UNKNOWN_SPILL = 1.25
@@ -292,6 +296,9 @@ class _CachingRuns:
     cached_bytes: FloatArray
     storage_bytes: FloatArray
     execution_bytes: FloatArray
+    slots: FloatArray
+    partitions: FloatArray
+    missed: FloatArray
 
     @property
     def share(self) -> FloatArray:
@@ -312,13 +319,34 @@ class _CachingRuns:
         held = (self.cached_bytes / self.storage_bytes)[self.share >= _WHOLE]
         return max(_PROTECTED, 1.0 - execution, float(held.max(initial=0.0)))
 
+    def found_at(self, wanted_bytes: float, machines: int, *, all_fits: bool) -> float:
+        """The share of the reads that find their partition in memory.
+
+        Where not all fits, each machine holds as much as in the runs that missed some. Else, and without
+        such runs, it holds what finds room beside execution and the tasks that make others again: such a task
+        keeps what it made in storage memory until it ends, though there is no room for it; up to a partition
+        for each slot. And of whole partitions half a one on average finds no room.
+        """
+        each = wanted_bytes / machines
+        of_runs = self.wanted_bytes / self.machines
+        held = of_runs[self.missed <= _MISSED_NOTABLY]
+        if each <= _SAME_LOAD * float(held.max(initial=0.0)):
+            return 1.0
+        overflowing = (self.missed > _MISSED_NOTABLY) & (self.share < _WHOLE)
+        if overflowing.any() and not all_fits:
+            return min(1.0, float(np.median(((1.0 - self.missed) * of_runs)[overflowing])) / each)
+        partition = float(np.nanmedian(self.wanted_bytes / self.partitions))
+        storage = float(np.median(self.storage_bytes / self.machines))
+        execution = float((self.execution_bytes / self.machines).max())
+        kept = float(np.median(self.slots / self.machines)) * partition
+        room = max(_PROTECTED * storage, storage - execution - kept)
+        return float(np.clip((room - partition / 2.0) / each, 0.0, 1.0))
+
     def wanted_at(self, scale: float) -> float:
-        """In proportion to the input where all runs read the same share, else with a fixed part."""
-        for terms in (("1", "scale"), ("scale",)):
-            growth = fit_growth(terms, machines=self.machines, scale=self.scale, values=self.wanted_bytes)
-            if growth is not None:
-                return float(growth.at(machines=1.0, scale=scale)[0])
-        return float(self.wanted_bytes.max())
+        growth = _growth_with_scale(self.machines, self.scale, self.wanted_bytes)
+        if growth is None:
+            return float(self.wanted_bytes.max())
+        return float(growth.at(machines=1.0, scale=scale)[0])
 
 
 def foresee_cache(
@@ -338,8 +366,9 @@ def foresee_cache(
     )
     passes = cache_passes(observations)
     again_seconds, again_spread = 0.0, 0.0
-    if passes is not None and share < _WHOLE:
-        again_seconds = passes.seconds_again(1.0 - share, wanted, working_machines)
+    if passes is not None:
+        missing = _missing(runs, share, wanted, machines)
+        again_seconds = passes.seconds_again(missing, wanted, working_machines)
         again_spread = passes.spread
     if away < 1.0 - _WHOLE:
         tight = share >= _WHOLE and wanted > runs.safe_share * room
@@ -364,6 +393,13 @@ def foresee_cache(
         again_seconds=again_seconds,
         again_spread=again_spread,
     )
+
+
+def _missing(runs: _CachingRuns, share: float, wanted_bytes: float, machines: int) -> float:
+    """The share of the reads that miss: by the reads of the runs where they tell, else what finds no room."""
+    if np.isnan(runs.missed).all() or np.isnan(runs.partitions).all():
+        return 1.0 - share if share < _WHOLE else 0.0
+    return 1.0 - runs.found_at(wanted_bytes, machines, all_fits=share >= _WHOLE)
 
 
 def _change(runs: _CachingRuns, share: float, needed: int, again_seconds: float) -> str:
@@ -394,13 +430,15 @@ class CachePasses:
 
     Attributes:
         reads: how often all of it is read after it was made, or less where runs end earlier.
-        seconds_per_byte: run seconds of a slot, of what finds no room.
+        seconds_per_byte: run seconds of a slot that a byte takes longer where it is not found.
+        found_seconds_per_byte: that it takes where it is.
         spread: the standard deviation of `seconds_per_byte`, relative.
         slots_per_machine: tasks that a machine runs at once.
     """
 
     reads: float
     seconds_per_byte: float
+    found_seconds_per_byte: float
     spread: float
     slots_per_machine: float
 
@@ -409,13 +447,54 @@ class CachePasses:
         missing = missing_share * wanted_bytes * self.reads
         return missing * self.seconds_per_byte / (machines * self.slots_per_machine)
 
+    def seconds_again_of(self, metrics: RunMetrics, machines: float) -> float:
+        """Seconds that a run on so many machines spent so: counted where its tasks tell it."""
+        wanted, reads = metrics.cache_wanted_bytes or 0, metrics.cache_reads
+        if metrics.cache_missed_share is not None and metrics.cache_missed_seconds is not None and reads:
+            missed = metrics.cache_missed_share * wanted * reads
+            seconds = metrics.cache_missed_seconds - missed * self.found_seconds_per_byte
+            return max(0.0, seconds) / (machines * self.slots_per_machine)
+        share = metrics.cache_share
+        if share is None or share >= _WHOLE:
+            return 0.0
+        return self.seconds_again(1.0 - share, wanted, machines)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Passes:
+    """Columns of the n runs whose logs tell of passes over what is cached, each of shape (n,).
+
+    Attributes:
+        reads: passes over all of it.
+        filling: run seconds for each byte of the first pass, which makes it.
+        reading: the same of the further ones.
+        missing: the share of the cache that found no room.
+        missed: the share of reads that did not find their partition, NaN where that is not told.
+        missed_seconds: run seconds for each byte that was missed, NaN likewise.
+    """
+
+    reads: FloatArray
+    filling: FloatArray
+    reading: FloatArray
+    missing: FloatArray
+    missed: FloatArray
+    missed_seconds: FloatArray
+
+    @property
+    def found(self) -> FloatArray:
+        """Run seconds for each byte of a pass that finds it."""
+        missed = np.where(np.isnan(self.missed), 0.0, self.missed)
+        of_missed = np.where(missed > 0, missed * self.missed_seconds, 0.0)
+        return np.asarray(np.maximum(0.0, self.reading - of_missed) / np.maximum(1.0 - missed, 1e-9))
+
 
 def cache_passes(observations: Sequence[Observation]) -> CachePasses | None:
     """None where the logs tell nothing of the passes.
 
-    Runs whose caches held different shares tell what a pass over what is missing takes more. Otherwise the
-    first pass tells it: that both makes the data and does the pass's own work, or a part of that, which the
-    further passes bound.
+    Tasks that missed their partition tell what that takes longer than finding it. Without any, runs whose
+    caches held different shares tell what a pass over what is missing takes more. Otherwise the first pass
+    tells it: that both makes the data and does the pass's own work, or a part of that, which the further
+    passes bound.
     """
     told = [
         (run, metrics)
@@ -429,42 +508,53 @@ def cache_passes(observations: Sequence[Observation]) -> CachePasses | None:
     ]
     if not told:
         return None
-    wanted = np.array([metrics.cache_wanted_bytes for _, metrics in told], dtype=np.float64)
-    reads = np.array([metrics.cache_reads for _, metrics in told], dtype=np.float64)
-    machines = np.array([run.machines for run, _ in told], dtype=np.float64)
-    filling = np.array([metrics.cache_filling_seconds for _, metrics in told], dtype=np.float64)
-    filling = _without_warm_up(filling, machines, wanted) / wanted
-    reading = np.array([metrics.cache_reading_seconds for _, metrics in told]) / reads / wanted
-    missing = 1.0 - np.array([metrics.cache_share for _, metrics in told])
-    missing[missing < 1.0 - _WHOLE] = 0.0
+    passes = _passes([metrics for _, metrics in told])
+    many = passes.missed < _MOSTLY_MISSED
+    found = float(np.median(passes.found[many] if many.any() else passes.found))
     seconds, spread = _seconds_per_byte(
-        filling, reading, missing, falls_to_disk=any(metrics.cache_falls_to_disk for _, metrics in told)
+        passes, found, falls_to_disk=any(metrics.cache_falls_to_disk for _, metrics in told)
     )
     return CachePasses(
-        reads=float(np.median(reads)),
+        reads=float(np.median(passes.reads)),
         seconds_per_byte=seconds,
+        found_seconds_per_byte=found,
         spread=spread,
         slots_per_machine=float(np.median([metrics.slots / run.machines for run, metrics in told])),
     )
 
 
-def _without_warm_up(filling: FloatArray, machines: FloatArray, wanted: FloatArray) -> FloatArray:
-    """What the first pass took, less what goes with the machines: each warms up once. Shape (n,)."""
-    rows = np.column_stack([machines, wanted]) / filling[:, np.newaxis]
-    if np.linalg.matrix_rank(rows / np.linalg.norm(rows, axis=0), tol=1e-6) < rows.shape[1]:
-        return filling
-    of_machine, _ = non_negative_least_squares(rows, np.ones_like(filling))
-    return np.asarray(np.maximum(filling - of_machine * machines, _LEAST_OF_FIRST_PASS * filling))
+def _passes(told: Sequence[RunMetrics]) -> _Passes:
+    wanted = np.array([metrics.cache_wanted_bytes for metrics in told], dtype=np.float64)
+    reads = np.array([metrics.cache_reads for metrics in told], dtype=np.float64)
+    missing = 1.0 - np.array([metrics.cache_share for metrics in told], dtype=np.float64)
+    missed, seconds = (
+        np.array([math.nan if value is None else value for value in values], dtype=np.float64)
+        for values in (
+            [metrics.cache_missed_share for metrics in told],
+            [metrics.cache_missed_seconds for metrics in told],
+        )
+    )
+    return _Passes(
+        reads=reads,
+        filling=np.array([metrics.cache_filling_seconds for metrics in told]) / wanted,
+        reading=np.array([metrics.cache_reading_seconds for metrics in told]) / reads / wanted,
+        missing=np.where(missing < 1.0 - _WHOLE, 0.0, missing),
+        missed=missed,
+        missed_seconds=seconds / np.where(missed > 0, missed * reads * wanted, math.nan),
+    )
 
 
-def _seconds_per_byte(
-    filling: FloatArray, reading: FloatArray, missing: FloatArray, *, falls_to_disk: bool
-) -> tuple[float, float]:
-    """Of `CachePasses`, and its spread, by run seconds per byte of each of n runs, shape (n,)."""
-    if np.ptp(missing) >= _SHARES_APART:
+def _seconds_per_byte(passes: _Passes, found: float, *, falls_to_disk: bool) -> tuple[float, float]:
+    """Of `CachePasses`, and its spread."""
+    told = passes.missed > _MISSED_NOTABLY
+    if told.any():
+        again = np.maximum(0.0, passes.missed_seconds[told] - found)
+        return float(np.median(again)), _MEASURED_SPREAD
+    filling, reading, missing = passes.filling, passes.reading, passes.missing
+    if np.isnan(passes.missed).any() and np.ptp(missing) >= _SHARES_APART:
         rows = np.column_stack([np.ones_like(missing), missing]) / np.maximum(reading, 1e-30)[:, None]
-        _, again = non_negative_least_squares(rows, np.ones_like(missing))
-        return float(again), _MEASURED_SPREAD
+        _, slope = non_negative_least_squares(rows, np.ones_like(missing))
+        return float(slope), _MEASURED_SPREAD
     if falls_to_disk:
         return 1.0 / _DISK_BYTES_PER_SECOND, _DISK_SPREAD
     # Of each run: all of the pass's own work was in the first pass, or none.
@@ -488,31 +578,26 @@ def again_seconds(runs: Sequence[Observation], *, told_by: Sequence[Observation]
         told_by or runs, machines=[run.machines for run in runs], scale=[run.scale for run in runs]
     )
     for place, (run, machines) in enumerate(zip(runs, working.tolist(), strict=True)):
-        metrics = run.metrics
-        if (
-            metrics is None
-            or not metrics.cache_wanted_bytes
-            or metrics.cache_share is None
-            or metrics.cache_share >= _WHOLE
-        ):
-            continue
-        missing = 1.0 - metrics.cache_share
-        again = passes.seconds_again(missing, metrics.cache_wanted_bytes, machines)
-        seconds[place] = min(again, _MOST_OF_A_RUN * run.seconds)
+        if run.metrics is not None:
+            again = passes.seconds_again_of(run.metrics, machines)
+            seconds[place] = min(again, _MOST_OF_A_RUN * run.seconds)
     return seconds
 
 
-def foresee_spill(
-    observations: Sequence[Observation], known: Parallelism | None, *, machines: int, scale: float
-) -> SpillForecast:
+def foresee_spill(observations: Sequence[Observation], *, machines: int, scale: float) -> SpillForecast:
     """Whether tasks spill, by the input that each handles: memory for each is the same everywhere.
 
     Below a load at which a run did not spill none does, above one at which one did each does. Beyond
-    all runs the largest memory that a task used tells, taken to grow with its input.
+    all runs the largest memory that a task used tells, by how it grew with the task's input. The tasks are
+    those of the stage that used it, which need not be as many as where most of the time goes.
     """
     told = [(run, run.metrics) for run in observations if run.metrics is not None]
     if not told:
         return SpillForecast()
+    peaks = [metrics.peak_stage_tasks for _, metrics in told]
+    known = _parallelism([(run, tasks) for (run, _), tasks in zip(told, peaks, strict=True)])
+    if not any(peaks):
+        known = parallelism(observations)
     loads = _loads(known, [run.machines for run, _ in told], [run.scale for run, _ in told])
     target = float(_loads(known, [machines], [scale])[0])
     spilled = np.array([metrics.spilled_bytes > 0 for _, metrics in told])
@@ -531,21 +616,24 @@ def foresee_spill(
         )
     if spilled.any():
         return SpillForecast(widening=_UNKNOWN_SPILL)
-    return _beyond_all_runs([metrics for _, metrics in told], target / loads, machines, scale)
+    return _beyond_all_runs([metrics for _, metrics in told], loads / target, machines, scale)
 
 
 def _beyond_all_runs(
-    metrics: Sequence[RunMetrics], times_larger: FloatArray, machines: int, scale: float
+    metrics: Sequence[RunMetrics], loads: FloatArray, machines: int, scale: float
 ) -> SpillForecast:
-    """No run has spilled, and a task of the target handles `times_larger` as much as one of each run."""
-    shares = [
-        (each.peak_execution_memory_bytes * times, each.storage_memory_bytes / each.slots)
-        for each, times in zip(metrics, times_larger, strict=True)
-        if each.peak_execution_memory_bytes is not None and each.storage_memory_bytes and each.slots
+    """No run has spilled, and a task of each run handled `loads` as much as one of the target, shape (n,)."""
+    columns = [
+        (load, each.peak_execution_memory_bytes, each.storage_memory_bytes / each.slots)
+        for each, load in zip(metrics, loads.tolist(), strict=True)
+        if each.peak_execution_memory_bytes and each.storage_memory_bytes and each.slots
     ]
-    if not shares:
-        return SpillForecast()
-    needed, room = max(shares, key=lambda pair: pair[0] / pair[1])
+    if not columns:
+        return SpillForecast(spills=False if _used_none(metrics) else None)
+    load, peak, rooms = np.array(columns, dtype=np.float64).T
+    growth = _growth_with_scale(np.ones_like(load), load, peak)
+    needed = float(peak.max()) if growth is None else float(growth.at(machines=1.0, scale=1.0)[0])
+    room = float(rooms.min())
     if needed <= room:
         return SpillForecast(spills=False)
     return SpillForecast(
@@ -556,6 +644,11 @@ def _beyond_all_runs(
         "core, would avoid it.",
         widening=_SPILL,
     )
+
+
+def _used_none(metrics: Sequence[RunMetrics]) -> bool:
+    """Whether all runs tell that their tasks used no execution memory."""
+    return all(each.peak_execution_memory_bytes == 0 for each in metrics)
 
 
 def _loads(known: Parallelism | None, machines: Sequence[int], scale: Sequence[float]) -> FloatArray:
@@ -574,6 +667,9 @@ def _caching_runs(observations: Sequence[Observation]) -> _CachingRuns | None:
             metrics.cached_bytes or 0,
             metrics.storage_memory_bytes,
             (metrics.peak_execution_memory_bytes or 0) * metrics.slots,
+            metrics.slots,
+            metrics.cache_partitions or math.nan,
+            math.nan if metrics.cache_missed_share is None else metrics.cache_missed_share,
         )
         for run in observations
         if (metrics := run.metrics) is not None
@@ -582,7 +678,10 @@ def _caching_runs(observations: Sequence[Observation]) -> _CachingRuns | None:
     ]
     if not columns:
         return None
-    names = ("machines", "scale", "wanted_bytes", "cached_bytes", "storage_bytes", "execution_bytes")
+    names = (
+        *("machines", "scale", "wanted_bytes", "cached_bytes", "storage_bytes", "execution_bytes"),
+        *("slots", "partitions", "missed"),
+    )
     arrays = (np.array(column, dtype=np.float64) for column in zip(*columns, strict=True))
     return _CachingRuns(**dict(zip(names, arrays, strict=True)))
 
@@ -622,3 +721,12 @@ def fit_growth(
     return Growth(
         terms=tuple(terms), coefficients=coefficients, deviations=np.asarray(rows @ coefficients - 1.0)
     )
+
+
+def _growth_with_scale(machines: FloatArray, scale: FloatArray, values: FloatArray) -> Growth | None:
+    """In proportion to the input where all runs read the same share, else with a fixed part."""
+    for terms in (("1", "scale"), ("scale",)):
+        growth = fit_growth(terms, machines=machines, scale=scale, values=values)
+        if growth is not None:
+            return growth
+    return None

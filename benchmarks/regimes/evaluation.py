@@ -12,7 +12,7 @@ from airflow_provider_ernest.exceptions import ErnestError
 from airflow_provider_ernest.prediction.predict import WHOLE_CACHE, predict_interval, predict_seconds
 from airflow_provider_ernest.prediction.regimes import RegimeForecast, foresee
 from airflow_provider_ernest.prediction.training import train
-from benchmarks.regimes.corpus import RecordedRun
+from benchmarks.regimes.corpus import RecordedRun, is_short
 
 LEVELS = (0.8, 0.95)
 
@@ -42,6 +42,7 @@ class Said:
         announced: whether Spark's figures of the runs trained on told the side on which it would be; None
             where that is the side of them all.
         runs: how many were trained on.
+        most_machines: of those.
         silent_because: why nothing was said.
     """
 
@@ -54,6 +55,7 @@ class Said:
     intervals: tuple[tuple[float, float], ...] = ()
     announced: bool | None = None
     runs: int = 0
+    most_machines: int = 0
     silent_because: str = ""
 
     @property
@@ -113,8 +115,9 @@ def _say(case: str, setting: str, run: RecordedRun, known: Sequence[Observation]
         machines=target.machines,
         scale=target.scale,
         seconds=target.seconds,
-        announced=_foreseen(forecast) == run.is_short if crosses else None,
+        announced=_is_announced(run, known, forecast) if crosses else None,
         runs=len(known),
+        most_machines=max(each.machines for each in known),
     )
     try:
         model = train(known, job=setting)
@@ -126,6 +129,15 @@ def _say(case: str, setting: str, run: RecordedRun, known: Sequence[Observation]
     except ErnestError as error:
         return replace(asked, silent_because=error.message)
     return replace(asked, predicted=float(predicted), intervals=tuple(intervals))
+
+
+def _is_announced(run: RecordedRun, known: Sequence[Observation], forecast: RegimeForecast) -> bool:
+    """Whether it is foreseen on its side, and by the same figures the known runs were on the other.
+
+    A join that changes its course leaves no trace in them: then to foresee enough memory is no news.
+    """
+    is_news = all(is_short(each) != run.is_short for each in known)
+    return is_news and _foreseen(forecast) == run.is_short
 
 
 def _foreseen(forecast: RegimeForecast) -> bool | None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 
 import numpy as np
 
+from airflow_provider_ernest.documents import Observation
 from benchmarks.regimes.corpus import RecordedRun
 from benchmarks.regimes.evaluation import CASES, INTO_SHORTAGE, LEVELS, OUT_OF_SHORTAGE, Said
+from benchmarks.regimes.schedule import MOST_MACHINES, SETTINGS
 
 MOST_ERROR, LEAST_COVERAGE = 0.15, 0.75
 """The targets, of runs whose change was announced: mean absolute error, and coverage of 80 %."""
@@ -36,6 +39,7 @@ def report_lines(runs: Sequence[RecordedRun], said: Sequence[Said]) -> Iterator[
             for announced, words in ((True, "  the figures announce it"), (False, "  they do not")):
                 yield f"{words:<38}" + _row([each for each in of_case if each.announced is announced])
     yield from _targets(said)
+    yield from _limits(runs, said)
     for case in CASES:
         yield f"\n{case[0].upper()}{case[1:]}, by setting"
         yield f"{'':<30}{'announced':>10}{_HEADS}"
@@ -74,7 +78,40 @@ def _targets(said: Sequence[Said]) -> Iterator[str]:
         (f"mean error at most {MOST_ERROR:.0%}", error, error <= MOST_ERROR),
         (f"80 % interval holds at least {LEAST_COVERAGE:.0%}", held, held >= LEAST_COVERAGE),
     ):
-        yield f"Target where announced: {what}: {reached:.0%}, {'met' if is_met else 'missed'}"
+        yield f"Target where announced: {what}: {reached:.2%}, {'met' if is_met else 'missed'}"
+
+
+def _limits(runs: Sequence[RecordedRun], said: Sequence[Said]) -> Iterator[str]:
+    """How much of the errors no predictor could know: machines that share two cores, and mere scatter."""
+    yield f"\n{'Announced, on either way':<38}{_HEADS}"
+    announced = [each for each in said if each.announced]
+    for is_beyond, words in (
+        (False, "on as many machines as some known run"),
+        (True, f"on more; {MOST_MACHINES} share two cores"),
+    ):
+        chosen = [each for each in announced if (each.machines > each.most_machines) is is_beyond]
+        yield f"{words:<38}{_row(chosen)}"
+    logarithms = np.array([np.log(one.seconds / other.seconds) for one, other in _same_work(runs)])
+    if len(logarithms):
+        off = 100 * np.expm1(np.abs(logarithms))
+        spread = 100 * np.sqrt((logarithms**2).mean() / 2)
+        of_mean, of_other = spread * np.sqrt(2 / np.pi), spread * 2 / np.sqrt(np.pi)
+        yield (
+            f"The same work recorded twice (one script, all in memory): {len(off)} pairs, the longer run by "
+            f"{off.mean():.1f}% (mean), {off.max():.0f}% (most);\n"
+            f"standard deviation of a single run {spread:.1f}%: who knew the mean would be off by "
+            f"{of_mean:.1f}%, who knows one such run by {of_other:.1f}%"
+        )
+
+
+def _same_work(runs: Sequence[RecordedRun]) -> Iterator[tuple[Observation, Observation]]:
+    """Runs of two settings that differ in where cached data falls, and whose data all stayed in memory."""
+    scripts = {setting.name: setting.script for setting in SETTINGS}
+    kept = [run for run in runs if not run.is_short and run.setting in scripts]
+    for one, other in combinations(kept, 2):
+        is_same = scripts[one.setting] == scripts[other.setting] and one.setting != other.setting
+        if is_same and one.observation.configuration == other.observation.configuration:
+            yield one.observation, other.observation
 
 
 def _missed(said: Sequence[Said]) -> Iterator[str]:

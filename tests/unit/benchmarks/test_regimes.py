@@ -111,6 +111,31 @@ def test_what_the_figures_announce_is_told_apart(said: Sequence[Said], runs: Seq
     assert not any(each.announced for each in untold)
 
 
+def test_a_change_that_the_figures_never_show_is_not_announced(runs: Sequence[RecordedRun]) -> None:
+    """As of a join that takes another course from some input on, with memory enough on either side."""
+    ample = [run for run in runs if not run.is_short]
+    changing = [replace(run, is_short=run.observation.scale >= 0.5) for run in ample]
+    across = [each for each in evaluate(changing) if each.case in (INTO_SHORTAGE, OUT_OF_SHORTAGE)]
+    assert {each.case for each in across} == {INTO_SHORTAGE, OUT_OF_SHORTAGE}
+    assert not any(each.announced for each in across)
+
+
+def test_the_scatter_of_the_recordings_is_told_where_the_same_work_was_recorded_twice(
+    runs: Sequence[RecordedRun], said: Sequence[Said]
+) -> None:
+    one = [replace(run, setting="gradient-memory") for run in runs]
+    other = [
+        replace(run, setting="gradient-disk", observation=replace(run.observation, seconds=seconds))
+        for run in runs
+        for seconds in [1.5 * run.observation.seconds]
+    ]
+    ample = sum(not run.is_short for run in runs)
+
+    (told,) = [line for line in report_lines([*one, *other], said) if "recorded twice" in line]
+    assert f"{ample} pairs, the longer run by 50.0% (mean), 50% (most)" in told
+    assert not any("recorded twice" in line for line in report_lines(one, said))
+
+
 def test_what_cannot_be_fitted_is_silent_and_counts(runs: Sequence[RecordedRun]) -> None:
     said = evaluate([runs[0], runs[7]])
     [into] = [each for each in said if each.case == INTO_SHORTAGE]

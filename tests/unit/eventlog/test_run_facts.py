@@ -61,6 +61,7 @@ def test_clean_time_runs_from_the_last_machine_to_the_end(tmp_path: Path):
         slots=2,
         executor_run_seconds=1.5,
         garbage_collection_seconds=0.25,
+        idle_seconds=48.0,
         input_bytes=11,
         shuffle_read_bytes=5,
         spilled_bytes=7,
@@ -377,3 +378,104 @@ def test_tasks_of_several_cores_take_as_many_slots(tmp_path: Path):
     cpus = environment(**{"spark.master": "spark://there:7077", "spark.task.cpus": "2"})
 
     assert metrics_of(tmp_path, cpus, executor(0, cores=8)).slots == 4
+
+
+# Passes over cached data: what the first one took, and which tasks of the others found their partition.
+
+
+def passing(number: int, level: dict[str, Any], *runs: tuple[int, int]) -> list[dict[str, Any]]:
+    """A stage over data set 4, with the milliseconds and the input bytes of each task, one after another."""
+    kept = {"RDD ID": 4, "Storage Level": level, "Number of Partitions": 4, "Parent IDs": []}
+    made = {"RDD ID": 90 + number, "Storage Level": NONE, "Number of Partitions": 4, "Parent IDs": [4]}
+    at = 110_000 + 10_000 * number
+    told = {"Number of Tasks": 4, "Submission Time": at, "RDD Info": [made, kept]}
+    tasks = [
+        task(
+            10 * number + place,
+            stage=number,
+            at=at + 10 * place,
+            metrics={"Executor Run Time": milliseconds, "Input Metrics": {"Bytes Read": read}},
+        )
+        for place, (milliseconds, read) in enumerate(runs)
+    ]
+    return [*tasks, stage(number, completed=at + 9_000, **told)]
+
+
+FILLING = ((5_000, 10), (1_000, 10), (900, 10), (1_100, 10))
+"""The first task warms its slot up."""
+
+
+def test_a_task_that_made_its_partition_again_is_told_by_the_bytes_it_read(tmp_path: Path):
+    again = ((20, 100), (30, 100), (950, 10), (40, 100))
+    metrics = metrics_of(
+        tmp_path,
+        *[executor(0, cores=1), *MANAGERS, *blocks(3)],
+        *passing(0, MEMORY_ONLY, *FILLING),
+        *passing(1, MEMORY_ONLY, *again),
+        *passing(2, MEMORY_ONLY, *again),
+    )
+
+    assert (metrics.cache_partitions, metrics.cache_reads) == (4, 2.0)
+    assert (metrics.cache_missed_share, metrics.cache_missed_seconds) == (0.25, pytest.approx(1.9))
+    assert metrics.cache_reading_seconds == pytest.approx(2.08)
+    assert metrics.cache_filling_seconds == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize(
+    ("level", "source"),
+    [
+        pytest.param(MEMORY_ONLY, 90, id="made of about as many bytes"),
+        pytest.param(MEMORY_AND_DISK, 10, id="read back from disk"),
+    ],
+)
+def test_of_tasks_that_read_as_much_either_way_none_is_said_to_have_missed(tmp_path: Path, level, source):
+    metrics = metrics_of(
+        tmp_path,
+        *[executor(0, cores=1), *MANAGERS, *blocks(3)],
+        *passing(0, level, *[(1_000, source)] * 4),
+        *passing(1, level, *[(20, 100)] * 3, (950, source)),
+    )
+
+    assert metrics.cache_reads == 1.0
+    assert (metrics.cache_missed_share, metrics.cache_missed_seconds) == (None, None)
+
+
+def test_the_first_tasks_of_all_slots_are_all_that_tells_where_there_are_no_others(tmp_path: Path):
+    metrics = metrics_of(
+        tmp_path,
+        *[executor(0, cores=4), *MANAGERS, *blocks(4)],
+        *passing(0, MEMORY_ONLY, *FILLING),
+        *passing(1, MEMORY_ONLY, *[(20, 100)] * 4),
+    )
+
+    assert metrics.cache_filling_seconds == pytest.approx(8.0)
+    assert metrics.cache_missed_share == 0.0
+
+
+def test_what_the_driver_took_is_the_time_in_which_no_task_ran(tmp_path: Path):
+    """Machines are there at 104 and the end is at 160; tasks overlap from 110 to 115, another ends at 130."""
+    metrics = metrics_of(
+        tmp_path,
+        *[executor(0, at=103_000, port=1), executor(1, at=104_000, port=2)],
+        task(1, at=110_000, until=114_000),
+        task(2, at=112_000, until=115_000, reason="ExceptionFailure"),
+        task(3, at=120_000, until=130_000),
+        ended(),
+    )
+
+    assert metrics.idle_seconds == pytest.approx(6 + 5 + 30)
+
+
+def test_of_a_log_without_end_it_is_not_told_what_the_driver_took(tmp_path: Path):
+    assert metrics_of(tmp_path, executor(0), task(1)).idle_seconds is None
+
+
+def test_the_stage_that_used_the_most_execution_memory_is_told_with_its_tasks(tmp_path: Path):
+    metrics = metrics_of(
+        tmp_path,
+        reading(0, tasks=200),
+        reading(1, tasks=16),
+        *(ran(number, milliseconds) for number, milliseconds in enumerate((2000, 6000))),
+    )
+
+    assert metrics.peak_stage_tasks == 16

@@ -26,6 +26,7 @@ def run(
     wanted: float | None = None,
     spilled: int = 0,
     execution: int | None = 0,
+    peak_tasks: int | None = None,
 ) -> Observation:
     """A run as Spark would report it: what is wanted is cached as far as there is room."""
     storage = STORAGE * machines
@@ -33,6 +34,7 @@ def run(
         slots=SLOTS * machines,
         spilled_bytes=spilled,
         peak_execution_memory_bytes=execution,
+        peak_stage_tasks=peak_tasks,
         storage_memory_bytes=storage,
         cache_wanted_bytes=None if wanted is None else round(wanted),
         cached_bytes=None if wanted is None else round(min(wanted, storage)),
@@ -174,6 +176,23 @@ def test_spilling_is_foreseen_where_no_run_has_spilled():
     assert spilling.widening == 1.5
     assert "up to 3.00 GB" in spilling.warnings[0]
     assert "has 500 MB" in spilling.warnings[0]
+
+
+def test_spilling_is_foreseen_by_the_stage_that_uses_the_memory():
+    """Input is read by more tasks the more there is, but sorted by 12 always: 90 MB each, then 600 of 500."""
+    runs = [
+        run(m, s, tasks=round(640 * s), execution=round(30e6 + 570e6 * s), peak_tasks=12) for m, s in SAMPLES
+    ]
+
+    assert foresee(runs, machines=4, scale=0.5).spills is False
+    assert foresee(runs, machines=4, scale=1.0).spills is True
+
+
+def test_memory_that_does_not_grow_with_the_input_spills_at_no_scale():
+    """A hash table of a fixed size, in each of 12 tasks."""
+    runs = [run(m, s, tasks=12, execution=round(30e6), peak_tasks=12) for m, s in SAMPLES]
+
+    assert foresee(runs, machines=4, scale=50.0).spills is False
 
 
 def test_several_changes_widen_together_up_to_a_bound():

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.prediction.averaging import TermAveraging
 from airflow_provider_ernest.prediction.predictors import observed_columns
 from airflow_provider_ernest.prediction.prior import prior_for
+from tests import examples
 
 from .jobs import PLAIN, runs_of
 
@@ -34,6 +36,8 @@ NAN, INF = math.nan, math.inf
         {"other_probability": 1.0},
         {"largest_share": 0.0},
         {"largest_share": INF},
+        {"least_fixed_seconds": -1.0},
+        {"least_fixed_seconds": INF},
         {"machines_octaves": 0.0},
         {"scale_octaves": -1.0},
         {"disturbed_spread": NAN},
@@ -132,3 +136,54 @@ def test_a_job_that_takes_ten_times_as_long_does_so_on_any_number_of_machines(ma
     )
 
     assert tenfold == pytest.approx(10 * once, rel=1e-3)
+
+
+def driven(seconds: float, *, idle: float | None, **fields: Any) -> Observation:
+    return examples.observation(
+        machines=int(2 * seconds),
+        scale=0.1,
+        seconds=seconds,
+        metrics=examples.metrics(idle_seconds=idle),
+        **fields,
+    )
+
+
+def test_what_the_driver_took_in_each_run_is_fixed():
+    runs = [driven(10.0, idle=4.0), driven(12.0, idle=3.0), driven(14.0, idle=6.0)]
+    untold = driven(16.0, idle=None)
+    iterating = [driven(seconds, idle=3.0, iterations=5) for seconds in (10.0, 12.0)]
+
+    assert prior_for(runs).least_fixed_seconds == 3.0
+    assert prior_for(runs, AveragingPrior(least_fixed_seconds=9.0)).least_fixed_seconds == 3.0
+    assert prior_for([*runs, untold]).least_fixed_seconds == 0.0
+    assert prior_for(iterating).least_fixed_seconds == 0.0, "it may be the share of each iteration"
+    assert prior_for([]).least_fixed_seconds == 0.0
+
+
+def test_known_fixed_seconds_are_in_every_prediction_and_tell_the_rest():
+    """Runs with so little data that fixed work alone might explain them, or next to none of it."""
+    machines, scale = np.array([1, 1, 2, 2]), np.array([0.6, 1.0, 1.0, 1.2])
+    columns = {"machines": machines, "scale": scale, "seconds": 8.0 + 10.0 * scale / machines}
+    asked = {"machines": 4, "scale": 0.1}
+
+    open_to_both = TermAveraging().fit(**columns)
+    told = TermAveraging(prior=AveragingPrior(least_fixed_seconds=7.5)).fit(**columns)
+
+    assert told.coefficients_[0] >= 7.5
+    assert told.probabilities_[0] == 1.0
+    assert told.predict(**asked)[0] == pytest.approx(8.25, rel=0.1)
+    low, high = told.interval(**asked, level=0.8)
+    assert low[0] > 7.0
+    wide_low, wide_high = open_to_both.interval(**asked, level=0.8)
+    assert high[0] / low[0] < wide_high[0] / wide_low[0]
+    parts = told.contributions(**asked)
+    assert parts.sum() == pytest.approx(told.predict(**asked)[0])
+
+
+def test_no_more_is_known_to_be_fixed_than_the_shortest_run_took():
+    machines, scale = np.array([1, 2, 4, 8]), np.array([0.1, 0.1, 0.1, 0.2])
+    seconds = 1.0 + 10.0 * scale / machines
+    fitted = TermAveraging(prior=AveragingPrior(least_fixed_seconds=100.0))
+
+    predicted = fitted.fit(machines=machines, scale=scale, seconds=seconds).predict(machines=4, scale=0.1)
+    assert predicted[0] == pytest.approx(1.25, rel=0.1)
