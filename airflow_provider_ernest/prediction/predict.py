@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from airflow_provider_ernest.documents import Model
 from airflow_provider_ernest.exceptions import ErnestError, FitError, InvalidParameterError
 from airflow_provider_ernest.numbers import FloatArray, machines_and_scale, positive_number, whole_number
+from airflow_provider_ernest.prediction.calibration import LIKELY, factor_on
 from airflow_provider_ernest.prediction.predictors import Predictor, new_predictor, observed_columns
 from airflow_provider_ernest.prediction.regimes import RegimeForecast, effective_machines, foresee
 from airflow_provider_ernest.prediction.regression import Widening
@@ -163,15 +164,43 @@ def predict_interval(
 ) -> tuple[FloatArray, FloatArray]:
     """The bounds that a run's seconds lie between with probability `level`, start-up excluded, (n,) each.
 
-    Where Spark's figures foresee another regime than the observed runs were in (a cache that no longer
-    fits, tasks that begin to spill), the interval is wider by what that may change; see `regimes`. The
-    other arguments are those of `predict_seconds`.
+    Where production runs fell outside more often than they should, or more seldom, the interval is wider or
+    narrower; see `calibration`. Where Spark's figures foresee another regime than the observed runs were in
+    (a cache that no longer fits, tasks that begin to spill), it is wider by what that may change; see
+    `regimes`. The other arguments are those of `predict_seconds`.
     """
-    runs, predictor = _runs(model, machines, scale, iterations), fitted(model)
+    runs = _runs(model, machines, scale, iterations)
+    return _interval(model, runs, level=level, factors=_calibration(model, runs))
+
+
+def _interval(
+    model: Model, runs: RunColumns, *, level: float, factors: ArrayLike
+) -> tuple[FloatArray, FloatArray]:
+    """The bounds, wider by the factors than the runs' figures alone have them."""
+    predictor, again = fitted(model), _again(model, runs)
     seconds, (low, high) = predictor.predict(**runs), predictor.interval(**runs, level=level)
-    again = _again(model, runs)
     bounds = low + again.seconds, high + again.seconds
-    return _widening(model, runs, seconds).interval(seconds + again.seconds, bounds, level=level)
+    widening = _widening(model, runs, seconds, factors=factors)
+    return widening.interval(seconds + again.seconds, bounds, level=level)
+
+
+@_of_the_model
+def standardised_error(model: Model, *, machines: int, seconds: float, scale: float = 1.0) -> float:
+    """How far a run lies from its prediction, in standard deviations by the interval of 80 %.
+
+    On the logarithm, above 0 where it took longer, and by the interval as it is without `calibration`.
+
+    Args:
+        model: that predicts it.
+        machines: of the run.
+        seconds: that it took, start-up excluded.
+        scale: of the run.
+    """
+    (predicted,) = predict_seconds(model, machines=machines, scale=scale)
+    low, high = _interval(model, _runs(model, machines, scale, None), level=0.8, factors=1.0)
+    error = np.log(seconds / predicted)
+    deviation = np.log(high[0] / predicted) if error > 0 else np.log(predicted / low[0])
+    return float(LIKELY * error / deviation)
 
 
 @_of_the_model
@@ -198,7 +227,8 @@ def probability_within(
         left = np.maximum(within - again, np.finfo(np.float64).tiny)
         return predictor.probability_within(**runs, limits=left)
 
-    return _widening(model, runs, predicted).probability_within(predicted + again, limits, narrow)
+    widening = _widening(model, runs, predicted, factors=_calibration(model, runs))
+    return widening.probability_within(predicted + again, limits, narrow)
 
 
 def contributions(
@@ -275,12 +305,17 @@ def _again(model: Model, runs: RunColumns) -> _Again:
     )
 
 
-def _widening(model: Model, runs: RunColumns, seconds: FloatArray) -> Widening:
-    """By what Spark's figures widen the intervals of runs that take so many seconds besides `_again`."""
+def _calibration(model: Model, runs: RunColumns) -> FloatArray:
+    """By what production runs widen the intervals of n runs, shape (n,)."""
+    return np.array([factor_on(model, machines) for machines in np.asarray(runs["machines"]).tolist()])
+
+
+def _widening(model: Model, runs: RunColumns, seconds: FloatArray, *, factors: ArrayLike) -> Widening:
+    """By what Spark's figures, and further factors, widen intervals around so many seconds and `_again`."""
     forecasts, again = _forecasts(model, runs), _again(model, runs)
     uncertain = again.seconds * again.spread / (seconds + again.seconds)
     return Widening(
-        factors=np.array([forecast.widening for forecast in forecasts]),
+        factors=np.asarray(factors) * [forecast.widening for forecast in forecasts],
         least_log_spreads=np.maximum([forecast.least_log_spread for forecast in forecasts], uncertain),
     )
 
