@@ -93,7 +93,7 @@ def _first_alarm(production: Production, runs: Sequence[Observation], learner: s
     for position, run in enumerate(runs):
         model = learned(production, runs[:known], errors[:known])
         said = _forecast(model, run.machines, run.scale)
-        errors.append(standardised_error(model, machines=run.machines, scale=run.scale, seconds=run.seconds))
+        errors.append(_error(model, run.machines, run.scale, run.seconds))
         (low, high), (lowest, highest) = said.intervals
         evidence = test.add(
             _Outcome(
@@ -114,6 +114,11 @@ def _first_alarm(production: Production, runs: Sequence[Observation], learner: s
 def _forecast(model: Model, machines: int, scale: float) -> Forecast:
     """Kept: the ways of learning, and all slow-downs, begin with the same runs."""
     return forecast(model, Observation(index=0, machines=machines, scale=scale, seconds=1.0))
+
+
+@lru_cache(maxsize=100_000)
+def _error(model: Model, machines: int, scale: float, seconds: float) -> float:
+    return standardised_error(model, machines=machines, scale=scale, seconds=seconds)
 
 
 def _quantiles(delays: np.ndarray[tuple[int], np.dtype[np.float64]]) -> str:
