@@ -185,22 +185,25 @@ def _interval(
 
 
 @_of_the_model
-def standardised_error(model: Model, *, machines: int, seconds: float, scale: float = 1.0) -> float:
-    """How far a run lies from its prediction, in standard deviations by the interval of 80 %.
+def standardised_errors(
+    model: Model, *, machines: ArrayLike, seconds: ArrayLike, scale: ArrayLike = 1.0
+) -> FloatArray:
+    """How far runs lie from their predictions, in standard deviations by the intervals of 80 %, shape (n,).
 
-    On the logarithm, above 0 where it took longer, and by the interval as it is without `calibration`.
+    On the logarithm, above 0 where they took longer, and by the intervals as they are without `calibration`.
 
     Args:
-        model: that predicts it.
-        machines: of the run.
-        seconds: that it took, start-up excluded.
-        scale: of the run.
+        model: that predicts them.
+        machines: of n runs, or of one.
+        seconds: that they took, start-up excluded.
+        scale: of the runs.
     """
-    (predicted,) = predict_seconds(model, machines=machines, scale=scale)
-    low, high = _interval(model, _runs(model, machines, scale, None), level=0.8, factors=1.0)
-    error = np.log(seconds / predicted)
-    deviation = np.log(high[0] / predicted) if error > 0 else np.log(predicted / low[0])
-    return float(LIKELY * error / deviation)
+    runs = _runs(model, machines, scale, None)
+    predicted = predict_seconds(model, machines=machines, scale=scale)
+    low, high = _interval(model, runs, level=0.8, factors=1.0)
+    errors = np.log(np.asarray(seconds) / predicted)
+    bounds = np.where(errors > 0, np.log(high / predicted), np.log(predicted / low))
+    return np.asarray(LIKELY * errors / bounds, dtype=np.float64)
 
 
 @_of_the_model

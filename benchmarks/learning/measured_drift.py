@@ -10,7 +10,7 @@ import numpy as np
 
 from airflow_provider_ernest.documents import Model, Observation
 from airflow_provider_ernest.learning.drift import DriftTest, may_learn
-from airflow_provider_ernest.prediction.predict import standardised_error
+from airflow_provider_ernest.prediction.predict import standardised_errors
 from benchmarks.learning.rivals import Forecast, forecast, learned
 from benchmarks.learning.sequences import Production
 
@@ -118,7 +118,8 @@ def _forecast(model: Model, machines: int, scale: float) -> Forecast:
 
 @lru_cache(maxsize=100_000)
 def _error(model: Model, machines: int, scale: float, seconds: float) -> float:
-    return standardised_error(model, machines=machines, scale=scale, seconds=seconds)
+    (error,) = standardised_errors(model, machines=machines, scale=scale, seconds=seconds)
+    return float(error)
 
 
 def _quantiles(delays: np.ndarray[tuple[int], np.dtype[np.float64]]) -> str:

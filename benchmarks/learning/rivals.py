@@ -14,7 +14,7 @@ from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
 from airflow_provider_ernest.prediction.predict import (
     predict_interval,
     predict_seconds,
-    standardised_error,
+    standardised_errors,
 )
 from airflow_provider_ernest.prediction.prior import with_production
 from benchmarks.learning.sequences import Production
@@ -55,7 +55,8 @@ def error_before_learning(production: Production, position: int) -> float:
     """How far a run lay from what the model said of it that had learned from those before."""
     run = production.runs[position]
     model = learned(production, production.runs[:position])
-    return standardised_error(model, machines=run.machines, scale=run.scale, seconds=run.seconds)
+    (error,) = standardised_errors(model, machines=run.machines, scale=run.scale, seconds=run.seconds)
+    return float(error)
 
 
 def amdahl_online(production: Production, position: int) -> Forecast | None:

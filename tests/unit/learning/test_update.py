@@ -9,7 +9,7 @@ import pytest
 from airflow_provider_ernest.documents import AveragingPrior, InputFingerprint, Observation, RunConditions
 from airflow_provider_ernest.learning.update import MOST_REPEATED, MOST_RUNS, learn
 from airflow_provider_ernest.prediction.averaging import TermAveraging
-from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds, standardised_error
+from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds, standardised_errors
 from airflow_provider_ernest.prediction.prior import with_production, without_production
 from airflow_provider_ernest.prediction.training import train
 from tests.examples import production_run
@@ -218,7 +218,7 @@ def test_what_it_said_of_each_run_before_is_kept(model):
     second = learn(first, [production(0, seconds=90.0), production(1, seconds=90.0)])
 
     (before,) = first.standardised_errors
-    assert before == pytest.approx(standardised_error(model, machines=8, seconds=90.0))
+    assert before == pytest.approx(standardised_errors(model, machines=8, seconds=90.0)[0])
     assert before > 2.0
     assert second.standardised_errors[0] == before
     assert abs(second.standardised_errors[1]) < 1.0, "the first run had told it"

@@ -11,7 +11,7 @@ from airflow_provider_ernest.prediction.predict import (
     predict_interval,
     predict_seconds,
     probability_within,
-    standardised_error,
+    standardised_errors,
 )
 from airflow_provider_ernest.prediction.training import train
 
@@ -116,20 +116,17 @@ def test_only_where_production_ran_intervals_become_narrower(model):
 def test_a_run_at_a_bound_is_as_far_as_that_bound(model):
     low, high = predict_interval(model, machines=8, level=0.8)
 
-    for bound, sign in ((low, -1.0), (high, 1.0)):
-        error = standardised_error(model, machines=8, seconds=float(bound[0]))
-        assert error == pytest.approx(sign * LIKELY)
     (middle,) = predict_seconds(model, machines=8)
-    assert standardised_error(model, machines=8, seconds=float(middle)) == pytest.approx(0.0, abs=1e-9)
+    errors = standardised_errors(model, machines=[8, 8, 8], seconds=[low[0], middle, high[0]])
+    assert errors.tolist() == pytest.approx([-LIKELY, 0.0, LIKELY])
 
 
 def test_errors_are_told_of_intervals_as_they_were_without_calibration(model):
     wider = with_errors(model, normal(20, spread=2.0))
     as_before = replace(wider, standardised_errors=())
 
-    assert standardised_error(wider, machines=8, seconds=70.0) == pytest.approx(
-        standardised_error(as_before, machines=8, seconds=70.0)
-    )
+    told, expected = (standardised_errors(each, machines=8, seconds=70.0) for each in (wider, as_before))
+    assert told == pytest.approx(expected)
 
 
 def test_what_production_says_of_intervals_is_told_in_a_sentence(model):
