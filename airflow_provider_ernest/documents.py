@@ -526,6 +526,7 @@ class AveragingPrior(Document):
         discrepancy_weights: how much each is believed.
         machines_octaves: doublings of the machines over which such a deviation changes.
         scale_octaves: doublings of the scale over which it changes.
+        own_deviation: the share of its variance that each number of machines has of its own.
         row_shares: shares of the work on a row that may grow with the data in it: 0 where only the number
             of rows counts, 1 where all data counts alike.
         row_share_weights: how much each is believed.
@@ -547,6 +548,7 @@ class AveragingPrior(Document):
     discrepancy_weights: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0)
     machines_octaves: float = 2.0
     scale_octaves: float = 4.0
+    own_deviation: float = 0.0
     row_shares: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
     row_share_weights: tuple[float, ...] = (1.0, 2.0, 3.0, 2.0, 1.0)
     row_discrepancy: float = 0.1
@@ -564,6 +566,8 @@ class AveragingPrior(Document):
             raise InvalidParameterError("other_probability", self.other_probability, "is not between 0 and 1")
         if not 0 <= self.disturbed_run < 1:
             raise InvalidParameterError("disturbed_run", self.disturbed_run, "is not at least 0 and below 1")
+        if not 0 <= self.own_deviation < 1:
+            raise InvalidParameterError("own_deviation", self.own_deviation, "is not at least 0 and below 1")
         if not all(0 <= probability < 1 for probability in self.memory_cut):
             raise InvalidParameterError("memory_cut", self.memory_cut, "is not at least 0 and below 1")
         number_not_negative("least_fixed_seconds", self.least_fixed_seconds)
@@ -666,6 +670,9 @@ class Model(Record):
         base_model_id: the model of sample runs alone that this one goes on from; None for such a one.
         learned_from: ids of the production runs that it has learned from.
         amdahl: the extended Amdahl model's running sums over all runs, a second opinion.
+        standardised_errors: how far the newest production runs, oldest first, lay from what was predicted of
+            them before they were learned from: on the logarithm, in standard deviations of intervals as they
+            were without what this says of them (see `prediction.calibration`).
     """
 
     kind = words = "model"
@@ -689,6 +696,7 @@ class Model(Record):
     base_model_id: str | None = None
     learned_from: tuple[str, ...] = ()
     amdahl: AmdahlState | None = None
+    standardised_errors: tuple[float, ...] = ()
 
     def __hash__(self) -> int:
         """By its id alone: there may be a thousand observations, and what is fitted is kept by model."""

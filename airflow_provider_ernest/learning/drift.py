@@ -59,6 +59,15 @@ SUSPICION = 10.0
 drift. One run outside of what is nearly certain passes it, and a run inside what is likely takes it back
 below."""
 
+NO_MATTER = 0.05
+"""A run that is off by no more counts as inside. Intervals become as narrow as a job is regular, and to train
+anew for 3 % would be worth to nobody what it costs."""
+
+FIRST_RUNS = 1
+"""So many runs are learned from, whatever they are. Where nothing of production is known no drift can begin:
+samples that are unlike the whole mislead a model from its first run on, which learning mends, and training
+anew on such samples would not."""
+
 _RATIOS = tuple(
     tuple(wrong / right for wrong, right in zip(alternative, OUTCOMES, strict=True))
     for alternative in ALTERNATIVES
@@ -67,6 +76,10 @@ _RATIOS = tuple(
 
 class Judged(Protocol):
     """A production run, or its entry in the catalogue."""
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it took; None where only its outcome is known."""
 
     @property
     def predicted_seconds(self) -> float | None:
@@ -140,8 +153,9 @@ class DriftTest:
         outcome = 2 if run.is_unusual else int(run.is_unlikely)
         if self.evidence.is_drift or (run.predicted_seconds is None and not outcome):
             return self.evidence
+        told = 0 if _is_no_matter(run) else outcome
         self._statistics = [
-            (statistic + 1.0) * ratios[outcome]
+            (statistic + 1.0) * ratios[told]
             for statistic, ratios in zip(self._statistics, _RATIOS, strict=True)
         ]
         before = self.evidence
@@ -152,6 +166,12 @@ class DriftTest:
             unusual=before.unusual + (outcome > 1),
         )
         return self.evidence
+
+
+def _is_no_matter(run: Judged) -> bool:
+    if run.predicted_seconds is None or run.seconds is None:
+        return False
+    return abs(run.seconds - run.predicted_seconds) <= NO_MATTER * run.predicted_seconds
 
 
 def evidence_of(runs: Iterable[Judged]) -> Evidence:
@@ -167,8 +187,13 @@ def evidence_of(runs: Iterable[Judged]) -> Evidence:
     return test.evidence
 
 
+def may_learn(evidence: Evidence) -> bool:
+    """Whether the last of the runs that the evidence is of, and all before it, may be learned from."""
+    return evidence.runs <= FIRST_RUNS or not evidence.is_suspicious
+
+
 def trusted(runs: Iterable[Judged]) -> int:
-    """How many of the runs may be learned from: all up to the last after which no drift was suspected.
+    """How many of the runs may be learned from: the first ones, and all up to the last without suspicion.
 
     What may be the beginning of a drift would teach a model to expect it, and the drift would go unnoticed.
 
@@ -177,7 +202,7 @@ def trusted(runs: Iterable[Judged]) -> int:
     """
     test, known = DriftTest(), 0
     for position, run in enumerate(runs, start=1):
-        if not test.add(run).is_suspicious:
+        if may_learn(test.add(run)):
             known = position
     return known
 

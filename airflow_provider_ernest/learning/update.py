@@ -13,7 +13,7 @@ from airflow_provider_ernest.learning.conditions import differences, is_other_co
 from airflow_provider_ernest.learning.drift import evidence_of, trusted
 from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
 from airflow_provider_ernest.prediction.predict import fitted as fitted_predictor
-from airflow_provider_ernest.prediction.predict import predict_seconds
+from airflow_provider_ernest.prediction.predict import predict_seconds, standardised_errors
 from airflow_provider_ernest.prediction.prior import with_production, without_production
 from airflow_provider_ernest.prediction.training import train, warnings_about
 from airflow_provider_ernest.settings import AVERAGING
@@ -69,11 +69,18 @@ def learn(
     numbered = ((name, replace(run, index=index + position)) for position, (name, run) in enumerate(news))
     remembered = _remembered([*known, *numbered], model.method)
     fitted = _refitted(model, samples, [run for _, run in known], [run for _, run in remembered])
+    errors = standardised_errors(
+        model,
+        machines=[run.machines for _, run in news],
+        scale=[run.scale for _, run in news],
+        seconds=[run.seconds for _, run in news],
+    ).tolist()
     return replace(
         fitted,
         base_model_id=model.base_model_id or model.id,
         learned_from=tuple(name for name, _ in remembered),
         amdahl=with_runs(model.amdahl, (run for _, run in news), begun_with=model.observations),
+        standardised_errors=(*model.standardised_errors, *errors)[-MOST_RUNS:],
     )
 
 

@@ -22,11 +22,11 @@ from airflow_provider_ernest.prediction.evidence import (
     POINTS_LEFT,
     POINTS_TO_SUSPECT,
     Points,
-    coordinates,
-    correlation,
     draw,
     memory_cuts,
     merge_repetitions,
+    same_machines,
+    shared_deviation,
     term_columns,
     ways_to_count,
     weigh,
@@ -236,20 +236,21 @@ class Posterior:
     def log_seconds(self, runs: Runs) -> tuple[FloatArray, FloatArray]:
         """Mean and standard deviation of the logarithm of a single run's seconds, by draw and run: (k, q)."""
         machines, scale, _ = runs.columns()
-        points = self.evidence.points
-        together = correlation(
-            coordinates(self.prior, machines=points.machines, scale=points.scale),
-            coordinates(self.prior, machines=machines, scale=scale),
-        )
+        points, asked = self.evidence.points, np.column_stack([machines, scale])
+        together = shared_deviation(self.prior, points.configurations, asked)
+        again = points.told_again[:, None] * same_machines(points.configurations, asked)
         residuals = self._residuals()
         deviation, variance = np.zeros((2, len(residuals), len(machines)))
         hypotheses = np.column_stack([self.draws.outside, self.draws.discrepancy, self.draws.noise])
         for outside, discrepancy, noise in np.unique(hypotheses, axis=0):
             these = (hypotheses == (outside, discrepancy, noise)).all(axis=1)
             level = self.prior.discrepancy[discrepancy] ** 2
-            weights = self.evidence.precisions[outside, discrepancy, noise] @ (level * together)
+            # What does not belong to the others and was told again is not disturbed: there it is so.
+            apart = self.prior.disturbed_spread**2 * self.evidence.outside[outside][:, None] * again
+            shared = level * together + apart
+            weights = self.evidence.precisions[outside, discrepancy, noise] @ shared
             deviation[these] = residuals[these] @ weights
-            left = level - (level * together * weights).sum(axis=0)
+            left = level + apart.max(axis=0) - (shared * weights).sum(axis=0)
             variance[these] = np.maximum(left, 0.0) + self.prior.noise[noise] ** 2
         return np.log(self.parts(runs).sum(axis=-1)) + deviation, np.sqrt(variance)
 
@@ -302,8 +303,7 @@ def wrong_points(points: Points, terms: tuple[str, ...], prior: AveragingPrior) 
     suspects = _tight(columns, points.seconds)
     wrong = _wrong_one(columns, points, suspects)
     if wrong is not None:
-        is_told_twice = points.agreeing | points.divided
-        return np.asarray((np.arange(len(every)) == wrong) & ~is_told_twice, dtype=np.bool_)
+        return np.asarray((np.arange(len(every)) == wrong) & ~points.told_again, dtype=np.bool_)
     for short_of_memory, _ in zip(memory_cuts(points), prior.memory_cut, strict=False):
         if _decide(columns, points, ~short_of_memory):
             return short_of_memory

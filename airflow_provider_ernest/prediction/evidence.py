@@ -28,15 +28,42 @@ from airflow_provider_ernest.prediction.terms import basis
 # that intervals become wider outside the range of the observations.
 
 
-def coordinates(prior: AveragingPrior, *, machines: FloatArray, scale: FloatArray) -> FloatArray:
-    """Configurations in units of the distances over which deviations change, shape (n, 2)."""
-    return np.column_stack([np.log2(machines) / prior.machines_octaves, np.log2(scale) / prior.scale_octaves])
+# Part of it may be no smooth function of the machines but each number's own: how partitions go into slots,
+# which host they share, whether the data fits into their memory. Samples seldom show that; production does.
 
 
-def correlation(these: FloatArray, those: FloatArray) -> FloatArray:
-    """How far the deviations at two sets of coordinates, (n, 2) and (q, 2), go together: shape (n, q)."""
-    distance_squared = ((these[:, None] - those[None]) ** 2).sum(axis=-1)
-    return np.asarray(np.exp(-0.5 * distance_squared), dtype=np.float64)
+def shared_deviation(prior: AveragingPrior, these: FloatArray, those: FloatArray) -> FloatArray:
+    """How far the deviations at two sets of configurations go together, shape (n, q).
+
+    Args:
+        prior: over which distances they change, and which part is a number of machines' own.
+        these: machines and scale, shape (n, 2).
+        those: the same of others, shape (q, 2).
+    """
+    distances = (np.log2(these)[:, None] - np.log2(those)[None]) / (
+        prior.machines_octaves,
+        prior.scale_octaves,
+    )
+    smooth = np.exp(-0.5 * (distances**2).sum(axis=-1))
+    own = prior.own_deviation
+    return np.asarray((1.0 - own) * smooth + own * same_machines(these, those), dtype=np.float64)
+
+
+OWN_SCALE_OCTAVES = 0.25
+"""Doublings of the scale over which what a number of machines deviates by itself changes: from night to night
+an input grows by less."""
+
+
+def same_machines(these: FloatArray, those: FloatArray) -> FloatArray:
+    """How far what is a number of machines' own goes together, shape (n, q).
+
+    Args:
+        these: machines and scale of n runs, shape (n, 2).
+        those: of q others, shape (q, 2).
+    """
+    are_same = these[:, None, 0] == those[None, :, 0]
+    octaves = np.log2(these[:, None, 1] / those[None, :, 1]) / OWN_SCALE_OCTAVES
+    return np.asarray(are_same * np.exp(-0.5 * octaves**2), dtype=np.float64)
 
 
 # Runs of the same configuration as one point: their median, so that a straggling one does no harm. Where they
@@ -49,6 +76,10 @@ ALIKE = 1.25
 
 STRAGGLING_SHARE = 0.2
 """Of the runs of one configuration, at either end, and one of them at least: so few may be disturbed ones."""
+
+
+SURE_REPETITIONS = 3
+"""Of so many runs of one configuration the median is that of one that was not disturbed, unless most were."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +116,16 @@ class Points:
         """
         powers = np.where(self.divided, -1.0, -0.5)
         return np.asarray(self.repetitions.astype(np.float64) ** powers, dtype=np.float64)
+
+    @property
+    def configurations(self) -> FloatArray:
+        """Machines and scale, shape (n, 2)."""
+        return np.column_stack([self.machines, self.scale])
+
+    @property
+    def told_again(self) -> NDArray[np.bool_]:
+        """Whether more than one run says what a point does, which then is no mistake, shape (n,)."""
+        return np.asarray(self.agreeing | (self.repetitions >= SURE_REPETITIONS), dtype=np.bool_)
 
     def at(self, which: NDArray[np.bool_]) -> Points:
         """The points where the mask of shape (n,) is true, and the runs that they stand for."""
@@ -393,12 +434,12 @@ def _errors(
     points: Points, outside: NDArray[np.bool_], prior: AveragingPrior
 ) -> tuple[FloatArray, FloatArray]:
     """Inverse covariances of the points' errors, (r, g, k, n, n), and half their log-determinants."""
-    where = coordinates(prior, machines=points.machines, scale=points.scale)
-    discrepancy = np.array(prior.discrepancy)[None, :, None, None, None] ** 2 * correlation(where, where)
+    together = shared_deviation(prior, points.configurations, points.configurations)
+    discrepancy = np.array(prior.discrepancy)[None, :, None, None, None] ** 2 * together
     noise = points.noise_factors * np.array(prior.noise)[:, None] ** 2
     apart = (outside * prior.disturbed_spread**2)[:, None, None, :]
     covariances = (
-        (noise + apart)[..., None] * np.eye(len(where)) + discrepancy + _of_other_rows(points, prior)
+        (noise + apart)[..., None] * np.eye(len(together)) + discrepancy + _of_other_rows(points, prior)
     )
     diagonal = np.diagonal(np.linalg.cholesky(covariances), axis1=-2, axis2=-1)
     return np.linalg.inv(covariances), np.log(diagonal).sum(axis=-1)

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from airflow_provider_ernest.documents import Model
 from airflow_provider_ernest.exceptions import ErnestError, FitError, InvalidParameterError
 from airflow_provider_ernest.numbers import FloatArray, machines_and_scale, positive_number, whole_number
+from airflow_provider_ernest.prediction.calibration import LIKELY, factor_on
 from airflow_provider_ernest.prediction.predictors import Predictor, new_predictor, observed_columns
 from airflow_provider_ernest.prediction.regimes import RegimeForecast, effective_machines, foresee
 from airflow_provider_ernest.prediction.regression import Widening
@@ -163,15 +164,46 @@ def predict_interval(
 ) -> tuple[FloatArray, FloatArray]:
     """The bounds that a run's seconds lie between with probability `level`, start-up excluded, (n,) each.
 
-    Where Spark's figures foresee another regime than the observed runs were in (a cache that no longer
-    fits, tasks that begin to spill), the interval is wider by what that may change; see `regimes`. The
-    other arguments are those of `predict_seconds`.
+    Where production runs fell outside more often than they should, or more seldom, the interval is wider or
+    narrower; see `calibration`. Where Spark's figures foresee another regime than the observed runs were in
+    (a cache that no longer fits, tasks that begin to spill), it is wider by what that may change; see
+    `regimes`. The other arguments are those of `predict_seconds`.
     """
-    runs, predictor = _runs(model, machines, scale, iterations), fitted(model)
+    runs = _runs(model, machines, scale, iterations)
+    return _interval(model, runs, level=level, factors=_calibration(model, runs))
+
+
+def _interval(
+    model: Model, runs: RunColumns, *, level: float, factors: ArrayLike
+) -> tuple[FloatArray, FloatArray]:
+    """The bounds, wider by the factors than the runs' figures alone have them."""
+    predictor, again = fitted(model), _again(model, runs).seconds
     seconds, (low, high) = predictor.predict(**runs), predictor.interval(**runs, level=level)
-    again = _again(model, runs).seconds
     times = _times_as_long(seconds, again)
-    return _widening(model, runs, seconds).interval(seconds + again, (low * times, high * times), level=level)
+    widening = _widening(model, runs, seconds, factors=factors)
+    return widening.interval(seconds + again, (low * times, high * times), level=level)
+
+
+@_of_the_model
+def standardised_errors(
+    model: Model, *, machines: ArrayLike, seconds: ArrayLike, scale: ArrayLike = 1.0
+) -> FloatArray:
+    """How far runs lie from their predictions, in standard deviations by the intervals of 80 %, shape (n,).
+
+    On the logarithm, above 0 where they took longer, and by the intervals as they are without `calibration`.
+
+    Args:
+        model: that predicts them.
+        machines: of n runs, or of one.
+        seconds: that they took, start-up excluded.
+        scale: of the runs.
+    """
+    runs = _runs(model, machines, scale, None)
+    predicted = predict_seconds(model, machines=machines, scale=scale)
+    low, high = _interval(model, runs, level=0.8, factors=1.0)
+    errors = np.log(np.asarray(seconds) / predicted)
+    bounds = np.where(errors > 0, np.log(high / predicted), np.log(predicted / low))
+    return np.asarray(LIKELY * errors / bounds, dtype=np.float64)
 
 
 @_of_the_model
@@ -198,7 +230,8 @@ def probability_within(
     def narrow(within: FloatArray) -> FloatArray:
         return predictor.probability_within(**runs, limits=within / times)
 
-    return _widening(model, runs, predicted).probability_within(predicted + again, limits, narrow)
+    widening = _widening(model, runs, predicted, factors=_calibration(model, runs))
+    return widening.probability_within(predicted + again, limits, narrow)
 
 
 def contributions(
@@ -275,6 +308,11 @@ def _again(model: Model, runs: RunColumns) -> _Again:
     )
 
 
+def _calibration(model: Model, runs: RunColumns) -> FloatArray:
+    """By what production runs widen the intervals of n runs, shape (n,)."""
+    return np.array([factor_on(model, machines) for machines in np.asarray(runs["machines"]).tolist()])
+
+
 def _times_as_long(seconds: FloatArray, again: FloatArray) -> FloatArray:
     """By how much runs take longer that spend further seconds again, shape (n,).
 
@@ -283,8 +321,8 @@ def _times_as_long(seconds: FloatArray, again: FloatArray) -> FloatArray:
     return 1.0 + np.divide(again, seconds, out=np.zeros_like(seconds), where=seconds > 0)
 
 
-def _widening(model: Model, runs: RunColumns, seconds: FloatArray) -> Widening:
-    """By what Spark's figures widen the intervals of runs that take so many seconds besides `_again`.
+def _widening(model: Model, runs: RunColumns, seconds: FloatArray, *, factors: ArrayLike) -> Widening:
+    """By what Spark's figures, and further factors, widen intervals around so many seconds and `_again`.
 
     What was taken out of the observed runs is as uncertain as what is added: where they missed much and the
     run that is asked about misses nothing, that is what is not known of it.
@@ -293,7 +331,7 @@ def _widening(model: Model, runs: RunColumns, seconds: FloatArray) -> Widening:
     counted = np.maximum(again.seconds, _again_of_observed(model) * seconds)
     uncertain = counted * again.spread / (seconds + again.seconds)
     return Widening(
-        factors=np.array([forecast.widening for forecast in forecasts]),
+        factors=np.asarray(factors) * [forecast.widening for forecast in forecasts],
         least_log_spreads=np.maximum([forecast.least_log_spread for forecast in forecasts], uncertain),
     )
 

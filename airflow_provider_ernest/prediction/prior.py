@@ -87,7 +87,8 @@ def with_past_runs(prior: AveragingPrior, observations: Sequence[Observation]) -
 #
 # How near production's runs are to the sample runs: a sample has another shape than the whole more often than
 # its size suggests, and then the job deviates from its terms otherwise. So what is deviated at the scales of
-# the samples says less of production's, while runs of production go on telling of each other.
+# the samples says less of production's, while runs of production go on telling of each other. And part of it
+# is each number of machines' own.
 #
 # What may be explained away: of sample runs, those with the most data for each machine may have been short of
 # memory, and a conspicuous one may have been disturbed; both then count for little. Production has more data
@@ -102,6 +103,10 @@ memory. Sample runs on idle machines are never like that."""
 
 SCALE_OCTAVES = 1.0
 """Doublings of the scale over which a job's deviation from its terms changes, once production is known."""
+
+OWN_DEVIATION = 0.1
+"""The share of its deviation from all terms that each number of machines has of its own, once production is
+known: what came again and again on so many machines will come on them again, whatever others say."""
 
 LEAST_LOG_WEIGHT = -50.0
 """A level that is so much less credible than the best is out; and all weights can be taken back."""
@@ -124,6 +129,7 @@ def with_production(prior: AveragingPrior, runs: Sequence[Observation]) -> Avera
         prior,
         memory_cut=(),
         scale_octaves=min(prior.scale_octaves, SCALE_OCTAVES),
+        own_deviation=max(prior.own_deviation, OWN_DEVIATION),
         disturbed_run=prior.disturbed_run**DISTURBED_TOGETHER,
     )
     if not _distances(runs)[1]:
@@ -134,7 +140,7 @@ def with_production(prior: AveragingPrior, runs: Sequence[Observation]) -> Avera
 
 
 def without_production(prior: AveragingPrior, runs: Sequence[Observation]) -> AveragingPrior:
-    """What the prior was before `with_production`, but for `memory_cut` and `scale_octaves`."""
+    """What the prior was before `with_production`, but for what no run weighs (`memory_cut` and the like)."""
     if not runs:
         return prior
     before = replace(prior, disturbed_run=prior.disturbed_run ** (1.0 / DISTURBED_TOGETHER))

@@ -25,6 +25,7 @@ from airflow_provider_ernest.documents import (
 )
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.learning.freshness import Lineage, State
+from airflow_provider_ernest.prediction.calibration import calibration_of
 from airflow_provider_ernest.settings import CONFIDENCE, OBJECTIVES
 from airflow_provider_ernest.store.catalogue import (
     DECISION,
@@ -426,6 +427,7 @@ class ModelFacts:
 
     Attributes:
         noise: relative standard deviation of a single run.
+        calibration: by what production runs made intervals wider or narrower, in words; empty where nothing.
         learned_from: production runs that it has learned from.
     """
 
@@ -439,6 +441,7 @@ class ModelFacts:
     input_path: str | None
     trained_iterations: int | None
     noise: float
+    calibration: str
     driver_share: float
     startup_seconds: float
     learned_from: int
@@ -565,6 +568,7 @@ def _facts(model: Model) -> ModelFacts:
         model,
         model_id=model.id,
         created_at=model.at,
+        calibration=calibration_of(model).sentence,
         learned_from=len(model.learned_from),
         median_error_percent=validation.median_error_percent,
         max_error_percent=validation.max_error_percent,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.decision.goals import on_pareto_front
+from airflow_provider_ernest.prediction.calibration import calibration_of
 from airflow_provider_ernest.settings import AVERAGING, IN_ROUNDS
 from airflow_provider_ernest.words import (
     UNKNOWN,
@@ -330,6 +331,7 @@ def _terms(model: Model) -> list[str]:
         if model.driver_share > WORTH_MENTIONING
         else ""
     )
+    calibration = calibration_of(model).sentence
     return [
         "average over all sets of terms: how probable each is, its mean coefficient, what it is",
         *(
@@ -338,4 +340,5 @@ def _terms(model: Model) -> list[str]:
             for term in model.terms
         ),
         f"single runs scatter by {as_percent(model.noise)}{driver}",
+        *([calibration] if calibration else []),
     ]

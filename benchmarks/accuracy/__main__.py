@@ -8,6 +8,7 @@ configurations that were not trained on. The measured traces are not part of the
     python -m benchmarks.accuracy --optex DIR
     python -m benchmarks.accuracy --units [--c3o DIR] [--bell DIR]
     python -m benchmarks.accuracy --tuning [--c3o DIR --one-shape] [--bell DIR]
+    python -m benchmarks.accuracy --calibration [--c3o DIR --one-shape] [--bell DIR]
 
 The tables of the OptEx paper are told of alone, unless other traces are asked for besides; and so is what
 other units of time change, and how each job is predicted with constants that were chosen without it.
@@ -24,10 +25,16 @@ from pathlib import Path
 
 from airflow_provider_ernest.exceptions import ErnestError
 from benchmarks.accuracy import bell, c3o, optex, synthetic, tuning, units
-from benchmarks.accuracy.evaluation import Progress, evaluate_rounds
-from benchmarks.accuracy.goals import Goal, goal_of_times, goals_of, goals_table
+from benchmarks.accuracy.evaluation import Outcome, Progress, evaluate_rounds
+from benchmarks.accuracy.goals import (
+    Goal,
+    calibration_table,
+    goal_of_times,
+    goals_of,
+    goals_table,
+)
 from benchmarks.accuracy.methods import all_methods
-from benchmarks.accuracy.ours import RowAveraging
+from benchmarks.accuracy.ours import PooledAveraging, RowAveraging
 from benchmarks.accuracy.report import as_json, tables
 from benchmarks.accuracy.runs import Round
 from benchmarks.accuracy.timing import measure, timing_table
@@ -54,26 +61,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         # All traces are read before anything is computed: a wrong folder shows at once.
         paper = optex.jobs(options.optex) if options.optex is not None else []
-        is_asked_more = options.units or options.tuning or options.c3o is not None or options.bell is not None
-        only_paper = bool(paper) and not is_asked_more
+        only_paper = bool(paper) and not _is_asked_more(options)
         protocols = [] if only_paper else _protocols(options, repetitions)
     except ErnestError as error:
         print(error, file=sys.stderr)
         return 2
-    if options.units:
-        print("\n".join(units.table(protocols)))
-        return 0
-    if options.tuning:
-        # No job may vote on its own constants by a second protocol of the same trace.
-        left_out = {OTHER_ROWS, "C3O"} if options.one_shape else {OTHER_ROWS}
-        told = [(title, rounds) for title, rounds in protocols if title not in left_out]
-        print("\n".join(tuning.table(told, tell=lambda line: print(line, file=sys.stderr, flush=True))))
+    if options.units or options.tuning or options.calibration:
+        print("\n".join(_only(options, protocols)))
         return 0
     if paper:
         results["OptEx"] = _print_optex(paper)
+    every: dict[str, Sequence[Outcome]] = {}
     for title, rounds in protocols:
         compared = [*methods, RowAveraging()] if title == OTHER_ROWS else methods
-        outcomes = evaluate_rounds(rounds, compared, progress=_progress(title))
+        every[title] = outcomes = evaluate_rounds(rounds, compared, progress=_progress(title))
         print("\n".join(tables(title, outcomes)), flush=True)
         results[title] = as_json(outcomes)
         if title not in ASIDE:
@@ -81,12 +82,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not only_paper:
         times = {method.name: measure(method, repetitions=repetitions["timing"]) for method in methods}
         goals.append(goal_of_times(times))
-        print("\n".join([*timing_table(times), *goals_table(goals)]))
+        print("\n".join([*timing_table(times), *calibration_table(every), *goals_table(goals)]))
         results["milliseconds"] = {name: asdict(of) for name, of in times.items()}
         results["goals"] = [{**asdict(goal), "met": goal.met} for goal in goals]
     if options.json is not None:
         options.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
     return 0
+
+
+def _is_asked_more(options: argparse.Namespace) -> bool:
+    """Whether anything is asked for besides the tables of the OptEx paper."""
+    tables = options.units or options.tuning or options.calibration
+    return tables or options.c3o is not None or options.bell is not None
+
+
+def _only(options: argparse.Namespace, protocols: Sequence[tuple[str, list[Round]]]) -> list[str]:
+    """The one table that is asked for alone."""
+    if options.units:
+        return units.table(protocols)
+    if options.calibration:
+        return calibration_table(
+            {
+                title: evaluate_rounds(rounds, [PooledAveraging()], progress=_progress(title))
+                for title, rounds in protocols
+            }
+        )
+    # No job may vote on its own constants by a second protocol of the same trace.
+    left_out = {OTHER_ROWS, "C3O"} if options.one_shape else {OTHER_ROWS}
+    told = [(title, rounds) for title, rounds in protocols if title not in left_out]
+    return tuning.table(told, tell=lambda line: print(line, file=sys.stderr, flush=True))
 
 
 def _print_optex(paper: Sequence[optex.Job]) -> object:
@@ -124,6 +148,11 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--tuning",
         action="store_true",
         help="only each job with the prior's constants that suit all other jobs best, beside the defaults",
+    )
+    parser.add_argument(
+        "--calibration",
+        action="store_true",
+        help="only how many single runs our intervals hold, in each protocol and over all",
     )
     parser.add_argument("--quick", action="store_true", help="few repetitions, for a look within seconds")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results here")

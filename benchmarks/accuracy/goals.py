@@ -29,6 +29,9 @@ NEVER_ABOVE_ORIGINAL = frozenset(synthetic.DESIGNS)
 COVERAGE_TOLERANCE = 5.0
 """Percentage points that coverage may be off the nominal."""
 
+PROMISED = ((77.0, 88.0), (92.0, 99.0))
+"""Per cent of single runs that the intervals of `LEVELS` are to hold, over all protocols."""
+
 MOST_FIT_MILLISECONDS = 50.0
 
 
@@ -94,6 +97,42 @@ def goals_table(goals: Sequence[Goal]) -> list[str]:
         lines += ["", f"{figure:{width}s}  original    best other                  ours  goal"]
         lines += [_line(goal, width) for goal in goals if goal.figure == figure]
     return lines
+
+
+def calibration_table(protocols: Mapping[str, Sequence[Outcome]]) -> list[str]:
+    """What our intervals hold in each table of each protocol, and in all of them together.
+
+    Args:
+        protocols: the outcomes by title.
+    """
+    tables = {
+        f"{title}: {split}": [o for o in outcomes if (o.method, o.split) == (OURS, split)]
+        for title, outcomes in protocols.items()
+        for split in dict.fromkeys(outcome.split for outcome in outcomes)
+    }
+    width = max(len(table) for table in tables)
+    heads = "".join(
+        f" | in {level:.0%}  width  promised {low:.0f} to {high:.0f}"
+        for level, (low, high) in zip(LEVELS, PROMISED, strict=True)
+    )
+    return [
+        f"== calibration over all protocols: {OURS}, single runs, % ==",
+        f"{'':{width}s}    runs{heads}",
+        *(_calibration_line(f"{table:{width}s}", of) for table, of in tables.items()),
+        _calibration_line(f"{'all of them':{width}s}", [o for of in tables.values() for o in of]),
+        "",
+    ]
+
+
+def _calibration_line(name: str, outcomes: Sequence[Outcome]) -> str:
+    summary = summarise(outcomes)
+    line = f"{name}  {sum(len(outcome.repetitions) for outcome in outcomes):6d}"
+    if summary.coverage is None or summary.width is None:
+        return line
+    for share, wide, (low, high) in zip(summary.coverage, summary.width, PROMISED, strict=True):
+        told = "kept" if low <= share <= high else "too few" if share < low else "too many"
+        line += f" | {number(share, 9)}  {number(wide, 5, 0)}  {told:17s}"
+    return line.rstrip()
 
 
 def _line(goal: Goal, width: int) -> str:

@@ -4,7 +4,8 @@ Each job of the C3O traces is trained on its six cheapest configurations. Then c
 measured runs of the largest input, one after the other, and each is predicted from those before it.
 
 * no learning: the model of the sample runs.
-* refit (ours): what `learning.update` does, the model fitted anew to sample runs and production runs.
+* refit (ours): what `learning.update` does, the model fitted anew to sample runs and production runs, with
+  intervals as wide as those runs say (`prediction.calibration`).
 * extended Amdahl: the running sums of `model.amdahl`, over sample runs and production runs.
 * mean of the same: of the production runs on as many machines; without any, no learning.
 * one factor: the model of the sample runs, times the median ratio of production to it.
@@ -30,13 +31,16 @@ from benchmarks.accuracy.c3o_traces import Context
 from benchmarks.learning.fit_time import fit_time_table
 from benchmarks.learning.measured_drift import measured_table
 from benchmarks.learning.prediction import predict_all, prediction_table, unfavourable
-from benchmarks.learning.sequences import CHANGING, SAME, productions
+from benchmarks.learning.sequences import ANEW, CHANGING, SAME, productions
 from benchmarks.learning.simulated_drift import SEQUENCES, delay_table, false_alarm_table
 
 ORDERS = 2
 """Of the production runs of each context."""
 
 MIXED_SHAPES = "of one size and several shapes"
+ONE_SHAPE = (SAME, CHANGING)
+SEVERAL_SHAPES = (SAME, ANEW, CHANGING)
+"""Kinds of sequences."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -55,8 +59,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     against = ["== what speaks against ours =="]
-    for title, of in {"inputs of one shape": contexts, f"inputs {MIXED_SHAPES}": mixed}.items():
-        for kind in (SAME, CHANGING) if of else ():
+    tables = {"inputs of one shape": (contexts, ONE_SHAPE), f"inputs {MIXED_SHAPES}": (mixed, SEVERAL_SHAPES)}
+    for title, (of, kinds) in tables.items():
+        for kind in kinds if of else ():
             predicted = predict_all(productions(of, kind, orders=orders))
             _print(prediction_table(f"{kind}, {title}", predicted))
             against += unfavourable(f"{kind}, {title}", predicted)

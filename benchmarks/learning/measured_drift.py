@@ -9,7 +9,8 @@ from functools import lru_cache
 import numpy as np
 
 from airflow_provider_ernest.documents import Model, Observation
-from airflow_provider_ernest.learning.drift import DriftTest
+from airflow_provider_ernest.learning.drift import DriftTest, may_learn
+from airflow_provider_ernest.prediction.predict import standardised_errors
 from benchmarks.learning.rivals import Forecast, forecast, learned
 from benchmarks.learning.sequences import Production
 
@@ -31,6 +32,7 @@ LEARNERS = (NONE, ALL, HELD_BACK)
 class _Outcome:
     """A run as the test has it."""
 
+    seconds: float
     predicted_seconds: float
     is_unlikely: bool
     is_unusual: bool
@@ -87,11 +89,15 @@ def _drawn(production: Production, slower: float, generator: np.random.Generator
 
 def _first_alarm(production: Production, runs: Sequence[Observation], learner: str) -> float:
     test, known = DriftTest(), 0
+    errors: list[float] = []
     for position, run in enumerate(runs):
-        said = _forecast(learned(production, runs[:known]), run.machines, run.scale)
+        model = learned(production, runs[:known], errors[:known])
+        said = _forecast(model, run.machines, run.scale)
+        errors.append(_error(model, run.machines, run.scale, run.seconds))
         (low, high), (lowest, highest) = said.intervals
         evidence = test.add(
             _Outcome(
+                seconds=run.seconds,
                 predicted_seconds=said.seconds,
                 is_unlikely=not low <= run.seconds <= high,
                 is_unusual=not lowest <= run.seconds <= highest,
@@ -99,7 +105,7 @@ def _first_alarm(production: Production, runs: Sequence[Observation], learner: s
         )
         if evidence.is_drift:
             return position + 1.0
-        if learner == ALL or (learner == HELD_BACK and not evidence.is_suspicious):
+        if learner == ALL or (learner == HELD_BACK and may_learn(evidence)):
             known = position + 1
     return np.inf
 
@@ -108,6 +114,12 @@ def _first_alarm(production: Production, runs: Sequence[Observation], learner: s
 def _forecast(model: Model, machines: int, scale: float) -> Forecast:
     """Kept: the ways of learning, and all slow-downs, begin with the same runs."""
     return forecast(model, Observation(index=0, machines=machines, scale=scale, seconds=1.0))
+
+
+@lru_cache(maxsize=100_000)
+def _error(model: Model, machines: int, scale: float, seconds: float) -> float:
+    (error,) = standardised_errors(model, machines=machines, scale=scale, seconds=seconds)
+    return float(error)
 
 
 def _quantiles(delays: np.ndarray[tuple[int], np.dtype[np.float64]]) -> str:

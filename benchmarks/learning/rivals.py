@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from statistics import fmean, median
 
 from airflow_provider_ernest.documents import Model, Observation
 from airflow_provider_ernest.exceptions import FitError
 from airflow_provider_ernest.learning.update import with_runs
 from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
-from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds
+from airflow_provider_ernest.prediction.predict import (
+    predict_interval,
+    predict_seconds,
+    standardised_errors,
+)
 from airflow_provider_ernest.prediction.prior import with_production
 from benchmarks.learning.sequences import Production
 
@@ -41,7 +46,17 @@ def without_learning(production: Production, position: int) -> Forecast | None:
 
 def refit(production: Production, position: int) -> Forecast | None:
     """Ours: the model fitted anew to sample runs and production runs, see `learning.update`."""
-    return forecast(learned(production, production.runs[:position]), production.runs[position])
+    errors = [error_before_learning(production, each) for each in range(position)]
+    return forecast(learned(production, production.runs[:position], errors), production.runs[position])
+
+
+@lru_cache(maxsize=4096)
+def error_before_learning(production: Production, position: int) -> float:
+    """How far a run lay from what the model said of it that had learned from those before."""
+    run = production.runs[position]
+    model = learned(production, production.runs[:position])
+    (error,) = standardised_errors(model, machines=run.machines, scale=run.scale, seconds=run.seconds)
+    return float(error)
 
 
 def amdahl_online(production: Production, position: int) -> Forecast | None:
@@ -81,8 +96,14 @@ WAYS: dict[str, Way] = {
 }
 
 
-def learned(production: Production, runs: Sequence[Observation]) -> Model:
-    """The model that has learned from runs as `learning.learn` does it, without its cross-validation."""
+def learned(production: Production, runs: Sequence[Observation], errors: Sequence[float] = ()) -> Model:
+    """The model that has learned from runs as `learning.learn` does it, without its cross-validation.
+
+    Args:
+        production: whose model it is.
+        runs: that it learns from.
+        errors: of its predictions of them, standardised, before it had learned from them.
+    """
     model = production.model
     if not runs or model.prior is None:
         return model
@@ -90,6 +111,8 @@ def learned(production: Production, runs: Sequence[Observation]) -> Model:
         model,
         id=f"{production.name} {[(run.machines, run.seconds) for run in runs]}",
         observations=(*model.observations, *runs),
+        learned_from=tuple(str(run.index) for run in runs),
+        standardised_errors=tuple(errors),
         prior=with_production(model.prior, runs),
     )
 

@@ -14,6 +14,10 @@ from benchmarks.accuracy.c3o_traces import Context
 from benchmarks.accuracy.runs import Runs
 
 SAME, CHANGING = "always as many machines", "the machines change from run to run"
+ANEW = "always as many machines, any of the runs again"
+"""Few runs were measured. Where each comes once, the next is more often of the shape that came less."""
+
+RUNS_ANEW = 17
 
 TRAINED_POINTS = 6
 """The cheapest configurations to train on, as a user pays for them."""
@@ -41,7 +45,8 @@ def productions(contexts: Sequence[Context], kind: str, *, orders: int) -> list[
 
     Args:
         contexts: of C3O.
-        kind: `SAME` for a number of machines drawn once, `CHANGING` for all measured ones.
+        kind: `SAME` for a number of machines drawn once, `CHANGING` for all measured ones, `ANEW` for one
+            number whose runs are drawn with replacement.
         orders: of each context.
     """
     generator = np.random.default_rng(0)
@@ -76,13 +81,15 @@ def _samples(context: Context) -> Runs:
 
 
 def _whole_runs(context: Context, kind: str, generator: np.random.Generator) -> Runs:
-    """The single runs of the largest input, shuffled."""
+    """The single runs of the largest input, shuffled or drawn."""
     points = context.points
     rows = np.flatnonzero(points.scale >= context.sizes[-1])
-    if kind == SAME:
+    if kind in (SAME, ANEW):
         rows = generator.permutation(rows)[:1]
     single = [(row, seconds) for row in rows for seconds in context.repetitions[row]]
     order = generator.permutation(len(single))
+    if kind == ANEW:
+        order = generator.integers(len(single), size=RUNS_ANEW)
     chosen = np.array([single[position][0] for position in order], dtype=np.int64)
     seconds = np.array([single[position][1] for position in order])
     return Runs(machines=points.machines[chosen], scale=points.scale[chosen], seconds=seconds)

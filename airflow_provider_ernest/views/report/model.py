@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
 from airflow_provider_ernest.documents import Alternative, InputFingerprint, Model, RunConditions
+from airflow_provider_ernest.prediction.calibration import calibration_of
 from airflow_provider_ernest.settings import AVERAGING, SizingGoal
 from airflow_provider_ernest.views.prediction import Prediction
 from airflow_provider_ernest.views.report.page import (
@@ -268,6 +269,7 @@ def _origin(model: Model) -> dict[str, str | None]:
         "instance type": model.instance_type,
         "runs": str(len(model.observations)),
         "learned from": learned_from(model),
+        "intervals": calibration_of(model).sentence or None,
         "trained under": trained_under(model.conditions),
         "artifact": model.artifact,
         "artifact's SHA-256": model.artifact_sha256,

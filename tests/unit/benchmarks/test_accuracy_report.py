@@ -128,9 +128,21 @@ class TestProgram:
         assert set(results) == {"C3O", "Bell", "synthetic", "milliseconds", "goals"}
         assert "inputs of one shape" not in printed.out
         assert "single runs in 95 %" in printed.out.partition("== goals ==")[2]
+        assert "== calibration over all protocols: ours" in printed.out
         # The made-up traces follow the model but for their repetitions' second.
         assert all(record["mean"] < 5 for record in results["C3O"])
         assert all(math.isfinite(record["mean"]) for record in results["synthetic"])
+
+    def test_calibration_alone_pools_all_protocols(self, tmp_path: Path, capsys) -> None:
+        lines_file(tmp_path)
+        write_bell(tmp_path / "grep.spark.csv")
+        folder = str(tmp_path)
+        assert program.main(["--c3o", folder, "--bell", folder, "--quick", "--calibration"]) == 0
+        _, heads, *rows = capsys.readouterr().out.rstrip().splitlines()
+        assert "promised 77 to 88" in heads
+        counts = {row.partition("  ")[0]: int(row.split(" | ")[0].split()[-1]) for row in rows}
+        assert counts.pop("all of them") == sum(counts.values())
+        assert {name.partition(":")[0] for name in counts} == {"C3O", "Bell", "synthetic"}
 
     def test_a_wrong_folder_is_an_error_in_words(self, tmp_path: Path, capsys) -> None:
         assert program.main(["--c3o", str(tmp_path), "--quick"]) == 2

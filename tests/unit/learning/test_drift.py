@@ -37,6 +37,7 @@ class Run:
     is_unlikely: bool = False
     is_unusual: bool = False
     predicted_seconds: float | None = 50.0
+    seconds: float | None = None
 
 
 INSIDE, UNLIKELY, UNUSUAL = Run(), Run(is_unlikely=True), Run(is_unlikely=True, is_unusual=True)
@@ -98,6 +99,16 @@ def test_drift_that_was_found_is_not_taken_back():
     assert (evidence.runs, evidence.unlikely, evidence.unusual) == (3, 3, 3)
 
 
+@pytest.mark.parametrize(("seconds", "is_drift"), [(51.5, False), (48.0, False), (57.0, True), (44.0, True)])
+def test_what_is_off_by_a_few_per_cent_is_no_drift_however_narrow_the_intervals(seconds, is_drift):
+    """A job that is regular to 1 % has intervals of 2 %; nobody trains anew for 3 %."""
+    runs = [Run(is_unlikely=True, is_unusual=True, seconds=seconds)] * 3
+    evidence = evidence_of(runs)
+
+    assert evidence.is_drift is is_drift
+    assert (evidence.unlikely, evidence.unusual) == (3, 3), "what is counted stays what was seen"
+
+
 def test_runs_without_a_prediction_do_not_count():
     assert evidence_of([UNPREDICTED] * 10) == Evidence()
     assert evidence_of([UNUSUAL, UNPREDICTED, INSIDE]) == evidence_of([UNUSUAL, INSIDE])
@@ -123,6 +134,12 @@ def test_what_may_be_the_beginning_of_a_drift_is_not_learned_from_until_it_is_no
     assert trusted([INSIDE, UNUSUAL, INSIDE]) == 3
     assert trusted([INSIDE, UNUSUAL, UNUSUAL, UNLIKELY]) == 1
     assert trusted([]) == 0
+
+
+def test_the_first_run_is_learned_from_whatever_it_is():
+    """Samples that are unlike the whole mislead a model from its first run on: no drift has begun."""
+    assert trusted([UNUSUAL]) == 1
+    assert trusted([UNUSUAL, UNUSUAL]) == 1
 
 
 def test_pages_load_no_mathematics_with_it():

@@ -9,7 +9,7 @@ import pytest
 from airflow_provider_ernest.documents import AveragingPrior, InputFingerprint, Observation, RunConditions
 from airflow_provider_ernest.learning.update import MOST_REPEATED, MOST_RUNS, learn
 from airflow_provider_ernest.prediction.averaging import TermAveraging
-from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds
+from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds, standardised_errors
 from airflow_provider_ernest.prediction.prior import with_production, without_production
 from airflow_provider_ernest.prediction.training import train
 from tests.examples import production_run
@@ -210,6 +210,62 @@ def test_inputs_of_two_shapes_that_alternate_are_both_expected(model, factor):
     assert low[0] < 60.0
     assert high[0] > 60.0 * factor
     assert predict_seconds(learned, machines=8)[0] == pytest.approx(mean, rel=0.15 if factor < 10 else 0.4)
+
+
+def test_what_it_said_of_each_run_before_is_kept(model):
+    """So intervals can be held against runs that they did not know."""
+    first = learn(model, [production(0, seconds=90.0)])
+    second = learn(first, [production(0, seconds=90.0), production(1, seconds=90.0)])
+
+    (before,) = first.standardised_errors
+    assert before == pytest.approx(standardised_errors(model, machines=8, seconds=90.0)[0])
+    assert before > 2.0
+    assert second.standardised_errors[0] == before
+    assert abs(second.standardised_errors[1]) < 1.0, "the first run had told it"
+
+
+def test_only_so_many_errors_are_remembered(model):
+    known = replace(learn(model, [production(0)]), standardised_errors=(0.5,) * MOST_RUNS)
+    learned = learn(known, [production(0), production(1)])
+
+    assert len(learned.standardised_errors) == MOST_RUNS
+    assert learned.standardised_errors[:-1] == (0.5,) * (MOST_RUNS - 1)
+
+
+def test_what_comes_again_on_so_many_machines_is_expected_on_them(model):
+    """On 2 machines memory runs short: production always takes three times as long there, and only there."""
+    times = [(8, 61.0), (2, 640.0), (4, 110.0), (2, 650.0), (8, 60.0), (2, 645.0), (4, 111.0)]
+    learned = learn(
+        model, [production(number, machines=each, seconds=took) for number, (each, took) in enumerate(times)]
+    )
+
+    low, high = predict_interval(learned, machines=2, level=0.95)
+    assert predict_seconds(learned, machines=2)[0] == pytest.approx(645.0, rel=0.1)
+    assert low[0] < 640.0 < high[0]
+    assert predict_seconds(learned, machines=8)[0] == pytest.approx(60.0, rel=0.1)
+
+
+def test_each_number_of_machines_may_have_some_time_of_its_own(model):
+    """Partitions fill the slots of some numbers of machines better than those of others."""
+    own = {4: 1.12, 6: 0.9, 8: 1.1, 10: 0.92}
+    usual = {machines: (10.0 + 400.0 / machines) * factor for machines, factor in own.items()}
+    runs = [
+        production(number, machines=machines, seconds=usual[machines] * (1.01 if number % 2 else 0.99))
+        for number, machines in enumerate([4, 6, 8, 10] * 4)
+    ]
+    learned = learn(model, runs)
+
+    for machines, seconds in usual.items():
+        assert predict_seconds(learned, machines=machines)[0] == pytest.approx(seconds, rel=0.03)
+
+
+def test_the_next_night_has_a_little_more_data_and_is_of_the_same_machines(model):
+    times = [(8, 61.0), (2, 640.0), (4, 110.0), (2, 650.0), (2, 645.0), (4, 111.0)]
+    learned = learn(
+        model, [production(number, machines=each, seconds=took) for number, (each, took) in enumerate(times)]
+    )
+
+    assert predict_seconds(learned, machines=2, scale=1.02)[0] == pytest.approx(655.0, rel=0.1)
 
 
 def test_the_start_up_becomes_productions_own(model):

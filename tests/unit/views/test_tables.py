@@ -67,6 +67,13 @@ class TestModel:
         assert any("driver" in line for line in lines) == shown
         assert any("40 % chance that the driver" in line for line in lines) == shown
 
+    @pytest.mark.parametrize(("errors", "shown"), [((), False), ((2.5, -2.0, 0.1, 3.0, -2.5, 2.2), True)])
+    def test_what_production_says_of_intervals_is_told_where_it_changes_them(
+        self, averaged: Model, errors: tuple[float, ...], shown: bool
+    ):
+        lines = model_table(replace(averaged, standardised_errors=errors))
+        assert any("of the last 6 production runs 1 lay within" in line for line in lines) == shown
+
 
 class TestDecision:
     @pytest.mark.parametrize("worth", ["", "Best value: $0.01 more than the cheapest."])

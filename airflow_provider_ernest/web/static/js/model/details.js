@@ -157,6 +157,7 @@ function provenance(model) {
       ["Start-up", duration(model.startup_seconds)],
       ["Driver on a machine", model.driver_share ? `${asPercent(model.driver_share)} probable` : null],
       ["Noise of a run", model.noise > 0 ? asPercent(model.noise) : null],
+      ["Intervals", model.calibration || null],
       ["Warnings", model.warnings.length ? model.warnings.map((words) =>
         element("div", {}, element("bdi", {}, unbroken(words)))) : null],
       ["Residual sum of squares", `${number(model.residual_sum_of_squares)} s²`],
