@@ -545,7 +545,7 @@ class AveragingPrior(Document):
     memory_cut: tuple[float, ...] = (0.07, 0.03)
     disturbed_run: float = 0.025
     disturbed_spread: float = 0.7
-    plateau: float = 0.5
+    plateau: float = 0.2
     plateau_observed: float = 0.1
     other_shape: float = 0.6
     other_shape_spread: float = 0.7

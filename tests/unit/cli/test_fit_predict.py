@@ -54,7 +54,7 @@ def test_terms_and_the_drivers_share_are_passed_on(fit):
 
 def test_who_says_that_inputs_have_one_shape_gets_no_room_for_another(fit):
     assert fit().prior.other_shape > 0
-    assert fit("--one-shape").prior.other_shape == 0
+    assert fit("--one-shape", "--force").prior.other_shape == 0
 
 
 @pytest.mark.parametrize(
