@@ -535,6 +535,12 @@ class AveragingPrior(Document):
             machine were in another regime (short of memory).
         disturbed_run: the probability that a conspicuous run was disturbed.
         disturbed_spread: the relative standard deviation of runs in another regime or disturbed.
+        plateau: the probability that from some number beyond the observed ones more machines do not help; how
+            far beyond is in `prediction.unseen`.
+        plateau_observed: the probability that they already did not within the observed ones.
+        other_shape: the probability that inputs beyond the observed ones consist of other rows, likewise. 0
+            where all are samples of one input, or where it is told what they consist of.
+        other_shape_spread: the standard deviation of log(seconds) between inputs of different shapes.
     """
 
     beliefs: tuple[TermBelief, ...] = BELIEFS
@@ -555,6 +561,10 @@ class AveragingPrior(Document):
     memory_cut: tuple[float, ...] = (0.07, 0.03)
     disturbed_run: float = 0.025
     disturbed_spread: float = 0.7
+    plateau: float = 0.2
+    plateau_observed: float = 0.1
+    other_shape: float = 0.6
+    other_shape_spread: float = 0.7
 
     def __post_init__(self) -> None:
         """Refuse what is no probability, what is no width and levels without weights."""
@@ -564,14 +574,19 @@ class AveragingPrior(Document):
             )
         if not 0 < self.other_probability < 1:
             raise InvalidParameterError("other_probability", self.other_probability, "is not between 0 and 1")
-        if not 0 <= self.disturbed_run < 1:
-            raise InvalidParameterError("disturbed_run", self.disturbed_run, "is not at least 0 and below 1")
-        if not 0 <= self.own_deviation < 1:
-            raise InvalidParameterError("own_deviation", self.own_deviation, "is not at least 0 and below 1")
         if not all(0 <= probability < 1 for probability in self.memory_cut):
             raise InvalidParameterError("memory_cut", self.memory_cut, "is not at least 0 and below 1")
         number_not_negative("least_fixed_seconds", self.least_fixed_seconds)
-        for name in ("largest_share", "machines_octaves", "scale_octaves", "disturbed_spread"):
+        for name in ("disturbed_run", "own_deviation", "plateau", "plateau_observed", "other_shape"):
+            if not 0 <= getattr(self, name) < 1:
+                raise InvalidParameterError(name, getattr(self, name), "is not at least 0 and below 1")
+        for name in (
+            "largest_share",
+            "machines_octaves",
+            "scale_octaves",
+            "disturbed_spread",
+            "other_shape_spread",
+        ):
             positive_number(name, getattr(self, name))
         for name in ("noise", "discrepancy"):
             self._check_levels(name)

@@ -199,7 +199,9 @@ def next_runs(
             return rounds.first(first[:most_left])
     rounds.require_price()
     ratio = production_iterations / iterations if production_iterations and iterations else 1.0
-    fitted = TermAveraging(terms=check_terms(terms), prior=prior_for(observed, prior)).fit_undetermined(
+    # What no sample can show says nothing of which one is worth its cost.
+    believed = replace(prior_for(observed, prior), plateau=0.0, other_shape=0.0)
+    fitted = TermAveraging(terms=check_terms(terms), prior=believed).fit_undetermined(
         **observed_columns(observed)
     )
     least = whole_number("min_runs", min_runs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -146,6 +147,12 @@ def _add_fit_arguments(parser: ArgumentParser) -> None:
         "the numbers are of executors, 1 where they include the driver's machine; default: inferred",
     )
     group.add_argument(
+        "--one-shape",
+        action="store_true",
+        help="for averaging: inputs differed in their amount only, as samples of one input do; without it, "
+        "intervals far beyond the largest leave room for inputs of another shape",
+    )
+    group.add_argument(
         "--input",
         nargs="+",
         type=_amount,
@@ -177,20 +184,29 @@ def fit_model(args: Namespace) -> Model:
         InvalidParameterError: an option cannot be.
     """
     from airflow_provider_ernest.documents import AveragingPrior
+    from airflow_provider_ernest.prediction.prior import with_past_runs
     from airflow_provider_ernest.prediction.training import train
 
-    prior = None
-    if args.known_driver_share is not None:
-        if args.method != AVERAGING:
+    for name, value in (
+        ("known_driver_share", args.known_driver_share),
+        ("one_shape", args.one_shape or None),
+    ):
+        if value is not None and args.method != AVERAGING:
             raise InvalidParameterError(
-                "known_driver_share",
-                args.known_driver_share,
+                name,
+                value,
                 f"means nothing to --method {args.method}",
                 remedy=f"Leave it out, or use --method {AVERAGING}.",
             )
+    prior = None
+    if args.known_driver_share is not None:
         prior = AveragingPrior(driver_share=args.known_driver_share)
     whole = dict(args.input) if args.input else None
     runs, of_job = runs_and_job(read_text(args.runs), args.runs, args.job, whole=whole)
+    # What is told of rows is told, also where all runs read the same ones.
+    is_shape_told = args.one_shape or len(whole or ()) > 1
+    if is_shape_told and args.method == AVERAGING:
+        prior = replace(prior or with_past_runs(AveragingPrior(), runs), other_shape=0.0)
     return train(
         runs,
         job=args.job or of_job or _job(args.runs),

@@ -46,6 +46,7 @@ from airflow_provider_ernest.prediction.terms import (
     check_terms,
     iteration_factors,
 )
+from airflow_provider_ernest.prediction.unseen import unseen
 from airflow_provider_ernest.words import counted, input_share
 from airflow_provider_ernest.words import duration as seconds_in_words
 
@@ -219,19 +220,26 @@ class Posterior:
         self.prior = prior
         self.evidence = weigh(points, terms, prior)
         self.draws = draw(self.evidence)
+        self.unseen = unseen(points, prior, draws=len(self.draws.coefficients))
 
     def parts(self, runs: Runs) -> FloatArray:
         """Seconds of each draw, run and term, shape (k, q, p)."""
         machines, scale, workers = runs.columns()
         width = runs.row_widths()
-        columns = np.array(
-            [
-                counting.columns(self.terms, machines=machines, scale=scale, workers=workers, row_width=width)
-                for counting in self.evidence.countings
-            ]
-        )
         coefficients = self.draws.coefficients * iteration_factors(self.terms, runs.iteration_ratio)
-        return np.asarray(columns[self.draws.counting] * coefficients[:, None, :], dtype=np.float64)
+        columns = np.empty((len(coefficients), len(machines), len(self.terms)))
+        for position, counting in enumerate(self.evidence.countings):
+            these = self.draws.counting == position
+            busy = np.minimum(workers, self.unseen.most_workers[these, None])
+            of_each = np.broadcast_arrays(machines, scale, width, busy)[:3]
+            columns[these] = counting.columns(
+                self.terms,
+                machines=of_each[0].ravel(),
+                scale=of_each[1].ravel(),
+                workers=busy.ravel(),
+                row_width=of_each[2].ravel(),
+            ).reshape(*busy.shape, len(self.terms))
+        return np.asarray(columns * coefficients[:, None, :], dtype=np.float64)
 
     def log_seconds(self, runs: Runs) -> tuple[FloatArray, FloatArray]:
         """Mean and standard deviation of the logarithm of a single run's seconds, by draw and run: (k, q)."""
@@ -252,6 +260,7 @@ class Posterior:
             deviation[these] = residuals[these] @ weights
             left = level + apart.max(axis=0) - (shared * weights).sum(axis=0)
             variance[these] = np.maximum(left, 0.0) + self.prior.noise[noise] ** 2
+        variance += self.unseen.variance(scale)
         return np.log(self.parts(runs).sum(axis=-1)) + deviation, np.sqrt(variance)
 
     def _residuals(self) -> FloatArray:

@@ -248,6 +248,12 @@ FIXED = "1"
 MOST_FIXED_SHARE = 0.9
 """Of the shortest run, may be known to be fixed."""
 
+LEAST_RISING, MOST_PLATEAUS = 2, 2
+"""Numbers of machines that must have helped before a plateau is seen, and plateaus that are asked about."""
+
+NEARER = 0.5
+"""Of the squared errors: what explains the runs hardly better may as well be their noise."""
+
 LEAST_WORKERS = 0.5
 """Where one machine has the driver and works too, its work is not done by nobody."""
 
@@ -345,6 +351,7 @@ class Counting:
 
     Attributes:
         driver_machines: machines that the driver takes, 0 or 1.
+        most_workers: beyond these, more machines do no work that spreads.
         row_share: the share of the work on a row of the target input that grows with the data in a row.
         weight: how much it is believed; the weights of all ways need not add up to 1.
     """
@@ -352,6 +359,7 @@ class Counting:
     driver_machines: float
     row_share: float
     weight: float
+    most_workers: float = np.inf
 
     def columns(
         self,
@@ -363,7 +371,7 @@ class Counting:
         row_width: FloatArray,
     ) -> FloatArray:
         """The terms' values of n runs, shape (n, p)."""
-        working = np.maximum(workers - self.driver_machines, LEAST_WORKERS)
+        working = np.maximum(np.minimum(workers, self.most_workers) - self.driver_machines, LEAST_WORKERS)
         work = scale / row_width * (1.0 - self.row_share + self.row_share * row_width)
         return basis(terms, machines=machines, scale=work, workers=working)
 
@@ -391,12 +399,48 @@ def ways_to_count(points: Points, prior: AveragingPrior) -> tuple[Counting, ...]
     row_shares = dict(zip(prior.row_shares, prior.row_share_weights, strict=True))
     if np.all(points.row_width == 1.0):
         row_shares = {1.0: 1.0}
+    plateaus = _plateaus(points, prior)
     return tuple(
-        Counting(driver_machines=driver, row_share=row_share, weight=share * belief)
+        Counting(
+            driver_machines=driver,
+            row_share=row_share,
+            most_workers=most_workers,
+            weight=share * belief * chance,
+        )
+        for most_workers, chance in plateaus.items()
         for row_share, belief in row_shares.items()
         for driver, share in drivers.items()
         if share > 0
     )
+
+
+def _plateaus(points: Points, prior: AveragingPrior) -> dict[float, float]:
+    """Machines beyond which more may not have helped, with probabilities; the last is that all did.
+
+    Of the most that were observed and those before, where the runs went on being faster, nothing is asked: a
+    hypothesis that is refuted would cost as much time as one that is not.
+    """
+    workers = np.unique(points.workers)
+    found = {
+        float(most): prior.plateau_observed
+        for most in workers[LEAST_RISING - 1 : -1][-MOST_PLATEAUS:]
+        if prior.plateau_observed > 0 and _is_flat_beyond(points, float(most))
+    }
+    return {
+        **{most: chance / len(found) for most, chance in found.items()},
+        np.inf: 1.0 - prior.plateau_observed,
+    }
+
+
+def _is_flat_beyond(points: Points, most: float) -> bool:
+    """Whether fixed and spreading work come nearer to the runs if more than so many machines do not help."""
+    errors = []
+    for limit in (most, np.inf):
+        busy = np.minimum(points.workers, limit)
+        rows = np.column_stack([np.ones_like(busy), points.scale / busy]) / points.seconds[:, None]
+        explained = rows @ non_negative_least_squares(rows, np.ones(len(busy)))
+        errors.append(float(((explained - 1.0) ** 2).sum()))
+    return errors[0] < NEARER * errors[1]
 
 
 def _usual(countings: Sequence[Counting]) -> int:

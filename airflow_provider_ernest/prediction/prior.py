@@ -27,7 +27,8 @@ their hosts. By the defaults, intervals of 80 % at numbers that no run had held 
 def prior_for(observations: Sequence[Observation], prior: AveragingPrior | None = None) -> AveragingPrior:
     """The prior for a job, knowing where its runs come from.
 
-    The driver takes no machine where executors were counted, and some seconds of each run; and see
+    The driver takes no machine where executors were counted, and some seconds of each run. No other shape is
+    to be feared of samples, which are of the input that is asked about, nor where rows are told. And see
     `with_past_runs`.
 
     Args:
@@ -38,7 +39,10 @@ def prior_for(observations: Sequence[Observation], prior: AveragingPrior | None 
     known = prior or with_past_runs(AveragingPrior(), observations)
     known = replace(known, least_fixed_seconds=least_fixed_seconds(observations))
     counted = bool(observations) and all(run.hosts or run.from_history for run in observations)
-    return replace(known, driver_share=0.0) if counted else known
+    if counted:
+        known = replace(known, driver_share=0.0)
+    is_told = counted or any(run.row_width != 1.0 for run in observations)
+    return replace(known, other_shape=0.0) if is_told else known
 
 
 def least_fixed_seconds(observations: Sequence[Observation]) -> float:
@@ -56,7 +60,7 @@ def with_past_runs(prior: AveragingPrior, observations: Sequence[Observation]) -
     """The prior as the past runs among a job's runs change it.
 
     Past runs scatter more than samples, those of one or two numbers of machines tell less of others than
-    designed runs, and they are runs of production: see `with_production`.
+    designed runs (which allows for plateaus, too), and they are runs of production: see `with_production`.
 
     Args:
         prior: as it is without them.
@@ -72,6 +76,7 @@ def with_past_runs(prior: AveragingPrior, observations: Sequence[Observation]) -
             machines_octaves=PRODUCTION_MACHINES_OCTAVES,
             discrepancy=AveragingPrior.discrepancy,
             discrepancy_weights=PRODUCTION_DISCREPANCY_WEIGHTS,
+            plateau=0.0,
         )
     return with_production(known, past)
 

@@ -24,7 +24,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from airflow_provider_ernest.exceptions import ErnestError
-from benchmarks.accuracy import bell, c3o, optex, synthetic, tuning, units
+from benchmarks.accuracy import bell, c3o, optex, plateaus, synthetic, tuning, units
 from benchmarks.accuracy.evaluation import Outcome, Progress, evaluate_rounds
 from benchmarks.accuracy.goals import (
     Goal,
@@ -39,8 +39,8 @@ from benchmarks.accuracy.report import as_json, tables
 from benchmarks.accuracy.runs import Round
 from benchmarks.accuracy.timing import measure, timing_table
 
-REPETITIONS = {"bell": 20, "synthetic": 12, "timing": 15}
-QUICK_REPETITIONS = {"bell": 1, "synthetic": 1, "timing": 3}
+REPETITIONS = {"bell": 20, "synthetic": 12, "plateaus": 25, "timing": 15}
+QUICK_REPETITIONS = {"bell": 1, "synthetic": 1, "plateaus": 1, "timing": 3}
 
 ONE_SHAPE = "C3O, inputs of one shape"
 OTHER_ROWS = "C3O, inputs whose rows differ"
@@ -172,6 +172,7 @@ def _protocols(options: argparse.Namespace, repetitions: dict[str, int]) -> list
     if options.bell is not None:
         protocols.append(("Bell", bell.rounds(bell.traces(options.bell), repetitions=repetitions["bell"])))
     protocols.append(("synthetic", synthetic.rounds(repetitions=repetitions["synthetic"])))
+    protocols.append((plateaus.TITLE, plateaus.rounds(repetitions=repetitions["plateaus"])))
     return protocols
 
 

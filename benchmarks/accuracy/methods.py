@@ -36,7 +36,7 @@ class Method(Protocol):
 
 @runtime_checkable
 class RowMethod(Protocol):
-    """A method that can be told what a row of each input holds."""
+    """A method that can be told more of the inputs than their scales."""
 
     def fit_rows(self, runs: Runs) -> Forecast:
         """Learn from runs."""

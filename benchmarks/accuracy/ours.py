@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from airflow_provider_ernest.documents import AveragingPrior, Observation
 from airflow_provider_ernest.numbers import FloatArray
@@ -32,6 +32,14 @@ class Averaging:
             machines=machines, scale=scale, seconds=seconds
         )
 
+    def fit_rows(self, runs: Runs) -> Forecast:
+        """Learn from runs of which nothing is told but whether they read samples of one input."""
+        prior = self.prior or AveragingPrior()
+        known = replace(prior, other_shape=0.0) if runs.of_one_input else prior
+        return TermAveraging(prior=known).fit_undetermined(
+            machines=runs.machines, scale=runs.scale, seconds=runs.seconds
+        )
+
 
 @dataclass
 class RowAveraging:
@@ -45,7 +53,7 @@ class RowAveraging:
 
     def fit_rows(self, runs: Runs) -> Forecast:
         """Learn from runs on inputs of any shape."""
-        return TermAveraging().fit_undetermined(
+        return TermAveraging(prior=AveragingPrior(other_shape=0.0)).fit_undetermined(
             machines=runs.machines,
             scale=runs.scale,
             seconds=runs.seconds,

@@ -22,12 +22,15 @@ class Runs:
         seconds: their times, shape (n,).
         row_width: the data in a row of what each read, as a multiple of that in the rows of the input that
             is predicted, shape (n,); None where all inputs count as of one shape.
+        of_one_input: all are samples of the input that is predicted, as those that a DAG makes: no other
+            shape is to be feared.
     """
 
     machines: FloatArray
     scale: FloatArray
     seconds: FloatArray
     row_width: FloatArray | None = None
+    of_one_input: bool = False
 
     def __len__(self) -> int:
         return len(self.seconds)
@@ -39,6 +42,7 @@ class Runs:
             scale=self.scale[which],
             seconds=self.seconds[which],
             row_width=None if self.row_width is None else self.row_width[which],
+            of_one_input=self.of_one_input,
         )
 
 

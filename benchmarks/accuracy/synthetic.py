@@ -98,6 +98,7 @@ def _case(job: str, design: str, noise: float, generator: np.random.Generator) -
             machines=machines,
             scale=scale,
             seconds=_noisy(seconds_of(job, machines=machines, scale=scale), noise, generator),
+            of_one_input=True,
         ),
         test=Runs(machines=targets, scale=whole, seconds=truth),
         repetitions=tuple(tuple(row) for row in singles.tolist()),

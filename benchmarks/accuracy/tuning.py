@@ -52,6 +52,13 @@ ALTERNATIVES: Mapping[str, AveragingPrior] = {
     "machines_octaves 1": replace(_PRIOR, machines_octaves=1.0),
     "machines_octaves 4": replace(_PRIOR, machines_octaves=4.0),
     "scale_octaves 2": replace(_PRIOR, scale_octaves=2.0),
+    "plateau 0": replace(_PRIOR, plateau=0.0),
+    "plateau 0.5": replace(_PRIOR, plateau=0.5),
+    "plateau_observed 0": replace(_PRIOR, plateau_observed=0.0),
+    "other_shape 0": replace(_PRIOR, other_shape=0.0),
+    "other_shape 0.3": replace(_PRIOR, other_shape=0.3),
+    "other_shape 0.9": replace(_PRIOR, other_shape=0.9),
+    "other_shape_spread 0.4": replace(_PRIOR, other_shape_spread=0.4),
     "memory_cut 0": replace(_PRIOR, memory_cut=()),
     "memory_cut 0.2": replace(_PRIOR, memory_cut=(0.2, 0.1)),
 }

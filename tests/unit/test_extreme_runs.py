@@ -20,6 +20,11 @@ from airflow_provider_ernest.design.criteria import Targets, asks_for_targets
 from airflow_provider_ernest.design.plan import plan_design
 from airflow_provider_ernest.documents import Billing, Model, Observation
 from airflow_provider_ernest.exceptions import ErnestError
+from airflow_provider_ernest.history.sizes import today_of
+from airflow_provider_ernest.history.survey import Prices, SurveyGoal, surveyed_job
+from airflow_provider_ernest.learning.update import learn
+from airflow_provider_ernest.prediction import optex
+from airflow_provider_ernest.prediction.amdahl import AmdahlRegression, ExtendedAmdahl
 from airflow_provider_ernest.prediction.pooling import pooled_prior
 from airflow_provider_ernest.prediction.predict import (
     contributions_of_runs,
@@ -28,9 +33,11 @@ from airflow_provider_ernest.prediction.predict import (
     probability_within,
 )
 from airflow_provider_ernest.prediction.training import train
+from airflow_provider_ernest.rounds import next_runs
 from airflow_provider_ernest.settings import CRITERIA, METHODS
 from tests.choices import choice_of
-from tests.examples import observe, sizing_goal
+from tests.examples import observe, production_run, sizing_goal
+from tests.unit.history.past_jobs import past_run, work
 
 # The same examples each time, so that no test fails by chance; nothing is timed.
 BOUNDED = {
@@ -175,3 +182,117 @@ def test_what_jobs_tell_of_each_other_are_probabilities(jobs):
         prior = pooled_prior(jobs)
         assert 0 <= prior.driver_share <= 1
         assert all(math.isfinite(weight) for weight in prior.discrepancy_weights)
+
+
+@given(
+    runs=runs_of_a_job(),
+    limit=SECONDS,
+    is_deadline=st.booleans(),
+    scales=st.tuples(SCALES, SCALES).map(sorted),
+)
+@settings(max_examples=12, **BOUNDED)
+def test_further_sample_runs_cost_and_save_what_can_be(runs, limit, is_deadline, scales):
+    goal = {"deadline_seconds": limit} if is_deadline else {"budget_dollars": limit}
+    with an_answer_or_a_refusal():
+        candidates = enumerate_candidates(
+            max_machines=8, min_scale=scales[0], max_scale=scales[1], partitions=10_000, scale_steps=4
+        )
+        proposal = next_runs(
+            candidates=candidates,
+            goal=sizing_goal(allowed_machines=(1, 8, 100), **goal),
+            observed=runs,
+            price_per_hour=0.2,
+            max_runs=len(runs) + 4,
+        )
+        # What the runs of the first round cost nothing tells: 0.
+        assert all(0 <= each.cost < math.inf for each in proposal.experiments)
+        assert proposal.gain is None or math.isfinite(proposal.gain)
+
+
+@given(
+    runs=runs_of_a_job(),
+    produced=st.lists(st.tuples(MACHINE_COUNTS, SECONDS, powers_of_ten(-1, 1)), min_size=1, max_size=6),
+    method=st.sampled_from(METHODS),
+    outside=st.booleans(),
+)
+@settings(max_examples=25, **BOUNDED)
+def test_what_is_learned_from_production_predicts_what_can_be(runs, produced, method, outside):
+    with an_answer_or_a_refusal():
+        model = train(runs, job="job", method=method)
+        production = [
+            production_run(
+                number,
+                machines=machines,
+                scale=scale,
+                seconds=seconds,
+                run_seconds=seconds,
+                startup_seconds=0.0,
+                likely_seconds=(seconds, 2 * seconds) if not outside else (2 * seconds, 3 * seconds),
+                nearly_certain_seconds=(0.5 * seconds, 4 * seconds),
+            )
+            for number, (machines, seconds, scale) in enumerate(produced)
+        ]
+        learned = learn(model, production)
+        if learned is not None:
+            assert_predictions_possible(learned, 1.0)
+
+
+@given(runs=runs_of_a_job(), degree=st.integers(0, 2), scale=powers_of_ten(-6, 3))
+@settings(max_examples=60, **BOUNDED)
+def test_amdahls_law_gives_times_that_can_be(runs, degree, scale):
+    columns = {
+        "machines": [run.machines for run in runs],
+        "scale": [run.scale for run in runs],
+    }
+    with an_answer_or_a_refusal():
+        law = AmdahlRegression(max_degree=degree).fit(**columns, seconds=[run.seconds for run in runs])
+        assert 0 <= law.alpha_ <= 1
+        seconds = law.predict(machines=MACHINES, scale=scale)
+        assert np.isfinite(seconds).all()
+        assert (seconds >= 0).all()
+    with an_answer_or_a_refusal():
+        online = ExtendedAmdahl(degree=degree)
+        for run in runs:
+            online.update(run)
+        assert 0 <= online.alpha <= 1
+        assert np.isfinite(online.predict(x=scale, processors=MACHINES)).all()
+
+
+@given(runs=runs_of_a_job(), scale=powers_of_ten(-6, 3))
+@settings(max_examples=60, **BOUNDED)
+def test_optex_gives_times_that_can_be(runs, scale):
+    with an_answer_or_a_refusal():
+        profile = optex.profile_from_runs(runs)
+        seconds = optex.predict(profile, machines=MACHINES, scale=scale, iterations=1)
+        assert np.isfinite(seconds).all()
+        assert (seconds > 0).all()
+
+
+@given(
+    past=st.lists(
+        st.tuples(st.sampled_from([1, 2, 8, 64]), SECONDS, st.sampled_from([0, 1, 10**6, 10**13])),
+        min_size=1,
+        max_size=8,
+    )
+)
+@example(past=[(8, 1e-3, 10**6), (8, 1e6, 10**6), (8, 1e-3, 10**6)])
+@settings(max_examples=25, **BOUNDED)
+def test_a_survey_of_past_runs_tells_what_can_be(past):
+    with an_answer_or_a_refusal():
+        runs = [
+            past_run(
+                work(machines=machines, tasks=8, seed=day),
+                days=day,
+                seconds=seconds,
+                input_bytes=read,
+                application_id=f"app-{day}",
+            )
+            for day, (machines, seconds, read) in enumerate(past)
+        ]
+        today = today_of(runs)
+        assert all(math.isfinite(each) for each in (today.noise, today.input_noise))
+        assert 0 < today.seconds < math.inf
+        job = surveyed_job("daily", runs, [], goal=SurveyGoal(), prices=Prices(otherwise=0.2))
+        for size in job.sizes:
+            low, high = size.likely_seconds
+            assert_possible(np.array([size.seconds]), np.array([low]), np.array([high]))

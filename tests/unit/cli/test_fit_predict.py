@@ -52,9 +52,15 @@ def test_terms_and_the_drivers_share_are_passed_on(fit):
     assert model.driver_share == 0.0
 
 
+def test_who_says_that_inputs_have_one_shape_gets_no_room_for_another(fit):
+    assert fit().prior.other_shape > 0
+    assert fit("--one-shape", "--force").prior.other_shape == 0
+
+
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
+        (["--one-shape", "--method", "classic"], "means nothing to --method classic"),
         (
             ["--known-driver-share", "1", "--method", "classic"],
             "--known-driver-share=1.0 means nothing to --method classic",

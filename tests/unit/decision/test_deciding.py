@@ -61,7 +61,12 @@ def model_with(
     seconds = [fixed + spread * s / m + per_machine * m for m, s in zip(machines, scale, strict=True)]
     return train(
         observe(
-            machines=machines, scale=scale, seconds=seconds, startup_seconds=startup, iterations=iterations
+            machines=machines,
+            scale=scale,
+            seconds=seconds,
+            startup_seconds=startup,
+            iterations=iterations,
+            hosts=("10.0.0.1",),
         ),
         job="job",
         method=method,

@@ -121,7 +121,7 @@ def test_where_spark_named_its_executors_no_driver_is_among_them():
     model = train(driven_runs(hosts=("10.0.0.1",)), job="job")
 
     assert model.driver_share == 0.0
-    assert model.prior == AveragingPrior(driver_share=0.0)
+    assert model.prior == AveragingPrior(driver_share=0.0, other_shape=0.0)
     assert Model.from_dict(model.to_dict()).prior == model.prior
 
 

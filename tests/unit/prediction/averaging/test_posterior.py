@@ -21,6 +21,9 @@ SIMPLE = AveragingPrior(
     discrepancy=(0.0,),
     discrepancy_weights=(1.0,),
     memory_cut=(),
+    plateau=0.0,
+    plateau_observed=0.0,
+    other_shape=0.0,
 )
 QUIET = replace(SIMPLE, noise=(0.04,))
 UNKNOWN_DRIVER = replace(QUIET, driver_share=0.5)

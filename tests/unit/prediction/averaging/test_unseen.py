@@ -1,0 +1,160 @@
+"""Plateaus, and inputs of another shape: what runs on fewer machines and smaller inputs cannot show."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from airflow_provider_ernest.documents import AveragingPrior
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.prediction.averaging import TermAveraging
+from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds
+from airflow_provider_ernest.prediction.training import train
+from airflow_provider_ernest.prediction.unseen import octaves_until
+from tests.examples import metrics, observe
+
+WITHOUT = AveragingPrior(plateau=0.0, plateau_observed=0.0, other_shape=0.0)
+"""What was believed before any of this was."""
+
+OBSERVED = np.array([2, 3, 4, 6, 8])
+FIXED, WORK = 10.0, 1200.0
+JOBS = 40
+
+
+def seconds_of(machines, *, begins):
+    """Of work that no more than so many machines share."""
+    return FIXED + WORK / np.minimum(machines, begins)
+
+
+def noisy(exact, generator, *, noise=0.03):
+    return exact * np.exp(noise * generator.standard_normal(np.shape(exact)))
+
+
+def coverage(prior, *, begins, machines, level=0.8):
+    """Of single runs on so many machines, over `JOBS` jobs whose plateau begins at each of some numbers."""
+    generator = np.random.default_rng(11)
+    within = []
+    for start in np.resize(begins, JOBS):
+        runs = {"machines": OBSERVED, "scale": np.ones(len(OBSERVED))}
+        seconds = noisy(seconds_of(OBSERVED, begins=start), generator)
+        predictor = TermAveraging(prior=prior).fit(**runs, seconds=seconds)
+        (low,), (high,) = predictor.interval(machines=machines, scale=1.0, level=level)
+        taken = noisy(seconds_of(machines, begins=start), generator)
+        within.append(low < taken < high)
+    return np.mean(within)
+
+
+def test_a_plateau_that_was_observed_goes_on():
+    seconds = noisy(seconds_of(OBSERVED, begins=5.0), np.random.default_rng(1))
+    runs = {"machines": OBSERVED, "scale": 1.0, "seconds": seconds}
+    truth = seconds_of(32, begins=5.0)
+
+    (told,) = TermAveraging().fit(**runs).predict(machines=32, scale=1.0)
+    (untold,) = TermAveraging(prior=WITHOUT).fit(**runs).predict(machines=32, scale=1.0)
+
+    assert abs(told / truth - 1) < 0.08
+    assert untold / truth < 0.85
+
+
+@pytest.mark.parametrize("machines", [16, 32])
+def test_intervals_leave_room_for_plateaus(machines):
+    """Half of the jobs stop becoming faster within or soon after what was observed, the others never do."""
+    begins = [5.0, 7.0, 10.0, 20.0, *[np.inf] * 4]
+
+    held = coverage(AveragingPrior(), begins=begins, machines=machines)
+
+    assert held > 0.65
+    assert held > coverage(WITHOUT, begins=begins, machines=machines) + 0.05
+
+
+def test_a_job_that_goes_on_becoming_faster_is_predicted_so():
+    seconds = noisy(seconds_of(OBSERVED, begins=np.inf), np.random.default_rng(1))
+    predictor = TermAveraging().fit(machines=OBSERVED, scale=1.0, seconds=seconds)
+
+    (predicted,) = predictor.predict(machines=16, scale=1.0)
+
+    assert abs(predicted / seconds_of(16, begins=np.inf) - 1) < 0.1
+
+
+def test_known_tasks_and_the_drivers_work_bound_the_gain():
+    """Eight tasks on machines of two cores: from the fifth machine on nothing is gained."""
+    machines = [1, 2, 3, 4, 2, 4]
+    seconds = [FIXED + WORK / each for each in machines]
+    runs = [
+        replace(run, metrics=metrics(slots=2 * run.machines, dominant_stage_tasks=8))
+        for run in observe(machines=machines, scale=1.0, seconds=seconds, hosts=("10.0.0.1",))
+    ]
+
+    predicted = predict_seconds(train(runs, job="sort"), machines=[4, 16, 64])
+
+    assert predicted[1:] / predicted[0] == pytest.approx(1.0, abs=0.1)
+    no_figures = train([replace(run, metrics=None) for run in runs], job="sort")
+    (on_many,) = predict_seconds(no_figures, machines=1000)
+    assert on_many > 0.9 * FIXED, "the driver's part stays"
+
+
+# ---------------------------------------------------------------------------
+
+MACHINES = [2, 4, 6, 2, 4, 6]
+SCALES = [0.4, 0.4, 0.4, 0.5, 0.5, 0.5]
+
+
+def samples(**fields):
+    seconds = [FIXED + WORK * scale / count for count, scale in zip(MACHINES, SCALES, strict=True)]
+    return observe(machines=MACHINES, scale=SCALES, seconds=seconds, **fields)
+
+
+def log_widths(runs, **asked):
+    low, high = predict_interval(train(runs, job="kmeans"), level=0.8, **asked)
+    return np.log(high / low)
+
+
+def test_of_an_input_far_larger_than_all_observed_nothing_is_claimed_to_15_percent():
+    """Twice the largest, where those observed are nearly alike: another shape may be a third less work."""
+    (within,) = log_widths(samples(), machines=6, scale=0.45)
+    (beyond,) = log_widths(samples(), machines=6, scale=1.0)
+
+    assert within < 2 * np.log(1.15) < beyond
+    low, high = predict_interval(train(samples(), job="kmeans"), machines=6, level=0.95)
+    exact = FIXED + WORK / 6
+    assert low[0] < exact / 1.5
+    assert exact * 1.5 < high[0]
+
+
+def test_who_observed_very_different_inputs_may_trust_more():
+    wide = observe(
+        machines=[2, 4, 6] * 2, scale=[0.05] * 3 + [0.5] * 3, seconds=[40.0, 25.0, 20.0, 310.0, 160.0, 110.0]
+    )
+
+    assert log_widths(wide, machines=6, scale=1.0) < log_widths(samples(), machines=6, scale=1.0)
+
+
+@pytest.mark.parametrize("told", [{"hosts": ("10.0.0.1",)}, {"row_width": 0.5}], ids=["samples", "rows"])
+def test_where_the_shape_is_known_no_room_is_left_for_another(told):
+    model = train(samples(**told), job="kmeans")
+
+    assert model.prior.other_shape == 0
+
+
+def test_three_runs_on_one_input_claim_nothing_of_another():
+    runs = observe(machines=[2, 4, 6], scale=0.5, seconds=[310.0, 160.0, 110.0])
+
+    (width,) = log_widths(runs, machines=6, scale=1.0)
+
+    assert width > 2 * np.log(1.3)
+
+
+def test_changes_come_as_often_as_believed_and_half_of_them_within_what_was_seen():
+    even = (np.arange(1000) + 0.5) / 1000
+    octaves = octaves_until(even, 0.4, seen=2.0)
+
+    assert np.mean(octaves <= 2.25) == pytest.approx(0.2, abs=0.001)
+    assert np.mean(octaves <= 40) == pytest.approx(0.4, abs=0.002)
+    assert (octaves_until(even, 0.0, seen=2.0) > 40).all()
+
+
+@pytest.mark.parametrize("field", ["plateau", "plateau_observed", "other_shape"])
+@pytest.mark.parametrize("probability", [-0.1, 1.0, float("nan")])
+def test_what_is_no_probability_is_refused(field, probability):
+    with pytest.raises(InvalidParameterError, match=field):
+        AveragingPrior(**{field: probability})
