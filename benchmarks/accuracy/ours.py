@@ -63,13 +63,20 @@ class RowAveraging:
 
 @dataclass
 class PooledAveraging:
-    """The averaging of terms, with a prior learned from all jobs of the deployment."""
+    """The averaging of terms, with a prior learned from all jobs of the deployment.
+
+    Attributes:
+        of_one_input: the runs of a job are known to be samples of one input, as those that a DAG makes.
+    """
 
     name: str = NAME
+    of_one_input: bool = False
 
     def pool(self, jobs: Sequence[Runs]) -> Method:
         """The method for the jobs of one deployment, given the training runs of each."""
-        return Averaging(name=self.name, prior=pooled_prior([_observations(job) for job in jobs]))
+        prior = pooled_prior([_observations(job) for job in jobs])
+        known = replace(prior, other_shape=0.0) if self.of_one_input else prior
+        return Averaging(name=self.name, prior=known)
 
 
 def ours() -> tuple[AnyMethod, AnyMethod]:

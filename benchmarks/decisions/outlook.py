@@ -40,7 +40,8 @@ class Forecasts:
     Args:
         samples: the training runs of each job; together they are one deployment.
         startup_seconds: what every run takes besides, before it begins to work.
-        method: ours; None for the one that learns from all jobs of the deployment.
+        method: ours; None for the one that learns from all jobs of the deployment, and takes the runs for
+            samples of one input, as those that a DAG decides by.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class Forecasts:
         method: AnyMethod | None = None,
     ) -> None:
         original = LeastSquares(ORIGINAL, terms=ERNEST, weighting="absolute")
-        pooled = pool(method or PooledAveraging(), samples)
+        pooled = pool(method or PooledAveraging(of_one_input=True), samples)
         self._original = [_fit(original, runs) for runs in samples]
         self._ours = [cast(ProbableForecast, _fit(pooled, runs)) for runs in samples]
         self._startup_seconds = startup_seconds
