@@ -24,7 +24,7 @@ from airflow_provider_ernest.cli.command import (
     tell,
     warn,
 )
-from airflow_provider_ernest.cli.runs_file import parsed_json, runs_and_job
+from airflow_provider_ernest.cli.runs_file import RunsFile, parsed_json, runs_file_of
 from airflow_provider_ernest.exceptions import (
     ErnestError,
     InvalidDocumentError,
@@ -34,7 +34,7 @@ from airflow_provider_ernest.settings import AVERAGING, METHODS, ModelSettings, 
 from airflow_provider_ernest.words import as_percent, confidence, duration, input_share, tenths
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.documents import Model, Observation
+    from airflow_provider_ernest.documents import AveragingPrior, Model, Observation
 
 
 MODEL_HELP = "a model that fit has written (JSON), or a file of runs (CSV or JSON), which is fitted at once"
@@ -66,8 +66,13 @@ def read_model(name: str) -> Model:
                 remedy="Fit it anew from its runs.",
             )
     else:
-        runs, of_job = runs_and_job(text, name)
-        model = train(runs, job=of_job or _job(name), instance_type=_instance_type(runs, None))
+        file = runs_file_of(text, name)
+        model = train(
+            file.runs,
+            job=file.job or _job(name),
+            instance_type=_instance_type(file.runs, None),
+            prior=_of_one_shape(file) if file.are_samples else None,
+        )
     warn(model.warnings)
     return model
 
@@ -76,6 +81,14 @@ def _job(name: str) -> str:
     """A job's name from that of its file."""
     stem = Path(name).stem
     return stem if name != STANDARD and stem.isprintable() else "job"
+
+
+def _of_one_shape(file: RunsFile, prior: AveragingPrior | None = None) -> AveragingPrior:
+    """What is believed of a job whose inputs differ in their amount only, or in what is stated of rows."""
+    from airflow_provider_ernest.documents import AveragingPrior
+    from airflow_provider_ernest.prediction.prior import with_past_runs
+
+    return replace(prior or with_past_runs(AveragingPrior(), file.runs), other_shape=0.0)
 
 
 def _instance_type(runs: list[Observation], given: str | None) -> str:
@@ -147,12 +160,6 @@ def _add_fit_arguments(parser: ArgumentParser) -> None:
         "the numbers are of executors, 1 where they include the driver's machine; default: inferred",
     )
     group.add_argument(
-        "--one-shape",
-        action="store_true",
-        help="for averaging: inputs differed in their amount only, as samples of one input do; without it, "
-        "intervals far beyond the largest leave room for inputs of another shape",
-    )
-    group.add_argument(
         "--input",
         nargs="+",
         type=_amount,
@@ -184,33 +191,27 @@ def fit_model(args: Namespace) -> Model:
         InvalidParameterError: an option cannot be.
     """
     from airflow_provider_ernest.documents import AveragingPrior
-    from airflow_provider_ernest.prediction.prior import with_past_runs
     from airflow_provider_ernest.prediction.training import train
 
-    for name, value in (
-        ("known_driver_share", args.known_driver_share),
-        ("one_shape", args.one_shape or None),
-    ):
-        if value is not None and args.method != AVERAGING:
+    prior = None
+    if args.known_driver_share is not None:
+        if args.method != AVERAGING:
             raise InvalidParameterError(
-                name,
-                value,
+                "known_driver_share",
+                args.known_driver_share,
                 f"means nothing to --method {args.method}",
                 remedy=f"Leave it out, or use --method {AVERAGING}.",
             )
-    prior = None
-    if args.known_driver_share is not None:
         prior = AveragingPrior(driver_share=args.known_driver_share)
     whole = dict(args.input) if args.input else None
-    runs, of_job = runs_and_job(read_text(args.runs), args.runs, args.job, whole=whole)
+    file = runs_file_of(read_text(args.runs), args.runs, args.job, whole=whole)
     # What is told of rows is told, also where all runs read the same ones.
-    is_shape_told = args.one_shape or len(whole or ()) > 1
-    if is_shape_told and args.method == AVERAGING:
-        prior = replace(prior or with_past_runs(AveragingPrior(), runs), other_shape=0.0)
+    if (file.are_samples or len(whole or ()) > 1) and args.method == AVERAGING:
+        prior = _of_one_shape(file, prior)
     return train(
-        runs,
-        job=args.job or of_job or _job(args.runs),
-        instance_type=_instance_type(runs, args.instance_type),
+        file.runs,
+        job=args.job or file.job or _job(args.runs),
+        instance_type=_instance_type(file.runs, args.instance_type),
         method=args.method,
         terms=args.terms,
         prior=prior,

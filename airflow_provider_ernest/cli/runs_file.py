@@ -83,6 +83,22 @@ PERCENTAGE = (
 )
 
 
+@dataclass(frozen=True, kw_only=True)
+class RunsFile:
+    """What a file of runs says.
+
+    Attributes:
+        runs: that were made, and count.
+        job: of which they are; None where the file does not name it.
+        are_samples: whether all read shares of the one input that is asked about (the column `fraction`), so
+            that they cannot differ from it in shape.
+    """
+
+    runs: list[Observation]
+    job: str | None = None
+    are_samples: bool = False
+
+
 @dataclass(frozen=True)
 class _Row:
     line: int
@@ -105,13 +121,13 @@ def read_runs(name: str, *, job: str | None = None) -> list[Observation]:
 
 def runs_of(text: str, name: str, job: str | None = None) -> list[Observation]:
     """The runs in the content of a file; see `read_runs`."""
-    return runs_and_job(text, name, job)[0]
+    return runs_file_of(text, name, job).runs
 
 
-def runs_and_job(
+def runs_file_of(
     text: str, name: str, job: str | None = None, *, whole: Mapping[str, float] | None = None
-) -> tuple[list[Observation], str | None]:
-    """The runs in the content of a file, see `read_runs`; and their job, where the file names it.
+) -> RunsFile:
+    """The runs in the content of a file, see `read_runs`; and what it says of them all.
 
     Args:
         text: the content.
@@ -144,7 +160,7 @@ def runs_and_job(
     for index, run in enumerate(content):
         with _place_told(f"{described(name)}, run {index}"):
             observations.append(Observation.from_dict(run))
-    return observations, None
+    return RunsFile(runs=observations)
 
 
 def parsed_json(text: str, name: str) -> Any:
@@ -163,9 +179,7 @@ def parsed_json(text: str, name: str) -> Any:
         raise InvalidDocumentError(f"{described(name)} is not JSON: {error}.") from error
 
 
-def _from_csv(
-    text: str, name: str, job: str | None, whole: Mapping[str, float]
-) -> tuple[list[Observation], str | None]:
+def _from_csv(text: str, name: str, job: str | None, whole: Mapping[str, float]) -> RunsFile:
     from airflow_provider_ernest.documents import Observation
 
     rows = list(_rows(text, name))
@@ -201,7 +215,7 @@ def _from_csv(
         warn(
             [f"{missing} of the {len(rows)} runs in {described(name)} have no seconds yet, and are left out."]
         )
-    return observations, of_job
+    return RunsFile(runs=observations, job=of_job, are_samples=is_fraction)
 
 
 def _of_job(

@@ -52,15 +52,17 @@ def test_terms_and_the_drivers_share_are_passed_on(fit):
     assert model.driver_share == 0.0
 
 
-def test_who_says_that_inputs_have_one_shape_gets_no_room_for_another(fit):
-    assert fit().prior.other_shape > 0
-    assert fit("--one-shape", "--force").prior.other_shape == 0
+def test_fractions_are_of_one_input_and_scales_of_inputs_that_may_have_another_shape(runs_csv, fit):
+    assert fit().prior.other_shape == 0
+    text = runs_csv.read_text()
+    assert "fraction" in text
+    runs_csv.write_text(text.replace("fraction", "scale"))
+    assert fit("--force").prior.other_shape > 0
 
 
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (["--one-shape", "--method", "classic"], "means nothing to --method classic"),
         (
             ["--known-driver-share", "1", "--method", "classic"],
             "--known-driver-share=1.0 means nothing to --method classic",
@@ -160,7 +162,6 @@ def test_a_model_without_observations_is_refused(model_json, ernest):
     [
         ("averaging", ("observations", 0, "seconds"), 5e-324, "cannot predict"),
         ("averaging", ("prior", "noise", 0), 1e-300, "cannot predict"),
-        ("averaging", ("prior", "machines_octaves"), 5e-324, "cannot predict"),
         ("relative", ("observations", 0, "seconds"), 5e-324, "cannot predict"),
         ("classic", ("observations", 0, "seconds"), 1e308, "cannot predict"),
         ("classic", ("startup_seconds",), "inf", "startup_seconds=inf is not a finite number"),

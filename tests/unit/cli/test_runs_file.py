@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_ernest.cli.runs_file import read_runs, runs_and_job, runs_of
+from airflow_provider_ernest.cli.runs_file import read_runs, runs_file_of, runs_of
 from airflow_provider_ernest.documents import Observation
 from airflow_provider_ernest.exceptions import InvalidDocumentError, MissingResourceError
 from tests.unit.cli.conftest import RUNS, csv_of_runs
@@ -123,7 +123,7 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path):
 
 def test_what_inputs_consist_of_tells_scale_and_rows():
     text = "machines,rows,features,seconds\n4,1e8,5,168\n4,2e8,5,266\n"
-    runs, _ = runs_and_job(text, "runs.csv", whole={"rows": 2e8, "features": 15.0})
+    runs = runs_file_of(text, "runs.csv", whole={"rows": 2e8, "features": 15.0}).runs
     assert [run.scale for run in runs] == pytest.approx([1 / 6, 1 / 3])
     assert [run.row_width for run in runs] == pytest.approx([1 / 3, 1 / 3])
 
@@ -139,4 +139,4 @@ def test_what_inputs_consist_of_tells_scale_and_rows():
 )
 def test_inputs_that_do_not_tell_what_they_consist_of_are_refused(text: str, problem: str):
     with pytest.raises(InvalidDocumentError, match=problem):
-        runs_and_job(text, "runs.csv", whole={"rows": 2e8, "features": 15.0})
+        runs_file_of(text, "runs.csv", whole={"rows": 2e8, "features": 15.0})

@@ -30,6 +30,7 @@ def samples(*, iterations=None, startup=12.0):
             seconds=10.0 + 400.0 * scale / machines,
             startup_seconds=startup,
             iterations=iterations,
+            hosts=tuple(f"10.0.0.{number}" for number in range(machines)),
         )
         for index, (machines, scale) in enumerate(TRAINED_ON)
     ]

@@ -166,8 +166,9 @@ def test_known_fixed_seconds_are_in_every_prediction_and_tell_the_rest():
     columns = {"machines": machines, "scale": scale, "seconds": 8.0 + 10.0 * scale / machines}
     asked = {"machines": 4, "scale": 0.1}
 
-    open_to_both = TermAveraging().fit(**columns)
-    told = TermAveraging(prior=AveragingPrior(least_fixed_seconds=7.5)).fit(**columns)
+    samples = AveragingPrior(other_shape=0.0)
+    open_to_both = TermAveraging(prior=samples).fit(**columns)
+    told = TermAveraging(prior=replace(samples, least_fixed_seconds=7.5)).fit(**columns)
 
     assert told.coefficients_[0] >= 7.5
     assert told.probabilities_[0] == 1.0
