@@ -49,7 +49,7 @@ demo: $(VENV)/.demo java ## the whole loop: real Airflow, real Spark, a decision
 demo-ec2: install java network-tools ## the same on machines of a test bed for EC2, with slow ones to cull (root; DEMO_EXIT=1)
 	@$(BIN)/python -m benchmarks.demo_ec2 $(if $(filter 1,$(DEMO_EXIT)),--exit)
 
-test: check unit integration ## everything, with a real Spark cluster, a real DAG run and a real browser
+test: check unit floor integration ## everything, with a real Spark cluster, a real DAG run and a real browser
 
 check: install documentation ## ruff, mypy --strict, import contracts, documentation
 	$(BIN)/ruff check .
