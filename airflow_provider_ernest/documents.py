@@ -563,8 +563,8 @@ class AveragingPrior(Document):
     disturbed_spread: float = 0.7
     plateau: float = 0.2
     plateau_observed: float = 0.1
-    other_shape: float = 0.5
-    other_shape_spread: float = 0.7
+    other_shape: float = 0.6
+    other_shape_spread: float = 0.6
 
     def __post_init__(self) -> None:
         """Refuse what is no probability, what is no width and levels without weights."""
