@@ -125,7 +125,7 @@ class TestProgram:
         assert "synthetic: default design" in printed.out
         assert "rounds done" in printed.err
         results = json.loads(target.read_text())
-        assert set(results) == {"C3O", "Bell", "synthetic", "milliseconds", "goals"}
+        assert set(results) == {"C3O", "Bell", "synthetic", "plateaus", "milliseconds", "goals"}
         assert "inputs of one shape" not in printed.out
         assert "single runs in 95 %" in printed.out.partition("== goals ==")[2]
         assert "== calibration over all protocols: ours" in printed.out
@@ -142,7 +142,7 @@ class TestProgram:
         assert "promised 77 to 88" in heads
         counts = {row.partition("  ")[0]: int(row.split(" | ")[0].split()[-1]) for row in rows}
         assert counts.pop("all of them") == sum(counts.values())
-        assert {name.partition(":")[0] for name in counts} == {"C3O", "Bell", "synthetic"}
+        assert {name.partition(":")[0] for name in counts} == {"C3O", "Bell", "synthetic", "plateaus"}
 
     def test_a_wrong_folder_is_an_error_in_words(self, tmp_path: Path, capsys) -> None:
         assert program.main(["--c3o", str(tmp_path), "--quick"]) == 2

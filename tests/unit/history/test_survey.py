@@ -18,6 +18,7 @@ from airflow_provider_ernest.history.survey import (
     survey_of,
     surveyed_job,
 )
+from airflow_provider_ernest.prediction import prior
 from airflow_provider_ernest.run_profile import DRIVER
 from airflow_provider_ernest.surveys import BOTH, REPLAY, Survey, SurveyedJob
 from tests.unit.history.past_jobs import daily, past_run, work
@@ -186,6 +187,13 @@ def test_without_a_profile_a_job_of_one_size_says_that_nothing_is_known():
     assert any(each.startswith("Other sizes are not known: all runs had 8 machines") for each in job.unknown)
 
 
+@pytest.fixture
+def smooth_jobs(monkeypatch):
+    """Numbers of machines of which none has a deviation of its own: what runs show holds beyond them, too."""
+    monkeypatch.setattr(prior, "OWN_DEVIATION", 0.0)
+
+
+@pytest.mark.usefixtures("smooth_jobs")
 def test_where_model_and_replay_disagree_it_says_so_and_the_interval_holds_both():
     runs, profiles = daily((6, 8, 10) * 4)
     # The runs took longer on more machines, of which the replay knows nothing.
@@ -204,6 +212,7 @@ def test_where_model_and_replay_disagree_it_says_so_and_the_interval_holds_both(
     assert high > 60.0
 
 
+@pytest.mark.usefixtures("smooth_jobs")
 def test_where_model_and_replay_disagree_times_are_with_the_start_up_like_all_others():
     runs, profiles = daily((6, 8, 10) * 4)
     said = []

@@ -114,7 +114,7 @@ class TestModel:
     def test_it_says_how_surely_the_goal_is_kept(self, model: Model):
         seconds = prediction_alone(model, machines=[8]).curve[0].seconds
         close = sizing_goal(deadline_seconds=seconds, confidence=0.4)
-        far = sizing_goal(deadline_seconds=5 * seconds, confidence=0.9)
+        far = sizing_goal(deadline_seconds=20 * seconds, confidence=0.9)
         probable = re.compile(r"Chance to meet the deadline\n(.+?) %\n.+; asked: (\d+) %")
         near, sure = (
             probable.findall(of_model(model, machines=[8], billing=PRICED, goal=goal).text)[0]
