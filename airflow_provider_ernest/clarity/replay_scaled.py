@@ -288,6 +288,9 @@ def _spread(stage: StageProfile, tasks: int) -> FloatColumn:
     if most > 0 and rare.any():
         share = (tasks * stage.mean_seconds - usual.sum()) / (rare.sum() * most)
         spread = usual + most * rare * part ** (1.0 / min(1.0, max(1e-3, share)) - 1.0)
+    if not spread.any():
+        # So few that none of them is one of the rare ones that took any time.
+        return np.full(tasks, stage.mean_seconds)
     return np.asarray(spread * stage.mean_seconds / spread.mean())
 
 

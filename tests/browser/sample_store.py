@@ -55,7 +55,7 @@ DAG_ID = "nightly_sizing"
 SECRET_DAG_ID = "secret_dag"  # the name of a DAG, no password
 HOSTILE = "\"><img src=x onerror=alert(1)> 'quoted' ../../etc/passwd \u202eGröße 名前"
 ARTIFACT, NEXT_ARTIFACT = "1f" * 32, "c4" * 32
-DEADLINE_SECONDS = 420.0
+DEADLINE_SECONDS = 450.0
 MOST_MACHINES = 24
 
 

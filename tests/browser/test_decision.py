@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser.model_page import answer_to, deadline, expect_answer, more, predicted, tile
+from tests.browser.sample_store import DEADLINE_SECONDS
 from tests.browser.site import Site, of
 from tests.browser.visit import unfold
 
@@ -57,11 +58,11 @@ def test_each_chart_comes_when_asked_for_with_its_numbers(site: Site, page: Page
         expect(unfold(page.locator(f"section#{section}")).locator("tbody tr")).to_have_count(len(rows[label]))
 
 
-def test_what_if_the_deadline_were_six_minutes(site: Site, own_page: Page):
+def test_what_if_the_deadline_were_a_minute_sooner(site: Site, own_page: Page):
     before = predicted(site, site.seeded.nightly_join)["decision"]
-    deadline(own_page).fill("6m")
-    told = predicted(site, site.seeded.nightly_join, deadline_seconds=360)
-    assert told["decision"]["machines"] > before["machines"]
+    deadline(own_page).fill("6m30")
+    told = predicted(site, site.seeded.nightly_join, deadline_seconds=390)
+    assert told["decision"]["predicted_seconds"] < before["predicted_seconds"]
     expect_answer(own_page, told["answer"])
     expect(own_page.locator("#time-chart")).to_have_attribute(
         "aria-label", re.compile(f"Chosen: {told['decision']['machines']} machines")
@@ -139,7 +140,7 @@ def test_a_budget_a_price_and_a_bill(site: Site, own_page: Page):
     asking.get_by_label("Budget").fill("0.5")
     expect_answer(own_page, answer_to(site, model, deadline_seconds=None, budget_dollars=0.5))
     asking.get_by_label("Budget").fill("")
-    deadline(own_page).fill("420")
+    deadline(own_page).fill(f"{DEADLINE_SECONDS:g}")
     own_page.get_by_role("combobox", name="take the").select_option("fastest")
     expect_answer(own_page, answer_to(site, model, objective="fastest"))
     unfold(asking.locator("details.billed")).get_by_label("Master").fill("1.5")
@@ -175,7 +176,7 @@ def test_with_an_invalid_question_the_old_answer_is_marked_as_old(site: Site, ow
     deadline(own_page).fill("soon")
     expect(deadline(own_page)).to_have_attribute("aria-invalid", "true")
     expect(problem).to_contain_text("what was asked before")
-    deadline(own_page).fill("7m")
+    deadline(own_page).fill("7m30")
     expect_answer(own_page, before)
 
 

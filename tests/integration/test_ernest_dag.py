@@ -72,7 +72,7 @@ def past_runs(folder: Path, input_folder: Path) -> Path:
             f"from_history 2026-11-0{night + 1}",
             application=f"app-{night}",
             machines=machines,
-            input_bytes=total_bytes // machines,
+            input_bytes=total_bytes // FILES,
             tasks=FILES,
             end=121_000 + 120_000 // machines + 500 * night,
         )

@@ -14,6 +14,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from airflow_provider_ernest.clarity.profile import profile_run
+from airflow_provider_ernest.clarity.replay import replay_sizes
+from airflow_provider_ernest.clarity.replay_scaled import replay_scaled
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.design.candidates import enumerate_candidates
 from airflow_provider_ernest.design.criteria import Targets, asks_for_targets
@@ -37,6 +40,7 @@ from airflow_provider_ernest.rounds import next_runs
 from airflow_provider_ernest.settings import CRITERIA, METHODS
 from tests.choices import choice_of
 from tests.examples import observe, production_run, sizing_goal
+from tests.unit.eventlog.simulated_run import SimulatedJob, SimulatedStage, run
 from tests.unit.history.past_jobs import past_run, work
 
 # The same examples each time, so that no test fails by chance; nothing is timed.
@@ -296,3 +300,38 @@ def test_a_survey_of_past_runs_tells_what_can_be(past):
         for size in job.sizes:
             low, high = size.likely_seconds
             assert_possible(np.array([size.seconds]), np.array([low]), np.array([high]))
+
+
+STAGES = st.lists(
+    st.lists(st.just(0.0) | SECONDS, min_size=1, max_size=12).flatmap(
+        lambda seconds: st.builds(
+            SimulatedStage,
+            seconds=st.just(seconds),
+            warm_up=st.just(0.0) | SECONDS,
+            columns=st.sampled_from([{}, {"input_bytes": 0}, {"input_bytes": 1}, {"input_bytes": 10**13}]),
+        )
+    ),
+    min_size=1,
+    max_size=3,
+)
+LOGS = st.builds(
+    run,
+    st.lists(
+        st.builds(SimulatedJob, driver_seconds=st.just(0.0) | SECONDS, stages=STAGES), min_size=1, max_size=3
+    ),
+    machines=st.sampled_from([1, 2, 8]),
+    cores=st.sampled_from([1, 4]),
+)
+
+
+@given(logs=st.lists(st.tuples(LOGS, SCALES), min_size=1, max_size=4), scale=powers_of_ten(-6, 3))
+@settings(max_examples=40, **BOUNDED)
+def test_replays_take_what_can_be(logs, scale):
+    with an_answer_or_a_refusal():
+        for log, _ in logs:
+            assert all(0 <= each.seconds < math.inf for each in replay_sizes(log, [1, 3, 1000]))
+    with an_answer_or_a_refusal():
+        profiles = [profile_run(log, scale=of_log) for log, of_log in logs]
+        opinion = replay_scaled(profiles, machines=[1, 3, 1000], scale=scale, cores_per_machine=2)
+        assert all(0 <= each.replayed_seconds < math.inf for each in opinion.sizes)
+        assert opinion.error_percent is None or 0 <= opinion.error_percent < math.inf

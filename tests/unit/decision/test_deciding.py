@@ -346,6 +346,7 @@ def test_out_of_all_reach_of_a_budget_the_cheapest_comes_nearest():
     assert caught.value.most_probable.machines == 1
 
 
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("scale", [1e308, 1e-320])
 def test_a_scale_that_leads_to_no_time_is_named(scale):
     """No number holds 1e308 times 3600 s; and without fixed work next to no data takes next to no time."""

@@ -25,14 +25,16 @@ def events_of(
     machines: int = 2,
     input_bytes: int = 1000,
     tasks: int | None = None,
+    dropped: int = 0,
     end: int = 160_000,
     **properties: str,
 ) -> list[dict[str, Any]]:
-    """Of a run of one stage with a task on each machine, which read as much each.
+    """Of a run of one stage with a task on each machine, or so many, which read as much each.
 
-    `tasks` is how many the stage says that it has: else those that it tells of.
+    Of `dropped` more tasks, the stage knows, but no event tells.
     """
-    tasks = machines if tasks is None else tasks
+    told = machines if tasks is None else tasks
+    tasks = told + dropped
     return [
         started(**{"App Name": name, "App ID": application}),
         environment(**{"spark.master": "spark://10.0.0.9:7077", **properties}),
@@ -40,8 +42,8 @@ def events_of(
         job(0, 0),
         stage(0, **{"Number of Tasks": tasks}),
         *(
-            task(number, executor=str(number), metrics={"Input Metrics": {"Bytes Read": input_bytes}})
-            for number in range(machines)
+            task(number, executor=str(number % machines), metrics={"Input Metrics": {"Bytes Read": input_bytes}})
+            for number in range(told)
         ),
         stage(0, completed=120_000, **{"Number of Tasks": tasks}),
         job_end(0),
