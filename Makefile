@@ -108,7 +108,8 @@ matrix: java ## unit tests and a DAG run on each Python, Airflow and Spark that 
 
 # The oldest Airflow that is supported; of the rest what demo and tests have, where it goes with that: uv keeps the versions
 # of the file that it is to write, so that most archives are there already. Airflow 3.1 imports what is gone since
-# structlog 25.5, and no package says so; the constraints that Airflow publishes hold it back, too.
+# structlog 25.5, and gives no tokens by PyJWT 2.11 and later (an issuer of None); no package says so, but the
+# constraints that Airflow publishes hold both back, too.
 FLOOR := $(shell sed -n 's/.*"apache-airflow>=\([0-9.]*\),.*/\1/p' pyproject.toml)
 # The whole is resolved first, so that the demo and the tests have the same versions of what both need.
 PIN = build/constraints/bin/uv pip compile --quiet --python build/constraints/bin/python --generate-hashes --no-header --no-annotate
@@ -122,7 +123,7 @@ constraints: ## pin the newest compatible versions anew, each by the digests of 
 	$(PIN) --extra dev pyproject.toml --constraints build/constraints/all.txt --output-file constraints/tests.txt \
 		$$(sed -n 's/^\([^ =]*\)==.*/--no-emit-package \1/p' constraints/demo.txt)
 	cat constraints/demo.txt constraints/tests.txt >constraints/floor.txt
-	printf '%s\n' 'apache-airflow==$(FLOOR)' 'structlog<25.5' apache-airflow-providers-cncf-kubernetes editables flask flask-cors \
+	printf '%s\n' 'apache-airflow==$(FLOOR)' 'structlog<25.5' 'pyjwt<2.11' apache-airflow-providers-cncf-kubernetes editables flask flask-cors \
 		hatchling hypothesis 'moto[ec2,glue,s3,ssm]' pytest pytest-timeout pytest-xdist \
 		| $(PIN) --extra local --extra ec2 --extra openlineage --extra databricks pyproject.toml - --output-file constraints/floor.txt
 	printf 'build\ncyclonedx-bom\nhatchling\npip-audit\ntwine\nuv\n' \

@@ -135,8 +135,11 @@ def versions(cell: Cell) -> str:
 
 def tried(cell: Cell, *tests: str) -> str:
     """The last line that pytest says, without its seconds."""
+    command = [str(cell.folder / "bin" / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    if tests != (DAG_RUN,):
+        command += ["--numprocesses=auto", "--dist=loadfile"]
     done = subprocess.run(
-        [str(cell.folder / "bin" / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests],
+        [*command, *tests],
         cwd=ROOT,
         env=environment(cell),
         capture_output=True,

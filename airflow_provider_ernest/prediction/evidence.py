@@ -433,11 +433,17 @@ def _plateaus(points: Points, prior: AveragingPrior) -> dict[float, float]:
 
 
 def _is_flat_beyond(points: Points, most: float) -> bool:
-    """Whether fixed and spreading work come nearer to the runs if more than so many machines do not help."""
+    """Whether fixed and spreading work come nearer to the runs if more than so many machines do not help.
+
+    They must come nearer than if each machine cost some time besides: times of jobs with an overhead stop
+    falling, too, and what it costs goes on beyond.
+    """
     errors = []
     for limit in (most, np.inf):
         busy = np.minimum(points.workers, limit)
-        rows = np.column_stack([np.ones_like(busy), points.scale / busy]) / points.seconds[:, None]
+        overhead = [points.workers] if limit == np.inf else []
+        columns = np.column_stack([np.ones_like(busy), points.scale / busy, *overhead])
+        rows = columns / points.seconds[:, None]
         explained = rows @ non_negative_least_squares(rows, np.ones(len(busy)))
         errors.append(float(((explained - 1.0) ** 2).sum()))
     return errors[0] < NEARER * errors[1]

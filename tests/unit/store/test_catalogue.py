@@ -134,6 +134,10 @@ def test_no_job_lies_where_the_catalogue_or_the_records_lie(root, name):
 def test_a_file_system_that_remembers_listings_shows_what_others_write(tmp_path, monkeypatch, paths):
     """As those of object stores do, until they are told to forget."""
     new_path = UPath if paths == "of fsspec" else pytest.importorskip("airflow.sdk").ObjectStoragePath
+    try:
+        new_path("memory://bucket").exists()
+    except ValueError:
+        pytest.skip("needs an Airflow whose paths know memory://, as those of 3.1 do not")
     remembered = {}
     real = MemoryFileSystem.ls
 

@@ -1,7 +1,6 @@
 """A DAG run as it is read from Airflow's metadata database."""
 
 import json
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -65,7 +64,7 @@ def add_run(session: Session, **facts: Any) -> None:
 
 
 def add_task(session: Session, task_id: str, operator: str, **facts: Any) -> None:
-    known = {"id": uuid.uuid4(), "pool": "default_pool", "pool_slots": 1, **SUCCEEDED}
+    known = {"pool": "default_pool", "pool_slots": 1, **SUCCEEDED}
     add(session, TaskInstance, **{**known, "task_id": task_id, "operator": operator, **facts})
 
 

@@ -56,6 +56,19 @@ def test_a_plateau_that_was_observed_goes_on():
     assert untold / truth < 0.85
 
 
+def test_the_overhead_of_machines_is_no_plateau():
+    """Samples of Ernest's regression (table 1 of the paper) that scatter by a tenth; 22.5 s are right."""
+    predictor = TermAveraging().fit(
+        machines=[16, 16, 6, 3, 6, 5, 1, 1],
+        scale=[0.1, 0.09, 0.1, 0.1, 0.01, 0.01, 0.02, 0.01],
+        seconds=[12.27, 11.94, 12.66, 25.18, 4.37, 4.61, 13.51, 7.48],
+    )
+
+    (seconds,) = predictor.predict(machines=64, scale=1.0)
+
+    assert seconds == pytest.approx(22.5, rel=0.3)
+
+
 @pytest.mark.parametrize("machines", [16, 32])
 def test_intervals_leave_room_for_plateaus(machines):
     """Half of the jobs stop becoming faster within or soon after what was observed, the others never do."""
