@@ -62,9 +62,10 @@ def counted(value: float | None, noun: str, plural: str = "") -> str:
     return f"{count(value)} {noun if value == 1 else plural or f'{noun}s'}"
 
 
-def machines(value: float | None) -> str:
-    """1 machine, 2 machines."""
-    return counted(value, "machine") if _is_known(value) else UNKNOWN
+def machines(value: float | None, instance_type: str = "") -> str:
+    """1 machine, 2 machines; of the type where it is given: 6 machines of m5.xlarge."""
+    of_type = f" of {instance_type}" if instance_type else ""
+    return f"{counted(value, 'machine') if _is_known(value) else UNKNOWN}{of_type}"
 
 
 def duration(seconds: float | None) -> str:

@@ -380,7 +380,7 @@ def _nearest_in_words(nearest: WithinReach, goal: SizingGoal) -> str:
 def _on(found: Reachable | Alternative) -> str:
     if isinstance(found, Alternative) and found.composition:
         return found.instance_type
-    return f"{words.machines(found.machines)} of {found.instance_type}"
+    return words.machines(found.machines, found.instance_type)
 
 
 def _best_of_all(

@@ -188,8 +188,8 @@ class _Asked:
 def of_type(each: Alternative) -> str:
     """6 machines of m5.xlarge; a mix by its types."""
     if each.composition:
-        return " + ".join(f"{machines(part.machines)} of {part.instance_type}" for part in each.composition)
-    return f"{machines(each.machines)} of {each.instance_type}"
+        return " + ".join(machines(part.machines, part.instance_type) for part in each.composition)
+    return machines(each.machines, each.instance_type)
 
 
 def _headline(shown: Alternative | None, asked: _Asked) -> str:

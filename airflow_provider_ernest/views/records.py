@@ -238,7 +238,7 @@ def out_of_reach(
 
 
 def _on(reachable: Reachable) -> str:
-    return f"{machines(reachable.machines)} of {reachable.instance_type}"
+    return machines(reachable.machines, reachable.instance_type)
 
 
 @dataclass(frozen=True, kw_only=True)

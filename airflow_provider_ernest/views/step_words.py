@@ -138,7 +138,7 @@ def _cluster_sentence(_task: TaskRow, documents: Documents) -> str:
     if cluster is None:
         return NOT_KEPT
     culled = f"; {machines(len(cluster.culled))} ended as too slow or too many" if cluster.culled else ""
-    return f"{machines(len(cluster.machines))} of type {cluster.instance_type}{culled}."
+    return f"{machines(len(cluster.machines), cluster.instance_type)}{culled}."
 
 
 def _sample_run(task: TaskRow, documents: Documents) -> str:
@@ -197,10 +197,8 @@ def _choose(_task: TaskRow, documents: Documents) -> str:
 
 def _chosen_machines(decision: Decision) -> str:
     if decision.composition:
-        return " and ".join(
-            f"{machines(each.machines)} of type {each.instance_type}" for each in decision.composition
-        )
-    return f"{machines(decision.config.machines)} of type {decision.config.instance_type}"
+        return " and ".join(machines(each.machines, each.instance_type) for each in decision.composition)
+    return machines(decision.config.machines, decision.config.instance_type)
 
 
 def _resize(_task: TaskRow, documents: Documents) -> str:

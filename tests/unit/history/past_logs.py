@@ -42,7 +42,11 @@ def events_of(
         job(0, 0),
         stage(0, **{"Number of Tasks": tasks}),
         *(
-            task(number, executor=str(number % machines), metrics={"Input Metrics": {"Bytes Read": input_bytes}})
+            task(
+                number,
+                executor=str(number % machines),
+                metrics={"Input Metrics": {"Bytes Read": input_bytes}},
+            )
             for number in range(told)
         ),
         stage(0, completed=120_000, **{"Number of Tasks": tasks}),

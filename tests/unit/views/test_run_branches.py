@@ -138,7 +138,7 @@ def test_a_decision_for_a_mix_of_types():
     mix = tuple(Configuration(machines=count, instance_type=name) for count, name in types)
     run = two_types_run(chosen=other_record(composition=mix))
     says = task_of(run, "ernest.choose_config")["says"]
-    assert "4 machines of type m5.xlarge and 2 machines of type r5.large:" in says
+    assert "4 machines of m5.xlarge and 2 machines of r5.large:" in says
     assert len(group_of(run)["decision"]["composition"]) == 2
 
 

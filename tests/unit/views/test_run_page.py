@@ -300,7 +300,7 @@ class TestWhichTaskIsProduction:
 class TestSteps:
     def test_what_came_of_a_cluster_some_of_which_was_culled(self):
         says = steps_of(example_run())["create_cluster"]["says"]
-        assert says == "4 machines of type m5.xlarge; 1 machine ended as too slow or too many."
+        assert says == "4 machines of m5.xlarge; 1 machine ended as too slow or too many."
 
     @pytest.mark.parametrize(
         ("state", "words"),
