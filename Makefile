@@ -98,9 +98,9 @@ build/floor/.installed: pyproject.toml constraints/install.txt constraints/floor
 	@mkdir -p build && PYTHON=$(PYTHON) .ci/ensure_packages build/floor floor
 	@touch $@
 
-floor: build/floor/.installed ## imports, DAG parsing, examples and operators on the oldest Airflow that is supported
+floor: build/floor/.installed ## the unit tests of what meets Airflow on the oldest that is supported
 	PATH="$(abspath build/floor/bin):$$PATH" build/floor/bin/python -m pytest --quiet -p no:cacheprovider \
-		--numprocesses=$(WORKERS) --dist=loadfile $$(build/floor/bin/python -m benchmarks.compatibility --print-quick-tests)
+		--numprocesses=$(WORKERS) --dist=loadfile $$(build/floor/bin/python -m benchmarks.compatibility --print-tests)
 
 matrix: java ## unit tests and a DAG run on each Python, Airflow and Spark that this machine can install (an hour)
 	@mkdir -p build && $(BIN)/python -m benchmarks.compatibility | tee build/compatibility.txt

@@ -2,7 +2,7 @@ import re
 
 from packaging.requirements import Requirement
 
-from benchmarks.compatibility import FLOOR, QUICK, ROOT, Cell, environment, pinned, row
+from benchmarks.compatibility import FLOOR, ROOT, WITH_AIRFLOW, Cell, environment, pinned, row
 from tests.unit.test_packaging import PROJECT
 
 
@@ -34,8 +34,8 @@ def test_pyspark_and_its_client_are_of_one_version():
         assert len(set(re.findall(r"^pyspark(?:-client)?==(.*)", text, re.MULTILINE))) == 1
 
 
-def test_the_quick_tests_are_there():
-    assert all((ROOT / each).exists() for each in QUICK)
+def test_the_tests_of_what_meets_airflow_are_there():
+    assert all((ROOT / each).exists() for each in WITH_AIRFLOW)
 
 
 def test_a_spark_beside_the_packages_is_found_before_theirs():
