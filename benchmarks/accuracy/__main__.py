@@ -107,9 +107,7 @@ def _only(options: argparse.Namespace, protocols: Sequence[tuple[str, list[Round
                 for title, rounds in protocols
             }
         )
-    # No job may vote on its own constants by a second protocol of the same trace.
-    left_out = {OTHER_ROWS, "C3O"} if options.one_shape else {OTHER_ROWS}
-    told = [(title, rounds) for title, rounds in protocols if title not in left_out]
+    told = [(title, rounds) for title, rounds in protocols if title != OTHER_ROWS]
     return tuning.table(told, tell=lambda line: print(line, file=sys.stderr, flush=True))
 
 

@@ -90,18 +90,25 @@ def interval_score(outcome: Outcome) -> float:
 
 
 def tuned(scores: Mapping[str, Mapping[str, float]]) -> list[Tuned]:
-    """For each job the alternative chosen without it.
+    """For each job the alternative chosen without it, nor by another protocol of its trace.
 
     Args:
         scores: of each alternative, by job: less is better.
     """
     jobs = list(scores[DEFAULTS])
 
+    def trace(job: str) -> tuple[str, str]:
+        return job.partition(",")[0], job.rpartition(",")[2]
+
     def best_for(which: Sequence[str]) -> str:
         return min(scores, key=lambda name: sum(scores[name][job] for job in which))
 
     return [
-        Tuned(job=job, chosen=best_for([each for each in jobs if each != job]), best=best_for([job]))
+        Tuned(
+            job=job,
+            chosen=best_for([each for each in jobs if trace(each) != trace(job)]),
+            best=best_for([job]),
+        )
         for job in jobs
     ]
 

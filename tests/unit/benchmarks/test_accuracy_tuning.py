@@ -36,6 +36,16 @@ def test_a_job_has_no_vote_on_its_own_constants():
     assert grep.chosen == "suits sort", "sort and sgd are better with it than with the others"
 
 
+def test_nor_has_another_protocol_of_its_trace():
+    scores = {
+        DEFAULTS: {"C3O, sort": 1.0, "C3O, one shape, sort": 1.0, "Bell, sort": 1.0},
+        "suits C3O": {"C3O, sort": 0.1, "C3O, one shape, sort": 0.1, "Bell, sort": 1.1},
+    }
+    mixed, one_shape, elsewhere = tuned(scores)
+    assert mixed.chosen == one_shape.chosen == DEFAULTS
+    assert elsewhere.chosen == "suits C3O"
+
+
 def test_the_score_is_the_width_and_ten_times_what_lies_outside():
     assert interval_score(outcome(9, 11, low=8, high=12)) == pytest.approx(math.log(1.5))
     missed = interval_score(outcome(24, low=8, high=12))
