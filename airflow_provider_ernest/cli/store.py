@@ -346,14 +346,14 @@ def _add_prune_arguments(parser: ArgumentParser) -> None:
 
 def _run_prune(args: Namespace) -> None:
     from airflow_provider_ernest.owned_folders import sweep
-    from airflow_provider_ernest.store.pruning import EventLogs, Prune
+    from airflow_provider_ernest.store.pruning import LogFolder, Prune
 
     prune = Prune(
         store=open_store(args),
         now=datetime.now(UTC),
         older_than_days=_days(args),
         keep_models=_keep_models(args),
-        event_logs=EventLogs(args.event_logs) if args.event_logs else None,
+        event_logs=LogFolder(args.event_logs) if args.event_logs else None,
         is_for_set_aside=args.set_aside,
         progress=Progress("looked through"),
     )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_ernest.settings import Number
-    from airflow_provider_ernest.store.pruning import EventLogs
+    from airflow_provider_ernest.store.pruning import LogFolder
 
 
 class PruneStoreOperator(BaseOperator):
@@ -125,9 +125,9 @@ class PruneStoreOperator(BaseOperator):
             return given
         return retention_models(_configured("retention_models"), default=KEEP_MODELS)
 
-    def _event_logs(self, is_wanted: bool) -> EventLogs | None:
+    def _event_logs(self, is_wanted: bool) -> LogFolder | None:
         """The folder of event logs, where they are to go and where it is."""
-        from airflow_provider_ernest.store.pruning import EventLogs
+        from airflow_provider_ernest.store.pruning import LogFolder
 
         place = folder("event_logs")
         if not is_wanted:
@@ -135,7 +135,7 @@ class PruneStoreOperator(BaseOperator):
         if not place.is_dir():
             self.log.info("There are no event logs at %s.", place)
             return None
-        return EventLogs(place)
+        return LogFolder(place)
 
 
 def _configured(option: str) -> str:

@@ -343,7 +343,7 @@ def carry_out(
     store: ModelStore,
     plan: RetentionPlan,
     *,
-    event_logs: EventLogs | None = None,
+    event_logs: LogFolder | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Removed:
     """Remove what a plan says. It may be interrupted at any moment, and repeated; others may write meanwhile.
@@ -384,7 +384,7 @@ def carry_out(
 
 
 def _remove(
-    store: ModelStore, item: Item, plan: RetentionPlan, event_logs: EventLogs | None, done: Removed
+    store: ModelStore, item: Item, plan: RetentionPlan, event_logs: LogFolder | None, done: Removed
 ) -> bool:
     try:
         if event_logs is not None:
@@ -430,7 +430,7 @@ _ROLLING_LOG = "eventlog_v2_"
 """Spark's name for a folder of event logs of one application; no other folder is removed."""
 
 
-class EventLogs:
+class LogFolder:
     """A local folder of event logs; nothing outside it is ever removed.
 
     Records come from anywhere, so what they name is looked at as it is on the disk: links are followed
@@ -560,7 +560,7 @@ class Prune:
         now: datetime,
         older_than_days: float,
         keep_models: int,
-        event_logs: EventLogs | None = None,
+        event_logs: LogFolder | None = None,
         is_for_set_aside: bool = False,
         progress: Callable[[int], None] = lambda done: None,
     ) -> None:

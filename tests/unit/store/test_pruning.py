@@ -12,7 +12,7 @@ from airflow_provider_ernest.documents import Model, Observation, ProfileRecord
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError, StoreError
 from airflow_provider_ernest.learning.freshness import Lineage
 from airflow_provider_ernest.store.catalogue import entry_of
-from airflow_provider_ernest.store.pruning import EventLogs, Removed, carry_out, items_of, plan_retention
+from airflow_provider_ernest.store.pruning import LogFolder, Removed, carry_out, items_of, plan_retention
 from airflow_provider_ernest.store.store import ModelStore
 from tests.examples import (
     NOW,
@@ -394,7 +394,7 @@ def logs(tmp_path: Path) -> Path:
 
 
 def test_a_log_goes_with_the_folders_that_are_empty_then(logs):
-    folder, done = EventLogs(logs), Removed()
+    folder, done = LogFolder(logs), Removed()
     folder.remove(str(logs / "nightly/run-1/sample-try1/app-1"), done)
     assert (logs / "nightly/run-1/sample-try1/app-2").exists()
     folder.remove((logs / "nightly/run-1/sample-try1/app-2").as_uri(), done)
@@ -427,21 +427,21 @@ def test_nothing_else_is_removed_whatever_a_document_names(logs, tmp_path, monke
     (logs / "way-out").symlink_to(tmp_path)
     (logs / "link").symlink_to(tmp_path / "outside")
     before, done = sorted(tmp_path.rglob("*")), Removed()
-    EventLogs(logs).remove(location.format(logs=logs), done)
+    LogFolder(logs).remove(location.format(logs=logs), done)
     assert (sorted(tmp_path.rglob("*")), done.event_logs) == (before, [])
 
 
 def test_logs_are_found_through_a_link_to_their_folder(logs, tmp_path):
     (tmp_path / "alias").symlink_to(logs)
     done = Removed()
-    EventLogs(tmp_path / "alias").remove(str(logs / "nightly/run-1/sample-try1/app-1"), done)
-    EventLogs(logs).remove(str(tmp_path / "alias/nightly/run-1/sample-try1/app-2"), done)
+    LogFolder(tmp_path / "alias").remove(str(logs / "nightly/run-1/sample-try1/app-1"), done)
+    LogFolder(logs).remove(str(tmp_path / "alias/nightly/run-1/sample-try1/app-2"), done)
     assert len(done.event_logs) == 2
 
 
 def test_a_folder_that_is_none_is_named(tmp_path):
     with pytest.raises(MissingResourceError, match=r"event logs '.*gone' cannot be read"):
-        EventLogs(tmp_path / "gone")
+        LogFolder(tmp_path / "gone")
 
 
 def test_tasks_may_write_meanwhile(store):
