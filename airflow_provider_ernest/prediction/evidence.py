@@ -420,33 +420,32 @@ def _plateaus(points: Points, prior: AveragingPrior) -> dict[float, float]:
     Of the most that were observed and those before, where the runs went on being faster, nothing is asked: a
     hypothesis that is refuted would cost as much time as one that is not.
     """
-    workers = np.unique(points.workers)
-    found = {
-        float(most): prior.plateau_observed
-        for most in workers[LEAST_RISING - 1 : -1][-MOST_PLATEAUS:]
-        if prior.plateau_observed > 0 and _is_flat_beyond(points, float(most))
-    }
+    found = _seen_plateaus(points) if prior.plateau_observed > 0 else []
     return {
-        **{most: chance / len(found) for most, chance in found.items()},
+        **{most: prior.plateau_observed / len(found) for most in found},
         np.inf: 1.0 - prior.plateau_observed,
     }
 
 
-def _is_flat_beyond(points: Points, most: float) -> bool:
-    """Whether fixed and spreading work come nearer to the runs if more than so many machines do not help.
+def _seen_plateaus(points: Points) -> list[float]:
+    """Machines beyond which fixed and spreading work come nearer to the runs if more of them do not help.
 
     They must come nearer than if each machine cost some time besides: times of jobs with an overhead stop
     falling, too, and what it costs goes on beyond.
     """
-    errors = []
-    for limit in (most, np.inf):
-        busy = np.minimum(points.workers, limit)
-        overhead = [points.workers] if limit == np.inf else []
-        columns = np.column_stack([np.ones_like(busy), points.scale / busy, *overhead])
-        rows = columns / points.seconds[:, None]
-        explained = rows @ non_negative_least_squares(rows, np.ones(len(busy)))
-        errors.append(float(((explained - 1.0) ** 2).sum()))
-    return errors[0] < NEARER * errors[1]
+    workers, scale = points.workers, points.scale
+    asked = np.unique(workers)[LEAST_RISING - 1 : -1][-MOST_PLATEAUS:].tolist()
+    if not asked:
+        return []
+    near = NEARER * _squared_error(points, scale / workers, workers)
+    return [most for most in asked if _squared_error(points, scale / np.minimum(workers, most)) < near]
+
+
+def _squared_error(points: Points, *columns: FloatArray) -> float:
+    """Of the n points' times, relative, by fixed work and the columns, shape (n,) each."""
+    rows = np.column_stack([np.ones_like(points.seconds), *columns]) / points.seconds[:, None]
+    explained = rows @ non_negative_least_squares(rows, np.ones(len(rows)))
+    return float(((explained - 1.0) ** 2).sum())
 
 
 def _usual(countings: Sequence[Counting]) -> int:
