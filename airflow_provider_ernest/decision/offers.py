@@ -200,7 +200,8 @@ class OfferForecast(Forecast):
         self._counts = offer.counts
         self._scale = scale * offer.input_growth
         self._runs = _Runs(machines=self._counts, scale=self._scale, iterations=iterations)
-        trained = predict_seconds(offer.model, **self._runs)
+        with np.errstate(over="ignore"):  # what no number holds is infinite, and refused below
+            trained = predict_seconds(offer.model, **self._runs)
         self._ratio = self._at_speed() / trained if offer.is_extrapolated else np.ones_like(trained)
         self.seconds = trained * self._ratio
         self._check_seconds()

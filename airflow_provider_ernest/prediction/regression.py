@@ -103,9 +103,7 @@ class ErnestRegression:
             FitError: the regression has not been fitted.
             InvalidParameterError: a value does not fit.
         """
-        # What no number holds is infinity, which whoever asked refuses by the name of what was asked.
-        with np.errstate(over="ignore"):
-            return np.asarray(self._rows(runs) @ self.coefficients_, dtype=np.float64)
+        return np.asarray(self._rows(runs) @ self.coefficients_, dtype=np.float64)
 
     def contributions(self, **runs: Unpack[RunColumns]) -> FloatArray:
         """The seconds of each prediction that each term explains, shape (n, p); see `predict`."""

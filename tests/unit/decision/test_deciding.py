@@ -347,10 +347,12 @@ def test_out_of_all_reach_of_a_budget_the_cheapest_comes_nearest():
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("scale", [1e308, 1e-320])
-def test_a_scale_that_leads_to_no_time_is_named(scale):
+@pytest.mark.parametrize(
+    ("method", "scale"), [("classic", 1e308), ("relative", 1e308), ("averaging", 1e308), ("classic", 1e-320)]
+)
+def test_a_scale_that_leads_to_no_time_is_named(method, scale):
     """No number holds 1e308 times 3600 s; and without fixed work next to no data takes next to no time."""
-    model = model_with(spread=3600.0, method="classic")
+    model = model_with(spread=3600.0, method=method)
 
     with pytest.raises(
         InvalidParameterError, match=r"scale=1e.* is predicted to take (inf|.*e-31.) s on 1 machine"
