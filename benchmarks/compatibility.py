@@ -42,6 +42,7 @@ WITH_AIRFLOW = (
     "tests/unit/web",
 )
 """All unit tests of what calls Airflow, or is called by it; what is left computes alike on each version."""
+IN_PARALLEL = ("--numprocesses=auto", "--dist=loadfile")
 DAG_RUN = "tests/integration/test_ernest_dag.py::test_the_example_dag_sizes_its_production_run"
 
 
@@ -145,12 +146,9 @@ def versions(cell: Cell) -> str:
 
 
 def tried(cell: Cell, *tests: str) -> str:
-    """The last line that pytest says, without its seconds."""
-    command = [str(cell.folder / "bin" / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    if tests != (DAG_RUN,):
-        command += ["--numprocesses=auto", "--dist=loadfile"]
+    """The last line that pytest says, without its seconds; `tests` may end with options of its own."""
     done = subprocess.run(
-        [*command, *tests],
+        [str(cell.folder / "bin" / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests],
         cwd=ROOT,
         env=environment(cell),
         capture_output=True,
@@ -177,8 +175,11 @@ def row(cell: Cell, *, quick: bool) -> str:
     if cell.spark_folder is not None:  # what it may break; the unit tests expect the messages of Spark 4
         return f"{versions(cell)}  a DAG run: {tried(cell, DAG_RUN)}"
     if quick:
-        return f"{versions(cell)}  unit tests of what meets Airflow: {tried(cell, *WITH_AIRFLOW)}"
-    return f"{versions(cell)}  unit tests: {tried(cell, 'tests/unit')}; a DAG run: {tried(cell, DAG_RUN)}"
+        return (
+            f"{versions(cell)}  unit tests of what meets Airflow: {tried(cell, *WITH_AIRFLOW, *IN_PARALLEL)}"
+        )
+    unit_tests = tried(cell, "tests/unit", *IN_PARALLEL)
+    return f"{versions(cell)}  unit tests: {unit_tests}; a DAG run: {tried(cell, DAG_RUN)}"
 
 
 def main() -> None:

@@ -303,13 +303,11 @@ def test_a_survey_of_past_runs_tells_what_can_be(past):
 
 
 STAGES = st.lists(
-    st.lists(st.just(0.0) | SECONDS, min_size=1, max_size=12).flatmap(
-        lambda seconds: st.builds(
-            SimulatedStage,
-            seconds=st.just(seconds),
-            warm_up=st.just(0.0) | SECONDS,
-            columns=st.sampled_from([{}, {"input_bytes": 0}, {"input_bytes": 1}, {"input_bytes": 10**13}]),
-        )
+    st.builds(
+        SimulatedStage,
+        seconds=st.lists(st.just(0.0) | SECONDS, min_size=1, max_size=12),
+        warm_up=st.just(0.0) | SECONDS,
+        columns=st.sampled_from([{}, {"input_bytes": 0}, {"input_bytes": 1}, {"input_bytes": 10**13}]),
     ),
     min_size=1,
     max_size=3,
