@@ -51,7 +51,7 @@ def contexts(directory: Path | str, *, one_shape: bool = False) -> list[Context]
         directory: the folder.
         one_shape: whether inputs of a context must not differ but in their amount: all with as many
             features, or as many links a page. Inputs of the same scale and another shape may be more or
-            less work, which no function of the scale can tell.
+            less work, which no function of the scale can tell. The methods are told that they are of one.
 
     Raises:
         MissingResourceError: there is no such folder, or no file in it.

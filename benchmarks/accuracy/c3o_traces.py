@@ -82,7 +82,10 @@ def read_contexts(path: Path, *, one_shape: bool = False) -> list[Context]:
     for row in rows:
         shape = _shape(row, path) if one_shape else ()
         by_setting[_setting(row, path) + shape].append(row)
-    return [_context(path, setting, by_setting[setting], size_columns) for setting in sorted(by_setting)]
+    return [
+        _context(path, setting, by_setting[setting], size_columns, of_one_input=one_shape)
+        for setting in sorted(by_setting)
+    ]
 
 
 def read_contexts_by_rows(path: Path) -> list[Context]:
@@ -146,7 +149,12 @@ def _row_width(row: Mapping[str, str], path: Path) -> float:
 
 
 def _context(
-    path: Path, setting: tuple[str, ...], rows: Sequence[Mapping[str, str]], size_columns: Sequence[str]
+    path: Path,
+    setting: tuple[str, ...],
+    rows: Sequence[Mapping[str, str]],
+    size_columns: Sequence[str],
+    *,
+    of_one_input: bool = False,
 ) -> Context:
     sizes = [math.prod(_number(row, name, path) for name in size_columns) for row in rows]
     largest = max(sizes)
@@ -158,7 +166,10 @@ def _context(
     return Context(
         job=path.stem,
         setting=setting,
-        points=gather((machines, scale, median(seconds)) for (machines, scale), seconds in ordered),
+        points=gather(
+            ((machines, scale, median(seconds)) for (machines, scale), seconds in ordered),
+            of_one_input=of_one_input,
+        ),
         repetitions=tuple(tuple(seconds) for _, seconds in ordered),
         largest_size=largest,
         megabytes=max(_number(row, MEGABYTES, path) for row in whole) if MEGABYTES in rows[0] else None,

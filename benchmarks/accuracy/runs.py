@@ -80,10 +80,10 @@ class Round:
     cases: tuple[Case, ...]
 
 
-def gather(runs: Iterable[tuple[float, float, float]]) -> Runs:
+def gather(runs: Iterable[tuple[float, float, float]], *, of_one_input: bool = False) -> Runs:
     """Runs from (machines, scale, seconds), in this order."""
     table = np.array(list(runs), dtype=np.float64).reshape(-1, 3)
-    return Runs(machines=table[:, 0], scale=table[:, 1], seconds=table[:, 2])
+    return Runs(machines=table[:, 0], scale=table[:, 1], seconds=table[:, 2], of_one_input=of_one_input)
 
 
 def trace_files(directory: Path, pattern: str) -> list[Path]:

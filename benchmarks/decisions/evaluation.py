@@ -64,7 +64,12 @@ class Summary:
 
 
 def decide(
-    outlooks: Sequence[Outlook], kind: str, *, count: int = LIMITS, rules: Mapping[str, Rule] | None = None
+    outlooks: Sequence[Outlook],
+    kind: str,
+    *,
+    count: int = LIMITS,
+    reach: float = 1.0,
+    rules: Mapping[str, Rule] | None = None,
 ) -> list[Decided]:
     """Every rule's answer to every question.
 
@@ -72,11 +77,12 @@ def decide(
         outlooks: the situations with what is predicted of them.
         kind: of the questions.
         count: how many in each situation.
+        reach: how far the questions go; see `questions`.
         rules: by default all.
     """
     decided = []
     for outlook in outlooks:
-        asked = questions(outlook.situation, kind, count=count)
+        asked = questions(outlook.situation, kind, count=count, reach=reach)
         answers = {name: rule(outlook, asked) for name, rule in (rules or all_rules()).items()}
         best = all_rules()[ORACLE](outlook, asked)
         decided += [
@@ -98,6 +104,16 @@ def summarise(decisions: Iterable[Decided]) -> Summary:
         regret_of_kept=_percent([each.regret for each in every if each.kept]),
         probability=_percent([each.probability for each in every if each.probability is not None]),
     )
+
+
+def summarise_by_probability(decisions: Iterable[Decided], edges: Sequence[float]) -> list[Summary]:
+    """One summary for what was said to have a probability from each edge on, up to the next."""
+    every = [each for each in decisions if each.probability is not None]
+    bins = np.searchsorted(edges, [each.probability for each in every], side="right") - 1
+    return [
+        summarise(each for each, place in zip(every, bins.tolist(), strict=True) if place == wanted)
+        for wanted in range(len(edges))
+    ]
 
 
 def _decided(name: str, outlook: Outlook, question: Question, answer: Answer, best: int) -> Decided:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.accuracy.report import number
@@ -26,6 +26,9 @@ LEAST_RUNS_KEPT = {0.8: 95.0}
 
 MOST_REGRET = {0.95: 15.0, 0.8: 10.0}
 """In cost, in per cent."""
+
+MOST_POINTS_APART = 4.0
+"""What is said of single runs and how many keep to their limit, in percentage points."""
 
 OTHERS = (ORIGINAL, WITH_MARGIN, LARGEST)
 
@@ -80,6 +83,25 @@ def goals_of(decided: Sequence[Decided]) -> list[Goal]:
             )
         goals.append(_regret(at, own, others, MOST_REGRET[confidence]))
     return goals
+
+
+def goals_of_probabilities(decided: Mapping[str, Sequence[Decided]]) -> list[Goal]:
+    """Those of what is said at confidence 0.8, by title; the limits are not chosen by what can be kept."""
+    return [
+        Goal(
+            figure=f"said and kept apart: {title}",
+            others=(None,) * len(OTHERS),
+            ours=_points_apart(summarise(each for each in of_title if each.rule == ours(0.8))),
+            high=MOST_POINTS_APART,
+        )
+        for title, of_title in decided.items()
+    ]
+
+
+def _points_apart(own: Summary) -> float | None:
+    if own.probability is None or own.runs_kept is None:
+        return None
+    return abs(own.probability - own.runs_kept)
 
 
 def goals_of_training(trained: Sequence[Trained]) -> list[Goal]:

@@ -3,6 +3,9 @@
 All of them can be kept: each lies between what the best and the worst option really take (or cost), by
 the medians of their runs, spread evenly on the logarithm. They are fixed by the measured runs alone, and
 the first is as tight as can be: the median of the very fastest option, which half of its runs miss.
+
+Who knows that some option keeps each limit knows more than whoever decides: of such limits more are kept than
+anybody could say. So what is said is held against what comes by limits that reach further, `BEYOND`.
 """
 
 from __future__ import annotations
@@ -20,6 +23,9 @@ DEADLINE, BUDGET = "deadline", "budget"
 
 LIMITS = 10
 """How many of a kind are posed in each situation."""
+
+BEYOND = 2.0
+"""From half of what the best option takes to twice what the worst does."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,11 +64,18 @@ class Question:
         return situation.costs if self.kind == DEADLINE else situation.seconds
 
 
-def questions(situation: Situation, kind: str, *, count: int = LIMITS) -> list[Question]:
-    """So many questions of a kind, the tightest first."""
+def questions(situation: Situation, kind: str, *, count: int = LIMITS, reach: float = 1.0) -> list[Question]:
+    """So many questions of a kind, the tightest first.
+
+    Args:
+        situation: the options.
+        kind: `DEADLINE` or `BUDGET`.
+        count: how many.
+        reach: by what factor they go beyond what options take or cost, at either end.
+    """
     limited = situation.seconds if kind == DEADLINE else situation.costs
     least, most = float(limited.min()), float(limited.max())
     return [
         Question(kind=kind, limit=float(limit), slack=float(limit) / least - 1.0)
-        for limit in np.geomspace(least, most, count)
+        for limit in np.geomspace(least / reach, most * reach, count)
     ]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 
 from benchmarks.accuracy.report import number
-from benchmarks.decisions.evaluation import Decided, Summary, summarise
+from benchmarks.decisions.evaluation import Decided, Summary, summarise, summarise_by_probability
 from benchmarks.decisions.questions import DEADLINE
 from benchmarks.decisions.rules import CONFIDENCES, ORACLES, PLAIN, ours
 from benchmarks.decisions.training_share import AIM, Trained
@@ -14,6 +14,9 @@ from benchmarks.decisions.training_share import AIM, Trained
 HEAD = f"{'':18s}  {'kept':>6s}  {'single runs':>11s}  {'regret':>7s}  {'of kept':>7s}  {'said':>5s}"
 
 OURS = tuple(ours(confidence) for confidence in CONFIDENCES)
+
+SAID_FROM = (0.0, 0.2, 0.5, 0.8, 0.95)
+"""Decisions are held against what was said of them in groups, by the least of each."""
 
 WORST = 5
 """How many of our dearest decisions are shown, and at most how many misses."""
@@ -51,6 +54,37 @@ def stability_table(by_count: Mapping[int, Sequence[Decided]]) -> list[str]:
             line += number(summary.regret, 6)
         lines.append(line)
     return [*lines, ""]
+
+
+def probabilities_table(decided: Mapping[str, Sequence[Decided]]) -> list[str]:
+    """What was said of single runs beside how many kept to their limit, in all and by what was said.
+
+    Args:
+        decided: by title, with limits that are not chosen by what can be kept.
+    """
+    width = max(map(len, decided))
+    ends = [*SAID_FROM[1:], 1.0]
+    heads = "".join(
+        f" | {f'{100 * least:.0f} to {100 * most:.0f}':^16s}"
+        for least, most in zip(SAID_FROM, ends, strict=True)
+    )
+    lines = [
+        "== probabilities: said of single runs, and how many kept to their limit, % ==",
+        "deadlines from half of what the fastest option takes to twice the slowest; then by what was said",
+        f"{'':{width}s}  {'':10s}   said   kept  decisions{heads}",
+    ]
+    for title, of_title in decided.items():
+        for rule in _distinct(each.rule for each in of_title):
+            own = [each for each in of_title if each.rule == rule]
+            line = f"{title:{width}s}  {rule:10s}  {_said_and_kept(summarise(own))}  {len(own):9d}"
+            for group in summarise_by_probability(own, SAID_FROM):
+                line += f" | {_said_and_kept(group)} {f'({group.decisions})' if group.decisions else '':>5s}"
+            lines.append(line.rstrip())
+    return [*lines, ""]
+
+
+def _said_and_kept(summary: Summary) -> str:
+    return f"{number(summary.probability, 5, 0)}{number(summary.runs_kept, 5, 0)}"
 
 
 def training_table(trained: Sequence[Trained]) -> list[str]:

@@ -94,6 +94,9 @@ class TestC3o:
         assert "features=10" in ten.setting
         assert "features=20" in twenty.setting
         assert (ten.sizes, twenty.sizes) == (pytest.approx((0.25, 0.5, 1.0)), (1.0,))
+        # The method is told so, as it is by a DAG's samples and by a column `fraction`.
+        assert c3o.trained(ten).of_one_input
+        assert not any(c3o.trained(each).of_one_input for each in c3o.contexts(tmp_path))
 
 
 def write_bell(path: Path, nodes: range = range(4, 61, 4), repetitions: int = 2) -> None:

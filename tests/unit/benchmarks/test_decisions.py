@@ -6,11 +6,12 @@ import pytest
 
 from benchmarks.accuracy import c3o
 from benchmarks.decisions import rules
-from benchmarks.decisions.evaluation import decide, summarise
+from benchmarks.decisions.evaluation import decide, summarise, summarise_by_probability
+from benchmarks.decisions.goals import goals_of_probabilities
 from benchmarks.decisions.outlook import Forecasts
 from benchmarks.decisions.prices import billing_of
-from benchmarks.decisions.questions import BUDGET, DEADLINE, questions
-from benchmarks.decisions.report import unfavourable
+from benchmarks.decisions.questions import BEYOND, BUDGET, DEADLINE, questions
+from benchmarks.decisions.report import probabilities_table, unfavourable
 from benchmarks.decisions.situations import of_all_types, of_one_type
 from tests.unit.benchmarks.decision_situations import outlook, situation, write_two_types
 
@@ -47,6 +48,23 @@ def test_limits_reach_from_the_best_to_the_worst_option_and_all_can_be_kept(kind
 
     decided = decide([outlook()], kind, count=20, rules={rules.ORACLE: rules.all_rules()[rules.ORACLE]})
     assert (summarise(decided).kept, summarise(decided).regret) == (100.0, 0.0)
+
+
+def test_what_is_said_is_held_against_limits_that_no_option_and_that_every_option_keeps():
+    limits = [question.limit for question in questions(situation(), DEADLINE, count=3, reach=BEYOND)]
+    assert limits == pytest.approx([40.0, 126.49, 400.0], abs=0.01)
+
+    of_ours = {name: rule for name, rule in rules.all_rules().items() if name == rules.ours(0.8)}
+    # Said to be kept by 90 %, whatever the limit: on 4 machines, where none, all and all of three runs do.
+    decided = decide([outlook()], DEADLINE, count=3, reach=BEYOND, rules=of_ours)
+    sure, unsure = summarise_by_probability(decided, (0.8, 0.95))
+    assert (sure.decisions, sure.probability, sure.runs_kept) == pytest.approx((3, 90.0, 200 / 3))
+    assert unsure.decisions == 0
+    (line,) = [line for line in probabilities_table({"made up": decided}) if line.startswith("made up")]
+    assert "90   67" in line
+    (goal,) = goals_of_probabilities({"made up": decided})
+    assert goal.ours == pytest.approx(90.0 - 200 / 3)
+    assert not goal.met
 
 
 UNSURE = {"probabilities": (0.6, 0.9, 0.99)}
