@@ -65,6 +65,10 @@ ALTERNATIVES: Mapping[str, AveragingPrior] = {
 """The defaults, and one constant or the other changed, by name."""
 
 
+Trace = tuple[str, str]
+"""A deployment, and a job's name in it: whatever protocols and contexts it is told in."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Tuned:
     """A job with constants chosen without it.
@@ -89,16 +93,14 @@ def interval_score(outcome: Outcome) -> float:
     return float(high - low + 2.0 / (1.0 - LEVELS[0]) * outside.mean())
 
 
-def tuned(scores: Mapping[str, Mapping[str, float]]) -> list[Tuned]:
+def tuned(scores: Mapping[str, Mapping[str, float]], *, traces: Mapping[str, Trace]) -> list[Tuned]:
     """For each job the alternative chosen without it, nor by another protocol of its trace.
 
     Args:
         scores: of each alternative, by job: less is better.
+        traces: of each job.
     """
     jobs = list(scores[DEFAULTS])
-
-    def trace(job: str) -> tuple[str, str]:
-        return job.partition(",")[0], job.rpartition(",")[2]
 
     def best_for(which: Sequence[str]) -> str:
         return min(scores, key=lambda name: sum(scores[name][job] for job in which))
@@ -106,7 +108,7 @@ def tuned(scores: Mapping[str, Mapping[str, float]]) -> list[Tuned]:
     return [
         Tuned(
             job=job,
-            chosen=best_for([each for each in jobs if trace(each) != trace(job)]),
+            chosen=best_for([each for each in jobs if traces[each] != traces[job]]),
             best=best_for([job]),
         )
         for job in jobs
@@ -126,11 +128,13 @@ def table(
         alternatives: constants by name, the defaults among them.
         tell: called with a line after each alternative.
     """
-    rounds = [
-        Round(deployment=title, cases=(replace(case, job=f"{title}, {case.job}"),))
-        for title, each in protocols
-        for case in _few(each)
-    ]
+    rounds: list[Round] = []
+    traces: dict[str, Trace] = {}
+    for title, of_protocol in protocols:
+        for deployment, case in _few(of_protocol):
+            job = f"{title}, {case.job}"
+            traces[job] = deployment, case.job
+            rounds.append(Round(deployment=deployment, cases=(replace(case, job=job),)))
     outcomes = {}
     for number, (name, prior) in enumerate(alternatives.items(), start=1):
         outcomes[name] = _by_job(evaluate_rounds(rounds, [Averaging(name=name, prior=prior)]))
@@ -144,7 +148,7 @@ def table(
         f"{'':36s}  {'error %':>7s}  {'in 80 %':>7s}  {'in 95 %':>7s}  {'width':>5s}  {'score':>6s}",
     ]
     means = defaultdict[str, list[float]](list)
-    for each in tuned(scores):
+    for each in tuned(scores, traces=traces):
         lines.append(each.job)
         chosen = (("defaults", DEFAULTS), ("without it", each.chosen), ("best, known too late", each.best))
         for role, name in chosen:
@@ -159,12 +163,13 @@ def table(
     return lines
 
 
-def _few(rounds: Sequence[Round]) -> list[Case]:
-    cases = defaultdict[str, list[Case]](list)
+def _few(rounds: Sequence[Round]) -> list[tuple[str, Case]]:
+    """Cases with their deployments."""
+    cases = defaultdict[str, list[tuple[str, Case]]](list)
     for one_round in rounds:
         for case in one_round.cases:
-            cases[case.job].append(case)
-    return [case for of in cases.values() for case in of[:: -(-len(of) // MOST_CASES)]]
+            cases[case.job].append((one_round.deployment, case))
+    return [each for of in cases.values() for each in of[:: -(-len(of) // MOST_CASES)]]
 
 
 def _by_job(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:

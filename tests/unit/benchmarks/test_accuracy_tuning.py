@@ -31,7 +31,7 @@ def test_a_job_has_no_vote_on_its_own_constants():
         "suits sort": {"sort": 0.1, "grep": 1.1, "sgd": 1.1},
         "suits the others": {"sort": 9.0, "grep": 0.9, "sgd": 0.9},
     }
-    sort, grep, _ = tuned(scores)
+    sort, grep, _ = tuned(scores, traces={job: ("c3o", job) for job in scores[DEFAULTS]})
     assert (sort.chosen, sort.best) == ("suits the others", "suits sort")
     assert grep.chosen == "suits sort", "sort and sgd are better with it than with the others"
 
@@ -41,7 +41,8 @@ def test_nor_has_another_protocol_of_its_trace():
         DEFAULTS: {"C3O, sort": 1.0, "C3O, one shape, sort": 1.0, "Bell, sort": 1.0},
         "suits C3O": {"C3O, sort": 0.1, "C3O, one shape, sort": 0.1, "Bell, sort": 1.1},
     }
-    mixed, one_shape, elsewhere = tuned(scores)
+    traces = {job: (job.partition(",")[0], "sort") for job in scores[DEFAULTS]}
+    mixed, one_shape, elsewhere = tuned(scores, traces=traces)
     assert mixed.chosen == one_shape.chosen == DEFAULTS
     assert elsewhere.chosen == "suits C3O"
 
