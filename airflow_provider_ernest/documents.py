@@ -522,6 +522,7 @@ class AveragingPrior(Document):
             or the application master has it. 0 where the machines are Spark's registered executors.
         noise: relative standard deviations of a run's time that are considered.
         noise_weights: how much each is believed.
+        noise_seconds: standard deviation of a run's time besides, of whatever length it is.
         discrepancy: relative standard deviations of a smooth deviation of the job from all terms.
         discrepancy_weights: how much each is believed.
         machines_octaves: doublings of the machines over which such a deviation changes.
@@ -550,6 +551,7 @@ class AveragingPrior(Document):
     driver_share: float = 0.5
     noise: tuple[float, ...] = (0.01, 0.02, 0.04, 0.08, 0.16)
     noise_weights: tuple[float, ...] = (1.0, 2.0, 2.0, 1.0, 0.5)
+    noise_seconds: float = 0.0
     discrepancy: tuple[float, ...] = (0.0, 0.05, 0.15, 0.4)
     discrepancy_weights: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0)
     machines_octaves: float = 2.0
@@ -577,6 +579,7 @@ class AveragingPrior(Document):
         if not all(0 <= probability < 1 for probability in self.memory_cut):
             raise InvalidParameterError("memory_cut", self.memory_cut, "is not at least 0 and below 1")
         number_not_negative("least_fixed_seconds", self.least_fixed_seconds)
+        number_not_negative("noise_seconds", self.noise_seconds)
         for name in ("disturbed_run", "own_deviation", "plateau", "plateau_observed", "other_shape"):
             if not 0 <= getattr(self, name) < 1:
                 raise InvalidParameterError(name, getattr(self, name), "is not at least 0 and below 1")

@@ -25,6 +25,7 @@ from airflow_provider_ernest.prediction.evidence import (
     draw,
     memory_cuts,
     merge_repetitions,
+    noise_variance,
     same_machines,
     shared_deviation,
     term_columns,
@@ -259,9 +260,11 @@ class Posterior:
             weights = self.evidence.precisions[outside, discrepancy, noise] @ shared
             deviation[these] = residuals[these] @ weights
             left = level + apart.max(axis=0) - (shared * weights).sum(axis=0)
-            variance[these] = np.maximum(left, 0.0) + self.prior.noise[noise] ** 2
-        variance += self.unseen.variance(scale)
-        return np.log(self.parts(runs).sum(axis=-1)) + deviation, np.sqrt(variance)
+            variance[these] = np.maximum(left, 0.0)
+        mean = np.log(self.parts(runs).sum(axis=-1)) + deviation
+        levels = np.array(self.prior.noise)[self.draws.noise]
+        variance += noise_variance(levels[:, None], np.exp(mean), self.prior) + self.unseen.variance(scale)
+        return mean, np.sqrt(variance)
 
     def _residuals(self) -> FloatArray:
         """What each draw's terms leave of the logarithms of the points' seconds, shape (k, n)."""

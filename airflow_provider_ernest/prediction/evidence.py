@@ -485,13 +485,23 @@ def _errors(
     """Inverse covariances of the points' errors, (r, g, k, n, n), and half their log-determinants."""
     together = shared_deviation(prior, points.configurations, points.configurations)
     discrepancy = np.array(prior.discrepancy)[None, :, None, None, None] ** 2 * together
-    noise = points.noise_factors * np.array(prior.noise)[:, None] ** 2
+    noise = points.noise_factors * noise_variance(np.array(prior.noise)[:, None], points.seconds, prior)
     apart = (outside * prior.disturbed_spread**2)[:, None, None, :]
     covariances = (
         (noise + apart)[..., None] * np.eye(len(together)) + discrepancy + _of_other_rows(points, prior)
     )
     diagonal = np.diagonal(np.linalg.cholesky(covariances), axis1=-2, axis2=-1)
     return np.linalg.inv(covariances), np.log(diagonal).sum(axis=-1)
+
+
+MOST_NOISE_OF_SECONDS = 0.2
+"""What `AveragingPrior.noise_seconds` are at most, as a share of a run: the shortest are no guess."""
+
+
+def noise_variance(level: FloatArray | float, seconds: FloatArray, prior: AveragingPrior) -> FloatArray:
+    """Of log(seconds) of single runs, by a level of relative noise; broadcast."""
+    shortest = max(prior.noise_seconds / MOST_NOISE_OF_SECONDS, np.finfo(float).tiny)
+    return np.asarray(level**2 + (prior.noise_seconds / np.maximum(seconds, shortest)) ** 2, dtype=np.float64)
 
 
 def _of_other_rows(points: Points, prior: AveragingPrior) -> FloatArray:

@@ -24,12 +24,18 @@ their hosts. By the defaults, intervals of 80 % at numbers that no run had held 
 (docs/evidence/benchmarks.md); at those that runs had, nothing changes."""
 
 
+NOISE_SECONDS = 0.7
+"""Of real runs of Spark, whatever their length: processes start now sooner, now later. Of a bare list of
+times nothing tells even their unit. Chosen between two corpora of short runs: with 0.5 intervals of 80 % hold
+81 and 68 % of their runs, with 1.0 89 and 82 %."""
+
+
 def prior_for(observations: Sequence[Observation], prior: AveragingPrior | None = None) -> AveragingPrior:
     """The prior for a job, knowing where its runs come from.
 
-    The driver takes no machine where executors were counted, and some seconds of each run. No other shape is
-    to be feared of samples, which are of the input that is asked about, nor where rows are told. And see
-    `with_past_runs`.
+    Where executors were counted the driver takes no machine, and some seconds of each run, and runs scatter
+    by `NOISE_SECONDS` besides. No other shape is to be feared of samples, which are of the input that is
+    asked about, nor where rows are told. And see `with_past_runs`.
 
     Args:
         observations: the job's runs; of those that name their hosts, and of past ones, the machines were
@@ -40,7 +46,7 @@ def prior_for(observations: Sequence[Observation], prior: AveragingPrior | None 
     known = replace(known, least_fixed_seconds=least_fixed_seconds(observations))
     counted = bool(observations) and all(run.hosts or run.from_history for run in observations)
     if counted:
-        known = replace(known, driver_share=0.0)
+        known = replace(known, driver_share=0.0, noise_seconds=max(known.noise_seconds, NOISE_SECONDS))
     is_told = counted or any(run.row_width != 1.0 for run in observations)
     return replace(known, other_shape=0.0) if is_told else known
 

@@ -9,7 +9,9 @@ import pytest
 from airflow_provider_ernest.documents import AveragingPrior, Model
 from airflow_provider_ernest.exceptions import FitError, TooFewObservationsError
 from airflow_provider_ernest.prediction.averaging import TermAveraging
-from airflow_provider_ernest.prediction.predict import predict_seconds
+from airflow_provider_ernest.prediction.calibration import LIKELY
+from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds
+from airflow_provider_ernest.prediction.prior import NOISE_SECONDS
 from airflow_provider_ernest.prediction.regression import ErnestRegression
 from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST, OPTEX
 from airflow_provider_ernest.prediction.training import train
@@ -121,8 +123,25 @@ def test_where_spark_named_its_executors_no_driver_is_among_them():
     model = train(driven_runs(hosts=("10.0.0.1",)), job="job")
 
     assert model.driver_share == 0.0
-    assert model.prior == AveragingPrior(driver_share=0.0, other_shape=0.0)
+    assert model.prior == AveragingPrior(driver_share=0.0, other_shape=0.0, noise_seconds=NOISE_SECONDS)
     assert Model.from_dict(model.to_dict()).prior == model.prior
+
+
+def test_short_runs_of_spark_scatter_by_a_part_of_a_second_besides():
+    def width(*, seconds_of_target, **fields):
+        """Of the interval of 80 %, of log(seconds). One machine was used, so that the driver takes none."""
+        machines, scale = np.array([1, 2, 4, 8, 1, 2, 4]), np.array([0.1] * 4 + [0.02] * 3)
+        seconds = seconds_of_target * (0.5 + 20.0 * scale / machines)
+        model = train(observe(machines=machines, scale=scale, seconds=seconds, **fields), job="job")
+        low, high = predict_interval(model, machines=4, scale=0.1, level=0.8)
+        return float(np.log(high[0] / low[0]))
+
+    assert width(seconds_of_target=10.0, hosts=("10.0.0.1",)) > 2 * LIKELY * NOISE_SECONDS / 10.0
+    assert width(seconds_of_target=10.0) < NOISE_SECONDS / 10.0, (
+        "nothing says that these are seconds of Spark"
+    )
+    hours = {"seconds_of_target": 7200.0}
+    assert width(**hours, hosts=("10.0.0.1",)) == pytest.approx(width(**hours), rel=0.1)
 
 
 def test_the_start_up_is_the_median_not_the_mean():
