@@ -491,7 +491,8 @@ def _errors(
         (noise + apart)[..., None] * np.eye(len(together)) + discrepancy + _of_other_rows(points, prior)
     )
     diagonal = np.diagonal(np.linalg.cholesky(covariances), axis1=-2, axis2=-1)
-    return np.linalg.inv(covariances), np.log(diagonal).sum(axis=-1)
+    inverse = np.asarray(np.linalg.inv(covariances), dtype=np.float64)
+    return inverse, np.asarray(np.log(diagonal).sum(axis=-1), dtype=np.float64)
 
 
 MOST_NOISE_OF_SECONDS = 0.2

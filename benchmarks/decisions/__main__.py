@@ -154,7 +154,7 @@ def _decisions(
         tables[ALL_TYPES] = decide(all_types, DEADLINE, count=count)
         tables[BUDGETS_ALL_TYPES] = decide(all_types, BUDGET, count=count)
     beyond = {"C3O": _beyond(outlooks, count), "C3O, 8 machines and more": _beyond(of_unseen, count)}
-    return tables, by_count, beyond
+    return tables, dict(by_count), beyond
 
 
 def _beyond(outlooks: Sequence[Outlook], count: int) -> list[Decided]:

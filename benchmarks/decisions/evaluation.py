@@ -108,11 +108,11 @@ def summarise(decisions: Iterable[Decided]) -> Summary:
 
 def summarise_by_probability(decisions: Iterable[Decided], edges: Sequence[float]) -> list[Summary]:
     """One summary for what was said to have a probability from each edge on, up to the next."""
-    every = [each for each in decisions if each.probability is not None]
-    bins = np.searchsorted(edges, [each.probability for each in every], side="right") - 1
+    every = list(decisions)
+    ends = [*edges[1:], np.inf]
     return [
-        summarise(each for each, place in zip(every, bins.tolist(), strict=True) if place == wanted)
-        for wanted in range(len(edges))
+        summarise(each for each in every if each.probability is not None and least <= each.probability < end)
+        for least, end in zip(edges, ends, strict=True)
     ]
 
 
