@@ -153,7 +153,7 @@ def _decisions(
     if all_types:
         tables[ALL_TYPES] = decide(all_types, DEADLINE, count=count)
         tables[BUDGETS_ALL_TYPES] = decide(all_types, BUDGET, count=count)
-    beyond = {"C3O": _beyond(outlooks, count), "C3O, 8 machines and more": _beyond(of_unseen, count)}
+    beyond = {"C3O": _beyond(outlooks, count), "C3O, unseen machines": _beyond(of_unseen, count)}
     return tables, dict(by_count), beyond
 
 

@@ -89,7 +89,7 @@ def goals_of_probabilities(decided: Mapping[str, Sequence[Decided]]) -> list[Goa
     """Those of what is said at confidence 0.8, by title; the limits are not chosen by what can be kept."""
     return [
         Goal(
-            figure=f"said and kept apart: {title}",
+            figure=f"said against kept: {title}",
             others=(None,) * len(OTHERS),
             ours=_points_apart(summarise(each for each in of_title if each.rule == ours(0.8))),
             high=MOST_POINTS_APART,
