@@ -673,7 +673,7 @@ class Model(Record):
             times term; with "averaging" it is computed anew from the observations.
         prior: what "averaging" believed before the observations.
         driver_share: the probability that one of the machines does no work.
-        noise: relative standard deviation of a single run.
+        noise: relative standard deviation of a single run, of one as long as the observed.
         validation: leave-one-out errors.
         observations: all that it was fitted to.
         startup_seconds: median start-up of the runs, not part of what the terms predict.

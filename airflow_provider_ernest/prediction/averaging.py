@@ -69,7 +69,7 @@ class TermAveraging:
         coefficients_: after `fit`: mean seconds per unit of each term, shape (p,), none negative.
         probabilities_: of each term to be part of the model, shape (p,).
         driver_share_: the probability that one of the machines does no work.
-        noise_: mean relative standard deviation of a single run.
+        noise_: mean relative standard deviation of a single run, of one as long as those it was fitted to.
         disturbed_: for each run the probability that it does not belong to the others, shape (runs,).
         apart_: the runs that contradict the others so much that they were left out, shape (runs,).
         posterior_: the draws that all predictions are made with.
@@ -197,7 +197,8 @@ class TermAveraging:
         self.probabilities_ = draws.included.mean(axis=0)
         takes = np.array([counting.driver_machines for counting in evidence.countings])
         self.driver_share_ = float(takes[draws.counting].mean())
-        self.noise_ = float(np.array(prior.noise)[draws.noise].mean())
+        levels = np.array(prior.noise)[draws.noise]
+        self.noise_ = float(np.sqrt(noise_variance(levels, np.median(points.seconds), prior)).mean())
         disturbed = wrong.astype(np.float64)
         disturbed[~wrong] = evidence.outside[draws.outside].mean(axis=0)
         self.disturbed_, self.apart_ = disturbed[points.point_of_run], wrong[points.point_of_run]

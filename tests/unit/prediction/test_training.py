@@ -144,6 +144,13 @@ def test_short_runs_of_spark_scatter_by_a_part_of_a_second_besides():
     assert width(**hours, hosts=("10.0.0.1",)) == pytest.approx(width(**hours), rel=0.1)
 
 
+def test_the_scatter_that_a_model_tells_of_short_runs_has_it_too():
+    fields = {"machines": [1, 2, 4, 8], "scale": [0.1] * 4, "seconds": [30.0, 17.0, 10.0, 7.0]}
+
+    assert train(observe(**fields, hosts=("10.0.0.1",)), job="job").noise > NOISE_SECONDS / 13.5
+    assert train(observe(**fields), job="job").noise < NOISE_SECONDS / 13.5
+
+
 def test_the_start_up_is_the_median_not_the_mean():
     slow_first = [replace(run, startup_seconds=300.0 if run.index == 0 else 10.0) for run in observations()]
 
