@@ -198,7 +198,7 @@ class TermAveraging:
         takes = np.array([counting.driver_machines for counting in evidence.countings])
         self.driver_share_ = float(takes[draws.counting].mean())
         levels = np.array(prior.noise)[draws.noise]
-        self.noise_ = float(np.sqrt(noise_variance(levels, np.median(points.seconds), prior)).mean())
+        self.noise_ = float(np.sqrt(noise_variance(levels, float(np.median(points.seconds)), prior)).mean())
         disturbed = wrong.astype(np.float64)
         disturbed[~wrong] = evidence.outside[draws.outside].mean(axis=0)
         self.disturbed_, self.apart_ = disturbed[points.point_of_run], wrong[points.point_of_run]
