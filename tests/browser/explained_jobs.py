@@ -113,7 +113,7 @@ def replayed(
 
 def slower_on_many(machines: int) -> float:
     """A replay that sees skew on many machines, where the model does not."""
-    return 1.01 + 0.08 * max(0, machines - 6)
+    return 1.01 + 0.2 * max(0, machines - 6)
 
 
 def add_explanations(store: ModelStore, seeded: SeededModels) -> None:
