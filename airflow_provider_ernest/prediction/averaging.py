@@ -197,8 +197,8 @@ class TermAveraging:
         self.probabilities_ = draws.included.mean(axis=0)
         takes = np.array([counting.driver_machines for counting in evidence.countings])
         self.driver_share_ = float(takes[draws.counting].mean())
-        levels = np.array(prior.noise)[draws.noise]
-        self.noise_ = float(np.sqrt(noise_variance(levels, float(np.median(points.seconds)), prior)).mean())
+        as_long = np.array([np.median(points.seconds)])
+        self.noise_ = float(np.sqrt(self.posterior_.noise_variance(as_long)).mean())
         disturbed = wrong.astype(np.float64)
         disturbed[~wrong] = evidence.outside[draws.outside].mean(axis=0)
         self.disturbed_, self.apart_ = disturbed[points.point_of_run], wrong[points.point_of_run]
@@ -263,9 +263,13 @@ class Posterior:
             left = level + apart.max(axis=0) - (shared * weights).sum(axis=0)
             variance[these] = np.maximum(left, 0.0)
         mean = np.log(self.parts(runs).sum(axis=-1)) + deviation
-        levels = np.array(self.prior.noise)[self.draws.noise]
-        variance += noise_variance(levels[:, None], np.exp(mean), self.prior) + self.unseen.variance(scale)
+        variance += self.noise_variance(np.exp(mean)) + self.unseen.variance(scale)
         return mean, np.sqrt(variance)
+
+    def noise_variance(self, seconds: FloatArray) -> FloatArray:
+        """Of log(seconds) of single runs, by draw, shape (k, q); the seconds are of shape (q,) or (k, q)."""
+        levels = np.array(self.prior.noise)[self.draws.noise]
+        return noise_variance(levels[:, None], seconds, self.prior)
 
     def _residuals(self) -> FloatArray:
         """What each draw's terms leave of the logarithms of the points' seconds, shape (k, n)."""

@@ -499,7 +499,7 @@ MOST_NOISE_OF_SECONDS = 0.2
 """What `AveragingPrior.noise_seconds` are at most, as a share of a run: the shortest are no guess."""
 
 
-def noise_variance(level: FloatArray, seconds: FloatArray | float, prior: AveragingPrior) -> FloatArray:
+def noise_variance(level: FloatArray, seconds: FloatArray, prior: AveragingPrior) -> FloatArray:
     """Of log(seconds) of single runs, by a level of relative noise; broadcast."""
     shortest = max(prior.noise_seconds / MOST_NOISE_OF_SECONDS, np.finfo(float).tiny)
     return np.asarray(level**2 + (prior.noise_seconds / np.maximum(seconds, shortest)) ** 2, dtype=np.float64)
