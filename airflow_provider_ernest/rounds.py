@@ -32,6 +32,7 @@ from airflow_provider_ernest.exceptions import FitError, InvalidParameterError
 from airflow_provider_ernest.json_document import Document
 from airflow_provider_ernest.numbers import FloatArray, IntArray, number_not_negative, whole_number
 from airflow_provider_ernest.prediction.averaging import Posterior, TermAveraging
+from airflow_provider_ernest.prediction.evidence import DRAWS, Draws
 from airflow_provider_ernest.prediction.predictors import observed_columns
 from airflow_provider_ernest.prediction.prior import prior_for
 from airflow_provider_ernest.prediction.regimes import effective_machines
@@ -380,6 +381,7 @@ class _Play:
     """What k draws of the posterior say of q production configurations and of n runs that may be made.
 
     Attributes:
+        draws: with their weights.
         kept: the probability that production keeps to its limits, by draw, shape (k, q).
         costs_of_production: by draw, shape (k, q).
         figures: what is to be little of production, by draw, shape (k, q).
@@ -390,6 +392,7 @@ class _Play:
     """
 
     rounds: _Rounds
+    draws: Draws
     kept: FloatArray
     costs_of_production: FloatArray
     figures: FloatArray
@@ -430,6 +433,7 @@ class _Play:
         billed = np.maximum(own, rounds.billed_machines)
         return cls(
             rounds=rounds,
+            draws=posterior.draws,
             kept=np.asarray(kept, dtype=np.float64),
             costs_of_production=costs,
             figures=figures,
@@ -437,7 +441,7 @@ class _Play:
             run_means=run_means,
             run_spreads=run_spreads,
             positions=positions,
-            costs=rounds.rates(billed) * (startup + np.exp(np.median(run_means, axis=0))),
+            costs=rounds.rates(billed) * (startup + np.exp(posterior.mean(run_means))),
         )
 
     def best(self, ahead: int) -> _Offer:
@@ -445,21 +449,21 @@ class _Play:
 
         Where none are worth it, the single run that comes nearest.
         """
-        draws = len(self.kept)
-        now = int(self._choices(np.full((1, draws), 1.0 / draws))[0])
-        stake = float(np.exp(np.log(self.costs_of_production[:, now]).mean())) * self.rounds.expected_runs
+        weights = self.draws.weights
+        now = int(self._choices(weights[None])[0])
+        stake = float(np.exp(weights @ np.log(self.costs_of_production[:, now]))) * self.rounds.expected_runs
         generator = np.random.default_rng(0)  # the same runs always give the same proposal
-        few, every = _truths(OUTCOMES, draws), _truths(draws, draws)
-        by_few, by_every = _before(few, draws), _before(every, draws)
+        few, every = self._truths(OUTCOMES), self._truths(DRAWS)
+        by_few, by_every = self._before(few), self._before(every)
         chosen: list[int] = []
         offers: list[tuple[float, float, list[int]]] = []
         for _ in range(ahead):
-            normal = _normal(OUTCOMES, generator)
+            normal = self._normal(few, generator)
             after = [self._updated(by_few, run, few, normal) for run in range(len(self.positions))]
             gains = stake * np.array([self._saved(now, few, each) for each in after])
             spent = float(self.costs[chosen].sum())
             run = int(np.argmax(gains - spent - self.costs))
-            by_few, by_every = after[run], self._updated(by_every, run, every, _normal(draws, generator))
+            by_few, by_every = after[run], self._updated(by_every, run, every, self._normal(every, generator))
             chosen, gain = [*chosen, run], stake * self._saved(now, every, by_every)
             offers.append((gain - spent - float(self.costs[run]), gain, chosen))
         surplus, gain, runs = max(offers, key=lambda offer: offer[0])
@@ -488,7 +492,7 @@ class _Play:
         Where nothing else would be chosen nothing is saved, however much is learned.
         """
         before, then = self.losses[truths, now], self.losses[truths, self._choices(_normalised(log_weights))]
-        return float((1.0 - then / before).mean())
+        return float(np.average(1.0 - then / before, weights=self.draws.weights[truths]))
 
     def _choices(self, weights: FloatArray) -> IntArray:
         """The configuration that is chosen by each row of weights of the draws, shape (s,).
@@ -505,23 +509,22 @@ class _Play:
         wanted = figures / kept if objective_of(goal) == BEST_VALUE else figures
         return np.asarray(np.where(allowed, wanted, np.inf).argmin(axis=1), dtype=np.int64)
 
+    def _truths(self, places: int) -> IntArray:
+        """The draws of so many places, each of which is taken for the truth in turn."""
+        even = np.asarray((np.arange(places) + 0.5) / places * DRAWS, dtype=np.int64)
+        return np.flatnonzero(np.isin(self.draws.places, even))
 
-def _truths(count: int, draws: int) -> IntArray:
-    """Some of the draws, each of which is taken for the truth in turn."""
-    return np.asarray((np.arange(count) + 0.5) / count * draws, dtype=np.int64)
+    def _before(self, truths: IntArray) -> FloatArray:
+        """Log weights of the draws before any run, for each truth, shape (outcomes, k)."""
+        # What a draw makes happen must not be explained by that draw: it is one of many, not the truth.
+        is_itself = self.draws.places[truths, None] == self.draws.places
+        return np.where(is_itself, -np.inf, np.log(np.maximum(self.draws.weights, HOPELESS)))
 
-
-def _before(truths: IntArray, draws: int) -> FloatArray:
-    """Log weights of the draws before any run, for each truth, shape (outcomes, k)."""
-    log_weights = np.zeros((len(truths), draws))
-    # What a draw makes happen must not be explained by that draw: it is one of many, not the truth.
-    log_weights[np.arange(len(truths)), truths] = -np.inf
-    return log_weights
-
-
-def _normal(count: int, generator: np.random.Generator) -> FloatArray:
-    """Deviates as probable as one another, in any order."""
-    return np.asarray(ndtri((generator.permutation(count) + 0.5) / count), dtype=np.float64)
+    def _normal(self, truths: IntArray, generator: np.random.Generator) -> FloatArray:
+        """Deviates of the truths' places, as probable as one another, in any order, shape (outcomes,)."""
+        places, place_of_truth = np.unique(self.draws.places[truths], return_inverse=True)
+        even = (generator.permutation(len(places)) + 0.5) / len(places)
+        return np.asarray(ndtri(even)[place_of_truth], dtype=np.float64)
 
 
 def _normalised(log_weights: FloatArray) -> FloatArray:

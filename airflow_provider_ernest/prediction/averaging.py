@@ -3,8 +3,8 @@
 A few runs seldom tell which terms a job has. Instead of choosing one set and being as sure of it as if
 it were given, the predictor weighs every set (Bayesian model averaging; Hoeting et al. 1999) and every
 other hypothesis of `evidence`, draws coefficients from the weighted whole, and predicts with all draws.
-Their median is the prediction, their spread the interval. Each draw is a sum of non-negative terms, so
-the parts of a prediction are still seconds of something.
+The median of the runs that they expect is the prediction, their spread the interval. Each draw is a sum of
+non-negative terms, so the parts of a prediction are still seconds of something.
 """
 
 from __future__ import annotations
@@ -136,33 +136,34 @@ class TermAveraging:
         return self._fit(points, wrong)
 
     def predict(self, **runs: Unpack[RunColumns]) -> FloatArray:
-        """Median seconds of the runs that `terms.Runs` describes, shape (n,).
+        """Median seconds of the runs that `terms.Runs` describes, shape (n,): every second one takes longer.
 
         Raises:
             FitError: the predictor has not been fitted.
             InvalidParameterError: a value does not fit.
         """
-        log_seconds, _ = self._fitted().log_seconds(Runs(**runs))
-        return np.asarray(np.exp(np.median(log_seconds, axis=0)), dtype=np.float64)
+        return np.asarray(self._fitted().quantiles(Runs(**runs), (0.5,))[0], dtype=np.float64)
 
     def interval(self, *, level: float, **runs: Unpack[RunColumns]) -> tuple[FloatArray, FloatArray]:
         """Seconds that a single run lies between with probability `level`, 0 to 1, shapes (n,)."""
-        log_seconds, spreads = self._fitted().log_seconds(Runs(**runs))
-        low, high = mixture_quantiles(log_seconds, spreads, two_sided(level))
-        return np.exp(low), np.exp(high)
+        low, high = self._fitted().quantiles(Runs(**runs), two_sided(level))
+        return low, high
 
     def probability_within(self, *, limits: FloatArray, **runs: Unpack[RunColumns]) -> FloatArray:
         """The probability that a single run takes no longer than `limits` (seconds above 0), shape (n,)."""
-        log_seconds, spreads = self._fitted().log_seconds(Runs(**runs))
-        return mixture_probabilities(log_seconds, spreads, np.log(np.asarray(limits, dtype=np.float64)))
+        posterior = self._fitted()
+        log_seconds, spreads = posterior.log_seconds(Runs(**runs))
+        log_limits = np.log(np.asarray(limits, dtype=np.float64))
+        return mixture_probabilities(log_seconds, spreads, log_limits, weights=posterior.draws.weights)
 
     def contributions(self, **runs: Unpack[RunColumns]) -> FloatArray:
         """The seconds of each prediction that each term explains, shape (n, p); they add up to it.
 
         The share of a term is its mean share over the draws.
         """
-        parts = self._fitted().parts(Runs(**runs))
-        shares = (parts / parts.sum(axis=-1, keepdims=True)).mean(axis=0)
+        posterior = self._fitted()
+        parts = posterior.parts(Runs(**runs))
+        shares = posterior.mean(parts / parts.sum(axis=-1, keepdims=True))
         return np.asarray(shares * self.predict(**runs)[:, None], dtype=np.float64)
 
     def _points(self, runs: ObservedColumns) -> Points:
@@ -192,15 +193,15 @@ class TermAveraging:
     def _fit(self, points: Points, wrong: NDArray[np.bool_]) -> Self:
         prior = self.prior or AveragingPrior()
         self.posterior_ = Posterior(points.at(~wrong), terms=check_terms(self.terms), prior=prior)
-        evidence, draws = self.posterior_.evidence, self.posterior_.draws
-        self.coefficients_ = draws.coefficients.mean(axis=0)
-        self.probabilities_ = draws.included.mean(axis=0)
+        posterior, evidence, draws = self.posterior_, self.posterior_.evidence, self.posterior_.draws
+        self.coefficients_ = posterior.mean(draws.coefficients)
+        self.probabilities_ = draws.inclusion
         takes = np.array([counting.driver_machines for counting in evidence.countings])
-        self.driver_share_ = float(takes[draws.counting].mean())
+        self.driver_share_ = float(posterior.mean(takes[draws.counting]))
         as_long = np.array([np.median(points.seconds)])
-        self.noise_ = float(np.sqrt(self.posterior_.noise_variance(as_long)).mean())
+        self.noise_ = float(posterior.mean(np.sqrt(posterior.noise_variance(as_long)))[0])
         disturbed = wrong.astype(np.float64)
-        disturbed[~wrong] = evidence.outside[draws.outside].mean(axis=0)
+        disturbed[~wrong] = posterior.mean(evidence.outside[draws.outside])
         self.disturbed_, self.apart_ = disturbed[points.point_of_run], wrong[points.point_of_run]
         return self
 
@@ -222,7 +223,21 @@ class Posterior:
         self.prior = prior
         self.evidence = weigh(points, terms, prior)
         self.draws = draw(self.evidence)
-        self.unseen = unseen(points, prior, draws=len(self.draws.coefficients))
+        self.unseen = unseen(points, prior, places=self.draws.places)
+
+    def mean(self, of_draws: FloatArray | NDArray[np.bool_]) -> FloatArray:
+        """The mean of what the draws say, shape (k, ...), by their weights."""
+        return np.asarray(np.tensordot(self.draws.weights, of_draws, axes=1), dtype=np.float64)
+
+    def quantiles(self, runs: Runs, probabilities: tuple[float, ...]) -> FloatArray:
+        """Seconds that single runs stay below with m probabilities, shape (m, q); infinite beyond numbers."""
+        means, spreads = self.log_seconds(runs)
+        is_finite = np.isfinite(means).all(axis=0)
+        found = np.full((len(probabilities), means.shape[1]), np.inf)
+        found[:, is_finite] = mixture_quantiles(
+            means[:, is_finite], spreads[:, is_finite], probabilities, weights=self.draws.weights
+        )
+        return np.asarray(np.exp(found), dtype=np.float64)
 
     def parts(self, runs: Runs) -> FloatArray:
         """Seconds of each draw, run and term, shape (k, q, p)."""

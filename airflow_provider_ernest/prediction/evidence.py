@@ -16,10 +16,12 @@ from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import log_ndtr, ndtri_exp
 
 from airflow_provider_ernest.documents import LONG_RUN_SECONDS, AveragingPrior
 from airflow_provider_ernest.numbers import FloatArray, IntArray
-from airflow_provider_ernest.prediction.regression import nearest, non_negative_least_squares
+from airflow_provider_ernest.prediction.regression import non_negative_least_squares, shared_least_squares
 from airflow_provider_ernest.prediction.terms import basis
 
 # How a job may deviate from every sum of terms: smoothly, by some per cent, over doublings. A Gaussian
@@ -184,6 +186,9 @@ POINTS_TO_SUSPECT = 6
 SUSPECTS = 2
 """How many single points are suspected."""
 
+ROUNDING_DIGITS = 6
+"""Relative errors that differ by less may do so by rounding, which other processors do otherwise."""
+
 MIN_SECONDS_SHARE = 1e-9
 
 
@@ -226,17 +231,22 @@ def memory_cuts(points: Points) -> list[NDArray[np.bool_]]:
 
 
 def _conspicuous(seconds: FloatArray, columns: FloatArray) -> list[int]:
-    """The points with the largest relative errors when they are predicted from the others."""
+    """The points with the largest relative errors when they are predicted from the others.
+
+    Where errors are alike, as all are of times that the terms describe exactly, the first points have them.
+    """
     count = len(seconds)
     if count < POINTS_TO_SUSPECT:
         return []
     errors = np.empty(count)
     for left_out in range(count):
         rest = np.arange(count) != left_out
-        coefficients = non_negative_least_squares(columns[rest] / seconds[rest, None], np.ones(count - 1))
+        coefficients = shared_least_squares(columns[rest] / seconds[rest, None], np.ones(count - 1))
         predicted = max(float(columns[left_out] @ coefficients), MIN_SECONDS_SHARE * seconds[left_out])
         errors[left_out] = abs(np.log(seconds[left_out] / predicted))
-    return [int(position) for position in np.argsort(-errors, kind="stable")[:SUSPECTS]]
+    return [
+        int(position) for position in np.argsort(-errors.round(ROUNDING_DIGITS), kind="stable")[:SUSPECTS]
+    ]
 
 
 OVERHEADS = frozenset({"log(machines)", "machines", "sqrt(machines)"})
@@ -437,7 +447,10 @@ def _seen_plateaus(points: Points) -> list[float]:
     asked = np.unique(workers)[LEAST_RISING - 1 : -1][-MOST_PLATEAUS:].tolist()
     if not asked:
         return []
-    near = NEARER * _squared_error(points, scale / workers, workers)
+    squared = _squared_error(points, scale / workers, workers)
+    if squared < len(workers) * 10.0 ** (-2 * ROUNDING_DIGITS):
+        return []
+    near = NEARER * squared
     return [most for most in asked if _squared_error(points, scale / np.minimum(workers, most)) < near]
 
 
@@ -574,12 +587,13 @@ def _log_weights(weights: tuple[float, ...]) -> FloatArray:
 
 
 DRAWS = 500
-"""Kept draws: the error from drawing is a twentieth of the uncertainty that is drawn from."""
+"""Places in the whole of the hypotheses: the error from so few is a twentieth of the uncertainty."""
 
-BATCH = 3_000
-BATCHES = 8
-SEED = 0
-"""The same runs always give the same model."""
+SHARED = 0.1
+"""Of the distance between two places: so near to a border between two hypotheses, a place belongs to both."""
+
+NEGLIGIBLE = 1e-9
+"""The share of a hypothesis that no figure shows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -587,79 +601,113 @@ class Draws:
     """k draws of coefficients with the positions, shape (k,), of the hypotheses that they come from.
 
     Attributes:
+        weights: of the draws, shape (k,), with sum 1.
+        places: which of the `DRAWS` places in the whole each belongs to, ascending, shape (k,).
         coefficients: seconds per unit of each term, shape (k, p), none negative.
-        included: which terms are in, shape (k, p).
+        inclusion: the probability of each term to be in, shape (p,).
     """
 
+    weights: FloatArray
+    places: IntArray
     counting: IntArray
     outside: IntArray
     discrepancy: IntArray
     noise: IntArray
     coefficients: FloatArray
-    included: FloatArray
+    inclusion: FloatArray
 
 
 def draw(evidence: Evidence) -> Draws:
-    """Draw hypotheses by their weights, then coefficients; keep those of which none is negative.
+    """Coefficients at even places in the whole of the hypotheses, none negative.
 
-    Rejecting negative coefficients after the draw gives each hypothesis its weight exactly: those
-    that would need negative terms are rejected as often as that is so.
+    All is a continuous function of the runs, so that rounding, which differs between processors, changes no
+    figure: the places are fixed, coefficients follow through inverse distributions, and weights say how
+    probable it is that none is negative. A hypothesis that would need negative terms weighs as little as
+    that is so.
     """
-    shape = evidence.log_probabilities.shape
-    flat = evidence.log_probabilities.ravel()
-    weights = np.exp(flat - flat.max())
-    cumulated = np.cumsum(weights / weights.sum())
     terms = evidence.subsets.shape[1]
-    means = evidence.means.reshape(-1, terms)
-    factors = evidence.factors.reshape(-1, terms, terms)
-    generator = np.random.default_rng(SEED)
-    chosen: list[IntArray] = []
-    drawn: list[FloatArray] = []
-    for _ in range(BATCHES):
-        positions, scaled = _batch(generator, cumulated, means, factors)
-        scaled = np.where(evidence.subsets[positions % len(evidence.subsets)], scaled, 0.0)
-        accepted = (scaled >= 0).all(axis=1)
-        chosen.append(positions[accepted])
-        drawn.append(scaled[accepted])
-        if sum(map(len, chosen)) >= DRAWS:
-            break
-    if not any(map(len, chosen)):
-        chosen.append(positions)
-        drawn.append(_near_all(generator, evidence, positions))
-    every = np.concatenate(chosen)
-    kept = np.linspace(0, len(every) - 1, DRAWS).astype(np.int64)
-    counting, outside, discrepancy, noise, subset = np.unravel_index(every[kept], shape)
+    means, factors = evidence.means.reshape(-1, terms), evidence.factors.reshape(-1, terms, terms)
+    subsets = np.broadcast_to(evidence.subsets, evidence.means.shape).reshape(-1, terms)
+    _, log_shares = _none_negative(means, factors, subsets)
+    log_weights = evidence.log_probabilities.ravel() + log_shares
+    places, positions, overlaps = _places(np.exp(log_weights - log_weights.max()))
+    scaled, log_exact = _none_negative(
+        means[positions], factors[positions], subsets[positions], evenly_spread(DRAWS, terms)[places]
+    )
+    weights = overlaps * np.exp(log_exact - log_shares[positions])
+    weights /= weights.sum()
+    counting, outside, discrepancy, noise, _ = np.unravel_index(positions, evidence.log_probabilities.shape)
     return Draws(
+        weights=weights,
+        places=places,
         counting=counting,
         outside=outside,
         discrepancy=discrepancy,
         noise=noise,
-        coefficients=evidence.least + np.concatenate(drawn)[kept] / evidence.lengths[counting],
-        included=np.maximum(evidence.subsets[subset], evidence.least > 0).astype(np.float64),
+        coefficients=evidence.least + scaled / evidence.lengths[counting],
+        inclusion=np.maximum(weights @ subsets[positions], evidence.least > 0),
     )
 
 
-def _near_all(generator: np.random.Generator, evidence: Evidence, positions: IntArray) -> FloatArray:
-    """Scaled coefficients where the runs contradict every hypothesis so much that all need negative terms.
+def _places(weights: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
+    """Which hypotheses are at even places in the whole of their weights.
 
-    Those of the sum of terms that is off least at the run that it describes worst, as uncertain as it is off.
+    A place has a width, and is shared by those that it reaches into. Where weights change a little, so do the
+    shares, and no place goes from one hypothesis to another at once.
+
+    Returns:
+        The places, the positions of the hypotheses there, and their shares of it, shape (k,) each.
     """
-    scaled, log_factors = [], []
-    for columns, lengths in zip(evidence.columns, evidence.lengths, strict=True):
-        coefficients, factor = nearest(columns, evidence.points.seconds)
-        scaled.append(np.maximum(coefficients - evidence.least, 0.0) * lengths)
-        log_factors.append(np.log(factor))
-    counting, *_ = np.unravel_index(positions, evidence.log_probabilities.shape)
-    spreads = np.array(log_factors)[counting] * generator.standard_normal(len(positions))
-    return np.asarray(np.array(scaled)[counting] * np.exp(spreads)[:, None], dtype=np.float64)
+    weights = np.where(weights < NEGLIGIBLE * weights.sum(), 0.0, weights)
+    ends = np.cumsum(weights / weights.sum()) * DRAWS
+    lower, upper = np.arange(DRAWS) + 0.5 - SHARED / 2, np.arange(DRAWS) + 0.5 + SHARED / 2
+    first, last = np.searchsorted(ends, lower), np.minimum(np.searchsorted(ends, upper), len(ends) - 1)
+    counts = last - first + 1
+    places = np.repeat(np.arange(DRAWS), counts)
+    positions = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts - first, counts)
+    begins = np.append(0.0, ends)[positions]
+    overlaps = np.minimum(ends[positions], upper[places]) - np.maximum(begins, lower[places])
+    kept = overlaps > 0
+    return places[kept], positions[kept], overlaps[kept]
 
 
-def _batch(
-    generator: np.random.Generator, cumulated: FloatArray, means: FloatArray, factors: FloatArray
-) -> tuple[IntArray, FloatArray]:
-    """Hypotheses in the proportion of their weights, and scaled coefficients drawn from each."""
-    quantiles = (np.arange(BATCH) + generator.random()) / BATCH
-    positions = np.minimum(np.searchsorted(cumulated, quantiles), len(cumulated) - 1)
-    normals = generator.standard_normal((BATCH, means.shape[1], 1))
-    deviations = np.linalg.solve(np.swapaxes(factors[positions], 1, 2), normals)[..., 0]
-    return positions, means[positions] + deviations
+def evenly_spread(count: int, dimensions: int) -> FloatArray:
+    """Points that fill a unit cube evenly, shape (count, dimensions); so do any that follow each other.
+
+    Multiples of powers of a generalised golden ratio (Roberts 2018, The Unreasonable Effectiveness of
+    Quasirandom Sequences).
+    """
+    ratio = brentq(lambda ratio: ratio ** (dimensions + 1) - ratio - 1.0, 1.0, 2.0)
+    steps = ratio ** -np.arange(1.0, dimensions + 1)
+    return np.asarray((0.5 + np.arange(1, count + 1)[:, None] * steps) % 1.0, dtype=np.float64)
+
+
+def _none_negative(
+    means: FloatArray, factors: FloatArray, subsets: NDArray[np.bool_], quantiles: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Coefficients from normal distributions cut off at 0, one term after the other (Geweke 1991).
+
+    Args:
+        means: of m distributions, shape (m, p).
+        factors: Cholesky factors of their precisions, shape (m, p, p).
+        subsets: which terms are in, shape (m, p); the others are 0.
+        quantiles: where in the distribution of each term, given those after it, shape (m, p); None for means.
+
+    Returns:
+        The coefficients, shape (m, p), and the logarithms of the probabilities, shape (m,), that each is
+        not negative, given those after it.
+    """
+    deviations, log_probabilities = np.zeros_like(means), np.zeros(len(means))
+    for term in reversed(range(means.shape[1])):
+        length = factors[:, term, term]
+        shift = (factors[:, term + 1 :, term] * deviations[:, term + 1 :]).sum(axis=1)
+        least = shift - means[:, term] * length
+        log_above = log_ndtr(-least)
+        if quantiles is None:
+            normal = np.exp(-0.5 * least**2 - log_above) / np.sqrt(2.0 * np.pi)
+        else:
+            normal = -ndtri_exp(np.log(quantiles[:, term]) + log_above)
+        is_in = subsets[:, term]
+        deviations[:, term] = np.where(is_in, (np.maximum(normal, least) - shift) / length, 0.0)
+        log_probabilities += np.where(is_in, log_above, 0.0)
+    return np.where(subsets, np.maximum(means + deviations, 0.0), 0.0), log_probabilities

@@ -35,6 +35,9 @@ WEIGHTINGS = ("relative", "absolute")
 LEAST_NOISE = 0.01
 """Relative: no run time is exact, even where the terms go through all of the few observed ones."""
 
+LEAST_SHARE = 1e-6
+"""Of a run's time: a term that explains less of each of them is there by rounding alone."""
+
 CREDIBLE = {"relative": 10.0, "absolute": 1.0}
 """By weighting, the error as a multiple of the prediction up to which it is taken for one of its logarithm.
 One in seconds never is one: from the prediction itself on it is taken for what it is."""
@@ -91,10 +94,12 @@ class ErnestRegression:
     def fit_undetermined(self, **runs: Unpack[ObservedColumns]) -> Self:
         """Like `fit`, where the runs need not determine the terms.
 
-        Non-negative least squares has a solution all the same, with as few terms as it takes, but
-        other coefficients would fit as well. Cross-validation needs it where one run is left out.
+        Non-negative least squares has a solution all the same, but other coefficients would fit as well; see
+        `shared_least_squares`. Cross-validation needs it where one run is left out.
         """
-        return self._fit(*self._observed(runs))
+        rows, seconds = self._observed(runs)
+        is_determined = not undetermined_terms(rows, check_terms(self.terms))
+        return self._fit(rows, seconds, is_determined=is_determined)
 
     def predict(self, **runs: Unpack[RunColumns]) -> FloatArray:
         """Seconds of the runs that `terms.Runs` describes, shape (n,).
@@ -203,10 +208,13 @@ class ErnestRegression:
             'time: use the method "averaging" or "relative".',
         )
 
-    def _fit(self, rows: FloatArray, seconds: FloatArray) -> Self:
+    def _fit(self, rows: FloatArray, seconds: FloatArray, *, is_determined: bool = True) -> Self:
+        least_squares = non_negative_least_squares if is_determined else shared_least_squares
         weights = 1.0 / seconds if self.weighting == "relative" else np.ones_like(seconds)
         weighted = rows * weights[:, None]
-        self.coefficients_ = non_negative_least_squares(weighted, seconds * weights)
+        coefficients = least_squares(weighted, seconds * weights)
+        is_seen = (rows * coefficients / seconds[:, None]).max(axis=0) > LEAST_SHARE
+        self.coefficients_ = np.where(is_seen, coefficients, 0.0)
         residual = np.linalg.norm(weighted @ self.coefficients_ - seconds * weights)
         active = weighted[:, self.coefficients_ > 0]
         self._degrees_of_freedom = max(1, len(seconds) - active.shape[1])
@@ -217,6 +225,20 @@ class ErnestRegression:
 
 
 STEPS_FOR_EACH_COLUMN = 30
+
+RIDGE = 1e-5
+"""What a coefficient costs, by its column's length: too little to change a fit that the rows determine."""
+
+
+def shared_least_squares(rows: FloatArray, values: FloatArray) -> FloatArray:
+    """As `non_negative_least_squares`, where the rows need not determine the coefficients.
+
+    Of those that fit equally well the smallest are taken, by columns of unit length, so that it does not hang
+    on rounding which of them come out: terms that the rows cannot tell apart share what they explain.
+    """
+    lengths = np.linalg.norm(rows, axis=0)
+    small = RIDGE * np.diag(np.where(lengths > 0, lengths, 1.0))
+    return non_negative_least_squares(np.vstack([rows, small]), np.append(values, np.zeros(len(lengths))))
 
 
 def non_negative_least_squares(rows: FloatArray, values: FloatArray) -> FloatArray:
@@ -308,8 +330,8 @@ def _depends_on_scale(name: str) -> bool:
     return bool(small != large)
 
 
-HALVINGS = 30
-"""A billionth of the width between components is left: far below what drawing leaves open."""
+NEAR, STEPS = 1e-10, 60
+"""The share of the width between components that a quantile is known to; halving alone takes half so many."""
 
 
 def two_sided(level: float) -> tuple[float, float]:
@@ -324,28 +346,41 @@ def two_sided(level: float) -> tuple[float, float]:
 
 
 def mixture_quantiles(
-    means: FloatArray, standard_deviations: FloatArray, probabilities: tuple[float, ...]
+    means: FloatArray,
+    standard_deviations: FloatArray,
+    probabilities: tuple[float, ...],
+    *,
+    weights: FloatArray,
 ) -> FloatArray:
-    """The q quantiles of n equal mixtures of k normal distributions each, (k, n), shape (q, n).
+    """The q quantiles of n mixtures of k normal distributions, (k, n), with k weights, shape (q, n).
 
     A mixture's quantile lies between the least and the largest of its components' quantiles; there it
-    is found by halving.
+    is found by Newton's method, or by halving where that would leave it.
     """
     wanted = np.array(probabilities)[:, None]
     of_components = means + ndtri(wanted)[:, :, None] * standard_deviations
     low, high = of_components.min(axis=1), of_components.max(axis=1)
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        below = ndtr((middle[:, None, :] - means) / standard_deviations).mean(axis=1) < wanted
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return np.asarray((low + high) / 2, dtype=np.float64)
+    found, tolerance = np.tensordot(of_components, weights, axes=(1, 0)), NEAR * (high - low)
+    for _ in range(STEPS):
+        distances = (found[:, None, :] - means) / standard_deviations
+        excess = np.tensordot(ndtr(distances), weights, axes=(1, 0)) - wanted
+        slope = np.tensordot(np.exp(-0.5 * distances**2) / standard_deviations, weights, axes=(1, 0))
+        low, high = np.where(excess < 0, found, low), np.where(excess < 0, high, found)
+        nearer = found - excess * np.sqrt(2.0 * np.pi) / np.maximum(slope, np.finfo(float).tiny)
+        is_within = (nearer >= low) & (nearer <= high)
+        step, found = found, np.where(is_within, nearer, (low + high) / 2)
+        if np.all(np.abs(found - step) <= tolerance):
+            break
+    return np.asarray(found, dtype=np.float64)
 
 
 def mixture_probabilities(
-    means: FloatArray, standard_deviations: FloatArray, values: FloatArray
+    means: FloatArray, standard_deviations: FloatArray, values: FloatArray, *, weights: FloatArray
 ) -> FloatArray:
-    """The probabilities that n equal mixtures, (k, n), stay below n values, shape (n,)."""
-    return np.asarray(ndtr((values - means) / standard_deviations).mean(axis=0), dtype=np.float64)
+    """The probabilities that n mixtures, (k, n), with k weights stay below n values, shape (n,)."""
+    # The weights' sum is 1 but for rounding, and no probability is above it.
+    within = np.minimum(weights @ ndtr((values - means) / standard_deviations), 1.0)
+    return np.asarray(within, dtype=np.float64)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from airflow_provider_ernest.documents import AveragingPrior
-from airflow_provider_ernest.numbers import FloatArray
-from airflow_provider_ernest.prediction.evidence import Points
+from airflow_provider_ernest.numbers import FloatArray, IntArray
+from airflow_provider_ernest.prediction.evidence import DRAWS, Points
 
 OCTAVES_OF_ONE = 0.25
 """Doublings that a single number of machines, or a single input, counts for as having been observed."""
@@ -50,11 +50,11 @@ class Unseen:
         return np.asarray(is_other * self.shape_spread**2, dtype=np.float64)
 
 
-def unseen(points: Points, prior: AveragingPrior, *, draws: int) -> Unseen:
-    """The same for the same points; its draws are independent of each other and of all else."""
+def unseen(points: Points, prior: AveragingPrior, *, places: IntArray) -> Unseen:
+    """What it says of each of the draws' places, shape (k,), is independent of the others and of all else."""
     generator = np.random.default_rng(SEED)
-    even = (np.arange(draws) + 0.5) / draws
-    beyond, larger, smaller = (generator.permutation(even) for _ in range(3))
+    even = (np.arange(DRAWS) + 0.5) / DRAWS
+    beyond, larger, smaller = (generator.permutation(even)[places] for _ in range(3))
     least_workers, most_workers = float(points.workers.min()), float(points.workers.max())
     least_scale, most_scale = float(points.scale.min()), float(points.scale.max())
     scales = float(np.log2(most_scale / least_scale))

@@ -15,9 +15,9 @@ from airflow_provider_ernest.prediction.regression import (
 )
 
 
-def exact_quantile(means, standard_deviations, probability):
+def exact_quantile(means, standard_deviations, weights, probability):
     def missing(value):
-        return float(norm.cdf(value, means, standard_deviations).mean()) - probability
+        return float(weights @ norm.cdf(value, means, standard_deviations)) - probability
 
     return brentq(missing, means.min() - 50, means.max() + 50, xtol=1e-12)
 
@@ -27,16 +27,20 @@ def test_the_quantiles_of_a_mixture(probability):
     generator = np.random.default_rng(0)
     means = np.column_stack([generator.normal(3.0, 0.2, 50), generator.choice([0.0, 5.0], 50)])
     standard_deviations = generator.uniform(0.01, 0.5, size=(50, 2))
+    weights = generator.dirichlet(np.full(50, 0.5))
 
-    found = mixture_quantiles(means, standard_deviations, (probability,))
+    found = mixture_quantiles(means, standard_deviations, (probability,), weights=weights)
 
-    expected = [exact_quantile(means[:, n], standard_deviations[:, n], probability) for n in range(2)]
-    np.testing.assert_allclose(found, [expected], atol=1e-6)
+    jobs = zip(means.T, standard_deviations.T, strict=True)
+    expected = [exact_quantile(*of_job, weights, probability) for of_job in jobs]
+    np.testing.assert_allclose(found, [expected], atol=1e-8)
 
 
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.95, 0.99, 0.999])
 def test_equal_components_give_their_own_quantiles_however_rare(level):
-    found = mixture_quantiles(np.full((7, 3), 2.0), np.full((7, 3), 0.04), two_sided(level))
+    found = mixture_quantiles(
+        np.full((7, 3), 2.0), np.full((7, 3), 0.04), two_sided(level), weights=np.full(7, 1 / 7)
+    )
 
     expected = norm.ppf(two_sided(level), 2.0, 0.04)
     np.testing.assert_allclose(found, np.repeat(expected[:, None], 3, axis=1), atol=1e-9)
@@ -59,13 +63,13 @@ def test_widened_to_a_least_spread_with_the_probability_of_the_level():
 def test_the_probabilities_of_a_mixture_undo_its_quantiles():
     generator = np.random.default_rng(1)
     means, standard_deviations = generator.normal(3.0, 0.5, (50, 4)), generator.uniform(0.01, 0.5, (50, 4))
-    wanted = (0.02, 0.3, 0.5, 0.97)
+    wanted, weights = (0.02, 0.3, 0.5, 0.97), generator.dirichlet(np.ones(50))
 
-    for probability, values in zip(
-        wanted, mixture_quantiles(means, standard_deviations, wanted), strict=True
-    ):
-        found = mixture_probabilities(means, standard_deviations, values)
-        np.testing.assert_allclose(found, probability, atol=1e-6)
+    quantiles = mixture_quantiles(means, standard_deviations, wanted, weights=weights)
+
+    for probability, values in zip(wanted, quantiles, strict=True):
+        found = mixture_probabilities(means, standard_deviations, values, weights=weights)
+        np.testing.assert_allclose(found, probability, atol=1e-8)
 
 
 @pytest.mark.parametrize("level", [0.2, 0.8, 0.95])

@@ -96,7 +96,8 @@ def test_with_as_many_runs_as_terms_no_fold_is_determined_and_the_error_is_rathe
 
     assert len(undetermined_folds(ERNEST, observations)) == 4
     # All four runs give the true model, without noise: its real error is 0.
-    assert validation.median_error_percent > 10
+    assert validation.median_error_percent > 4
+    assert validation.max_error_percent > 10
 
 
 @pytest.mark.parametrize("count", [0, 1])

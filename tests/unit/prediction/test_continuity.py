@@ -1,0 +1,98 @@
+"""The same runs give the same answer on every processor, though these round differently.
+
+Other times in the twelfth digit stand for another processor: they differ by more than any of them rounds.
+Times that the terms describe exactly are the hard case: only rounding would tell the hypotheses apart.
+"""
+
+import numpy as np
+import pytest
+
+from airflow_provider_ernest.documents import Observation
+from airflow_provider_ernest.prediction.evidence import evenly_spread
+from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds, probability_within
+from airflow_provider_ernest.prediction.training import train
+from airflow_provider_ernest.settings import METHODS
+
+DESIGNS = {
+    "of many loads": [
+        (8, 0.1), (8, 0.095), (7, 0.1), (8, 0.04375), (5, 0.02875), (1, 0.1), (4, 0.02), (1, 0.01)
+    ],
+    "of one scale": [(1, 1.0), (2, 1.0), (3, 1.0), (4, 1.0), (6, 1.0), (8, 1.0)],
+    "repeated": [(1, 0.1), (1, 0.1), (2, 0.1), (4, 0.1), (4, 0.1), (8, 0.1), (2, 0.05), (8, 0.02)],
+    "of four": [(2, 0.05), (4, 0.1), (8, 0.1), (4, 0.02)],
+}  # fmt: skip
+JOBS = {
+    "with an overhead": lambda machines, scale: 7.0 + 1500.0 * scale / machines + machines,
+    "that spreads": lambda machines, scale: 1200.0 * scale / machines,
+    "that stops to gain": lambda machines, scale: 10.0 + 1200.0 * scale / np.minimum(machines, 4.0),
+    "that takes as long": lambda machines, scale: 30.0 + 0.0 * machines,
+}
+ASKED = {"machines": np.array([1.0, 4.0, 16.0, 64.0]), "scale": np.ones(4)}
+
+
+def figures(machines, scale, seconds, method):
+    """What a user sees of the model that is trained by these runs."""
+    model = train(
+        [
+            Observation(index=index, machines=int(of), scale=read, seconds=taken, startup_seconds=0.0)
+            for index, (of, read, taken) in enumerate(zip(machines, scale, seconds, strict=True))
+        ],
+        job="nightly",
+        method=method,
+    )
+    return np.concatenate(
+        [
+            predict_seconds(model, **ASKED),
+            *(bound for level in (0.8, 0.95) for bound in predict_interval(model, level=level, **ASKED)),
+            [fold.predicted_seconds for fold in model.validation.folds],
+            # Shares, of which a millionth is a millionth of the whole.
+            1.0 + probability_within(model, seconds=np.array([900.0, 400.0, 130.0, 70.0]), **ASKED),
+            [1.0 + term.probability for term in model.terms],
+            [1.0 + model.noise, 1.0 + model.driver_share],
+        ]
+    )
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.05], ids=["exact", "noisy"])
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("job", JOBS)
+@pytest.mark.parametrize("design", DESIGNS)
+def test_rounding_moves_no_figure(design, job, method, noise):
+    machines, scale = np.array(DESIGNS[design]).T
+    generator = np.random.default_rng(0)
+    seconds = JOBS[job](machines, scale) * np.exp(noise * generator.standard_normal(len(machines)))
+    rounded = seconds * (1.0 + 1e-12 * generator.choice([-1.0, 1.0], len(seconds)))
+
+    seen, elsewhere = (figures(machines, scale, each, method) for each in (seconds, rounded))
+
+    np.testing.assert_allclose(elsewhere, seen, rtol=1e-6)
+
+
+def test_little_noise_moves_figures_by_little():
+    """Nor does anything jump where times differ by more than rounding."""
+    machines, scale = np.array(DESIGNS["of many loads"]).T
+    seconds = JOBS["with an overhead"](machines, scale) * (1.0 + 0.03 * np.sin(np.arange(len(machines))))
+
+    seen = figures(machines, scale, seconds, "averaging")
+
+    for step in range(1, 21):
+        nearby = seconds * (1.0 + step * 1e-7 * np.cos(np.arange(len(seconds))))
+        np.testing.assert_allclose(figures(machines, scale, nearby, "averaging"), seen, rtol=step * 3e-4)
+
+
+@pytest.mark.parametrize("dimensions", [1, 2, 6])
+def test_points_fill_a_cube_evenly(dimensions):
+    points = evenly_spread(500, dimensions)
+
+    assert points.shape == (500, dimensions)
+    assert np.all((points > 0) & (points < 1))
+    # Any hundred that follow each other do, in each dimension and in every pair of them.
+    for part in np.split(points, 5):
+        np.testing.assert_allclose(part.mean(axis=0), 0.5, atol=0.03)
+        quarters = np.array(
+            [
+                [(part[:, [one, other]] < 0.5).all(axis=1).mean() for one in range(dimensions)]
+                for other in range(dimensions)
+            ]
+        )
+        np.testing.assert_allclose(quarters[~np.eye(dimensions, dtype=bool)], 0.25, atol=0.06)
