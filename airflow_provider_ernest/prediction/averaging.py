@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from airflow_provider_ernest.documents import AveragingPrior
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
 from airflow_provider_ernest.numbers import FloatArray, seconds_of_runs
+from airflow_provider_ernest.prediction.draws import draw
 from airflow_provider_ernest.prediction.evidence import (
     POINTS_LEFT,
     POINTS_TO_SUSPECT,
     Points,
-    draw,
     memory_cuts,
     merge_repetitions,
     noise_variance,

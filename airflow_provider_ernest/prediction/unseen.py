@@ -15,7 +15,8 @@ import numpy as np
 
 from airflow_provider_ernest.documents import AveragingPrior
 from airflow_provider_ernest.numbers import FloatArray, IntArray
-from airflow_provider_ernest.prediction.evidence import DRAWS, Points
+from airflow_provider_ernest.prediction.draws import DRAWS
+from airflow_provider_ernest.prediction.evidence import Points
 
 OCTAVES_OF_ONE = 0.25
 """Doublings that a single number of machines, or a single input, counts for as having been observed."""
