@@ -163,7 +163,7 @@ class TermAveraging:
         """
         posterior = self._fitted()
         parts = posterior.parts(Runs(**runs))
-        shares = posterior.mean(parts / parts.sum(axis=-1, keepdims=True))
+        shares = posterior.mean(parts / np.maximum(parts.sum(axis=-1, keepdims=True), NO_TIME))
         return np.asarray(shares * self.predict(**runs)[:, None], dtype=np.float64)
 
     def _points(self, runs: ObservedColumns) -> Points:
@@ -210,6 +210,9 @@ class TermAveraging:
             raise FitError("This predictor has seen no runs yet.", remedy="Call fit first.")
         return self.posterior_
 
+
+NO_TIME = np.finfo(float).tiny
+"""Seconds of a run by a draw all whose terms are 0 there: it weighs next to nothing, but needs a logarithm."""
 
 SMALLEST_SHARE = 0.05
 """A draw's terms never explain less of a point than this: the logarithm must stay finite."""
@@ -277,7 +280,7 @@ class Posterior:
             deviation[these] = residuals[these] @ weights
             left = level + apart.max(axis=0) - (shared * weights).sum(axis=0)
             variance[these] = np.maximum(left, 0.0)
-        mean = np.log(self.parts(runs).sum(axis=-1)) + deviation
+        mean = np.log(np.maximum(self.parts(runs).sum(axis=-1), NO_TIME)) + deviation
         variance += self.noise_variance(np.exp(mean)) + self.unseen.variance(scale)
         return mean, np.sqrt(variance)
 

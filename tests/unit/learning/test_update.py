@@ -352,4 +352,4 @@ def test_samples_of_another_shape_do_not_hold_back_what_production_tells():
     )
 
     assert predictor.predict(machines=8, scale=1.0) == pytest.approx(0.65 * 160.0, rel=0.1)
-    assert predictor.predict(machines=12, scale=1.0) == pytest.approx(0.65 * 110.0, rel=0.15)
+    assert predictor.predict(machines=12, scale=1.0) == pytest.approx(0.65 * 110.0, rel=0.2)
