@@ -212,7 +212,7 @@ class TermAveraging:
 
 
 NO_TIME = np.finfo(float).tiny
-"""Seconds of a run by a draw whose terms are all 0 there: it weighs next to nothing, but needs a logarithm."""
+"""Seconds of a run by a draw whose terms are all 0 there: it weighs next to nothing but needs a logarithm."""
 
 SMALLEST_SHARE = 0.05
 """A draw's terms never explain less of a point than this: the logarithm must stay finite."""
