@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import os
 import re
 import secrets
 import shutil
@@ -107,15 +106,11 @@ def _spark(args: Namespace) -> str:
 
 
 def _spark_submit(args: Namespace) -> str:
-    home = os.environ.get("SPARK_HOME")
-    found = shutil.which("spark-submit") or (home and shutil.which("spark-submit", path=f"{home}/bin"))
-    if not found:
-        raise MissingResourceError(
-            "There is no spark-submit on the PATH, nor below SPARK_HOME.",
-            remedy="Install Spark, or pip install 'airflow-provider-ernest[local]', and put it on the PATH "
-            "of Airflow's workers.",
-        )
-    return found
+    from airflow_provider_ernest.clusters.installation import find_spark_submit
+
+    found = str(find_spark_submit())
+    is_on_path = shutil.which("spark-submit") is not None
+    return found if is_on_path else f"{found}; a stock SparkSubmitOperator finds it on the PATH only"
 
 
 def _store(args: Namespace) -> str:

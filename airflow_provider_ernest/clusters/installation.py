@@ -93,6 +93,28 @@ def find_spark_home() -> Path:
     return home
 
 
+def find_spark_submit() -> Path:
+    """The ``spark-submit`` here: on the PATH, below SPARK_HOME, or of the pyspark that this Python has.
+
+    The last is there wherever ``airflow-provider-ernest[local]`` is, even where an environment's programs are
+    not on the PATH, as in a service that starts Python by its path.
+
+    Raises:
+        MissingResourceError: there is none.
+    """
+    home = os.environ.get("SPARK_HOME")
+    for folder in (os.environ.get("PATH"), home and f"{home}/bin"):
+        if folder and (found := shutil.which("spark-submit", path=folder)):
+            return Path(found)
+    try:
+        return find_spark_home() / "bin" / "spark-submit"
+    except MissingResourceError as error:
+        raise MissingResourceError(
+            "There is no spark-submit on the PATH, below SPARK_HOME, nor in a pyspark of this Python.",
+            remedy="Install Spark, or pip install 'airflow-provider-ernest[local]', on Airflow's workers.",
+        ) from error
+
+
 def scala_version(spark_home: Path) -> str:
     """The Scala version of a Spark installation: "2.13" where there is a spark-core_2.13-4.0.0.jar."""
     return next(spark_home.glob("jars/spark-core_*.jar")).name.removeprefix("spark-core_").partition("-")[0]

@@ -142,6 +142,14 @@ class ErnestSubmitHook(SparkSubmitHook):
                 "and put its spark-submit on the PATH.",
             ) from error
 
+    def _get_spark_binary_path(self) -> list[str]:
+        """The connection's program; a spark-submit that is not on the PATH is looked for where Spark is."""
+        from airflow_provider_ernest.clusters.installation import find_spark_submit
+
+        (program,) = super()._get_spark_binary_path()
+        is_looked_for = program == "spark-submit" and shutil.which(program) is None
+        return [str(find_spark_submit()) if is_looked_for else program]
+
     def end(self) -> list[int]:
         """End driver and spark-submit; returns the ids of the processes ended. May be repeated."""
         self._is_ended = True

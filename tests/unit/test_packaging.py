@@ -143,3 +143,13 @@ def test_a_release_that_lacks_a_file_or_has_one_too_many_is_refused(tmp_path):
         f"a-1.whl lacks {names[0]}",
         f"a-1.whl has {PACKAGE.name}/secret.env, which Git has not",
     ]
+
+
+def test_spark_and_its_client_cannot_be_of_two_versions():
+    """Their files have the same names: whichever is installed last overwrites the other's."""
+    local = {
+        each.name: str(each.specifier) for each in map(Requirement, PROJECT["optional-dependencies"]["local"])
+    }
+
+    assert local["pyspark"].startswith("==")
+    assert local["pyspark-client"] == local["pyspark"]

@@ -57,10 +57,20 @@ def test_without_java_each_kind_but_emr_is_not_ready_and_the_remedy_is_told(erne
     )
 
 
-def test_a_host_without_spark_submit(ernest, host):
+def test_a_host_without_spark_submit(ernest, host, monkeypatch):
     (host / "spark-submit").unlink()
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
 
     assert "There is no spark-submit on the PATH" in ernest("doctor", "--for", "ec2", code=1).out
+
+
+def test_a_spark_submit_that_pip_installed_need_not_be_on_the_path(ernest, host):
+    """As where a service starts Python by its path: the environment's programs lie beside it."""
+    (host / "spark-submit").unlink()
+    said = ernest("doctor", "--for", "local").out
+
+    assert "local: ready, as far as can be told" in said
+    assert "pyspark/bin/spark-submit; a stock SparkSubmitOperator finds it on the PATH only" in said
 
 
 def test_a_store_that_cannot_be_written_to_is_told(ernest, tmp_path):
