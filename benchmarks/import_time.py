@@ -1,6 +1,7 @@
 """What a DAG file pays for importing this package, over what airflow.sdk costs anyway.
 
-Each figure is CPU time of a fresh interpreter; the limit that the project sets itself is 50 ms.
+Each figure is CPU time of a fresh interpreter. Milliseconds are this machine's; the ratio to the stock
+operator, imported in the same run, is any machine's. The limit that the project sets itself is a fifth of it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import statistics
 import subprocess
 import sys
 
-LIMIT_MILLISECONDS = 50.0
+LIMIT = 0.2
 MEASURE = """
 import time, sys
 import airflow.sdk
@@ -18,6 +19,7 @@ start = time.process_time()
 exec(sys.argv[1])
 print(1000 * (time.process_time() - start))
 """
+STOCK = "airflow.providers.apache.spark.operators.spark_submit"
 MODULES = {
     "airflow_provider_ernest.settings": "what the user states",
     "from airflow_provider_ernest import ErnestTaskGroup": "the same by its public name",
@@ -28,7 +30,7 @@ MODULES = {
     "airflow_provider_ernest.sensors.jar_hash": "waiting for new code",
     "airflow_provider_ernest.assets": "runs that new code starts",
     "airflow_provider_ernest.notifications.model_stale": "messages",
-    "airflow.providers.apache.spark.operators.spark_submit": "for comparison: the stock operator",
+    STOCK: "for comparison: the stock operator",
 }
 
 
@@ -51,15 +53,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repetitions", type=int, default=5, help="counted runs of each import (default 5)")
     repetitions = parser.parse_args().repetitions
+    times = {module: cpu_milliseconds(module, repetitions) for module in MODULES}
+    stock = statistics.median(times[STOCK])
     print(
         f"CPU milliseconds over airflow.sdk, {repetitions} fresh interpreters each; "
-        f"limit for ours: {LIMIT_MILLISECONDS:.0f}"
+        f"limit for ours: a ratio of {LIMIT}"
     )
-    print(f"{'module':56s}  {'min':>6s}  {'median':>6s}  {'max':>6s}  what")
+    print(f"{'module':56s}  {'min':>6s}  {'median':>6s}  {'max':>6s}  {'ratio':>5s}  what")
     for module, meaning in MODULES.items():
-        times = cpu_milliseconds(module, repetitions)
+        middle = statistics.median(times[module])
         print(
-            f"{module:56s}  {min(times):6.1f}  {statistics.median(times):6.1f}  {max(times):6.1f}  {meaning}"
+            f"{module:56s}  {min(times[module]):6.1f}  {middle:6.1f}  {max(times[module]):6.1f}"
+            f"  {middle / stock:5.2f}  {meaning}"
         )
 
 
