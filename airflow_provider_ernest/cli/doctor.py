@@ -94,19 +94,19 @@ def _airflow(args: Namespace) -> str:
 
 
 def _java(args: Namespace) -> str:
-    from airflow_provider_ernest.clusters.installation import find_java
+    from airflow_provider_ernest.spark.installation import find_java
 
     return str(find_java())
 
 
 def _spark(args: Namespace) -> str:
-    from airflow_provider_ernest.clusters.installation import find_spark_home
+    from airflow_provider_ernest.spark.installation import find_spark_home
 
     return str(find_spark_home())
 
 
 def _spark_submit(args: Namespace) -> str:
-    from airflow_provider_ernest.clusters.installation import find_spark_submit
+    from airflow_provider_ernest.spark.installation import find_spark_submit
 
     found = str(find_spark_submit())
     is_on_path = shutil.which("spark-submit") is not None

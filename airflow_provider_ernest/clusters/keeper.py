@@ -26,7 +26,6 @@ from typing import NoReturn
 
 from airflow_provider_ernest.clusters.base import LOCAL, ClusterHandle
 from airflow_provider_ernest.clusters.cpu_groups import CpuGroup, find_cpu_controller, remove_group
-from airflow_provider_ernest.clusters.installation import daemon_command, scala_version
 from airflow_provider_ernest.clusters.local import (
     MASTER_HOST,
     ClusterDirectory,
@@ -48,6 +47,7 @@ from airflow_provider_ernest.processes import (
     end_descendants,
     reap_adopted,
 )
+from airflow_provider_ernest.spark.installation import daemon_command, scala_version
 from airflow_provider_ernest.spark.master import MasterState, read_state
 from airflow_provider_ernest.words import duration
 

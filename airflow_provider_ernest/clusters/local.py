@@ -192,7 +192,7 @@ class LocalCluster:
         return self._files.read_reason()
 
     def _make_order(self) -> KeeperOrder:
-        from airflow_provider_ernest.clusters.installation import find_java, find_spark_home
+        from airflow_provider_ernest.spark.installation import find_java, find_spark_home
 
         return KeeperOrder(
             name=self.name,

@@ -1,15 +1,9 @@
-"""An event log as a past run of a job: what it took, on what, and whether it counts.
-
-A run counts (`PastRun.failure` is empty) if its time says something about its job at one known size: it ended
-well, on machines that were there whenever there was work for them, and its log is whole. Driver programs,
-streams, runs that lost machines or waited for some are kept with the reason why they do not count.
-"""
+"""An event log as a past run of a job: what it took, on what, and whether it counts (`eventlog.judging`)."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +11,7 @@ import msgspec
 import numpy as np
 
 from airflow_provider_ernest.decision.forms.machines import megabytes
+from airflow_provider_ernest.eventlog.judging import DATABRICKS_CLUSTER, JOB_CLUSTER, Sizes, why_not_counted
 from airflow_provider_ernest.eventlog.run_facts import run_metrics
 from airflow_provider_ernest.eventlog.tables import DRIVER
 from airflow_provider_ernest.exceptions import InvalidParameterError
@@ -27,23 +22,7 @@ from airflow_provider_ernest.privacy import without_credentials
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.eventlog.tables import EventLog
-    from airflow_provider_ernest.numbers import FloatArray, IntArray
-
-STEADY_SHARE = 0.9
-"""Of its most machines a run must have had so many on average, or have missed the others for no more than the
-rest of its time; otherwise its size is not known. Where executors take some seconds to come, as on YARN and
-Kubernetes, a short run has a little less than all."""
-
-LEAST_TOLD = 0.99
-"""Of the tasks of its stages a log must tell of so many: without more of them, what was read is not known."""
-
-_IDLE = re.compile(
-    r"killed by driver|idle|dynamic allocation|decommission|Executor finished"
-    # On YARN, and on Kubernetes.
-    r"|exited from explicit termination request|deleted by a user or the framework",
-    re.IGNORECASE,
-)
-"""Why Spark itself lets an executor go, under dynamic allocation."""
+    from airflow_provider_ernest.numbers import IntArray
 
 _INSTANCE_TYPES = (
     "spark.databricks.clusterUsageTags.clusterNodeType",
@@ -67,10 +46,7 @@ _STATED_NAMES = (
 )
 """Properties by which a platform or a scheduler tells which job it runs."""
 
-_DATABRICKS_CLUSTER = "spark.databricks.clusterUsageTags.clusterName"
 _DATABRICKS_TAGS = "spark.databricks.clusterUsageTags.clusterAllTags"
-_JOB_CLUSTER = re.compile(r"job-(?P<job>\d+)-run-\d+(?:-(?P<key>.+))?")
-"""A cluster that Databricks started for one run of a job; others are shared by whoever works on them."""
 
 
 def past_run(log: EventLog, *, event_log: str) -> PastRun:
@@ -84,9 +60,9 @@ def past_run(log: EventLog, *, event_log: str) -> PastRun:
         The run; its `job` is the application's own name, or what the platform calls it where it says
         nothing (`jobs.JobNames` makes the recurring job's of it).
     """
-    sizes = _Sizes(log)
+    sizes = Sizes(log)
     machines = sizes.most
-    failure = next(_reasons(log, sizes), "")
+    failure = why_not_counted(log, sizes)
     cores = _cores_per_machine(log)
     return PastRun(
         job=_name(log),
@@ -124,7 +100,7 @@ def _name(log: EventLog) -> str:
 
 def _of_cluster(properties: Mapping[str, str]) -> str:
     """The job that Databricks started a cluster for, by its name or else by its number; empty for no job."""
-    cluster = _JOB_CLUSTER.fullmatch(properties.get(_DATABRICKS_CLUSTER, ""))
+    cluster = JOB_CLUSTER.fullmatch(properties.get(DATABRICKS_CLUSTER, ""))
     if cluster is None:
         return ""
     try:
@@ -135,171 +111,6 @@ def _of_cluster(properties: Mapping[str, str]) -> str:
     name = next(filter(recurring, names), f"Databricks job {cluster['job']}")
     # A job may have several clusters, each for some of its tasks.
     return f"{name} {cluster['key'] or ''}".strip()
-
-
-class _Sizes:
-    """How many machines there were at once, from the moment of clean time to the end.
-
-    Attributes:
-        most: at once.
-        mean: over that time.
-    """
-
-    def __init__(self, log: EventLog) -> None:
-        self._log = log
-        here: Counter[str] = Counter()
-        now, self.most = 0, 0
-        steps: list[tuple[float, int, int]] = []  # moments, and by how many machines and slots there are more
-        for at, slots, worker in self._changes():
-            before = here[worker] > 0
-            here[worker] += 1 if slots > 0 else -1
-            after = here[worker] > 0
-            now += after - before
-            self.most = max(self.most, now)
-            steps.append((at, after - before, slots))
-        self._steps = np.array(steps, dtype=np.float64).reshape(-1, 3)
-        seconds = log.ended_at - log.ready_at
-        machine_seconds = float(self._steps[:, 1] @ (log.ended_at - self._steps[:, 0]))
-        self.mean = machine_seconds / seconds if seconds > 0 else float(self.most)
-
-    def _changes(self) -> list[tuple[float, int, str]]:
-        """Moments at which slots come, or go (less than 0), with the machine they are on."""
-        log = self._log
-        changes: list[tuple[float, int, str]] = []
-        for executor in log.executors:
-            gone_at = executor.removed_at if executor.is_lost and executor.removed_at else log.ended_at
-            began, ended = max(executor.added_at, log.ready_at), min(gone_at, log.ended_at)
-            if executor.executor_id != DRIVER and ended >= began:
-                slots = log.slots_by_executor[executor.number]
-                changes += [(began, slots, executor.worker), (ended, -slots, executor.worker)]
-        # At one moment they come before others go: one that replaces another was there all the time.
-        return sorted(changes, key=lambda change: (change[0], -change[1]))
-
-    @property
-    def are_steady(self) -> bool:
-        """Whether nearly all machines were there nearly all the time."""
-        return self.mean >= STEADY_SHARE * self.most
-
-    @property
-    def are_enough(self) -> bool:
-        """Whether the run may count as one on the most machines: it would have been no faster with all."""
-        seconds = self._log.ended_at - self._log.ready_at
-        return self.are_steady or self._missed_seconds() <= (1 - STEADY_SHARE) * seconds
-
-    def _missed_seconds(self) -> float:
-        """How long there was work for more machines than were there, and not the most were there.
-
-        Dynamic allocation lets machines go that have nothing to do, and takes a while to have new ones.
-        """
-        log, tasks = self._log, self._log.task_columns
-        begun, ended = (
-            [job.submitted_at for job in log.jobs],
-            [job.completed_at or log.ended_at for job in log.jobs],
-        )
-        # Moments, and by how many machines, slots, running tasks and jobs there are more from then on.
-        changes = np.concatenate(
-            (
-                np.pad(self._steps, ((0, 0), (0, 2))),
-                *(
-                    _each(moments, (0, 0, more, 0))
-                    for moments, more in ((tasks.launched_at, 1), (tasks.finished_at, -1))
-                ),
-                *(_each(moments, (0, 0, 0, more)) for moments, more in ((begun, 1), (ended, -1))),
-            )
-        )
-        changes[:, 0] = np.clip(changes[:, 0], log.ready_at, log.ended_at)
-        changes = changes[np.argsort(changes[:, 0], kind="stable")]
-        machines, slots, running, jobs = np.cumsum(changes[:-1, 1:], axis=0).T
-        is_missed = (machines < self.most) & (jobs > 0) & (running >= slots)
-        return float(np.diff(changes[:, 0])[is_missed].sum())
-
-
-def _each(moments: Sequence[float] | FloatArray, more: tuple[int, int, int, int]) -> FloatArray:
-    """A row of changes for each moment."""
-    return np.column_stack((np.asarray(moments, dtype=np.float64), np.tile(more, (len(moments), 1))))
-
-
-def _reasons(log: EventLog, sizes: _Sizes) -> Iterator[str]:
-    """Why the run does not count, the most telling reason first."""
-    yield from filter(None, (_of_the_application(log), _of_the_machines(log, sizes)))
-    if not log.task_columns.succeeded.any():
-        yield "no task did its work"
-    if _is_not_whole(log):
-        yield "its log is not whole: some of what happened is not in it"
-
-
-def _of_the_application(log: EventLog) -> str:
-    if log.is_streaming:
-        return "it is a stream, whose time is not that of a job"
-    if not log.is_complete and not _has_ended(log):
-        return "its log has no end: it was cut off, or still runs"
-    return _last_failure(log)
-
-
-def _of_the_machines(log: EventLog, sizes: _Sizes) -> str:
-    if any(each.executor_id == DRIVER for each in log.executors):
-        return "it ran inside its driver, not on machines"
-    if _is_shared(log.properties):
-        return "it ran on a cluster that others share"
-    if not sizes.most:
-        return "no machine came"
-    if any(not _IDLE.search(each.removed_because) for each in log.lost if _is_at_work(log, each.removed_at)):
-        return "it lost executors"
-    if not sizes.are_enough:
-        return "it waited for machines that came and went"
-    return ""
-
-
-def _is_at_work(log: EventLog, moment: float | None) -> bool:
-    """Whether it had not ended by then: Databricks ends clusters before their logs, when all jobs have."""
-    return (
-        log.is_complete
-        or moment is None
-        or any(job.completed_at is None or job.completed_at > moment for job in log.jobs)
-    )
-
-
-def _has_ended(log: EventLog) -> bool:
-    """Whether a log without an end is whole all the same: Databricks ends clusters before their logs."""
-    is_idle = bool(log.jobs) and all(job.succeeded is not None for job in log.jobs)
-    return is_idle and any(name.startswith("spark.databricks.") for name in log.properties)
-
-
-def _last_failure(log: EventLog) -> str:
-    """How the run failed, as far as its log tells: a job that failed before others went well was caught."""
-    if not log.jobs:
-        return ""
-    if log.is_complete and any(job.succeeded is None for job in log.jobs):
-        return "it ended while a job of it still ran"
-    last = max(log.jobs, key=lambda job: (job.completed_at or 0.0, job.job_id))
-    if last.succeeded is False:
-        return "its last job failed"
-    query = max(log.sql_executions, key=lambda each: each.ended_at or 0.0, default=None)
-    is_last = query is not None and (query.ended_at or 0.0) >= (last.completed_at or 0.0)
-    return "its last query failed" if query is not None and is_last and query.failed else ""
-
-
-def _is_shared(properties: Mapping[str, str]) -> bool:
-    name = properties.get(_DATABRICKS_CLUSTER)
-    source = properties.get("spark.databricks.clusterSource", "")
-    return name is not None and not _JOB_CLUSTER.fullmatch(name) and source != "JOB"
-
-
-def _is_not_whole(log: EventLog) -> bool:
-    """Whether a part of it is missing: a file, what compaction left out, or events that Spark dropped.
-
-    It drops them where its listeners do not keep up. Then stages have more tasks than the log tells of, or
-    tasks ran on executors that it does not know.
-    """
-    tasks = log.task_columns
-    # Those are the words of the reader for what is missing.
-    if any("compacted" in each or "missing" in each or "damaged" in each for each in log.warnings):
-        return True
-    attempts, place = tasks.by_stage
-    ended = dict(zip(attempts, np.bincount(place, minlength=len(attempts)).tolist(), strict=True))
-    done = [stage for stage in log.stages if stage.completed_at and not stage.failure]
-    told = sum(min(stage.tasks, ended.get(stage.key, 0)) for stage in done)
-    return bool((tasks.executor < 0).any()) or told < LEAST_TOLD * sum(stage.tasks for stage in done)
 
 
 def _cores_per_machine(log: EventLog) -> int:

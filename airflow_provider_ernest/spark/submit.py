@@ -144,7 +144,7 @@ class ErnestSubmitHook(SparkSubmitHook):
 
     def _get_spark_binary_path(self) -> list[str]:
         """The connection's program; a spark-submit that is not on the PATH is looked for where Spark is."""
-        from airflow_provider_ernest.clusters.installation import find_spark_submit
+        from airflow_provider_ernest.spark.installation import find_spark_submit
 
         (program,) = super()._get_spark_binary_path()
         is_looked_for = program == "spark-submit" and shutil.which(program) is None

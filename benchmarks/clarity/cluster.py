@@ -17,8 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from airflow_provider_ernest.clusters.installation import daemon_command, find_java, scala_version
 from airflow_provider_ernest.exceptions import ClusterLostError
+from airflow_provider_ernest.spark.installation import daemon_command, find_java, scala_version
 from airflow_provider_ernest.spark.master import read_state
 from tests.ec2_testbed import Performance, Testbed
 

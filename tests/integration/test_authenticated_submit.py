@@ -16,15 +16,15 @@ import psutil
 import pytest
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
-from airflow_provider_ernest.clusters.installation import (
+from airflow_provider_ernest.clusters.probe import probe_bandwidth
+from airflow_provider_ernest.exceptions import SampleRunError
+from airflow_provider_ernest.processes import die_with_parent
+from airflow_provider_ernest.spark.installation import (
     daemon_command,
     find_java,
     find_spark_home,
     scala_version,
 )
-from airflow_provider_ernest.clusters.probe import probe_bandwidth
-from airflow_provider_ernest.exceptions import SampleRunError
-from airflow_provider_ernest.processes import die_with_parent
 from airflow_provider_ernest.spark.machines import Machine
 from airflow_provider_ernest.spark.submit import ErnestSubmitHook, driver_conf
 from tests.integration.conftest import processes_mentioning, wait_until

@@ -95,7 +95,7 @@ def worker_user_data(
 def _render(spec: EC2ClusterSpec, secret: str, expires_at: datetime, **role: str | int | None) -> str:
     from jinja2 import Environment, StrictUndefined
 
-    from airflow_provider_ernest.clusters.installation import MIN_JAVA
+    from airflow_provider_ernest.spark.installation import MIN_JAVA
 
     if not _SECRET.fullmatch(secret):
         raise InvalidParameterError("secret", "...", "is not of the form that new_secret() gives")

@@ -2,8 +2,8 @@ import sys
 
 import pytest
 
-from airflow_provider_ernest.clusters.installation import find_java, find_spark_home
 from airflow_provider_ernest.exceptions import MissingResourceError
+from airflow_provider_ernest.spark.installation import find_java, find_spark_home
 
 
 def install_java(home, *, says, exit_code=0):
