@@ -253,6 +253,29 @@ class Advice(Document):
     figure: str
 
 
+KILLED_FOR_MEMORY, PREEMPTED, DECOMMISSIONED, LOST = "memory", "preemption", "decommission", "unknown"
+PYTHON_WORKER_KILLED = "Python worker"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExecutorLoss(Document):
+    """What a run lost for one cause.
+
+    Attributes:
+        cause: "memory", "preemption", "decommission", "unknown", or "Python worker", whose executor goes on.
+        executors: Spark's ids with their machines.
+        because: of the first, in the words of Spark.
+        failed_tasks: attempts of tasks that ended with them, and were made again.
+        lost_seconds: that these had taken.
+    """
+
+    cause: str
+    executors: tuple[str, ...] = ()
+    because: str = ""
+    failed_tasks: int = 0
+    lost_seconds: float = 0.0
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunProfile(Document):
     """Where the time of one run went, and what would make it shorter."""
@@ -274,6 +297,8 @@ class RunProfile(Document):
     tasks: int = 0  # that succeeded
     failed_tasks: int = 0  # that failed or were killed
     bottleneck: str = CPU  # the resource or the waiting that it is bound by, or `DRIVER`
+    not_counted: str = ""  # why its time is not that of its job, as the history has it
+    losses: tuple[ExecutorLoss, ...] = ()  # executors and Python workers that were lost, by cause
     headline: str = ""  # the same as a sentence, with its figure
     limits: tuple[ResourceLimit, ...] = ()  # what could be won at most, the most first
     unmeasured_seconds: float = 0.0  # that tasks spent on `UNMEASURED`, summed; no machine shortens them

@@ -149,10 +149,16 @@ def _idle(profile: RunProfile) -> str:
 def advise(profile: RunProfile) -> tuple[Advice, ...]:
     """What to change, the most worth first.
 
+    Of a run that does not count only what the tasks show that are there: what its log does not tell, or other
+    machines than it had, could turn over all else.
+
     Args:
         profile: of the run, with all else that is known of it.
     """
-    found = [*_of_partitions(profile), *_of_spilling(profile)]
+    found = [*_of_spilling(profile)]
+    if profile.not_counted:
+        return tuple(Advice(subject=subject, text=text, figure=figure) for _, subject, text, figure in found)
+    found += _of_partitions(profile)
     if abs(profile.replay_error_percent) <= TRUSTED_ERROR_PERCENT:
         found += [
             *_of_limits(profile),

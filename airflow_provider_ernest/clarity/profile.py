@@ -15,6 +15,8 @@ from airflow_provider_ernest.clarity.monotasks import IdealTimes, ResourceUse, S
 from airflow_provider_ernest.clarity.replay import busy_seconds, replay_sizes, warm_up_of
 from airflow_provider_ernest.clarity.replay_plan import Plan, PlannedStage, most_at_once, plan_of
 from airflow_provider_ernest.clarity.what_if import Change
+from airflow_provider_ernest.eventlog.judging import A_STREAM, IN_DRIVER, why_not_counted
+from airflow_provider_ernest.eventlog.losses import losses_of
 from airflow_provider_ernest.eventlog.tables import EventLog
 from airflow_provider_ernest.eventlog.tasks import FloatColumn, TaskColumns
 from airflow_provider_ernest.exceptions import EventLogError
@@ -158,8 +160,12 @@ def _outline(run: _Run) -> RunProfile:
         (tasks.launched_at - log.ready_at).clip(0.0),
         (tasks.finished_at - log.ready_at).clip(0.0),
     )
+    reason = why_not_counted(log)
     return RunProfile(
         application_id=log.application_id,
+        # Of a stream or a program on one host it is asked all the same where its time went.
+        not_counted="" if reason in (A_STREAM, IN_DRIVER) else reason,
+        losses=losses_of(log),
         name=call_site(log.name),
         spark=log.spark,
         machines=max(1, len(log.machines)),

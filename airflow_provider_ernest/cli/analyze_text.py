@@ -12,6 +12,7 @@ from airflow_provider_ernest.views.profile_words import (
     amounts,
     capacity_in_words,
     category_name,
+    cautions,
     counts,
     longest,
     most_to_be_won,
@@ -171,6 +172,7 @@ def profile_lines(profile: RunProfile) -> list[str]:
     """All that the profile tells, but for its warnings; no line is wider than a screen."""
     return [
         *wrapped(_name(profile)),
+        *(line for caution in cautions(profile) for line in wrapped(caution)),
         *(wrapped(profile.headline) if profile.headline else []),
         *wrapped("; ".join(_run_in_words(profile))),
         *_advice(profile),

@@ -36,6 +36,7 @@ from airflow_provider_ernest.eventlog.events import (
     ExecutorRemoved,
     JobEnd,
     JobStart,
+    ResourceProfileAdded,
     StageEvent,
     StageInfo,
     nodes_of,
@@ -225,6 +226,7 @@ class Machines:
 
     def __init__(self, notes: Notes) -> None:
         self.rows: dict[str, ExecutorRow] = {}
+        self.executor_memory_megabytes = 0
         self.application_ended = False
         self._notes = notes
 
@@ -254,6 +256,12 @@ class Machines:
         )
         self._notes.seen(event.timestamp / 1000)
 
+    def profile_added(self, event: ResourceProfileAdded) -> None:
+        """Executors of this kind may come: heap, overhead, off-heap and Python's memory are all paid for."""
+        requests = event.executor_resource_requests
+        megabytes = sum(requests[name].amount for name in _MEMORY if name in requests)
+        self.executor_memory_megabytes = max(self.executor_memory_megabytes, megabytes)
+
     def removed(self, event: ExecutorRemoved) -> None:
         """An executor has gone; after the application's end that is the normal thing."""
         executor_id = shortened(event.executor_id)
@@ -268,6 +276,9 @@ class Machines:
             )
         self._notes.seen(event.timestamp / 1000)
 
+
+_MEMORY = ("memory", "memoryOverhead", "offHeap", "pyspark.memory")
+"""Of an executor, as a profile of its resources has it."""
 
 _CACHED_BLOCK = b'"Block ID":"rdd_'
 _BROADCAST_BLOCK = b'"Block ID":"broadcast_'

@@ -87,6 +87,18 @@ class ExecutorRemoved(Event):
     removed_reason: str | None = None
 
 
+class ResourceRequest(Event):
+    """What an executor is given of a resource; of memory MiB."""
+
+    amount: Whole = 0
+
+
+class ResourceProfileAdded(Event):
+    """SparkListenerResourceProfileAdded."""
+
+    executor_resource_requests: dict[str, ResourceRequest]
+
+
 class JobStart(Event):
     """SparkListenerJobStart."""
 
@@ -270,9 +282,10 @@ class TaskInfoWithAccumulables(TaskInfo):
 
 
 class EndReason(Event):
-    """How a task ended."""
+    """How a task ended; the description is an exception's message."""
 
     reason: str = ""
+    description: str | None = None
 
 
 class TaskEnd(Event):
@@ -351,7 +364,7 @@ PASSED_OVER = frozenset(
     for name in (
         *("TaskStart", "TaskGettingResult", "StageExecutorMetrics", "ExecutorMetricsUpdate"),
         *("SpeculativeTaskSubmitted", "UnschedulableTaskSetAdded", "UnschedulableTaskSetRemoved"),
-        *("ResourceProfileAdded", "MiscellaneousProcessAdded"),
+        "MiscellaneousProcessAdded",
         *("ExecutorBlacklisted", "ExecutorBlacklistedForStage", "ExecutorUnblacklisted"),
         *("NodeBlacklisted", "NodeBlacklistedForStage", "NodeUnblacklisted"),
         *("ExecutorExcluded", "ExecutorExcludedForStage", "ExecutorUnexcluded"),

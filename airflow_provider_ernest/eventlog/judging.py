@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from airflow_provider_ernest.eventlog.losses import LET_GO, cause_of
 from airflow_provider_ernest.eventlog.tables import DRIVER
+from airflow_provider_ernest.run_profile import DECOMMISSIONED, KILLED_FOR_MEMORY
 from airflow_provider_ernest.words import count, counted
 
 if TYPE_CHECKING:
@@ -29,17 +31,13 @@ Kubernetes, a short run has a little less than all."""
 LEAST_TOLD = 0.99
 """Of the tasks of its stages a log must tell of so many: without more of them, what was read is not known."""
 
-_IDLE = re.compile(
-    r"killed by driver|idle|dynamic allocation|decommission|Executor finished"
-    # On YARN, and on Kubernetes.
-    r"|exited from explicit termination request|deleted by a user or the framework",
-    re.IGNORECASE,
-)
-"""Why Spark itself lets an executor go, under dynamic allocation."""
-
 DATABRICKS_CLUSTER = "spark.databricks.clusterUsageTags.clusterName"
 JOB_CLUSTER = re.compile(r"job-(?P<job>\d+)-run-\d+(?:-(?P<key>.+))?")
 """A cluster that Databricks started for one run of a job; others are shared by whoever works on them."""
+
+
+A_STREAM = "it is a stream, whose time is not that of a job"
+IN_DRIVER = "it ran inside its driver, not on machines"
 
 
 class Sizes:
@@ -143,7 +141,7 @@ def _reasons(log: EventLog, sizes: Sizes) -> Iterator[str]:
 
 def _of_the_application(log: EventLog) -> str:
     if log.is_streaming:
-        return "it is a stream, whose time is not that of a job"
+        return A_STREAM
     if not log.is_complete and not _has_ended(log):
         return "its log has no end: it was cut off, or still runs"
     return _last_failure(log)
@@ -151,13 +149,14 @@ def _of_the_application(log: EventLog) -> str:
 
 def _of_the_machines(log: EventLog, sizes: Sizes) -> str:
     if any(each.executor_id == DRIVER for each in log.executors):
-        return "it ran inside its driver, not on machines"
+        return IN_DRIVER
     if _is_shared(log.properties):
         return "it ran on a cluster that others share"
     if not sizes.most:
         return "no machine came"
-    if any(not _IDLE.search(each.removed_because) for each in log.lost if _is_at_work(log, each.removed_at)):
-        return "it lost executors"
+    causes = {cause_of(each.removed_because) for each in log.lost if _is_at_work(log, each.removed_at)}
+    if causes - {LET_GO, DECOMMISSIONED}:
+        return f"it lost executors{', killed for their memory' * (KILLED_FOR_MEMORY in causes)}"
     if not sizes.are_enough:
         return "it waited for machines that came and went"
     return ""

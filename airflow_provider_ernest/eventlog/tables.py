@@ -153,6 +153,9 @@ class EventLog:
         storage_memory_bytes: the most memory for cached data that the executors had together; 0 where the log
             does not tell.
         cache: its use when most was wanted; None where block updates were not logged.
+        executor_memory_megabytes: of an executor, with all that it is given beside its heap; 0 where the log
+            does not tell.
+        python_crashes: attempts of tasks that failed as their Python worker ended unexpectedly.
         is_streaming: whether a streaming query or a stream's batch ran.
         unknown_events: names of events that this version does not know, with how many there were.
         unreadable_lines: that were no event, as the last of a log that was cut off.
@@ -176,6 +179,8 @@ class EventLog:
     broadcast_bytes: int = 0
     storage_memory_bytes: int = 0
     cache: CacheUse | None = None
+    executor_memory_megabytes: int = 0
+    python_crashes: int = 0
     is_streaming: bool = False
     unknown_events: Mapping[str, int] = field(default_factory=dict)
     unreadable_lines: int = 0

@@ -25,7 +25,7 @@ from airflow_provider_ernest.eventlog.events import (
     TaskEndWithAccumulables,
 )
 from airflow_provider_ernest.exceptions import EventLogError
-from airflow_provider_ernest.words import count
+from airflow_provider_ernest.words import count, counted
 
 FloatColumn = NDArray[np.float64]
 IntColumn = NDArray[np.int64]
@@ -129,6 +129,7 @@ _NAN = float("nan")
 _SUCCESS = "Success"
 _REDONE = "Resubmitted"
 """Said, once more, of a task that had succeeded, when its output was lost with its executor."""
+_PYTHON_CRASHED = "Python worker exited unexpectedly"
 MOST_TASKS = 5_000_000
 """Of so many the table takes 1.2 GB."""
 _TOLD_BY_PYTHON = b"Python workers"
@@ -162,6 +163,7 @@ class TaskRows:
         self._count = 0
         self._executors: dict[str, int] = {}
         self._redone: list[int] = []
+        self.python_crashes = 0
 
     def add(self, line: bytes) -> None:
         """Read an event.
@@ -188,6 +190,7 @@ class TaskRows:
         if event.task_end_reason.reason == _REDONE:
             self._redone.append(event.task_info.task_id)
             return
+        self.python_crashes += _PYTHON_CRASHED in (event.task_end_reason.description or "")
         self._rows += self._packed(event, in_python)
         if len(self._rows) >= _CHUNK_BYTES:
             self._columns_of_rows()
@@ -262,9 +265,23 @@ class TaskRows:
         index = columns.pop("index")
         numbers = np.array([executors.get(each, -1) for each in self._executors] or [-1], dtype=np.int64)
         columns["executor"] = numbers[columns["executor"]]
+        self._bound_backward(columns)
         columns["succeeded"] &= ~_redundant(columns, index)
         columns["succeeded"] &= ~np.isin(columns["task_id"], self._redone)
         return TaskColumns(**columns)
+
+    def _bound_backward(self, columns: dict[str, np.ndarray[Any, Any]]) -> None:
+        """Give tasks that ended before their launch, by a clock set back, what their executors measured."""
+        measured = ("run_seconds", "deserialise_seconds", "result_serialisation_seconds")
+        is_backward = columns["finished_at"] < columns["launched_at"]
+        took = columns["launched_at"] + sum(columns[name] for name in measured)
+        columns["finished_at"] = np.where(is_backward, took, columns["finished_at"])
+        if is_backward.any():
+            backward = counted(int(is_backward.sum()), "task")
+            self._notes.add_problem(
+                f"{backward} ended before the launch, by a clock that was set back: each counts with the "
+                "time that its executor measured."
+            )
 
 
 def _redundant(columns: Mapping[str, np.ndarray[Any, Any]], index: np.ndarray[Any, Any]) -> Any:

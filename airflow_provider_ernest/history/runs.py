@@ -120,10 +120,12 @@ def _cores_per_machine(log: EventLog) -> int:
 
 
 def _memory(log: EventLog, machines: int, cores_per_machine: int) -> int | None:
-    """MiB of the executors' heaps on one machine."""
+    """MiB of the executors on one machine: all that they are given, or as much as the log tells."""
     workers = [each for each in log.executors if each.executor_id != DRIVER]
     try:
-        heap = megabytes("spark.executor.memory", log.properties["spark.executor.memory"])
+        heap = log.executor_memory_megabytes or megabytes(
+            "spark.executor.memory", log.properties["spark.executor.memory"]
+        )
     except (KeyError, InvalidParameterError):
         return None
     cores = float(np.median([each.cores for each in workers])) if workers else 0.0

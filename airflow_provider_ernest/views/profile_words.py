@@ -8,18 +8,24 @@ from dataclasses import dataclass
 from airflow_provider_ernest.run_profile import (
     CORE,
     CPU,
+    DECOMMISSIONED,
     DISK,
     FIRST_TASK,
     GRAPHX,
+    KILLED_FOR_MEMORY,
+    LOST,
     MLLIB,
     NETWORK,
+    PREEMPTED,
     PYTHON_WORKER,
+    PYTHON_WORKER_KILLED,
     SCHEDULER,
     SQL,
     STREAMING,
     UNEXPLAINED,
     UNMEASURED,
     Capacity,
+    ExecutorLoss,
     RunProfile,
     StageProfile,
     WhatIf,
@@ -53,6 +59,31 @@ _SOURCES = {
 }
 """How a capacity is known."""
 
+_LOST = {
+    KILLED_FOR_MEMORY: (
+        "killed for memory",
+        "Give executors more memory beside their heap (spark.executor.memoryOverhead, of Python workers "
+        "spark.executor.pyspark.memory) or fewer cores each (spark.executor.cores), or smaller partitions.",
+    ),
+    PYTHON_WORKER_KILLED: (
+        "",
+        "A worker that is killed for its memory ends so: give executors more of it beside their heap "
+        "(spark.executor.memoryOverhead) or fewer cores each, or make smaller partitions.",
+    ),
+    PREEMPTED: (
+        "preempted",
+        "Whoever came before it took the place: a queue or machines that are not preempted would keep it.",
+    ),
+    DECOMMISSIONED: (
+        "decommissioned",
+        "Their machines were taken away in order; spark.storage.decommission.enabled saves what lay there.",
+    ),
+    LOST: ("lost", ""),
+}
+"""By cause: what became of the executors, and what to do."""
+
+_MOST_NAMED = 3
+
 LEAST_UNMEASURED = 0.1
 """Of the tasks' time; less that is unexplained is not told."""
 
@@ -67,6 +98,31 @@ PHASES = (
     ("communication", "communication_seconds"),
 )
 """OptEx's phases in their order: the name and the field of `PhaseSeconds`."""
+
+
+def cautions(profile: RunProfile) -> list[str]:
+    """What is to be read before all else: what the run lost, and why its time is not that of its job."""
+    told = [_loss(loss) for loss in profile.losses]
+    if profile.not_counted:
+        told.append(
+            f"This run does not count: {profile.not_counted}. What follows is of what its log tells, and "
+            "nothing is advised that the rest could turn over."
+        )
+    return told
+
+
+def _loss(loss: ExecutorLoss) -> str:
+    became, remedy = _LOST[loss.cause]
+    lost = f", {duration(loss.lost_seconds)} of their time lost" if loss.lost_seconds else ""
+    again = f"{counted(loss.failed_tasks, 'task')} had to be made again{lost}"
+    if loss.cause == PYTHON_WORKER_KILLED:
+        return f"Python workers ended unexpectedly: {again}. {remedy}"
+    named = ", ".join(loss.executors[:_MOST_NAMED])
+    further = len(loss.executors) - _MOST_NAMED
+    others = f" and {count(further)} more" if further > 0 else ""
+    because = f" ({loss.because.rstrip('.')})" if loss.because else ""
+    executors = counted(len(loss.executors), "executor")
+    return f"{executors} {became}: {named}{others}{because}. {again}. {remedy}".strip()
 
 
 def category_name(category: str) -> str:

@@ -11,6 +11,7 @@ from airflow_provider_ernest.views.profile_words import (
     amounts,
     capacity_in_words,
     category_name,
+    cautions,
     change_in_words,
     counts,
     most_to_be_won,
@@ -94,8 +95,9 @@ def render(profile: RunProfile) -> str:
 
 
 def _sections(profile: RunProfile) -> Iterator[Element | None]:
-    yield _key_figures(profile)
-    yield warnings_section(profile.warnings)
+    told = cautions(profile)
+    warnings = warnings_section((*told, *profile.warnings))
+    yield from (warnings, _key_figures(profile)) if told else (_key_figures(profile), warnings)
     if profile.advice:
         yield section("What to change", _advice(profile))
     if profile.limits:

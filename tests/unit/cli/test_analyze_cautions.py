@@ -1,0 +1,225 @@
+"""What a user of ``ernest analyze`` hears before all else: what was lost, and that a run does not count."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airflow_provider_ernest.eventlog.losses import LET_GO, cause_of
+from airflow_provider_ernest.eventlog.reading import read_event_log
+from airflow_provider_ernest.history.runs import past_run
+from airflow_provider_ernest.run_profile import DECOMMISSIONED, KILLED_FOR_MEMORY, LOST, PREEMPTED
+from tests.unit.eventlog.event_log_texts import (
+    ended,
+    executor,
+    job,
+    job_end,
+    removed,
+    stage,
+    started,
+    task,
+    write,
+)
+from tests.unit.history.past_logs import events_of, log_of
+
+YARN = (
+    "Container killed by YARN for exceeding physical memory limits. 5.5 GB of 5.5 GB physical memory used. "
+    "Consider boosting spark.executor.memoryOverhead."
+)
+
+
+@pytest.fixture
+def analyzed(ernest):
+    """Gives what `analyze` tells of a log, without line ends."""
+    return lambda log: " ".join(ernest("analyze", log).out.split())
+
+
+def run_that_lost(path: Path, reason: str, *, description: str | None = None) -> Path:
+    """The second of two executors goes at half time, and with it a task that is made again on the first."""
+    failed = task(1, executor="1", until=118_000, reason="ExecutorLostFailure")
+    if description is not None:
+        failed["Task End Reason"] = {"Reason": "ExceptionFailure", "Description": description}
+    return write(
+        path,
+        started(),
+        executor(0, host="10.0.0.1"),
+        executor(1, host="10.0.0.2"),
+        job(0, 0),
+        stage(0),
+        task(0, executor="0"),
+        failed,
+        *([removed(1, at=118_000, reason=reason)] if reason else []),
+        task(2, executor="0", at=119_000, until=130_000, Index=1),
+        stage(0, completed=130_000),
+        job_end(0, at=130_000),
+        ended(131_000),
+    )
+
+
+def test_an_executor_that_was_killed_for_its_memory_is_told_first(analyzed, ernest, tmp_path):
+    log = run_that_lost(tmp_path / "log", YARN)
+
+    said = analyzed(log)
+
+    assert said.startswith(
+        f"job (app-1) 1 executor killed for memory: 1 on 10.0.0.2 ({YARN.rstrip('.')}). 1 task had to be made "
+        "again, 8 s of their time lost. Give executors more memory beside their heap (spark.executor.memoryOverhead"
+    )
+    assert "This run does not count: it lost executors, killed for their memory." in said
+    assert (
+        past_run(read_event_log(log), event_log="log").failure == "it lost executors, killed for their memory"
+    )
+    (loss,) = json.loads(ernest("analyze", log, "--output", "-").out)["losses"]
+    assert (loss["cause"], loss["failed_tasks"], loss["lost_seconds"]) == ("memory", 1, 8.0)
+
+
+def test_the_page_says_it_before_its_figures(ernest, tmp_path):
+    page = tmp_path / "why.html"
+    ernest("analyze", run_that_lost(tmp_path / "log", YARN), "--html", page)
+
+    text = page.read_text()
+
+    assert 0 < text.index("1 executor killed for memory") < text.index("Clean time")
+
+
+@pytest.mark.parametrize(
+    ("reason", "cause"),
+    [
+        (YARN, KILLED_FOR_MEMORY),
+        (
+            "Container killed by YARN for exceeding virtual memory limits. 9 GB of 8 GB used.",
+            KILLED_FOR_MEMORY,
+        ),
+        ("Container from a bad node: container_1 on host: n1. Exit status: 137.", KILLED_FOR_MEMORY),
+        (
+            "Container marked as failed: container_1. Exit status: 143. Diagnostics: killed.",
+            KILLED_FOR_MEMORY,
+        ),
+        ("Command exited with code 137", KILLED_FOR_MEMORY),
+        (
+            "The executor with id 3 exited with exit code 137(SIGKILL, possible container OOM).",
+            KILLED_FOR_MEMORY,
+        ),
+        ("The executor with id 3 was terminated; container: OOMKilled", KILLED_FOR_MEMORY),
+        ("Executor exited with code 52 (OutOfMemoryError)", KILLED_FOR_MEMORY),
+        ("Container container_1 exited from explicit termination request (143).", LET_GO),
+        ("Container container_1 was preempted.", PREEMPTED),
+        ("Container marked as failed. Exit status: -102. Diagnostics: preempted by scheduler", PREEMPTED),
+        ("Executor decommission: worker is decommissioned", DECOMMISSIONED),
+        ("Worker shutting down.", LOST),
+        ("Command exited with code 1370", LOST),
+        ("Executor killed by driver.", LET_GO),
+        ("Executor 3 idle for 60 s", LET_GO),
+    ],
+)
+def test_the_cause_is_told_by_what_spark_says(reason, cause):
+    assert cause_of(reason) == cause
+
+
+def test_preemption_is_another_sentence(analyzed, tmp_path):
+    said = analyzed(run_that_lost(tmp_path / "log", "Container container_7 was preempted."))
+
+    assert "1 executor preempted: 1 on 10.0.0.2 (Container container_7 was preempted)." in said
+    assert "memoryOverhead" not in said
+
+
+def test_a_python_worker_that_was_killed(analyzed, tmp_path):
+    crashed = "Python worker exited unexpectedly (crashed)"
+    said = analyzed(run_that_lost(tmp_path / "log", "", description=crashed))
+
+    assert "Python workers ended unexpectedly: 1 task had to be made again. A worker that is killed" in said
+    assert "does not count" not in said
+
+
+def test_a_log_that_is_not_whole_is_told_so_and_gives_no_advice_that_the_rest_could_turn_over(
+    analyzed, tmp_path
+):
+    """On six slots, 8 tasks leave four of them idle in the second round; of all 12 tasks none would."""
+    whole = log_of(tmp_path / "whole", machines=3, tasks=8)
+    torn = log_of(tmp_path / "torn", machines=3, tasks=8, dropped=4)
+
+    assert "what to change" in analyzed(whole)
+    said = analyzed(torn)
+
+    assert said.startswith(
+        "etl 2024-01-31 (app-1) This run does not count: its log is not whole: 4 of 12 tasks are"
+    )
+    assert "what to change" not in said
+    assert past_run(read_event_log(torn), event_log="torn").failure.endswith("4 of 12 tasks are missing")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"Job Result": {"Result": "JobFailed"}}, "its last job failed"),
+        ({}, "it ran on a cluster that others share"),
+    ],
+)
+def test_neither_does_a_run_that_did_not_end_well_or_was_shared(analyzed, tmp_path, change, reason):
+    shared = {} if change else {"spark.databricks.clusterUsageTags.clusterName": "everybody"}
+    events: list[dict[str, Any]] = events_of(machines=3, tasks=8, **shared)
+    for event in events:
+        if event["Event"] == "SparkListenerJobEnd":
+            event |= change
+
+    said = analyzed(write(tmp_path / "log", *events))
+
+    assert f"This run does not count: {reason}." in said
+    assert "what to change" not in said
+
+
+def test_tasks_that_end_before_their_launch_are_bounded_and_counted(ernest, tmp_path):
+    """The driver's clock was set back by a minute; the executor measured 1.5 s, and 0.5 s before."""
+    metrics = {"Executor Run Time": 1500, "Executor Deserialize Time": 500}
+    log = write(
+        tmp_path / "log",
+        started(),
+        executor(0),
+        job(0, 0),
+        stage(0),
+        task(0, at=110_000, until=50_000, metrics=metrics),
+        task(1, at=110_000, until=113_000, metrics=metrics),
+        stage(0, completed=113_000),
+        job_end(0),
+        ended(),
+    )
+
+    assert read_event_log(log).task_columns.seconds.tolist() == [2.0, 3.0]
+    assert "1 task ended before the launch, by a clock that was set back" in ernest("analyze", log).err
+
+
+def test_all_memory_of_an_executor_is_counted_that_is_paid_for(tmp_path):
+    asked = {"cores": 2, "memory": 4096, "memoryOverhead": 1024, "offHeap": 512, "pyspark.memory": 256}
+    profile = {
+        "Event": "SparkListenerResourceProfileAdded",
+        "Resource Profile Id": 0,
+        "Executor Resource Requests": {
+            name: {"Resource Name": name, "Amount": amount, "Discovery Script": "", "Vendor": ""}
+            for name, amount in asked.items()
+        },
+        "Task Resource Requests": {"cpus": {"Resource Name": "cpus", "Amount": 1.0}},
+    }
+    events = events_of(**{"spark.executor.memory": "4g"})
+
+    heap, all_of_it = (
+        past_run(read_event_log(write(tmp_path / name, *each)), event_log=name).memory_megabytes_per_machine
+        for name, each in {"heap": events, "all": [*events[:1], profile, *events[1:]]}.items()
+    )
+
+    assert (heap, all_of_it) == (4096, 5888)
+
+
+def test_a_survey_of_runs_none_of_which_counts_does_not_ask_for_the_price_it_has(
+    ernest, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    log_of(tmp_path / "logs" / "app-1", dropped=5)
+
+    said = ernest("survey", tmp_path / "logs", "--price", "0.2", "--processes", "1").out
+
+    assert "No price is known" not in said
+    assert "No run counts, so none has a price" in said
+    assert "its log is not whole" in said
