@@ -137,7 +137,7 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
         """Look, say why, and skip what is needless."""
         with no_vain_retries(), failure_pushed(context):
             if self.clusters:
-                self._check()
+                self._check(context)
             job = self._rendered_job()
             artifact_sha256 = artifact_hash(job.application, job.submit_options, log=self.log)
             conditions = self._conditions()
@@ -170,11 +170,11 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
         self._skip({*reused}, context)
         return summary
 
-    def _check(self) -> None:
+    def _check(self, context: Context) -> None:
         """Refuse, before anything is started, what only a task can see of the settings."""
         from airflow_provider_ernest.decision.goals import load_objective
+        from airflow_provider_ernest.operators.rehearsal import rehearse
         from airflow_provider_ernest.setting_checks import SizingSettings
-        from airflow_provider_ernest.spark.artifact import require_dependencies
 
         # Not as `_rendered_job`: what is never rendered may hold templates.
         own = {name: getattr(self, name) for name in ("application_args", "conf", "submit_options")}
@@ -196,7 +196,7 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
             from airflow_provider_ernest.spark.submit import check_options
 
             check_options(self.submit_options)
-        require_dependencies(self.job["submit_options"])
+        rehearse(self, settings.job, settings.input, context)
 
     def _conditions(self) -> dict[str, RunConditions]:
         """The conditions of this run by type of machine."""

@@ -19,6 +19,8 @@ from airflow_provider_ernest.privacy import without_credentials
 
 _DEPENDENCY_OPTIONS = ("py_files", "jars")
 """The arguments of `SparkSubmitHook` that name further code of the application."""
+_FILES = (*_DEPENDENCY_OPTIONS, "files", "archives", "properties_file")
+"""Those that name any files."""
 _OF_THE_MACHINES = "local:/"
 _CHUNK_BYTES = 1 << 20
 
@@ -79,7 +81,7 @@ def require_application(application: str) -> None:
 
 
 def require_dependencies(submit_options: Mapping[str, Any]) -> None:
-    """Check that the JARs and Python files exist that an application is submitted with.
+    """Check that the files exist that an application is submitted with.
 
     Those of other schemes, and those that patterns name, are Spark's to find. Of a local one that is not
     there Spark says a line in its log, and the job fails later on, or computes something else.
@@ -88,7 +90,10 @@ def require_dependencies(submit_options: Mapping[str, Any]) -> None:
         MissingResourceError: a local path without a file.
         InvalidParameterError: an option that names no files.
     """
-    for name, path in _dependencies(submit_options):
+    named = ((name, path) for name in _FILES for path in listed_paths(name, submit_options.get(name)))
+    for name, path in named:
+        # What stands behind "#" is what the executors call it.
+        path = path.partition("#")[0] if name == "archives" else path
         local = None if any(sign in path for sign in "*?[{") else local_path(path)
         if local is not None and not Path(local).exists():
             raise MissingResourceError(

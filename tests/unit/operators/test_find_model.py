@@ -216,6 +216,52 @@ def test_a_dependency_that_is_not_there_is_found_out_before_anything_costs_money
         site.find(context, job=job)
 
 
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            {"application_args": ["{{ sample.input | bucketed }}"]},
+            r"application_args\[0\]='\{\{ sample.input \| bucketed \}\}' cannot be rendered: "
+            r"TemplateAssertionError: No filter named 'bucketed'",
+        ),
+        (
+            {"application_args": ["--in={{ sample.input }}", "{{ ds_of_yesterday }}"]},
+            r"application_args\[1\].*'ds_of_yesterday' is undefined",
+        ),
+        ({"application_args": ["{{ sample.input }}", "{{ sample.rows }}"]}, r"no attribute 'rows'"),
+        ({"conf": {"spark.mine": "{{ 1 +  }}"}}, r"conf\['spark.mine'\].*TemplateSyntaxError"),
+        ({"submit_options": {"files": "/nowhere/{{ 'a' }}.cfg"}}, r"no '/nowhere/a.cfg', which files of"),
+        (
+            {"submit_options": {"archives": "/nowhere/env.zip#env"}},
+            r"no '/nowhere/env.zip', which archives of",
+        ),
+        (
+            {"submit_options": {"packages": "org.a:b"}},
+            r"packages='org.a:b' is no package.*group:artifact:version",
+        ),
+    ],
+)
+def test_what_each_sample_run_would_fail_of_is_found_out_before_anything_costs_money(
+    site, context, changes, said
+):
+    job = spark_job(site.application, **{"application_args": ["{{ sample.input }}"], **changes})
+
+    with pytest.raises(AirflowFailException, match=said):
+        site.find(context, job=job)
+
+
+def test_what_tasks_have_yet_to_tell_is_left_to_the_sample_runs(site, context):
+    """As is what is right: nothing is refused that would run."""
+    told_later = "{{ ti.xcom_pull(task_ids='prepare')['folder'] }}"
+    job = spark_job(
+        site.application,
+        application_args=["{{ sample.input }}", "{{ sample.iterations or 3 }}", told_later],
+        submit_options={"packages": "org.apache.spark:spark-avro_2.13:4.0.1,a:b:jar:tests:1"},
+    )
+
+    assert site.find(context, job=job) == set()
+
+
 def test_a_dependency_belongs_to_the_application(site, context, ti, observations):
     helper = site.folder / "helper.py"
     helper.write_text("x = 1\n")

@@ -1,0 +1,74 @@
+"""What a job's sample runs are submitted with, rendered and looked at before a machine is started.
+
+A broken template, a file that is not there or a package that cannot be would be found out by each sample run,
+and again at each of its tries, on machines that are paid for meanwhile.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.spark.artifact import listed_paths, require_dependencies
+from airflow_provider_ernest.spark.sampling import Sample
+
+if TYPE_CHECKING:
+    from airflow.sdk import BaseOperator, Context
+
+    from airflow_provider_ernest.settings import SampledInput, SparkJob
+
+_OF_TASKS = ("xcom", "output")
+"""What these templates ask for may be told by a task that has not run yet."""
+
+_COORDINATES = re.compile(r"[^:,\s]+(:[^:,\s]+){2,4}")
+
+
+def rehearse(operator: BaseOperator, job: SparkJob, sampled: SampledInput, context: Context) -> None:
+    """Render what sample runs will be submitted with, with stand-ins for their samples, and look at it.
+
+    Args:
+        operator: renders, as the tasks of the sample runs will.
+        job: with its templates; `application_args` may name the ``sample``.
+        sampled: the production input.
+        context: of the task.
+
+    Raises:
+        InvalidParameterError: a text cannot be rendered, or names a package as Spark knows none.
+        MissingResourceError: a local file that is named is not there.
+    """
+    iterations = job.sample_iterations
+    for scale in (0.1, 1.0):
+        sample = Sample(input=sampled.path, scale=scale, machines=1, partitions=1, iterations=iterations)
+        names = cast("Context", {**context, "sample": sample})
+        _rendered(operator, "application_args", job.application_args, names)
+    _rendered(operator, "conf", job.conf, context)
+    options = _rendered(operator, "submit_options", job.submit_options, context)
+    require_dependencies(options)
+    for each in listed_paths("packages", options.get("packages")):
+        if not _COORDINATES.fullmatch(each):
+            raise InvalidParameterError(
+                "packages", each, "is no package that Spark can find", remedy="Write group:artifact:version."
+            )
+
+
+def _rendered(operator: BaseOperator, name: str, value: Any, context: Context) -> Any:
+    """The value with its texts rendered; what other tasks have yet to tell stays as it is."""
+    if isinstance(value, Mapping):
+        return {key: _rendered(operator, f"{name}[{key!r}]", each, context) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rendered(operator, f"{name}[{at}]", each, context) for at, each in enumerate(value)]
+    if not isinstance(value, str) or any(word in value for word in _OF_TASKS):
+        return value
+    try:
+        return operator.render_template(value, context)
+    # A template is a program, and what it raises here it raises in each sample run.
+    except Exception as error:
+        raise InvalidParameterError(
+            name,
+            value,
+            f"cannot be rendered: {type(error).__name__}: {error}",
+            remedy="Correct the template. Arguments may name sample.input, .scale, .machines, .partitions "
+            "and .iterations, and all texts what Airflow knows.",
+        ) from error
