@@ -210,3 +210,12 @@ def _wait_for_end(processes: list[ProcessIdentity], timeout_seconds: float) -> l
         if not alive or time.monotonic() >= deadline:
             return alive
         time.sleep(_POLL_SECONDS)
+
+
+def cpu_seconds(pid: int) -> float:
+    """That a process has used; 0 where there is none."""
+    try:
+        used = psutil.Process(pid).cpu_times()
+    except psutil.NoSuchProcess:
+        return 0.0
+    return float(used.user + used.system)

@@ -18,6 +18,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -31,6 +32,8 @@ from airflow_provider_ernest.clusters.local import (
     ClusterDirectory,
     ClusterState,
     KeeperOrder,
+    Patience,
+    busy_host,
     tail,
 )
 from airflow_provider_ernest.exceptions import (
@@ -43,6 +46,7 @@ from airflow_provider_ernest.owned_folders import runtime_folder, sweep
 from airflow_provider_ernest.processes import (
     ProcessIdentity,
     adopt_orphans,
+    cpu_seconds,
     die_with_parent,
     end_descendants,
     reap_adopted,
@@ -78,6 +82,7 @@ class Keeper:
         self._state = ClusterState(keeper=ProcessIdentity.of(os.getpid()), spec=order.spec)
         self._daemons: dict[int, Daemon] = {}
         self._cpu_groups: list[CpuGroup] = []
+        self._patience = Patience(order.spec.start_timeout_seconds)
         self._web_url = ""
 
     def tell_starter(self) -> None:
@@ -98,16 +103,13 @@ class Keeper:
         return self._state.handle is not None
 
     def _start(self) -> None:
-        deadline = self._started + self._spec.start_timeout_seconds
         self._create_cpu_groups()
         launcher = DaemonLauncher(self._order, self._directory)
         master = self._own(launcher.start_master())
-        self._web_url = wait_for_web_url(master, deadline=deadline)
-        master_url = self._ask_master(deadline).master_url
-        workers = [
-            self._own(launcher.start_worker(index, master_url)) for index in range(1, self._spec.machines + 1)
-        ]
-        state = self._wait_for_workers(deadline)
+        self._web_url = wait_for_web_url(master, is_over=lambda: self._is_too_long([master]))
+        master_url = self._ask_master([master]).master_url
+        workers: list[Daemon] = []
+        state = self._start_workers(launcher, master_url, workers)
         # Not before: a start under a quota would take many times as long and measure nothing.
         for group, worker in zip(self._cpu_groups, workers, strict=False):
             group.add(worker.process.pid)
@@ -128,31 +130,43 @@ class Keeper:
         for name in names:
             self._cpu_groups.append(controller.create_group(name, share=self._spec.cpu_share))
 
-    def _ask_master(self, deadline: float) -> MasterState:
+    def _is_too_long(self, starting: Sequence[Daemon]) -> bool:
+        """Whether those that are starting have stood still for the limit, or taken many times as long."""
+        # A JVM that waits in vain takes less than a second of CPU in the time that one takes to start.
+        used = tuple(int(cpu_seconds(daemon.process.pid)) for daemon in starting)
+        return self._patience.is_over((self._state.workers_registered, used))
+
+    def _ask_master(self, starting: Sequence[Daemon]) -> MasterState:
         """Ask until it answers: on a busy host it may be slow at first."""
         while True:
             try:
                 return read_state(self._web_url, timeout_seconds=_MASTER_TIMEOUT_SECONDS)
             except ClusterLostError as error:
-                if time.monotonic() >= deadline:
+                if self._is_too_long(starting):
                     raise
                 log.info("Asking the master again: %s", error)
             time.sleep(_START_POLL_SECONDS)
 
-    def _wait_for_workers(self, deadline: float) -> MasterState:
+    def _start_workers(self, launcher: DaemonLauncher, master_url: str, workers: list[Daemon]) -> MasterState:
+        """Start them, no more at once than there are cores: side by side they would only slow each other."""
+        at_once = os.cpu_count() or 1
         while True:
+            missing = self._spec.machines - len(workers)
+            for _ in range(min(missing, self._state.workers_registered + at_once - len(workers))):
+                workers.append(self._own(launcher.start_worker(len(workers) + 1, master_url)))
             for daemon in self._daemons.values():
                 daemon.require_running()
             if not self._order.starter.is_alive():
                 raise ClusterStartError("The process that started the cluster ended before it was ready.")
-            state = self._ask_master(deadline)
+            state = self._ask_master(workers)
             registered = len(state.machines)
             if registered != self._state.workers_registered:
                 self._update_state(workers_registered=registered)
                 log.info("%s", self._state.progress(self._elapsed()))
             if registered == self._spec.machines:
                 return state
-            if time.monotonic() >= deadline:
+            here = {machine.host for machine in state.machines}
+            if self._is_too_long([daemon for daemon in workers if daemon.host not in here]):
                 raise ClusterStartError(f"{self._state.progress(self._elapsed())}, then the time was up.")
             time.sleep(_START_POLL_SECONDS)
 
@@ -254,6 +268,7 @@ class Daemon:
     """A master or worker process, whose standard output and error are in its log."""
 
     name: str
+    host: str
     process: subprocess.Popen[bytes]
     log_file: Path
 
@@ -314,11 +329,11 @@ class DaemonLauncher:
                 preexec_fn=die_with_parent(),
             )
         log.info("Started %s at %s, pid %d", name, host, process.pid)
-        return Daemon(name, process, log_file)
+        return Daemon(name, host, process, log_file)
 
 
-def wait_for_web_url(master: Daemon, *, deadline: float) -> str:
-    """Wait until the master says in its log where its web page is; the deadline is one of `time.monotonic`.
+def wait_for_web_url(master: Daemon, *, is_over: Callable[[], bool]) -> str:
+    """Wait until the master says in its log where its web page is, or it is over.
 
     Raises:
         ClusterStartError: it ended, or has not said it by then.
@@ -329,8 +344,9 @@ def wait_for_web_url(master: Daemon, *, deadline: float) -> str:
         found = _WEB_URL.search(master.log_file.read_text(encoding="utf-8", errors="replace"))
         if found:
             return found[1]
-        if time.monotonic() >= deadline:
-            raise ClusterStartError(f"The master did not come up in time.\n{tail(master.log_file)}")
+        if is_over():
+            said = f"The master did not come up in time{busy_host()}.\n{tail(master.log_file)}"
+            raise ClusterStartError(said)
         time.sleep(_DAEMON_POLL_SECONDS)
 
 

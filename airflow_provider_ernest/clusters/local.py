@@ -21,7 +21,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -38,7 +38,7 @@ from airflow_provider_ernest.exceptions import (
 )
 from airflow_provider_ernest.json_document import Document
 from airflow_provider_ernest.processes import ProcessIdentity
-from airflow_provider_ernest.words import duration
+from airflow_provider_ernest.words import counted, duration
 
 log = logging.getLogger(__name__)
 
@@ -128,7 +128,9 @@ class LocalCluster:
                 process takes too long to start its own.
         """
         self._files.create()
-        with self._files.starting(wait_seconds=self.spec.start_timeout_seconds + _KEEPER_SECONDS):
+        with self._files.starting(
+            wait_seconds=LONGEST_START * self.spec.start_timeout_seconds + _KEEPER_SECONDS
+        ):
             state = self._files.read_state()
             if state and state.handle and state.spec == self.spec and state.keeper.is_alive():
                 log.info("Cluster %s already runs at %s", self.name, state.handle.master_url)
@@ -248,7 +250,7 @@ class LocalCluster:
                 log.info("Cluster %s: %s", self.name, state.progress(elapsed))
             if state.handle is not None:
                 return state.handle
-            if elapsed > self.spec.start_timeout_seconds + _KEEPER_SECONDS:
+            if elapsed > LONGEST_START * self.spec.start_timeout_seconds + _KEEPER_SECONDS:
                 log_end = tail(self._files.keeper_log)
                 raise ClusterStartError(
                     f"Cluster {self.name} was not ready after {duration(round(elapsed))}.\n{log_end}"
@@ -276,6 +278,39 @@ def _require_ours(handle: ClusterHandle, directory: Path, below: Path) -> None:
         )
 
 
+LONGEST_START = 5
+"""A start that goes on, as on a busy host, may take so many times as long as one that stands still."""
+
+
+class Patience:
+    """Until when a start is waited for: while it goes on, and not for ever.
+
+    Args:
+        limit_seconds: that it may stand still; all of it may take `LONGEST_START` times as long.
+        clock: gives seconds.
+    """
+
+    def __init__(self, limit_seconds: float, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._limit_seconds, self._clock = limit_seconds, clock
+        self._began = self._moved_at = clock()
+        self._seen: object = None
+
+    def is_over(self, seen: object) -> bool:
+        """Whether to give up; what is seen now is progress where it is not what was seen before."""
+        now = self._clock()
+        if seen != self._seen:
+            self._seen, self._moved_at = seen, now
+        stood_still = now - self._moved_at >= self._limit_seconds
+        return stood_still or now - self._began >= LONGEST_START * self._limit_seconds
+
+
+def busy_host() -> str:
+    """That more is going on here than there are cores for, within a sentence; empty where it is not."""
+    load, cores = os.getloadavg()[0], os.cpu_count() or 1
+    is_busy = load > cores
+    return f" (this host is busy: a load of {load:.1f} on {counted(cores, 'core')})" if is_busy else ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class KeeperOrder(Document):
     """What the starter wants of the keeper, who gives up when that process ends before all is ready."""
@@ -301,7 +336,7 @@ class ClusterState(Document):
         """How far a start has come, in words."""
         return (
             f"workers registered {self.workers_registered} of {self.spec.machines} after "
-            f"{duration(waited_seconds)}"
+            f"{duration(waited_seconds)}{busy_host()}"
         )
 
 

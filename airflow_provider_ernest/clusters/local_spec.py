@@ -39,7 +39,8 @@ class LocalClusterSpec(Document):
         time_to_live_seconds: the cluster ends itself so long after its start, whatever happens.
         idle_limit_seconds: it ends itself when no application has been active for so long.
         master_port: port of the master's address; 0 takes a free one.
-        start_timeout_seconds: how long all workers may take to be there.
+        start_timeout_seconds: how long the start may stand still. One that goes on, as on a busy host, may
+            take five times as long.
 
     Raises:
         InvalidParameterError: a value that cannot work.

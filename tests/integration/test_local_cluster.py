@@ -368,7 +368,7 @@ def test_a_worker_that_cannot_start_fails_the_start_with_its_log(directory):
 
 
 def test_a_start_that_takes_too_long_fails_and_leaves_nothing(directory):
-    spec = LocalClusterSpec(machines=2, start_timeout_seconds=0.5)
+    spec = LocalClusterSpec(machines=2, start_timeout_seconds=0.05)
     with pytest.raises(ClusterStartError, match="in time"):
         LocalCluster(spec, name="test", directory=directory).start()
     assert processes_of(directory) == []

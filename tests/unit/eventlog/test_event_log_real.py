@@ -1,4 +1,4 @@
-"""The tables of what real Spark wrote, of versions 3.3 to 4.2 and by each codec: see event_logs/README.md."""
+"""The tables of what real Spark wrote, of versions 3.3 to 4.3 and by each codec: see event_logs/README.md."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ LOGS = {
     "3.5.5": REAL / "spark-3.5.5.zstd",
     "4.0.1": REAL / "spark-4.0.1.zstd",
     "4.2.0": ROLLED,
+    "4.3.0": REAL / "spark-4.3.0.zstd",
 }
 CODECS = ("gz", "lz4", "lzf", "snappy", "zstd")
 
@@ -135,9 +136,10 @@ def test_damage_in_the_middle_is_told(codec: str, tmp_path: Path):
     assert log.warnings
 
 
-def test_the_time_in_python_workers_is_read_where_spark_tells_it():
+@pytest.mark.parametrize("version", ["4.0.1", "4.3.0"])
+def test_the_time_in_python_workers_is_read_where_spark_tells_it(version: str):
     """The time to start and initialise them is part of the time to run them, so it is not added."""
-    log = read_event_log(REAL / "spark-4.0.1-python.zstd")
+    log = read_event_log(REAL / f"spark-{version}-python.zstd")
     in_python = log.task_columns.python_seconds
     told = ~np.isnan(in_python)
     assert told.any()
