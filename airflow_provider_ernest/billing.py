@@ -25,6 +25,10 @@ from airflow_provider_ernest.stated import (
     settings,
 )
 
+NO_PRICE = "leaves open what a machine of type {} costs"
+PRICE_REMEDY = "Give the dollars for one machine and hour, or a mapping of them by type."
+"""Of price_per_hour, wherever it is asked for: in a DAG, in a task, on the command line."""
+
 HOUR_SECONDS = 3600.0
 MONTH_SECONDS = 730 * HOUR_SECONDS
 """AWS prices volumes by the month of 730 hours."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from airflow_provider_ernest.billing import NO_PRICE, PRICE_REMEDY
 from airflow_provider_ernest.clusters.emr.spec import (
     APPLICATION_REMEDY,
     require_remote,
@@ -123,8 +124,8 @@ class SizingSettings:
                 raise InvalidParameterError(
                     "price_per_hour",
                     stated,
-                    f"leaves open what a machine of type {cluster.instance_type} costs",
-                    remedy="Give the dollars for one machine and hour, or a mapping of them by type.",
+                    NO_PRICE.format(cluster.instance_type),
+                    remedy=PRICE_REMEDY,
                 )
 
     def _check_production(self) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from airflow_provider_ernest.billing import BESIDE_THE_PRICE, Billing
+from airflow_provider_ernest.billing import BESIDE_THE_PRICE, NO_PRICE, PRICE_REMEDY, Billing
 from airflow_provider_ernest.cli.command import (
     MACHINES_HELP,
     STANDARD,
@@ -167,14 +167,13 @@ def _add_goal_arguments(parser: ArgumentParser) -> None:
     add_setting(group, SizingGoal, "confidence", type=confidence)
 
 
-def _add_billing_arguments(parser: ArgumentParser, *, required: bool) -> None:
+def _add_billing_arguments(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("billing")
     group.add_argument(
         "--price-per-hour",
         metavar="[TYPE=]DOLLARS",
         type=price_by_type,
         action="append",
-        required=required,
         help="dollars for one machine and hour; with several types of machines once for each, such as "
         "m5.large=0.096",
     )
@@ -243,10 +242,12 @@ def offers_of(args: Namespace, models: Sequence[Model]) -> list[Offer]:
     trained = _by_trained_type(models, args.models)
     untrained = _by_untrained_type(args.extrapolate_to or [], trained)
     types = [*trained, *untrained]
+    if not args.price_per_hour and not untrained:
+        raise InvalidParameterError("price_per_hour", None, NO_PRICE.format(types[0]), remedy=PRICE_REMEDY)
     machines = by_type("machines", args.machines, types, one_for_all=True, otherwise=UNTRAINED_REMEDY)
     prices = by_type(
         "price_per_hour",
-        [*args.price_per_hour, *((name, each.price_per_hour) for name, each in untrained.items())],
+        [*(args.price_per_hour or ()), *((name, each.price_per_hour) for name, each in untrained.items())],
         types,
         one_for_all=len(trained) == 1,
         otherwise=UNTRAINED_REMEDY,
@@ -334,7 +335,7 @@ def _add_choose_arguments(parser: ArgumentParser) -> None:
     )
     add_setting(group, SizingGoal, "allow_mixed")
     add_setting(group, SizingGoal, "only_in_memory")
-    _add_billing_arguments(parser, required=True)
+    _add_billing_arguments(parser)
     add_run_arguments(parser)
     _add_output_arguments(parser)
 
@@ -463,7 +464,7 @@ def _add_report_arguments(parser: ArgumentParser) -> None:
         help=f"{MACHINES_HELP}; default: 1 to twice the most that were observed",
     )
     add_run_arguments(parser)
-    _add_billing_arguments(parser, required=False)
+    _add_billing_arguments(parser)
     _add_goal_arguments(parser)
     parser.add_argument(
         "--output", metavar="FILE", required=True, help="write the page to this file; - is standard output"

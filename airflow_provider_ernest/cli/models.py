@@ -275,21 +275,23 @@ def _predictions(
     model: Model, *, machines: list[int], scale: float, iterations: int | None, level: float
 ) -> list[dict[str, Any]]:
     """For each number of machines the seconds, their interval and parts, without start-up."""
+    import numpy as np
+
     from airflow_provider_ernest.prediction.predict import (
         contributions,
         extrapolation,
-        no_prediction,
         predict_interval,
         predict_seconds,
+        require_time,
     )
 
-    seconds = predict_seconds(model, machines=machines, scale=scale, iterations=iterations)
-    low, high = predict_interval(model, machines=machines, level=level, scale=scale, iterations=iterations)
-    for told in zip(seconds.tolist(), low.tolist(), high.tolist(), strict=True):
-        if not all(math.isfinite(value) and value > 0 for value in told):
-            raise no_prediction(
-                model, f"a run on {input_share(scale)} of the input would take {duration(told[0])}"
-            )
+    with np.errstate(over="ignore", invalid="ignore"):  # what no number holds is refused
+        seconds = predict_seconds(model, machines=machines, scale=scale, iterations=iterations)
+        low, high = predict_interval(
+            model, machines=machines, level=level, scale=scale, iterations=iterations
+        )
+    for times in (seconds, low, high):
+        require_time(times, machines, scale=scale, instance_type=model.instance_type)
     return [
         {
             "machines": count,

@@ -15,7 +15,7 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import ArrayLike
 
-from airflow_provider_ernest.billing import Billing
+from airflow_provider_ernest.billing import NO_PRICE, PRICE_REMEDY, Billing
 from airflow_provider_ernest.documents import Model
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.numbers import FloatArray, machines_and_scale, positive_number, whole_number
@@ -26,10 +26,10 @@ from airflow_provider_ernest.prediction.predict import (
     predict_interval,
     predict_seconds,
     probability_within,
+    require_time,
 )
 from airflow_provider_ernest.prediction.regression import Widening
 from airflow_provider_ernest.prediction.terms import term_named
-from airflow_provider_ernest.words import machines as machines_in_words
 
 LIKELY = 0.8
 NEARLY_CERTAIN = 0.95
@@ -46,9 +46,6 @@ CLOSE = 1e-4
 """So near on the logarithm are seconds that are looked for by their probability."""
 WIDENED, MOST_WIDENINGS = 4.0, 12
 """From that distance on the search goes so many times as far each time, at most a thousand powers of e."""
-
-LEAST_SECONDS = 1e-9
-"""A run that is predicted to take less has no model: numbers could not hold its interval either."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +78,7 @@ class Offer:
         """Refuse what cannot be offered."""
         if self.billing.price_per_hour is None:
             raise InvalidParameterError(
-                "price_per_hour", None, "is missing", remedy="Give the dollars for one machine and hour."
+                "price_per_hour", None, NO_PRICE.format(self.type_name), remedy=PRICE_REMEDY
             )
         for index, count in enumerate(self.machines):
             whole_number(f"machines[{index}]", count)
@@ -204,7 +201,7 @@ class OfferForecast(Forecast):
             trained = predict_seconds(offer.model, **self._runs)
         self._ratio = self._at_speed() / trained if offer.is_extrapolated else np.ones_like(trained)
         self.seconds = trained * self._ratio
-        self._check_seconds()
+        require_time(self.seconds, self._counts, scale=self._scale, instance_type=offer.type_name)
 
     def interval(self, level: float) -> tuple[FloatArray, FloatArray]:
         """What the runs lie between with probability `level`, shape (n,) each."""
@@ -236,18 +233,6 @@ class OfferForecast(Forecast):
         if self.offer.is_extrapolated:
             return ""
         return memory_shortage(self.offer.model, machines=machines, scale=self._scale)
-
-    def _check_seconds(self) -> None:
-        wrong = np.flatnonzero(~(np.isfinite(self.seconds) & (self.seconds > LEAST_SECONDS)))
-        if wrong.size:
-            at = int(wrong[0])
-            raise InvalidParameterError(
-                "scale",
-                self._scale,
-                f"is predicted to take {self.seconds[at]:g} s on {machines_in_words(self._counts[at])} of "
-                f"{self.offer.type_name}",
-                remedy="A run takes some time: check the scale, or give the model a term for fixed work.",
-            )
 
     def _at_speed(self) -> FloatArray:
         """Seconds where the terms that follow the size of the data go faster by the relative speed."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from airflow_provider_ernest.billing import Billing
+from airflow_provider_ernest.billing import NO_PRICE, PRICE_REMEDY, Billing
 from airflow_provider_ernest.decision.deciding import Offered
 from airflow_provider_ernest.decision.goals import describe
 from airflow_provider_ernest.decision.offers import Offer
@@ -199,9 +199,8 @@ def _of_trained(
     price = _price_of(trained, goal)
     if price is None:
         raise MissingResourceError(
-            f"price_per_hour={goal.price_per_hour} leaves open what a machine of type "
-            f"{trained.instance_type} costs, and no cluster tells it.",
-            remedy="Give the dollars for one machine and hour.",
+            f"price_per_hour={goal.price_per_hour} {NO_PRICE.format(trained.instance_type)}.",
+            remedy=PRICE_REMEDY,
         )
     if not machines:
         raise MissingResourceError(

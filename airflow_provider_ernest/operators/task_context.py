@@ -43,7 +43,7 @@ def failure_pushed(context: Context) -> Iterator[None]:
     except Exception as error:
         ti = context["ti"]
         unexpected = f"{type(error).__name__} (see the log of the task {ti.task_id})."
-        ti.xcom_push(key="failure", value=error.message if isinstance(error, ErnestError) else unexpected)
+        ti.xcom_push(key="failure", value=str(error) if isinstance(error, ErnestError) else unexpected)
         raise
 
 

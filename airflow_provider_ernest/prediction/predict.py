@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, wraps
 from threading import Lock
@@ -128,6 +128,33 @@ def no_prediction(
     return FitError(
         f"Model {model.id} of {model.job!r} on {model.instance_type} cannot predict: {why}.", remedy=remedy
     )
+
+
+LEAST_SECONDS = 1e-9
+"""A run that is predicted to take less has no model: numbers could not hold its interval either."""
+
+
+def require_time(seconds: FloatArray, machines: Sequence[int], *, scale: float, instance_type: str) -> None:
+    """Refuse predictions that are no time of a run, wherever they are asked for.
+
+    Args:
+        seconds: predicted for each number of machines, shape (n,).
+        machines: n numbers.
+        scale: of the input.
+        instance_type: of the machines.
+
+    Raises:
+        InvalidParameterError: one of them is infinite, no number, or next to nothing.
+    """
+    wrong = np.flatnonzero(~(np.isfinite(seconds) & (seconds > LEAST_SECONDS)))
+    if wrong.size:
+        at = int(wrong[0])
+        raise InvalidParameterError(
+            "scale",
+            scale,
+            f"is predicted to take {seconds[at]:g} s on {machines_in_words(machines[at])} of {instance_type}",
+            remedy="A run takes some time: check the scale, or give the model a term for fixed work.",
+        )
 
 
 @_of_the_model

@@ -163,7 +163,7 @@ def test_a_model_without_observations_is_refused(model_json, ernest):
         ("averaging", ("observations", 0, "seconds"), 5e-324, "cannot predict"),
         ("averaging", ("prior", "noise", 0), 1e-300, "cannot predict"),
         ("relative", ("observations", 0, "seconds"), 5e-324, "cannot predict"),
-        ("classic", ("observations", 0, "seconds"), 1e308, "cannot predict"),
+        ("classic", ("observations", 0, "seconds"), 1e308, "is predicted to take inf s"),
         ("classic", ("startup_seconds",), "inf", "startup_seconds=inf is not a finite number"),
         ("classic", ("observations", 0, "machines"), 10**400, "This is no Model document"),
     ],

@@ -27,7 +27,7 @@ def test_the_version_is_told(capsys):
         ["divine"],
         ["predict", "m.json"],
         ["predict", "m.json", "--machines", "x"],
-        ["choose", "m", "--machines", "4"],
+        ["choose", "m", "--price-per-hour", "x"],
     ],
 )
 def test_a_command_line_that_cannot_be_understood_ends_with_2(argv, misunderstood):

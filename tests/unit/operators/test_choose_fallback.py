@@ -170,7 +170,7 @@ def test_a_goal_out_of_reach_leaves_what_there_was_to_choose_from(context, ti, m
     assert refusal.nearest in refusal.alternatives
     assert refusal.earliest_deadline.limit > 5
     assert refusal.model_id == model["id"]
-    assert ti.pushed["failure"] == refusal.reason
+    assert ti.pushed["failure"].startswith(f"{refusal.reason} Extend the deadline")
     choose_operator(model, deadline_seconds=refusal.earliest_deadline.limit, confidence=0.9).execute(context)
     assert ti.pushed["machines"] == refusal.earliest_deadline.machines
 

@@ -72,7 +72,7 @@ def test_a_local_cluster_is_reached_by_its_address_with_its_secret(request_for, 
     cluster = handle("local", directory=str(directory.path), authenticates=True)
     submitted = submission(cluster, spark_conn_id=None, request=request_for(), log=LOG)
 
-    assert command(submitted)[:3] == ["spark-submit", "--master", "spark://127.0.0.1:7077"]
+    assert command(submitted)[1:3] == ["--master", "spark://127.0.0.1:7077"]
     assert command(submitted)[-2:] == ["job.py", "a b"]
     told = conf(submitted)
     assert told["spark.cores.max"] == "4"
