@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.run_profile import (
     DECOMMISSIONED,
     KILLED_FOR_MEMORY,
@@ -72,7 +73,7 @@ def _loss(log: EventLog, cause: str, executors: list[ExecutorRow]) -> ExecutorLo
     return ExecutorLoss(
         cause=cause,
         executors=tuple(f"{each.executor_id} on {each.worker}" for each in executors),
-        because=executors[0].removed_because,
+        because=without_credentials(executors[0].removed_because),
         failed_tasks=int(again.sum()),
         lost_seconds=round(float(tasks.seconds[again].sum()), 3),
     )

@@ -54,7 +54,7 @@ NAMES = """
 ADDRESSES = """
     Model.artifact Model.input_path ProductionRun.event_log Observation.event_log Observation.hosts
     TrainingCluster.name TrainedMachine.host TrainedMachine.instance_id RunConditions.settings
-    RunProfile.event_log Straggler.host StageProfile.name
+    RunProfile.event_log Straggler.host StageProfile.name ExecutorLoss.executors
 """
 """Where things lie, and names of settings. Credentials are taken out; an export can leave all of it out."""
 
@@ -62,7 +62,7 @@ SENTENCES = """
     Model.warnings DecisionRecord.reuse Decision.warnings Decision.fallback_reason ModelMark.reason
     TrainedMachine.culled_because Alternative.extrapolates Alternative.memory_shortage RunProfile.headline
     RunProfile.warnings BottleneckReport.headline BottleneckReport.warnings ReplayOpinion.problem Advice.text
-    Advice.figure Straggler.evidence Decision.worth Design.reason
+    Advice.figure Straggler.evidence Decision.worth Design.reason ExecutorLoss.because RunProfile.not_counted
 """
 """Sentences of ours, which may name what the others hold."""
 
@@ -79,7 +79,7 @@ OURS = """
     ProfileRecord.at ProfileRecord.purpose ProfileRecord.artifact_sha256 RunProfile.application_id
     RunProfile.spark RunProfile.category RunProfile.bottleneck RunProfile.ideal_seconds
     ResourceLimit.resource StageProfile.blocked_seconds StageProfile.seconds_without
-    StageProfile.ideal_seconds StageProfile.bottleneck Straggler.cause StragglerCause.cause Capacity.source
+    StageProfile.ideal_seconds StageProfile.bottleneck Straggler.cause StragglerCause.cause Capacity.source ExecutorLoss.cause
     WhatIf.change Advice.subject BottleneckReport.id BottleneckReport.at BottleneckReport.profile_ids
     BottleneckReport.application_id BottleneckReport.category BottleneckReport.bottleneck
     BottleneckReport.model_id ReplayOpinion.from_application_id

@@ -113,6 +113,7 @@ def launcher():
 
 
 def test_no_more_start_at_once_than_there_are_cores(keeper, launcher, monkeypatch):
+    keeper._patience = Patience(600.0)
     registered: list[SimpleNamespace] = []
     starting: list[int] = []
 
