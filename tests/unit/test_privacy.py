@@ -79,7 +79,8 @@ OURS = """
     ProfileRecord.at ProfileRecord.purpose ProfileRecord.artifact_sha256 RunProfile.application_id
     RunProfile.spark RunProfile.category RunProfile.bottleneck RunProfile.ideal_seconds
     ResourceLimit.resource StageProfile.blocked_seconds StageProfile.seconds_without
-    StageProfile.ideal_seconds StageProfile.bottleneck Straggler.cause StragglerCause.cause Capacity.source ExecutorLoss.cause
+    StageProfile.ideal_seconds StageProfile.bottleneck Straggler.cause StragglerCause.cause Capacity.source
+    ExecutorLoss.cause
     WhatIf.change Advice.subject BottleneckReport.id BottleneckReport.at BottleneckReport.profile_ids
     BottleneckReport.application_id BottleneckReport.category BottleneckReport.bottleneck
     BottleneckReport.model_id ReplayOpinion.from_application_id
