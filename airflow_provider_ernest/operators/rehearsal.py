@@ -10,7 +10,10 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+from jinja2 import TemplateError
+
 from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.privacy import names_a_secret
 from airflow_provider_ernest.spark.artifact import listed_paths, require_dependencies
 from airflow_provider_ernest.spark.sampling import Sample
 
@@ -53,22 +56,32 @@ def rehearse(operator: BaseOperator, job: SparkJob, sampled: SampledInput, conte
             )
 
 
-def _rendered(operator: BaseOperator, name: str, value: Any, context: Context) -> Any:
-    """The value with its texts rendered; what other tasks have yet to tell stays as it is."""
+def _rendered(operator: BaseOperator, name: str, value: Any, context: Context, *, before: Any = "") -> Any:
+    """The value with its texts rendered; what other tasks have yet to tell stays as it is.
+
+    The error shows the text, unless its name, it itself or the argument `before` it tells of a secret.
+    """
     if isinstance(value, Mapping):
         return {key: _rendered(operator, f"{name}[{key!r}]", each, context) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_rendered(operator, f"{name}[{at}]", each, context) for at, each in enumerate(value)]
+        follows = zip(["", *value], value, strict=False)
+        return [
+            _rendered(operator, f"{name}[{at}]", each, context, before=other)
+            for at, (other, each) in enumerate(follows)
+        ]
     if not isinstance(value, str) or any(word in value for word in _OF_TASKS):
         return value
     try:
         return operator.render_template(value, context)
     # A template is a program, and what it raises here it raises in each sample run.
     except Exception as error:
+        is_secret = any(map(names_a_secret, (name, value, str(before))))
+        # What a library says may hold a password, too.
+        why = f": {str(error).rstrip('.')}" if isinstance(error, TemplateError) and not is_secret else ""
         raise InvalidParameterError(
             name,
-            value,
-            f"cannot be rendered: {type(error).__name__}: {error}",
+            "(not shown)" if is_secret else value,
+            f"cannot be rendered: {type(error).__name__}{why}",
             remedy="Correct the template. Arguments may name sample.input, .scale, .machines, .partitions "
             "and .iterations, and all texts what Airflow knows.",
         ) from error

@@ -250,6 +250,23 @@ def test_what_each_sample_run_would_fail_of_is_found_out_before_anything_costs_m
         site.find(context, job=job)
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"conf": {"spark.hadoop.fs.s3a.secret.key": "planted{{ broken"}},
+        {"application_args": ["{{ sample.input }}", "--api-token", "planted{{ broken"]},
+        {"application_args": ["{{ sample.input }}", "--password=planted{{ missing }}"]},
+    ],
+)
+def test_a_secret_beside_a_broken_template_is_not_shown(site, context, ti, changes):
+    job = spark_job(site.application, **{"application_args": ["{{ sample.input }}"], **changes})
+
+    with pytest.raises(AirflowFailException, match=r"='\(not shown\)' cannot be rendered") as refused:
+        site.find(context, job=job)
+
+    assert "planted" not in f"{refused.value}{ti.pushed}"
+
+
 def test_what_tasks_have_yet_to_tell_is_left_to_the_sample_runs(site, context):
     """As is what is right: nothing is refused that would run."""
     told_later = "{{ ti.xcom_pull(task_ids='prepare')['folder'] }}"
