@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields, replace
 
+from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.json_document import Document
 from airflow_provider_ernest.stated import (
     Number,
@@ -24,10 +25,6 @@ from airflow_provider_ernest.stated import (
     setting,
     settings,
 )
-
-NO_PRICE = "leaves open what a machine of type {} costs"
-PRICE_REMEDY = "Give the dollars for one machine and hour, or a mapping of them by type."
-"""Of price_per_hour, wherever it is asked for: in a DAG, in a task, on the command line."""
 
 HOUR_SECONDS = 3600.0
 MONTH_SECONDS = 730 * HOUR_SECONDS
@@ -201,3 +198,18 @@ class BilledCost(Document):
 
 def _or(given: OptionalNumber, otherwise: OptionalNumber) -> OptionalNumber:
     return otherwise if given is None else given
+
+
+def no_price(instance_type: str, stated: object = None) -> InvalidParameterError:
+    """The error that nobody tells what a machine costs, wherever a price is asked for.
+
+    Args:
+        instance_type: of the machine.
+        stated: what was given as `price_per_hour`.
+    """
+    return InvalidParameterError(
+        "price_per_hour",
+        stated,
+        f"leaves open what a machine of type {instance_type} costs",
+        remedy="Give the dollars for one machine and hour, or a mapping of them by type.",
+    )

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from airflow_provider_ernest.billing import NO_PRICE, PRICE_REMEDY
+from airflow_provider_ernest.billing import no_price
 from airflow_provider_ernest.clusters.emr.spec import (
     APPLICATION_REMEDY,
     require_remote,
@@ -121,12 +121,7 @@ class SizingSettings:
         by_type = stated if isinstance(stated, Mapping) else read
         for cluster in self.clusters:
             if of_all is None and by_type.get(cluster.instance_type) in NOTHING and not cluster.has_price:
-                raise InvalidParameterError(
-                    "price_per_hour",
-                    stated,
-                    NO_PRICE.format(cluster.instance_type),
-                    remedy=PRICE_REMEDY,
-                )
+                raise no_price(cluster.instance_type, stated)
 
     def _check_production(self) -> None:
         goal, names = self.goal, [cluster.instance_type for cluster in self.clusters]

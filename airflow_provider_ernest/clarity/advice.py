@@ -155,11 +155,9 @@ def advise(profile: RunProfile) -> tuple[Advice, ...]:
     Args:
         profile: of the run, with all else that is known of it.
     """
-    found = [*_of_spilling(profile)]
-    if profile.not_counted:
-        return tuple(Advice(subject=subject, text=text, figure=figure) for _, subject, text, figure in found)
-    found += _of_partitions(profile)
-    if abs(profile.replay_error_percent) <= TRUSTED_ERROR_PERCENT:
+    counts = not profile.not_counted
+    found = [*(_of_partitions(profile) if counts else ()), *_of_spilling(profile)]
+    if counts and abs(profile.replay_error_percent) <= TRUSTED_ERROR_PERCENT:
         found += [
             *_of_limits(profile),
             *_of_computing(profile),

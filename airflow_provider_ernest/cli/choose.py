@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from airflow_provider_ernest.billing import BESIDE_THE_PRICE, NO_PRICE, PRICE_REMEDY, Billing
+from airflow_provider_ernest.billing import BESIDE_THE_PRICE, Billing, no_price
 from airflow_provider_ernest.cli.command import (
     MACHINES_HELP,
     STANDARD,
@@ -243,7 +243,7 @@ def offers_of(args: Namespace, models: Sequence[Model]) -> list[Offer]:
     untrained = _by_untrained_type(args.extrapolate_to or [], trained)
     types = [*trained, *untrained]
     if not args.price_per_hour and not untrained:
-        raise InvalidParameterError("price_per_hour", None, NO_PRICE.format(types[0]), remedy=PRICE_REMEDY)
+        raise no_price(types[0])
     machines = by_type("machines", args.machines, types, one_for_all=True, otherwise=UNTRAINED_REMEDY)
     prices = by_type(
         "price_per_hour",

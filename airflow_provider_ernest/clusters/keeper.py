@@ -108,8 +108,7 @@ class Keeper:
         master = self._own(launcher.start_master())
         self._web_url = wait_for_web_url(master, is_over=lambda: self._is_too_long([master]))
         master_url = self._ask_master([master]).master_url
-        workers: list[Daemon] = []
-        state = self._start_workers(launcher, master_url, workers)
+        workers, state = self._start_workers(launcher, master_url)
         # Not before: a start under a quota would take many times as long and measure nothing.
         for group, worker in zip(self._cpu_groups, workers, strict=False):
             group.add(worker.process.pid)
@@ -147,8 +146,9 @@ class Keeper:
                 log.info("Asking the master again: %s", error)
             time.sleep(_START_POLL_SECONDS)
 
-    def _start_workers(self, launcher: DaemonLauncher, master_url: str, workers: list[Daemon]) -> MasterState:
+    def _start_workers(self, launcher: DaemonLauncher, master_url: str) -> tuple[list[Daemon], MasterState]:
         """Start them, no more at once than there are cores: side by side they would only slow each other."""
+        workers: list[Daemon] = []
         at_once = os.cpu_count() or 1
         while True:
             missing = self._spec.machines - len(workers)
@@ -164,7 +164,7 @@ class Keeper:
                 self._update_state(workers_registered=registered)
                 log.info("%s", self._state.progress(self._elapsed()))
             if registered == self._spec.machines:
-                return state
+                return workers, state
             here = {machine.host for machine in state.machines}
             if self._is_too_long([daemon for daemon in workers if daemon.host not in here]):
                 raise ClusterStartError(f"{self._state.progress(self._elapsed())}, then the time was up.")

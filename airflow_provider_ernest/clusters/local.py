@@ -128,9 +128,7 @@ class LocalCluster:
                 process takes too long to start its own.
         """
         self._files.create()
-        with self._files.starting(
-            wait_seconds=LONGEST_START * self.spec.start_timeout_seconds + _KEEPER_SECONDS
-        ):
+        with self._files.starting(wait_seconds=self._longest_start_seconds):
             state = self._files.read_state()
             if state and state.handle and state.spec == self.spec and state.keeper.is_alive():
                 log.info("Cluster %s already runs at %s", self.name, state.handle.master_url)
@@ -193,6 +191,10 @@ class LocalCluster:
         """Why the cluster ended; None while it runs or where it could not be written down."""
         return self._files.read_reason()
 
+    @property
+    def _longest_start_seconds(self) -> float:
+        return LONGEST_START * self.spec.start_timeout_seconds + _KEEPER_SECONDS
+
     def _make_order(self) -> KeeperOrder:
         from airflow_provider_ernest.spark.installation import find_java, find_spark_home
 
@@ -250,7 +252,7 @@ class LocalCluster:
                 log.info("Cluster %s: %s", self.name, state.progress(elapsed))
             if state.handle is not None:
                 return state.handle
-            if elapsed > LONGEST_START * self.spec.start_timeout_seconds + _KEEPER_SECONDS:
+            if elapsed > self._longest_start_seconds:
                 log_end = tail(self._files.keeper_log)
                 raise ClusterStartError(
                     f"Cluster {self.name} was not ready after {duration(round(elapsed))}.\n{log_end}"

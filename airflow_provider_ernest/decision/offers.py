@@ -15,7 +15,7 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import ArrayLike
 
-from airflow_provider_ernest.billing import NO_PRICE, PRICE_REMEDY, Billing
+from airflow_provider_ernest.billing import Billing, no_price
 from airflow_provider_ernest.documents import Model
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.numbers import FloatArray, machines_and_scale, positive_number, whole_number
@@ -77,9 +77,7 @@ class Offer:
     def __post_init__(self) -> None:
         """Refuse what cannot be offered."""
         if self.billing.price_per_hour is None:
-            raise InvalidParameterError(
-                "price_per_hour", None, NO_PRICE.format(self.type_name), remedy=PRICE_REMEDY
-            )
+            raise no_price(self.type_name)
         for index, count in enumerate(self.machines):
             whole_number(f"machines[{index}]", count)
         if not len(self.machines):

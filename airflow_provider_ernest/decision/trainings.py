@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from airflow_provider_ernest.billing import NO_PRICE, PRICE_REMEDY, Billing
+from airflow_provider_ernest.billing import Billing, no_price
 from airflow_provider_ernest.decision.deciding import Offered
 from airflow_provider_ernest.decision.goals import describe
 from airflow_provider_ernest.decision.offers import Offer
@@ -198,10 +198,8 @@ def _of_trained(
         )
     price = _price_of(trained, goal)
     if price is None:
-        raise MissingResourceError(
-            f"price_per_hour={goal.price_per_hour} {NO_PRICE.format(trained.instance_type)}.",
-            remedy=PRICE_REMEDY,
-        )
+        missing = no_price(trained.instance_type, goal.price_per_hour)
+        raise MissingResourceError(missing.message, remedy=missing.remedy)
     if not machines:
         raise MissingResourceError(
             f"its cluster has none of the {in_words(goal.machines)} machines that are allowed."

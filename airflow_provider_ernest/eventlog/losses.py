@@ -45,6 +45,9 @@ _CAUSES = {
 }
 
 
+_THE_WORST_FIRST = (KILLED_FOR_MEMORY, PYTHON_WORKER_KILLED, PREEMPTED, DECOMMISSIONED, LOST)
+
+
 def cause_of(removed_because: str) -> str:
     """Why an executor was lost, by Spark's words; `LET_GO` where it was no loss."""
     told = (cause for cause, words in _CAUSES.items() if words.search(removed_because))
@@ -56,15 +59,12 @@ def losses_of(log: EventLog) -> tuple[ExecutorLoss, ...]:
     by_cause: dict[str, list[ExecutorRow]] = {}
     for executor in log.lost:
         by_cause.setdefault(cause_of(executor.removed_because), []).append(executor)
-    losses = [
-        _loss(log, cause, by_cause[cause])
-        for cause in (KILLED_FOR_MEMORY, PREEMPTED, DECOMMISSIONED, LOST)
-        if cause in by_cause
-    ]
+    losses = {cause: _loss(log, cause, executors) for cause, executors in by_cause.items()}
     if log.python_crashes:
-        crashed = ExecutorLoss(cause=PYTHON_WORKER_KILLED, failed_tasks=log.python_crashes)
-        losses.insert(bool(losses) and losses[0].cause == KILLED_FOR_MEMORY, crashed)
-    return tuple(losses)
+        losses[PYTHON_WORKER_KILLED] = ExecutorLoss(
+            cause=PYTHON_WORKER_KILLED, failed_tasks=log.python_crashes
+        )
+    return tuple(losses[cause] for cause in _THE_WORST_FIRST if cause in losses)
 
 
 def _loss(log: EventLog, cause: str, executors: list[ExecutorRow]) -> ExecutorLoss:

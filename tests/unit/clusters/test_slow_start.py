@@ -124,8 +124,7 @@ def test_no_more_start_at_once_than_there_are_cores(keeper, launcher, monkeypatc
 
     monkeypatch.setattr(keeper_module, "read_state", read_state)
 
-    workers: list[Daemon] = []
-    keeper._start_workers(launcher, "spark://127.0.0.1:7077", workers)
+    workers, _ = keeper._start_workers(launcher, "spark://127.0.0.1:7077")
 
     assert len(workers) == 6
     assert max(starting) == 2
@@ -135,6 +134,6 @@ def test_workers_that_stand_still_fail_the_start(keeper, launcher, monkeypatch):
     monkeypatch.setattr(keeper_module, "read_state", lambda *_a, **_k: SimpleNamespace(machines=()))
 
     with pytest.raises(ClusterStartError, match=r"workers registered 0 of 6.*then the time was up"):
-        keeper._start_workers(launcher, "spark://127.0.0.1:7077", [])
+        keeper._start_workers(launcher, "spark://127.0.0.1:7077")
 
     assert len(launcher.started) == 2
