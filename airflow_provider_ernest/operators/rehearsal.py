@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from airflow_provider_ernest.settings import SampledInput, SparkJob
 
-_OF_TASKS = ("xcom", "output")
-"""What these templates ask for may be told by a task that has not run yet."""
+_OF_TASKS = "xcom"
+"""What a template with this word asks for may be told by a task that has not run yet."""
 
 _COORDINATES = re.compile(r"[^:,\s]+(:[^:,\s]+){2,4}")
 
@@ -69,7 +69,7 @@ def _rendered(operator: BaseOperator, name: str, value: Any, context: Context, *
             _rendered(operator, f"{name}[{at}]", each, context, before=other)
             for at, (other, each) in enumerate(follows)
         ]
-    if not isinstance(value, str) or any(word in value for word in _OF_TASKS):
+    if not isinstance(value, str) or _OF_TASKS in value:
         return value
     try:
         return operator.render_template(value, context)

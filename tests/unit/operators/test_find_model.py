@@ -229,6 +229,7 @@ def test_a_dependency_that_is_not_there_is_found_out_before_anything_costs_money
             r"application_args\[1\].*'ds_of_yesterday' is undefined",
         ),
         ({"application_args": ["{{ sample.input }}", "{{ sample.rows }}"]}, r"no attribute 'rows'"),
+        ({"application_args": ["{{ sample.input }}", "--output={{ nowhere }}"]}, r"'nowhere' is undefined"),
         ({"conf": {"spark.mine": "{{ 1 +  }}"}}, r"conf\['spark.mine'\].*TemplateSyntaxError"),
         ({"submit_options": {"files": "/nowhere/{{ 'a' }}.cfg"}}, r"no '/nowhere/a.cfg', which files of"),
         (
