@@ -494,6 +494,12 @@ class Reuse:
     accept_unknown_application: bool = setting(
         truth, "take an application that the Airflow worker cannot read for unchanged", default=False
     )
+    wait_for_training_seconds: Number = setting(
+        not_negative,
+        "how long a training that another run of the job has begun is waited for, to take its model; "
+        "0 to train beside it",
+        default=7200.0,
+    )
 
     def __post_init__(self) -> None:
         """Refuse what no model could be judged by."""

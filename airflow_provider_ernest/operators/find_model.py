@@ -23,6 +23,7 @@ from airflow_provider_ernest.settings import (
 )
 from airflow_provider_ernest.stated import as_template, optional_document, optional_text, settings_of
 from airflow_provider_ernest.store_location import store_root
+from airflow_provider_ernest.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -49,6 +50,10 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
     data of the same shape makes no difference: the decision is for a larger scale. What is not known of the
     input or of Spark is not compared. A run that is triggered with the configuration
     ``{"ernest_retrain": true}`` trains in any case.
+
+    Of several runs at the same time that find no model of the application, one trains; the others are
+    deferred until it has, and take its model. Where its training fails, the next one trains; see
+    `Reuse.wait_for_training_seconds`.
 
     A model that no longer holds for the job is marked in the store, with the reason. What hinders the
     search is a warning, and a training.
@@ -138,10 +143,22 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
         with no_vain_retries(), failure_pushed(context):
             if self.clusters:
                 self._check(context)
+        return self.look_again(context)
+
+    def look_again(self, context: Context, event: Any = None) -> dict[str, Any]:
+        """Look for models, also after another run's training was waited for; see `execute`.
+
+        Args:
+            context: of the task.
+            event: of the trigger that has waited, which tells nothing.
+        """
+        with no_vain_retries(), failure_pushed(context):
             job = self._rendered_job()
             artifact_sha256 = artifact_hash(job.application, job.submit_options, log=self.log)
             conditions = self._conditions()
             found = self._found(artifact_sha256, conditions, context)
+            if self._waits_or_takes_turn(found, artifact_sha256, context):
+                found = self._found(artifact_sha256, conditions, context)
         reused = {name: each.model for name, each in found.items() if each.model is not None}
         for name, each in found.items():
             self.log.info("%s: %s", name, each.verdict.reason)
@@ -250,8 +267,7 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
 
         if self.reuse is None:
             return none_found(conditions, "Each run trains: models are not reused.")
-        dag_run = context.get("dag_run")
-        if str((getattr(dag_run, "conf", None) or {}).get(RETRAIN)).lower() == "true":
+        if _is_asked_to_train(context):
             return none_found(conditions, "This run was asked to train.")
         goal = None if self.goal is None else settings_of(SizingGoal, self.goal, "goal")
         return find_stored(
@@ -268,6 +284,44 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
             conditions=conditions,
             log=self.log,
         )
+
+    def _waits_or_takes_turn(
+        self, found: Mapping[str, Found], artifact_sha256: str | None, context: Context
+    ) -> bool:
+        """Defer the task while another run trains the job; whether to look again, for one has trained.
+
+        A run that was asked to train, or whose model none would be, waits for nobody.
+        """
+        from airflow_provider_ernest.operators.one_training import look_again_in, take_turn
+        from airflow_provider_ernest.store.leases import TrainingLeases
+
+        training = [each for each in self.types if found[each["instance_type"]].model is None]
+        if not training or self.reuse is None or _is_asked_to_train(context):
+            return False
+        reuse = settings_of(Reuse, self.reuse, "reuse")
+        most_seconds = float(reuse.wait_for_training_seconds)
+        if not most_seconds or not (artifact_sha256 or reuse.accept_unknown_application):
+            return False
+        job = self._rendered_job().name
+        turn = take_turn(
+            TrainingLeases(store_root(optional_text(self.store)), job, artifact_sha256),
+            [task_id for each in training for task_id in each["training_tasks"]],
+            most_seconds=most_seconds,
+            context=context,
+            log=self.log,
+        )
+        if turn.waits_for is not None:
+            self.log.info(
+                "Run %s of DAG %s trains %r since %s: waiting for its model for at most %s more "
+                "(Reuse.wait_for_training_seconds).",
+                turn.waits_for.origin.run_id,
+                turn.waits_for.origin.dag_id,
+                job,
+                turn.waits_for.taken_at.strftime("%Y-%m-%d %H:%M UTC"),
+                duration(turn.left_seconds),
+            )
+            self.defer(**look_again_in(turn.left_seconds), method_name="look_again")
+        return not turn.is_first
 
     def _keep_marks(self, found: Iterable[Found], context: Context) -> None:
         from airflow_provider_ernest.operators.marking import keep_marks
@@ -293,6 +347,11 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
             needless += self.shared_tasks
         if needless:
             self.skip(context["ti"], [self.dag.get_task(task_id) for task_id in needless])
+
+
+def _is_asked_to_train(context: Context) -> bool:
+    conf = getattr(context.get("dag_run"), "conf", None) or {}
+    return str(conf.get(RETRAIN)).lower() == "true"
 
 
 def keeps_cluster(dag: Any, each: Mapping[str, Any]) -> bool:

@@ -8,8 +8,9 @@ import os
 import re
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from inspect import signature
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -93,7 +94,46 @@ def local_path(path: Any) -> Path | None:
     return Path(path.path) if protocol in {"", "file", "local"} else None
 
 
-def _create_locally(path: Path, text: str) -> None:
+def create_exclusively(path: Any, text: str) -> None:
+    """As `create_whole`, for files that decide who is first: of several writers at once all but one fail.
+
+    Raises:
+        FileExistsError: there is a file of that name, or another writer has just begun one.
+        StoreError: the storage has no safe way to exclude others.
+        OSError: it cannot be written.
+    """
+    local, file_system = local_path(path), _file_system(path)
+    if local is not None:
+        _create_locally(local, text, is_exclusive=True)
+        return
+    # Those of fsspec's storages that do not take it look first, and write then.
+    if "mode" not in signature(getattr(type(file_system), "_pipe_file", replace_whole)).parameters:
+        raise _no_exclusion(path, "cannot exclude other writers")
+    _pipe_first(file_system, path, text)
+    # A server that passes over conditions lets anybody be first, and again.
+    with suppress(FileExistsError):
+        _pipe_first(file_system, path, text)
+        raise _no_exclusion(path, "does not heed the conditions of writes")
+
+
+def _pipe_first(file_system: Any, path: Any, text: str) -> None:
+    try:
+        file_system.pipe_file(path.path, text.encode("utf-8"), mode="create")
+    except OSError as error:
+        if error.errno == errno.EBUSY:  # S3's answer to writers at the same moment
+            raise FileExistsError(f"{path} is being written") from error
+        if error.errno == errno.EINVAL:  # of servers that refuse conditions
+            raise _no_exclusion(path, "refuses conditions of writes") from error
+        raise
+
+
+def _no_exclusion(path: Any, why: str) -> StoreError:
+    return StoreError(
+        f"The storage of {path} {why}.", remedy="A local file system with hard links can, and S3 of Amazon."
+    )
+
+
+def _create_locally(path: Path, text: str, *, is_exclusive: bool = False) -> None:
     """By a temporary file, which is linked under its name only when its content is on the disk."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(RANDOM_BYTES)}")
     try:
@@ -101,7 +141,7 @@ def _create_locally(path: Path, text: str) -> None:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        _name(temporary, path)
+        _name(temporary, path, is_exclusive=is_exclusive)
     finally:
         temporary.unlink(missing_ok=True)
     # The new name is on the disk only when the directory is.
@@ -112,7 +152,7 @@ def _create_locally(path: Path, text: str) -> None:
         os.close(directory)
 
 
-def _name(temporary: Path, path: Path) -> None:
+def _name(temporary: Path, path: Path, *, is_exclusive: bool) -> None:
     """Give the file its final name, unless that is taken."""
     try:
         path.hardlink_to(temporary)
@@ -121,6 +161,8 @@ def _name(temporary: Path, path: Path) -> None:
             raise
         if path.exists():
             raise FileExistsError(f"{path} exists") from error
+        if is_exclusive:
+            raise _no_exclusion(path, "has no hard links") from error
         temporary.replace(path)
 
 

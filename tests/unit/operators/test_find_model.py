@@ -3,26 +3,30 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from airflow.providers.common.compat.sdk import AirflowFailException, DownstreamTasksSkipped
+from airflow.providers.common.compat.sdk import AirflowFailException, DownstreamTasksSkipped, TaskDeferred
 from airflow.sdk import DAG
 
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.documents import CODE, DATA, ModelMark, RunConditions, new_stamp
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.operators import stored_models
+from airflow_provider_ernest.operators.find_model import RETRAIN
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import (
     ModelSettings,
+    Reuse,
     SampledInput,
 )
 from airflow_provider_ernest.store.catalogue import Catalogue
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 from tests import examples
+from tests.unit.operators.conftest import RecordedTaskInstance
 from tests.unit.operators.stated import group_arguments, spark_job
 
 TRAINING = {"ernest.design", "ernest.sample_run", "ernest.fit_model", "ernest.bottleneck_report"}
@@ -374,3 +378,128 @@ def test_a_store_that_never_answers_holds_up_no_run(site, trained, context, ti, 
     finally:
         answer.set()
     assert "no answer for 0.05 s" in ti.pushed["reasons"]["local"]
+
+
+class AnotherRun(RecordedTaskInstance):
+    """A run of the same DAG at the same time, which Airflow tells about the trainings of others."""
+
+    def __init__(self, run_id: str, trainings: dict[str, dict[str, str | None]]) -> None:
+        super().__init__()
+        self.run_id = run_id
+        self.trainings = trainings
+
+    def get_task_states(
+        self, *, dag_id: str, task_ids: list[str], run_ids: list[str]
+    ) -> dict[str, dict[str, str | None]]:
+        assert dag_id == self.dag_id
+        assert {*task_ids} == TRAINING
+        return {run_id: self.trainings[run_id] for run_id in run_ids if run_id in self.trainings}
+
+
+@pytest.fixture
+def trainings() -> dict[str, dict[str, str | None]]:
+    """The states of the trainings of runs that have begun one, as Airflow knows them."""
+    return {}
+
+
+@pytest.fixture
+def another(context, trainings):
+    return lambda run_id: {**context, "ti": AnotherRun(run_id, trainings)}
+
+
+@pytest.fixture
+def first(site, another, trainings):
+    """The context of a run that has begun a training."""
+    first = another("first")
+    assert site.find(first) == set()
+    trainings["first"] = {
+        "ernest.design": "success",
+        "ernest.sample_run_0": "running",
+        "ernest.fit_model": None,
+    }
+    return first
+
+
+def test_of_runs_at_the_same_time_one_trains_and_the_others_take_its_model(
+    site, first, another, trainings, observations, capsys
+):
+    others = [another("second"), another("third")]
+    for other in others:
+        with pytest.raises(TaskDeferred) as deferred:
+            site.find(other)
+        told = capsys.readouterr().out
+        assert "Run first of DAG nightly trains 'enrich' since" in told
+        assert "at most 2 h more" in told
+        assert deferred.value.method_name == "look_again"
+        assert deferred.value.timeout < timedelta(hours=1)
+        assert not other["ti"].pushed
+
+    model = site.train(first["ti"], observations)
+    trainings["first"] = dict.fromkeys(trainings["first"], "success")
+    for other in others:
+        with pytest.raises(DownstreamTasksSkipped) as skipped:
+            site.task().look_again(other, event={"moment": None})
+        assert {*skipped.value.tasks} == TRAINING | CLUSTER
+        assert other["ti"].pushed["return_value"]["local"]["model_id"] == model.id
+
+
+@pytest.mark.parametrize("ending", ["failed", "upstream_failed", "skipped"])
+def test_where_a_training_ends_without_a_model_the_next_one_trains(site, first, another, trainings, ending):
+    trainings["first"] = {"ernest.design": "success", "ernest.fit_model": ending}
+
+    assert site.find(another("second")) == set()
+    trainings["second"] = {"ernest.design": "running"}
+    with pytest.raises(TaskDeferred):
+        site.find(another("third"))
+    with pytest.raises(TaskDeferred):
+        site.find(first)
+
+
+def test_a_training_that_airflow_does_not_know_is_waited_for_until_it_is_too_old(
+    site, first, another, trainings
+):
+    """It is one of another Airflow, or its run was deleted."""
+    trainings.clear()
+    with pytest.raises(TaskDeferred):
+        site.find(another("second"))
+
+    assert site.find(another("second"), reuse=Reuse(wait_for_training_seconds=1e-6)) == set()
+
+
+def test_another_try_goes_on_with_its_own_training(site, first):
+    first["ti"].try_number = 2
+
+    assert site.find(first) == set()
+
+
+@pytest.mark.parametrize(
+    ("asked", "changes"),
+    [
+        ({RETRAIN: True}, {}),
+        ({}, {"reuse": None}),
+        ({}, {"reuse": Reuse(wait_for_training_seconds=0)}),
+    ],
+)
+def test_a_run_that_wants_a_training_of_its_own_waits_for_nobody(site, first, another, asked, changes):
+    other = {**another("second"), "dag_run": SimpleNamespace(conf=asked)}
+
+    assert site.find(other, **changes) == set()
+
+
+def test_another_application_does_not_wait(site, first, another):
+    site.application.write_text("print('second')\n")
+
+    assert site.find(another("second")) == set()
+
+
+def test_where_the_store_cannot_tell_who_is_first_each_run_trains_and_says_so(
+    site, another, monkeypatch, capsys
+):
+    def refuse(*_: Any) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    for run_id in ("first", "second"):
+        assert site.find(another(run_id)) == set()
+        told = capsys.readouterr().out
+        assert "Other runs of the job may train at the same time: The storage of" in told

@@ -1,0 +1,103 @@
+"""Who trains a job at the moment, so that runs of it at the same time pay for one training.
+
+A lease is a numbered file that only one process can create; that of the highest number counts. Who finds it
+over creates the next one, so that of any number of runs that wait one goes on. Nothing is ever released: a
+lease is over when its training's tasks have ended, as Airflow tells, or by its age.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from airflow_provider_ernest.documents import Origin
+from airflow_provider_ernest.exceptions import InvalidDocumentError
+from airflow_provider_ernest.json_document import Document
+from airflow_provider_ernest.store.files import (
+    changed_at,
+    create_exclusively,
+    decode_json,
+    delete,
+    files,
+    safe_name,
+    store_errors,
+)
+
+FOLDER = ".trainings"
+"""At the root of a store."""
+
+_SUFFIX = ".json"
+
+_KEPT = timedelta(days=7)
+"""What is older and does not count any more is deleted: no process still acts by a listing of that time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingLease(Document):
+    """That a job is being trained.
+
+    Attributes:
+        origin: the task that found no model for it.
+        tasks: ids of the training's tasks in the same DAG run.
+        taken_at: when.
+    """
+
+    origin: Origin
+    tasks: tuple[str, ...]
+    taken_at: datetime
+
+
+class TrainingLeases:
+    """The leases on a job with an application: another application is another training.
+
+    Args:
+        root: the store's.
+        job: the user's name of the job.
+        artifact_sha256: the hash of its application; None where it is not known.
+    """
+
+    def __init__(self, root: Any, job: str, artifact_sha256: str | None) -> None:
+        self._folder = root / FOLDER / safe_name("job", job) / (artifact_sha256 or "unknown")
+
+    def newest(self) -> tuple[int, TrainingLease | None]:
+        """The one that counts, with its number: 0 where there is none; None where it cannot be understood.
+
+        Raises:
+            StoreError: the storage cannot be read.
+        """
+        with store_errors(f"The trainings in {self._folder} cannot be read"):
+            paths = self._paths()
+            if not paths:
+                return 0, None
+            number = max(paths)
+            try:
+                lease = TrainingLease.from_dict(decode_json(paths[number].read_text(encoding="utf-8")))
+            except InvalidDocumentError:  # such as of a newer version of this package
+                lease = None
+        return number, lease
+
+    def take(self, number: int, lease: TrainingLease) -> bool:
+        """Create the lease of a number; whether nobody else was first.
+
+        Raises:
+            StoreError: it cannot be written, or the storage cannot tell who is first.
+        """
+        path = self._folder / f"{number:09}{_SUFFIX}"
+        with store_errors(f"The training cannot be noted in {path}"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                create_exclusively(path, msgspec.json.encode(lease.to_dict()).decode("utf-8"))
+            except FileExistsError:
+                return False
+            for earlier, old in self._paths().items():
+                written = changed_at(old) if earlier < number else None
+                if written and datetime.now(UTC) - written > _KEPT:
+                    delete(old)
+        return True
+
+    def _paths(self) -> dict[int, Any]:
+        names = ((str(path.name).removesuffix(_SUFFIX), path) for path in files(self._folder))
+        return {int(name): path for name, path in names if name.isdecimal()}

@@ -1,0 +1,134 @@
+"""Of many processes one trains: who is first is told apart, or it is said that nobody can tell."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pytest
+from fsspec.asyn import AsyncFileSystem
+from upath import UPath
+
+from airflow_provider_ernest.documents import Origin
+from airflow_provider_ernest.exceptions import StoreError
+from airflow_provider_ernest.store.leases import TrainingLease, TrainingLeases
+
+PROCESSES, NUMBERS = 6, 15
+NOW = datetime(2026, 3, 1, 2, 0, tzinfo=UTC)
+
+
+def lease(run_id: str = "run") -> TrainingLease:
+    return TrainingLease(
+        origin=Origin(dag_id="nightly", run_id=run_id, task_id="find"), tasks=("fit",), taken_at=NOW
+    )
+
+
+def won_by(arguments: tuple[str, str]) -> list[int]:
+    """The numbers that a process is first with; all try all of them, in the same order."""
+    root, run_id = arguments
+    leases = TrainingLeases(UPath(root), "pca", "abc")
+    return [number for number in range(1, NUMBERS + 1) if leases.take(number, lease(run_id))]
+
+
+def race(root: str) -> list[list[int]]:
+    with multiprocessing.get_context("spawn").Pool(PROCESSES) as pool:
+        return pool.map(won_by, [(root, f"run-{number}") for number in range(PROCESSES)], chunksize=1)
+
+
+def test_each_lease_has_one_winner_among_processes(tmp_path):
+    won = race(str(tmp_path))
+
+    assert Counter(number for of_one in won for number in of_one) == dict.fromkeys(range(1, NUMBERS + 1), 1)
+    number, newest = TrainingLeases(tmp_path, "pca", "abc").newest()
+    winner = next(place for place, of_one in enumerate(won) if NUMBERS in of_one)
+    assert (number, newest) == (NUMBERS, lease(f"run-{winner}"))
+
+
+def test_the_same_on_s3(monkeypatch):
+    pytest.importorskip("s3fs", reason="needs s3fs: pip install s3fs 'moto[s3,server]'")
+    server = pytest.importorskip("moto.server").ThreadedMotoServer(port=0)
+    server.start()
+    try:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:{1}".format(*server.get_host_and_port()))
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
+        fsspec.filesystem("s3").mkdir("bucket")
+        won = race("s3://bucket/store")
+    finally:
+        server.stop()
+
+    assert sorted(number for of_one in won for number in of_one) == [*range(1, NUMBERS + 1)]
+
+
+def test_another_application_is_another_training(tmp_path):
+    assert TrainingLeases(tmp_path, "pca", "abc").take(1, lease())
+
+    assert TrainingLeases(tmp_path, "pca", "def").newest() == (0, None)
+    assert TrainingLeases(tmp_path, "sort", "abc").newest() == (0, None)
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"schema": 99}'])
+def test_a_lease_that_nobody_understands_holds_nobody(tmp_path, text):
+    leases = TrainingLeases(tmp_path, "pca", "abc")
+    leases.take(1, lease())
+    (path,) = tmp_path.rglob("*.json")
+    path.write_text(text)
+
+    assert leases.newest() == (1, None)
+    assert leases.take(2, lease())
+
+
+def test_leases_of_long_ago_are_deleted_and_the_one_that_counts_stays(tmp_path):
+    leases = TrainingLeases(tmp_path, "pca", "abc")
+    for number in (1, 2):
+        leases.take(number, lease())
+    long_ago = (datetime.now(UTC) - timedelta(days=8)).timestamp()
+    for path in tmp_path.rglob("*.json"):
+        os.utime(path, (long_ago, long_ago))
+
+    leases.take(3, lease())
+
+    assert [path.name for path in tmp_path.rglob("*.json")] == ["000000003.json"]
+
+
+class Heedless(AsyncFileSystem):
+    """A storage whose server passes over conditions."""
+
+    protocol = "heedless"
+
+    async def _pipe_file(self, path: str, value: bytes, mode: str = "overwrite", **_: Any) -> None:
+        """Be content with everything."""
+
+    async def _ls(self, path: str, detail: bool = True, **_: Any) -> list[Any]:
+        raise FileNotFoundError(path)
+
+    async def _info(self, path: str, **_: Any) -> dict[str, Any]:
+        raise FileNotFoundError(path)
+
+    async def _mkdir(self, path: str, create_parents: bool = True, **_: Any) -> None:
+        """There are no folders."""
+
+    async def _makedirs(self, path: str, exist_ok: bool = False) -> None:
+        """Nor below one another."""
+
+
+@pytest.mark.filterwarnings("ignore:UPath .heedless. filesystem")
+def test_a_storage_that_cannot_tell_who_is_first_says_so(tmp_path, monkeypatch):
+    fsspec.register_implementation("heedless", Heedless, clobber=True)
+    with pytest.raises(StoreError, match="does not heed the conditions of writes"):
+        TrainingLeases(UPath("heedless://bucket"), "pca", None).take(1, lease())
+    with pytest.raises(StoreError, match="cannot exclude other writers"):
+        TrainingLeases(UPath(f"memory://{tmp_path.name}"), "pca", None).take(1, lease())
+
+    def refuse(*_: Any) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    with pytest.raises(StoreError, match="has no hard links"):
+        TrainingLeases(tmp_path, "pca", None).take(1, lease())
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
