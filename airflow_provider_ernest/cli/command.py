@@ -95,26 +95,6 @@ STANDARD = "-"
 """The name of a file that stands for standard input or output."""
 
 
-@contextmanager
-def opened(name: str) -> Iterator[BinaryIO]:
-    """A file to read.
-
-    Raises:
-        MissingResourceError: it cannot be read.
-    """
-    if name == STANDARD:
-        yield sys.stdin.buffer
-        return
-    try:
-        source = Path(name).open("rb")  # noqa: SIM115 - the errors of who reads it are their own
-    except OSError as error:
-        raise MissingResourceError(
-            f"{name} cannot be read: {error.strerror}.", remedy="Check the path and its permissions."
-        ) from error
-    with source:
-        yield source
-
-
 def read_text(name: str) -> str:
     """The content of a file, without a byte order mark.
 
@@ -122,8 +102,12 @@ def read_text(name: str) -> str:
         MissingResourceError: it cannot be read.
         InvalidDocumentError: it is not UTF-8 text.
     """
-    with opened(name) as source:
-        content = source.read()
+    try:
+        content = sys.stdin.buffer.read() if name == STANDARD else Path(name).read_bytes()
+    except OSError as error:
+        raise MissingResourceError(
+            f"{name} cannot be read: {error.strerror}.", remedy="Check the path and its permissions."
+        ) from error
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -167,21 +151,27 @@ def appearing_whole(path: Path) -> Iterator[BinaryIO]:
         temporary.unlink(missing_ok=True)
 
 
-@contextmanager
-def output_file(name: str, *, option: str = "output") -> Iterator[BinaryIO]:
-    """The file that an option names, see `appearing_whole`, or standard output.
+def write_text(name: str, text: str | bytes, *, force: bool) -> None:
+    """Write a file, see `appearing_whole`, or to standard output.
+
+    What UTF-8 cannot express is written as a character reference.
 
     Raises:
-        InvalidParameterError: it cannot be written.
+        InvalidParameterError: it cannot be written, or is there already and `force` is not set.
     """
+    refuse_to_overwrite(name, force=force)
+    if name == STANDARD and isinstance(text, str):
+        sys.stdout.write(text)
+        return
+    content = text.encode("utf-8", errors="xmlcharrefreplace") if isinstance(text, str) else text
     if name == STANDARD:
-        yield sys.stdout.buffer
+        sys.stdout.buffer.write(content)
         return
     try:
         with appearing_whole(Path(name)) as target:
-            yield target
+            target.write(content)
     except OSError as error:
-        raise _not_written(option, name, error.strerror) from error
+        raise _not_written("output", name, error.strerror) from error
 
 
 def _not_written(option: str, name: str, why: str | None) -> InvalidParameterError:
@@ -191,20 +181,6 @@ def _not_written(option: str, name: str, why: str | None) -> InvalidParameterErr
         f"cannot be written: {why}",
         remedy="Check that its folder exists and may be written to, and that there is room.",
     )
-
-
-def write_text(name: str, text: str | bytes, *, force: bool) -> None:
-    """Write a file, see `output_file`. What UTF-8 cannot express is written as a character reference.
-
-    Raises:
-        InvalidParameterError: it cannot be written, or is there already and `force` is not set.
-    """
-    refuse_to_overwrite(name, force=force)
-    if name == STANDARD and isinstance(text, str):
-        sys.stdout.write(text)
-        return
-    with output_file(name) as target:
-        target.write(text.encode("utf-8", errors="xmlcharrefreplace") if isinstance(text, str) else text)
 
 
 TABLE, JSON, CSV, PARQUET = "table", "json", "csv", "parquet"

@@ -18,13 +18,16 @@ from airflow_provider_ernest.cli.command import (
     add_setting,
     as_csv,
     as_json,
+    beside,
     described,
     machine_numbers,
     read_text,
+    say,
     tell,
     warn,
 )
 from airflow_provider_ernest.cli.runs_file import RunsFile, parsed_json, runs_file_of
+from airflow_provider_ernest.cli.store import add_keep_argument, open_store
 from airflow_provider_ernest.exceptions import (
     ErnestError,
     InvalidDocumentError,
@@ -168,15 +171,23 @@ def _add_fit_arguments(parser: ArgumentParser) -> None:
         "RUNS, first the rows, then what a row holds, such as rows=2e8 features=15; replaces the fraction",
     )
     add_setting(parser, SizingGoal, "max_error_percent")
-    add_result_arguments(parser, formats=(TABLE, JSON), result="the model, also one that is inadequate")
+    outputs = add_result_arguments(
+        parser, formats=(TABLE, JSON), result="the model, also one that is inadequate"
+    )
+    add_keep_argument(outputs, "the model")
 
 
 def _run_fit(args: Namespace) -> None:
     from airflow_provider_ernest.prediction.training import check_adequacy
     from airflow_provider_ernest.views.tables import model_table
 
+    store = None if args.store is None else open_store(args, must_exist=False)
     model = fit_model(args)
+    if store is not None:
+        model = store.newest_of_its_job(model)
     tell(args, lambda: model_table(model), json=lambda: as_json(model.to_dict()))
+    if store is not None:
+        say(["", f"written: {store.save(model)}"], beside=beside(args))
     warn(model.warnings)
     check_adequacy(model, max_error_percent=args.max_error_percent)
 

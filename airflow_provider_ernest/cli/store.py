@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -21,27 +21,20 @@ from airflow_provider_ernest.cli.command import (
     add_result_arguments,
     as_json,
     at_least_one,
-    described,
-    opened,
-    output_file,
-    refuse_to_overwrite,
     rows_as_csv,
-    say,
     tell,
     warn,
 )
 from airflow_provider_ernest.exceptions import (
-    InvalidDocumentError,
     InvalidParameterError,
     MissingResourceError,
     StoreError,
 )
-from airflow_provider_ernest.words import count, counted
+from airflow_provider_ernest.words import counted
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.cli.store_list import Group
-    from airflow_provider_ernest.documents import Record, Stored
-    from airflow_provider_ernest.store.archive import Imported, Refused
+    from airflow_provider_ernest.documents import Record
     from airflow_provider_ernest.store.pruning import Prune
     from airflow_provider_ernest.store.store import ModelStore
 
@@ -63,6 +56,18 @@ def add_store_argument(parser: ArgumentParser) -> None:
         "--store",
         metavar="ROOT",
         help="root of the store: a folder, or a URL such as s3://bucket/ernest; default: the one that "
+        "Airflow is configured with",
+    )
+
+
+def add_keep_argument(group: Any, what: str) -> None:
+    """The option --store of a command that keeps its result where it is given."""
+    group.add_argument(
+        "--store",
+        metavar="ROOT",
+        nargs="?",
+        const="",
+        help=f"keep {what} in a model store, whose pages in Airflow show it; without ROOT in the one that "
         "Airflow is configured with",
     )
 
@@ -156,162 +161,6 @@ def _in_file(option: str) -> str:
     except (configparser.Error, UnicodeDecodeError, OSError) as error:
         warn([f"{path} cannot be read: {error}"])
         return ""
-
-
-GZIP = ".gz"
-
-
-def _add_export_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "file", metavar="FILE", help="to write, compressed where its name ends in .gz; - is standard output"
-    )
-    add_store_argument(parser)
-    parser.add_argument(
-        "--job", metavar="NAME", action="append", help="only of this job; may be given several times"
-    )
-    parser.add_argument(
-        "--without-addresses",
-        action="store_true",
-        help="leave out hosts, paths, where event logs lie and settings, to send the file to others",
-    )
-    parser.add_argument("--force", action="store_true", help="overwrite the file if it is there already")
-
-
-def _run_export(args: Namespace) -> None:
-    from airflow_provider_ernest.cli.store_list import counted_by_kind
-    from airflow_provider_ernest.store.archive import export_documents
-
-    refuse_to_overwrite(args.file, force=args.force)
-    store, jobs, found, skipped = open_store(args), set(args.job or ()), set[str](), list[Any]()
-
-    def wanted() -> Iterator[Stored]:
-        for record in store.all_documents(on_skip=skipped.append):
-            if not jobs or record.job in jobs:
-                found.add(record.job)
-                yield record
-        if not jobs:
-            yield from store.surveys.newest_first(on_skip=skipped.append)
-
-    with output_file(args.file, option="FILE") as target:
-        header = export_documents(
-            wanted(),
-            target,
-            is_compressed=args.file.endswith(GZIP),
-            without_addresses=args.without_addresses,
-            progress=Progress("exported"),
-        )
-        for name in sorted(jobs - found):
-            # A file without it would be taken for whole.
-            raise InvalidParameterError(
-                "job", name, "is not in the store", remedy="See what is with `ernest store list`."
-            )
-    say([f"Exported {counted_by_kind(header.documents)} from {store.root}"], beside=args.file)
-    _refuse_gaps(skipped, jobs=jobs)
-
-
-def _refuse_gaps(skipped: list[Any], *, jobs: Collection[str]) -> None:
-    """Let nobody delete a store after an export that could not read all of it."""
-    from airflow_provider_ernest.store.files import forget_listing, safe_name
-
-    folders = {safe_name("job", job) for job in jobs}
-    left_out = []
-    for path in skipped:
-        if not folders or folders.intersection(str(path).split("/")):
-            # Somebody may have removed it a moment ago.
-            forget_listing(path.parent)
-            if path.exists():
-                left_out.append(path)
-    if left_out:
-        raise InvalidDocumentError(
-            f"The export lacks {count(len(left_out))} of the store's files, which cannot be read; the first "
-            f"is {left_out[0]}.",
-            remedy="What could be read is in it. The warnings above say what is wrong with the others.",
-        )
-
-
-EXPORT = Command(
-    name="export",
-    summary="write a store, or some of its jobs, into one file",
-    description="Write the documents of a store into one file, a JSON document on each line, for import to "
-    "read. The first line counts them.",
-    example="""\
-  %(prog)s store.jsonl.gz
-  %(prog)s sums.jsonl --job nightly-sums --without-addresses""",
-    add_arguments=_add_export_arguments,
-    run=_run_export,
-)
-
-
-MOST_LINES = 20
-"""So many conflicts, and so many lines that are no documents, are named."""
-
-
-def _add_import_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "file",
-        metavar="FILE",
-        help="that export has written, or a single document, such as a model that fit has written; - is "
-        "standard input",
-    )
-    add_store_argument(parser)
-
-
-def _run_import(args: Namespace) -> None:
-    from airflow_provider_ernest.cli.store_list import counted_by_kind
-    from airflow_provider_ernest.store.archive import import_archive
-
-    with opened(args.file) as source:
-        store = open_store(args, must_exist=False)
-        result = import_archive(store, source, progress=Progress("imported"))
-    say([f"Imported {counted_by_kind(result.stored)} into {store.root}"])
-    if result.present:
-        say([f"There already: {counted_by_kind(result.present)}"])
-    if not result.is_complete:
-        warn(_problems(result))
-        raise InvalidDocumentError(
-            f"{described(args.file)} was not imported as a whole: {_summary(result)}.",
-            remedy="What could be imported is in the store; importing again changes nothing of it.",
-        )
-
-
-def _problems(result: Imported) -> Iterator[str]:
-    yield from _named(result.conflicts, result.conflict_count)
-    yield from _named(result.refused, result.refused_count)
-
-
-def _named(refused: list[Refused], every: int) -> Iterator[str]:
-    for each in refused[:MOST_LINES]:
-        yield f"line {each.line}: {each.name + ': ' if each.name else ''}{each.problem}"
-    if every > MOST_LINES:
-        yield f"and {count(every - MOST_LINES)} more like that"
-
-
-def _summary(result: Imported) -> str:
-    parts = []
-    if result.conflicts:
-        parts.append(f"{count(result.conflict_count)} would have replaced other documents of the same id")
-    if result.refused:
-        parts.append(f"{count(result.refused_count)} could not be read")
-    if result.missing:
-        counted_of = sum(result.header.documents.values())
-        parts.append(f"{count(result.missing)} of {count(counted_of)} are missing from the file")
-    if result.damage:
-        parts.append(result.damage.removesuffix(".").replace("It ", "it ", 1))
-    return "; ".join(parts)
-
-
-IMPORT = Command(
-    name="import",
-    summary="take such a file, or a model that fit has written, into a store",
-    description="Take the documents of a file into a store, which is made where there is none. Each is "
-    "checked as it is when it is read. Importing again changes nothing; a document whose id the store "
-    "has with other content is left out and named, and so is what cannot be read: the exit code is 1 then.",
-    example="""\
-  %(prog)s store.jsonl.gz
-  %(prog)s model.json --store /var/lib/ernest/store""",
-    add_arguments=_add_import_arguments,
-    run=_run_import,
-)
 
 
 def _add_prune_arguments(parser: ArgumentParser) -> None:
@@ -512,7 +361,7 @@ def _add_show_arguments(parser: ArgumentParser) -> None:
         "--limit",
         metavar="N",
         type=at_least_one,
-        default=MOST_LINES,
+        default=20,
         help="of a job, the newest documents of each kind; default %(default)s",
     )
     add_result_arguments(parser, formats=(TABLE, JSON), result="what is shown")
@@ -593,7 +442,7 @@ SHOW = Command(
 )
 
 
-ACTIONS = (LIST, SHOW, PRUNE, EXPORT, IMPORT)
+ACTIONS = (LIST, SHOW, PRUNE)
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
@@ -606,17 +455,15 @@ def _run(args: Namespace) -> None:
 
 COMMAND = Command(
     name="store",
-    summary="list, show, prune, export and import what is kept of jobs",
+    summary="list, show and prune what is kept of jobs",
     description="Look into a store of models, decisions, production runs, sample runs, marks and what binds "
-    "the jobs, remove what is old, and move it. Without --store it is the one that Airflow's configuration "
+    "the jobs, and remove what is old. Without --store it is the one that Airflow's configuration "
     "names, by AIRFLOW__ERNEST__STORE or by [ernest] store in airflow.cfg, or else "
     "AIRFLOW_HOME/ernest/store. It needs no Airflow.",
     example="""\
   %(prog)s list
   %(prog)s show nightly-sums
-  %(prog)s prune --older-than 90d --dry-run
-  %(prog)s export store.jsonl.gz
-  %(prog)s import store.jsonl.gz --store /var/lib/ernest/store""",
+  %(prog)s prune --older-than 90d --dry-run""",
     add_arguments=_add_arguments,
     run=_run,
 )

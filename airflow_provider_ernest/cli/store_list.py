@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -24,7 +24,7 @@ from airflow_provider_ernest.documents import (
 from airflow_provider_ernest.learning.freshness import Lineage, State
 from airflow_provider_ernest.store.catalogue import LISTED, CatalogueEntry
 from airflow_provider_ernest.store.files import files, safe_name, store_errors
-from airflow_provider_ernest.store.records import FOLDERS, STORED, Kept, newest_first, read_or_skip
+from airflow_provider_ernest.store.records import FOLDERS, Kept, newest_first, read_or_skip
 from airflow_provider_ernest.words import (
     UNKNOWN,
     count,
@@ -141,12 +141,6 @@ def _unlisted(
             record = next((each for each in found if each is not None), None)
             if record is not None:
                 yield record.job, record.instance_type
-
-
-def counted_by_kind(counts: Mapping[str, int]) -> str:
-    """How many records of each kind, in words."""
-    parts = [counted(counts[kind], form.words) for kind, form in STORED.items() if counts.get(kind)]
-    return ", ".join(parts) or "nothing"
 
 
 _COUNTED = (Model, DecisionRecord, ProductionRun, ObservationRecord)

@@ -31,7 +31,7 @@ from airflow_provider_ernest.cli.scanning import (
     refuse_without_logs,
     scan_of,
 )
-from airflow_provider_ernest.cli.store import open_store
+from airflow_provider_ernest.cli.store import add_keep_argument, open_store
 from airflow_provider_ernest.exceptions import InvalidDocumentError
 
 if TYPE_CHECKING:
@@ -97,14 +97,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     )
     outputs = add_result_arguments(parser, result="the survey (csv has a line for each job)")
     outputs.add_argument("--html", metavar="FILE", help="write a page with all jobs and their charts")
-    outputs.add_argument(
-        "--store",
-        metavar="ROOT",
-        nargs="?",
-        const="",
-        help="keep the survey in a model store, whose pages in Airflow show it; without ROOT in the one that "
-        "Airflow is configured with",
-    )
+    add_keep_argument(outputs, "the survey")
 
 
 def _run(args: Namespace) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from datetime import datetime
@@ -236,14 +236,13 @@ READ_TOGETHER = 256
 """Records held in memory at once by those who go through all of them."""
 
 
-def all_records(root: Any, *, on_skip: Callable[[Any], object] = lambda path: None) -> Iterator[Record]:
+def all_records(root: Any) -> Iterator[Record]:
     """Every record in a store, job by job and folder by folder, oldest first in each.
 
     What cannot be read is skipped with a warning in the log, which names it.
 
     Args:
         root: the store's.
-        on_skip: called, on any thread, with the path of each file or folder that is skipped.
 
     Raises:
         OSError: the root cannot be listed.
@@ -251,17 +250,10 @@ def all_records(root: Any, *, on_skip: Callable[[Any], object] = lambda path: No
 
     def read_place(place: Place) -> Record | None:
         record = read_or_skip(root, place.form, place.path(root))
-        if record is None or is_misplaced(root, place, record):
-            on_skip(place.path(root))
-            return None
-        return record
+        return None if record is None or is_misplaced(root, place, record) else record
 
     for job_folder in sorted(files(root), key=lambda folder: str(folder.name)):
-        names = _names_below(job_folder)
-        if names is None:
-            on_skip(job_folder)
-            continue
-        places = (place_named(str(job_folder.name), name) for name in names)
+        places = (place_named(str(job_folder.name), name) for name in _names_below(job_folder) or ())
         found = sorted(place for place in places if place is not None)
         for first in range(0, len(found), READ_TOGETHER):
             records = in_threads(read_place, found[first : first + READ_TOGETHER], most=READERS)

@@ -84,8 +84,7 @@ DIGEST = "digest"
 """Its field in the JSON, beside those of the record."""
 
 BY_HAND = (
-    "If it was edited on purpose, move the file out of the store, delete its field `digest`, and import it: "
-    "`ernest store import FILE`."
+    "If it was edited on purpose, move it out of the store; `ernest fit FILE --store` makes a model of it."
 )
 
 
@@ -439,4 +438,4 @@ def _problem(content: bytes) -> str:
     damage = damage_in(content)
     if not damage:
         return "It is whole now. Move it back to where it lay."
-    return f"{damage} Import a whole copy if you have one (`ernest store import`), and delete it."
+    return f"{damage} Copy a whole one to where it lay if you have one, and delete it."

@@ -7,7 +7,7 @@ Surveys of event logs lie there, too.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -184,17 +184,14 @@ class ModelStore:
             return model
         return replace(model, id=new_id_after(newest) or model.id)
 
-    def all_documents(self, *, on_skip: Callable[[Any], object] = lambda path: None) -> Iterator[Record]:
+    def all_documents(self) -> Iterator[Record]:
         """Every record of all kinds, listed or not, job by job; read as they are asked for.
-
-        Args:
-            on_skip: called, on any thread, with the path of what is skipped.
 
         Raises:
             StoreError: the store cannot be read.
         """
         with store_errors(f"The documents in {self.root} cannot be read"):
-            yield from all_records(self.root, on_skip=on_skip)
+            yield from all_records(self.root)
 
     def remove(self, kind: str, *, job: str, instance_type: str, document_id: str) -> bool:
         """Delete a record for good. Nothing else is deleted with it.

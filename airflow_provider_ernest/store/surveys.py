@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from airflow_provider_ernest.exceptions import InvalidDocumentError
@@ -45,11 +45,8 @@ class Surveys:
                 records.set_aside_if_damaged(self._root, path)
                 raise
 
-    def newest_first(self, *, on_skip: Callable[[Any], object] = lambda path: None) -> Iterator[Survey]:
+    def newest_first(self) -> Iterator[Survey]:
         """All that can be read, read as they are asked for; the others are named in warnings in the log.
-
-        Args:
-            on_skip: called with the path of each that is skipped.
 
         Raises:
             StoreError: they cannot be listed.
@@ -58,9 +55,7 @@ class Surveys:
             paths = self._paths()
         for path in paths:
             survey = records.read_or_skip(self._root, Survey, path)
-            if survey is None:
-                on_skip(path)
-            else:
+            if survey is not None:
                 yield survey
 
     def remove(self, survey_id: str) -> bool:

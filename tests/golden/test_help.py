@@ -19,8 +19,6 @@ COMMANDS = [
     "store list",
     "store show",
     "store prune",
-    "store export",
-    "store import",
     "analyze",
     "history",
     "survey",

@@ -56,7 +56,7 @@ ADDRESSES = """
     TrainingCluster.name TrainedMachine.host TrainedMachine.instance_id RunConditions.settings
     RunProfile.event_log Straggler.host StageProfile.name ExecutorLoss.executors
 """
-"""Where things lie, and names of settings. Credentials are taken out; an export can leave all of it out."""
+"""Where things lie, and names of settings. Credentials are taken out."""
 
 SENTENCES = """
     Model.warnings DecisionRecord.reuse Decision.warnings Decision.fallback_reason ModelMark.reason
@@ -117,7 +117,7 @@ def parts_of(kind: Any) -> Iterator[Any]:
 
 
 def test_of_each_field_it_is_known_what_it_tells():
-    """A new one belongs into one of these lists, into `address_free` if it is an address, and on the page."""
+    """A new one belongs into one of these lists, and on the page."""
     known = [field for listed in (NAMES, ADDRESSES, SENTENCES, OURS) for field in listed.split()]
     assert sorted(known) == sorted(text_fields())
 

@@ -75,7 +75,7 @@ def test_what_was_set_aside_is_listed_with_problem_and_time(root, kind):
     assert str(found.original) == str(path)
     assert found.path.name == path.name
     assert "9 bytes" in found.problem
-    assert "Import" in found.problem
+    assert "Copy a whole one to where it lay" in found.problem
     since = datetime.now(UTC) - datetime.fromisoformat(found.at)
     assert timedelta(seconds=-5) < since < timedelta(minutes=5)
 
@@ -164,7 +164,7 @@ def test_what_was_set_aside_is_listed_no_more(root, kind, found_by):
 
     for catalogue in (store.catalogue, reader.catalogue, ModelStore(root).catalogue):
         assert [entry.id for entry in catalogue.entries()] == [whole.id]
-    # Put right again, as an import does.
+    # Put right again, as a copy does.
     ModelStore(root).save(torn)
     assert len(reader.catalogue.entries()) == 2
     assert all_of(store, kind) == [whole, torn]

@@ -1,6 +1,6 @@
 """Surveys in a store: kept for good, found without a job, moved and pruned with the rest."""
 
-import io
+import shutil
 from dataclasses import replace
 from datetime import timedelta
 
@@ -8,11 +8,10 @@ import pytest
 
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.store import files
-from airflow_provider_ernest.store.archive import address_free, export_documents, import_archive
 from airflow_provider_ernest.store.pruning import KEEP_SURVEYS, Prune
 from airflow_provider_ernest.store.records import list_set_aside
 from airflow_provider_ernest.store.store import ModelStore
-from tests.examples import NOW, model, survey, surveyed_job
+from tests.examples import NOW, model, survey
 
 
 def test_what_was_saved_is_found_newest_first_and_is_no_job(root):
@@ -38,12 +37,11 @@ def test_one_that_is_not_there(root):
 
 def test_a_damaged_one_is_set_aside_and_can_be_stored_anew(root, monkeypatch):
     monkeypatch.setattr(files, "UNTOUCHED", timedelta(seconds=-60))
-    store, whole, skipped = ModelStore(root), survey(days=3), []
+    store, whole = ModelStore(root), survey(days=3)
     path = store.save(survey())
     store.save(whole)
     path.write_text(path.read_text().replace("120", "121"))
-    assert list(store.surveys.newest_first(on_skip=skipped.append)) == [whole]
-    assert [each.name for each in skipped] == [path.name]
+    assert list(store.surveys.newest_first()) == [whole]
     (aside,) = list_set_aside(root)
     assert str(aside.original) == str(path)
     assert "does not agree with its digest" in aside.problem or "do not agree" in aside.problem
@@ -52,26 +50,16 @@ def test_a_damaged_one_is_set_aside_and_can_be_stored_anew(root, monkeypatch):
     assert store.surveys.load(survey().id) == survey()
 
 
-def test_they_go_into_an_archive_and_come_out_of_it(tmp_path):
-    store, into = ModelStore(tmp_path / "store"), ModelStore(tmp_path / "new")
+def test_a_copy_of_the_folder_is_the_same_store(tmp_path):
+    store = ModelStore(tmp_path / "store")
     for each in (model(), survey()):
         store.save(each)
-    archive = io.BytesIO()
-    export_documents((*store.all_documents(), *store.surveys.newest_first()), archive, is_compressed=False)
-    written = archive.getvalue()
-    for stored, present in ((1, 0), (0, 1)):
-        taken = import_archive(into, io.BytesIO(written))
-        assert taken.is_complete
-        assert (taken.stored["survey"], taken.present["survey"]) == (stored, present)
+    entries = store.catalogue.entries()
+    shutil.copytree(store.root, tmp_path / "new", ignore=shutil.ignore_patterns(".catalogue"))
+    into = ModelStore(tmp_path / "new")
     assert into.surveys.load(survey().id) == survey()
-
-
-def test_no_address_is_left():
-    told = "s3://planted/logs on ip-10-1-2-3.planted.internal"
-    found = survey(jobs=(surveyed_job(why=told, unknown=(told,)),), unread=((told, 3),), goal=told)
-    cleaned = address_free(found)
-    assert "planted" not in str(cleaned)
-    assert (cleaned.jobs[0].job, cleaned.unread[0][1]) == (found.jobs[0].job, 3)
+    assert list(into.all_documents()) == [model()]
+    assert into.catalogue.entries() == entries
 
 
 def test_the_newest_stay_however_old_and_young_ones_too(tmp_path):

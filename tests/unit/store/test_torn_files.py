@@ -3,13 +3,15 @@
 import json
 import logging
 import os
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from airflow_provider_ernest.cli.main import main
-from airflow_provider_ernest.documents import Model
+from airflow_provider_ernest.documents import Model, Observation
 from airflow_provider_ernest.exceptions import StoreError
+from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.store.catalogue import FOLDER, MOST_UNWRITTEN, Catalogue, entry_of
 from airflow_provider_ernest.store.pruning import leftovers
 from airflow_provider_ernest.store.records import DIGEST, list_set_aside, read_or_skip
@@ -120,7 +122,7 @@ def test_a_document_that_was_changed_is_set_aside_and_can_be_stored_anew(tmp_pat
     assert store.latest("pca", "m5.large") == old
     assert f"{path} was set aside: Its content does not agree with its digest" in caplog.text
     (aside,) = list_set_aside(tmp_path)
-    assert "`ernest store import" in aside.problem
+    assert "`ernest fit FILE --store`" in aside.problem
     assert [entry.id for entry in store.catalogue.entries()] == [old.id]
     store.save(new)
     assert store.latest("pca", "m5.large") == new
@@ -133,23 +135,34 @@ def test_a_file_without_a_digest_is_named_and_left_to_its_owner(tmp_path, caplog
     age(path)
 
     assert store.latest("pca", "m5.large") is None
-    with pytest.raises(StoreError, match="ernest store import"):
+    with pytest.raises(StoreError, match="ernest fit FILE --store"):
         store.load(Model, "pca", "m5.large", model().id)
     assert path.exists()
     assert "bears no digest" in caplog.text
 
 
-def test_an_edited_document_comes_into_the_store_by_import(tmp_path, capsys):
+def test_a_model_of_corrected_runs_comes_into_the_store_by_a_fit(tmp_path, capsys):
     store, file = ModelStore(tmp_path / "store"), tmp_path / "edited.json"
-    store.save(model())
-    assert main(["store", "show", model().id, "--store", str(store.root), "--format", "json"]) == 0
+    runs = [
+        Observation(
+            index=index, machines=1 + index % 4, scale=0.1, seconds=9 + 40 / (1 + index % 4) + index % 3
+        )
+        for index in range(8)
+    ]
+    wrong = train([*runs, replace(runs[0], index=8, seconds=900.0)], job="pca")
+    store.save(wrong)
+    assert main(["store", "show", wrong.id, "--store", str(store.root), "--format", "json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert DIGEST not in shown
-    file.write_text(json.dumps({**shown, "id": "20270101T000000.000000Z-ab", "startup_seconds": 9.0}))
+    shown["observations"].pop()
+    file.write_text(json.dumps(shown))
 
-    assert main(["store", "import", str(file), "--store", str(store.root)]) == 0
+    assert main(["fit", str(file), "--job", "pca", "--store", str(store.root)]) == 0
 
-    assert store.latest("pca", "m5.large").startup_seconds == 9.0
+    newest = store.latest("pca", "local")
+    assert newest.id > wrong.id
+    assert [run.seconds for run in newest.observations] == [run.seconds for run in runs]
+    assert f"written: {store.root}/pca/local/models/{newest.id}.json" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -158,18 +171,16 @@ def test_an_edited_document_comes_into_the_store_by_import(tmp_path, capsys):
         ({"startup_second": 9.0}, "'startup_second' is unknown"),
         ({"observations": [{"index": 0, "machines": 2, "scale": 0.1, "secs": 5.0}]}, "'observations.secs'"),
         ({"startup_seconds": "inf"}, "startup_seconds=inf is not a finite number"),
-        ({"terms": [{"name": "machmnes", "meaning": "?", "coefficient": 0.1}]}, "'machmnes'"),
         ({DIGEST: "0" * 64}, "does not agree with its digest"),
     ],
 )
-def test_an_edited_document_with_a_mistake_is_refused_by_name(tmp_path, change, problem, capsys):
+def test_an_edited_model_with_a_mistake_is_refused_by_name(tmp_path, change, problem, capsys):
     file = tmp_path / "edited.json"
     file.write_text(json.dumps({**model().to_dict(), **change}))
 
-    assert main(["store", "import", str(file), "--store", str(tmp_path / "store")]) == 1
+    assert main(["predict", str(file), "--machines", "4"]) == 1
 
     assert problem in capsys.readouterr().err
-    assert ModelStore(tmp_path / "store").latest("pca", "m5.large") is None
 
 
 def test_a_store_that_is_well_has_none(root):
