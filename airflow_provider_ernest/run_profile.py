@@ -121,6 +121,7 @@ class StageProfile(Document):
     reads_input: bool = False  # whether its tasks read the job's input, so that more input makes more tasks
     input_bytes: int = 0  # cached blocks included
     output_bytes: int = 0
+    result_bytes: int = 0  # sent to the driver
     shuffle_remote_bytes: int = 0  # fetched from other machines
     shuffle_local_bytes: int = 0  # fetched from its own machine
     shuffle_written_bytes: int = 0  # for later stages
@@ -243,14 +244,19 @@ class Advice(Document):
 
     Attributes:
         subject: "instance family", "partitions", "memory", "shuffle", "skew", "garbage collection",
-            "slow host" or "size".
+            "slow host", "size", "Python", "serialisation", "driver", "files" or "reading".
         text: a sentence that says what to do.
         figure: the figure that it rests on, in words.
+        won_seconds: of the run that the log tells it would save; 0 where the log does not tell. What it wins
+            besides, such as tasks that compute less, no log tells.
+        documentation: the address of what Spark's own documentation says of it; empty where it says nothing.
     """
 
     subject: str
     text: str
     figure: str
+    won_seconds: float = 0.0
+    documentation: str = ""
 
 
 KILLED_FOR_MEMORY, PREEMPTED, DECOMMISSIONED, LOST = "memory", "preemption", "decommission", "unknown"

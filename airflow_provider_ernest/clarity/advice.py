@@ -62,6 +62,15 @@ _TINY_TASK_SECONDS = 0.2
 
 _SCHEDULING_SHARE = 0.3
 
+_MUCH_CARRIED_SECONDS = 0.05
+"""That each task of a stage takes to unpack what it carries, and to pack its result."""
+
+_MUCH_OF_RESULTS = 5_000_000
+"""Bytes of a stage for the driver: what counts and sums bring is far less."""
+
+_MANY_FILES, _SMALL_FILE = 50, 8_000_000
+"""Tasks that each write less bytes than that on average write many small files."""
+
 _SPILLED_SHARE = 0.1
 """Of what stages read; less spilled is no trouble."""
 
@@ -75,8 +84,23 @@ _WITHOUT = {
     "without their time",
 }
 
-_Weighed = tuple[float, str, str, str]
-"""The percentage of the run that an advice is about; its subject, text and figure."""
+_Weighed = tuple[float, Advice]
+"""The percentage of the run that an advice is about, and the advice."""
+
+_SPARK = "https://spark.apache.org/docs/latest/"
+_PARALLELISM = f"{_SPARK}tuning.html#level-of-parallelism"
+_REDUCE_MEMORY = f"{_SPARK}tuning.html#memory-usage-of-reduce-tasks"
+_HARDWARE = f"{_SPARK}hardware-provisioning.html"
+_SHUFFLE = f"{_SPARK}configuration.html#shuffle-behavior"
+_COLLECTION = f"{_SPARK}tuning.html#garbage-collection-tuning"
+_ARROW = f"{_SPARK}api/python/tutorial/sql/arrow_pandas.html"
+_BROADCAST = f"{_SPARK}tuning.html#broadcasting-large-variables"
+_RESULTS = f"{_SPARK}configuration.html#application-properties"
+_FILES = f"{_SPARK}sql-performance-tuning.html#coalesce-hints-for-sql-queries"
+_PARQUET = f"{_SPARK}sql-data-sources-parquet.html#partition-discovery"
+_SKEW = f"{_SPARK}sql-performance-tuning.html#optimizing-skew-join"
+_SPECULATION = f"{_SPARK}configuration.html#scheduling"
+"""What Spark itself says of them."""
 
 
 def bound_by(profile: RunProfile, most_used: Iterable[str]) -> str:
@@ -156,7 +180,9 @@ def advise(profile: RunProfile) -> tuple[Advice, ...]:
         profile: of the run, with all else that is known of it.
     """
     counts = not profile.not_counted
-    found = [*(_of_partitions(profile) if counts else ()), *_of_spilling(profile)]
+    found = [*_of_spilling(profile)]
+    if counts:
+        found += [*_of_partitions(profile), *_of_driver(profile), *_of_reading(profile)]
     if counts and abs(profile.replay_error_percent) <= TRUSTED_ERROR_PERCENT:
         found += [
             *_of_limits(profile),
@@ -165,7 +191,11 @@ def advise(profile: RunProfile) -> tuple[Advice, ...]:
             *_of_sizes(profile),
         ]
     found.sort(key=lambda each: -each[0])
-    return tuple(Advice(subject=subject, text=text, figure=figure) for _, subject, text, figure in found)
+    return tuple(advice for _, advice in found)
+
+
+def _saved(seconds: float, profile: RunProfile) -> str:
+    return f"by this log up to {duration(seconds)} of {duration(profile.seconds)}"
 
 
 def _of_partitions(profile: RunProfile) -> Iterator[_Weighed]:
@@ -182,21 +212,25 @@ def _of_partitions(profile: RunProfile) -> Iterator[_Weighed]:
         idle = 1.0 - stage.tasks / (rounds * slots)
         delay = stage.blocked_seconds.get(SCHEDULER, 0.0) / max(stage.task_seconds, 1e-9)
         if rounds <= _ROUNDS and idle >= _IDLE_SHARE and not is_tiny and profile.ran_alone(stage):
-            yield (
-                share * idle,
-                "partitions",
-                f"Repartition what {_named(stage)} reads: to a multiple of the slots, or to many more.",
-                f"{count(stage.tasks)} tasks on {slots} slots leave {percentage(100 * idle)} of them "
+            advice = Advice(
+                subject="partitions",
+                text=f"Repartition what {_named(stage)} reads: to a multiple of the slots, or to many more.",
+                figure=f"{count(stage.tasks)} tasks on {slots} slots leave {percentage(100 * idle)} of them "
                 f"idle in a stage that takes {duration(stage.seconds)}",
+                won_seconds=stage.seconds * idle,
+                documentation=_PARALLELISM,
             )
+            yield share * idle, advice
         elif is_tiny and delay >= _SCHEDULING_SHARE:
-            yield (
-                share * delay,
-                "partitions",
-                f"Make fewer partitions of what {_named(stage)} reads.",
-                f"{count(stage.tasks)} tasks of {count(1000 * stage.task_seconds / stage.tasks)} ms each, "
-                f"{percentage(100 * delay)} of it scheduling",
+            advice = Advice(
+                subject="partitions",
+                text=f"Make fewer partitions of what {_named(stage)} reads.",
+                figure=f"{count(stage.tasks)} tasks of {count(1000 * stage.task_seconds / stage.tasks)} ms "
+                f"each, {percentage(100 * delay)} of it scheduling: {_saved(stage.seconds * delay, profile)}",
+                won_seconds=stage.seconds * delay,
+                documentation=_PARALLELISM,
             )
+            yield share * delay, advice
 
 
 def _of_spilling(profile: RunProfile) -> Iterator[_Weighed]:
@@ -206,13 +240,15 @@ def _of_spilling(profile: RunProfile) -> Iterator[_Weighed]:
     if found and share >= _WORTH_PERCENT:
         worst = max(found, key=lambda stage: stage.spilled_bytes)
         spilled = sum(stage.spilled_bytes for stage in found)
-        yield (
-            share,
-            "memory",
-            "Give executors more memory, as on memory-optimised machines, or make more partitions "
+        advice = Advice(
+            subject="memory",
+            text="Give executors more memory, as on memory-optimised machines, or make more partitions "
             f"of what {_named(worst)} reads.",
-            f"{data_amount(spilled)} spilled to disk, in stages that take {percentage(share)} of the time",
+            figure=f"{data_amount(spilled)} spilled to disk, in stages that take {percentage(share)} of the "
+            "time",
+            documentation=_REDUCE_MEMORY,
         )
+        yield share, advice
 
 
 def _spilling(profile: RunProfile) -> list[StageProfile]:
@@ -226,18 +262,98 @@ def _named(stage: StageProfile) -> str:
     return f"stage {stage.stage_id} ({stage.name})" if stage.name else f"stage {stage.stage_id}"
 
 
+def _of_driver(profile: RunProfile) -> Iterator[_Weighed]:
+    """That the driver gets, or is left to put in order, what executors could."""
+    if profile.scale < 1.0:
+        return
+    fetching = [stage for stage in profile.stages if stage.result_bytes >= _MUCH_OF_RESULTS]
+    writing = [
+        stage
+        for stage in profile.stages
+        if stage.tasks >= _MANY_FILES and 0 < stage.output_bytes < stage.tasks * _SMALL_FILE
+    ]
+    for subject, stages in {"driver": fetching, "files": writing}.items():
+        won = sum(_alone_after(profile, stage) for stage in stages)
+        if 100.0 * won < _WORTH_PERCENT * profile.seconds:
+            continue
+        if subject == "driver":
+            text = (
+                "Bring less to the driver: let executors aggregate or write what collect() and toPandas() "
+                "fetch, and broadcast smaller tables."
+            )
+            figure, documentation = (
+                f"{data_amount(sum(each.result_bytes for each in stages))} came as results",
+                _RESULTS,
+            )
+        else:
+            text = "Write fewer files: coalesce what is written, or repartition it by its partition columns."
+            written, files = (
+                sum(getattr(each, name) for each in stages) for name in ("output_bytes", "tasks")
+            )
+            figure, documentation = f"{count(files)} tasks wrote {data_amount(written)}", _FILES
+        advice = Advice(
+            subject=subject,
+            text=text,
+            figure=f"{figure}, and no task ran for {duration(won)} after that: {_saved(won, profile)}",
+            won_seconds=won,
+            documentation=documentation,
+        )
+        yield 100.0 * won / profile.seconds, advice
+
+
+def _alone_after(profile: RunProfile, stage: StageProfile) -> float:
+    """Seconds from the end of a stage until another one runs, or the run ends; 0 where one runs then."""
+    others = [
+        each for each in profile.stages if each is not stage and each.ended_seconds > stage.ended_seconds
+    ]
+    began = min((each.began_seconds for each in others), default=profile.seconds)
+    return max(0.0, began - stage.ended_seconds)
+
+
+def _of_reading(profile: RunProfile) -> Iterator[_Weighed]:
+    """That a run is bound by what Spark does not measure, where its input is read."""
+    reading = [stage for stage in profile.stages if stage.reads_input]
+    unmeasured = sum(stage.unmeasured_seconds for stage in reading)
+    if profile.bottleneck == UNMEASURED and 2 * unmeasured >= profile.unmeasured_seconds > 0:
+        share = 100.0 * unmeasured / max(profile.task_seconds, 1e-9)
+        advice = Advice(
+            subject="reading",
+            text="Read less of the input: filter by its partitions, select columns, keep it as Parquet.",
+            figure=f"{percentage(share)} of the tasks' time went to what Spark does not measure, where they "
+            f"read {data_amount(sum(stage.input_bytes for stage in reading))} of input",
+            documentation=_PARQUET,
+        )
+        yield share, advice
+
+
 _AGAINST_WAITING = {
     DISK: (
         "instance family",
         "Put Spark's local directories on faster disks, such as those of storage-optimised machines.",
+        f"{_HARDWARE}#local-disks",
     ),
     GARBAGE_COLLECTION: (
         "garbage collection",
-        "Give executors more memory (memory-optimised machines), or cache less or in serialised form.",
+        "Give executors more memory (memory-optimised machines) or fewer cores each, or cache less or in "
+        "serialised form.",
+        _COLLECTION,
     ),
     NETWORK: (
         "instance family",
         "Take machines with a faster network, or make the job exchange less between them.",
+        f"{_HARDWARE}#network",
+    ),
+    PYTHON_WORKER: (
+        "Python",
+        "Put Spark's built-in functions in the place of Python's for single rows (udf, rdd.map), or pandas "
+        "UDFs, which take columns by Arrow.",
+        _ARROW,
+    ),
+    SERIALISATION: (
+        "serialisation",
+        "Send less with each task and its result: broadcast long lists and large objects, or join with them "
+        "as tables, select fewer columns, take Kryo for classes of your own.",
+        _BROADCAST,
     ),
 }
 
@@ -247,20 +363,39 @@ def _of_limits(profile: RunProfile) -> Iterator[_Weighed]:
     for limit in profile.limits:
         if limit.improvement_percent < _WORTH_PERCENT or limit.resource not in _AGAINST_WAITING:
             continue
-        subject, text = _AGAINST_WAITING[limit.resource]
+        if limit.resource == SERIALISATION and not _carry_much(profile):
+            continue
+        subject, text, documentation = _AGAINST_WAITING[limit.resource]
         figure = (
             f"{duration(limit.blocked_seconds)} of waiting in all tasks; without it at best "
             f"{duration(limit.seconds_without)} instead of {duration(profile.replayed_seconds)}"
         )
         needed = profile.ideal_seconds.get(NETWORK)
         if limit.resource == NETWORK and needed is not None and _was_not_full(profile, limit, needed):
-            subject, text = (
+            subject, text, documentation = (
                 "shuffle",
                 "Look at the machines that send shuffle data (their disks, garbage collection, other load): "
                 "tasks wait for it, but the network is not full.",
+                _SHUFFLE,
             )
             figure += f"; the network needs {duration(needed)} for it"
-        yield limit.improvement_percent, subject, text, figure
+        advice = Advice(
+            subject=subject,
+            text=text,
+            figure=figure,
+            won_seconds=profile.replayed_seconds - limit.seconds_without,
+            documentation=documentation,
+        )
+        yield limit.improvement_percent, advice
+
+
+def _carry_much(profile: RunProfile) -> bool:
+    """Whether what tasks carry takes long: not their number, nor the classes that first tasks load."""
+    return any(
+        stage.blocked_seconds.get(SERIALISATION, 0.0) - profile.slots * stage.warmup_seconds
+        >= _MUCH_CARRIED_SECONDS * stage.tasks
+        for stage in profile.stages
+    )
 
 
 def _was_not_full(profile: RunProfile, limit: ResourceLimit, needed_seconds: float) -> bool:
@@ -277,13 +412,15 @@ def _of_computing(profile: RunProfile) -> Iterator[_Weighed]:
     network, disk = _won_percent(profile, NETWORK), _won_percent(profile, DISK)
     short_of_memory = _won_percent(profile, GARBAGE_COLLECTION) >= _WORTHLESS_PERCENT
     if max(network, disk) < _WORTHLESS_PERCENT and not short_of_memory and not _spilling(profile):
-        yield (
-            _WORTHLESS_PERCENT,
-            "instance family",
-            "Do not pay for a faster network or disks: compute-optimised machines suit the job if "
-            "their memory is enough.",
-            f"at most {percentage(network)} from an infinitely fast network, {percentage(disk)} from disks",
+        advice = Advice(
+            subject="instance family",
+            text="Do not pay for a faster network or disks: compute-optimised machines suit the job if their "
+            "memory is enough.",
+            figure=f"at most {percentage(network)} from an infinitely fast network, {percentage(disk)} from "
+            "disks",
+            documentation=f"{_HARDWARE}#cpu-cores",
         )
+        yield _WORTHLESS_PERCENT, advice
 
 
 def _tells_of_all_reading(profile: RunProfile) -> bool:
@@ -307,19 +444,27 @@ def _of_stragglers(profile: RunProfile) -> Iterator[_Weighed]:
         INPUT_SKEW: (
             "skew",
             "Spread the data evenly: some tasks read much more than the others of their stage.",
+            _SKEW,
         ),
         SLOW_HOST: (
             "slow host",
             "Replace the machine that was slower than the others; clusters that probe theirs do.",
+            _SPECULATION,
         ),
     }
     for cause in profile.straggler_causes:
         won = profile.replayed_seconds - cause.seconds_without
         percent = 100.0 * won / max(profile.replayed_seconds, 1e-9)
         if percent >= _WORTH_PERCENT and cause.cause in advised:
-            subject, text = advised[cause.cause]
-            figure = f"{count(cause.tasks)} tasks; up to {duration(won)} of {duration(profile.seconds)}"
-            yield percent, subject, text, figure
+            subject, text, documentation = advised[cause.cause]
+            advice = Advice(
+                subject=subject,
+                text=text,
+                figure=f"{count(cause.tasks)} tasks; up to {duration(won)} of {duration(profile.seconds)}",
+                won_seconds=won,
+                documentation=documentation,
+            )
+            yield percent, advice
 
 
 def _of_sizes(profile: RunProfile) -> Iterator[_Weighed]:
@@ -327,19 +472,20 @@ def _of_sizes(profile: RunProfile) -> Iterator[_Weighed]:
     if profile.scale < 1.0:
         return
     if 2 * profile.driver_seconds >= profile.seconds:
-        yield (
-            100.0 * profile.driver_seconds / profile.seconds,
-            "size",
-            "More or larger machines do not help: look at what the driver does between its jobs.",
-            f"no task ran for {_idle(profile)}",
+        advice = Advice(
+            subject="size",
+            text="More or larger machines do not help: look at what the driver does between its jobs.",
+            figure=f"no task ran for {_idle(profile)}",
         )
+        yield 100.0 * profile.driver_seconds / profile.seconds, advice
         return
     replayed = {size.machines: size.seconds for size in profile.sizes}
     now, fewer = profile.replayed_seconds, replayed.get(profile.machines // 2)
     if profile.machines % 2 == 0 and fewer is not None and fewer < (1 + _WORTH_PERCENT / 100) * now:
-        yield (
-            _WORTH_PERCENT,
-            "size",
-            f"Half as many machines ({profile.machines // 2}) are enough for this input, if their memory is.",
-            f"{duration(fewer)} instead of {duration(now)} by replay",
+        advice = Advice(
+            subject="size",
+            text=f"Half as many machines ({profile.machines // 2}) are enough for this input, if their "
+            "memory is.",
+            figure=f"{duration(fewer)} instead of {duration(now)} by replay",
         )
+        yield _WORTH_PERCENT, advice

@@ -200,7 +200,7 @@ def bottleneck_table(report: BottleneckReport) -> list[str]:
             "over the stage's median"
             for cause in report.straggler_causes
         ),
-        *(f"  {advice.text} ({advice.figure})" for advice in report.advice),
+        *(f"  {each.text} ({each.figure}) {each.documentation}".rstrip() for each in report.advice),
         *(_opinions(report.replay) if report.replay is not None else ()),
     ]
 

@@ -282,6 +282,7 @@ def _stage_profile(
         reads_input=input_bytes > 0 and shuffled == 0,
         input_bytes=input_bytes,
         output_bytes=int(counted.output_bytes.sum()),
+        result_bytes=int(counted.result_bytes.sum()),
         shuffle_remote_bytes=int(counted.shuffle_remote_bytes.sum()),
         shuffle_local_bytes=int(counted.shuffle_local_bytes.sum()),
         shuffle_written_bytes=int(counted.shuffle_written_bytes.sum()),

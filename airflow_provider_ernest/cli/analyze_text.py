@@ -230,6 +230,7 @@ def _advice(profile: RunProfile) -> list[str]:
     lines = ["", "what to change"]
     for each in profile.advice:
         lines += wrapped(f"- {each.text} Because: {each.figure}.", indent="  ", further="    ")
+        lines += [f"    {each.documentation}"] * bool(each.documentation)
     return lines
 
 

@@ -81,7 +81,8 @@ OURS = """
     ResourceLimit.resource StageProfile.blocked_seconds StageProfile.seconds_without
     StageProfile.ideal_seconds StageProfile.bottleneck Straggler.cause StragglerCause.cause Capacity.source
     ExecutorLoss.cause
-    WhatIf.change Advice.subject BottleneckReport.id BottleneckReport.at BottleneckReport.profile_ids
+    WhatIf.change Advice.subject Advice.documentation
+    BottleneckReport.id BottleneckReport.at BottleneckReport.profile_ids
     BottleneckReport.application_id BottleneckReport.category BottleneckReport.bottleneck
     BottleneckReport.model_id ReplayOpinion.from_application_id
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
-from airflow_provider_ernest.run_profile import RunProfile, StageProfile
+from airflow_provider_ernest.run_profile import Advice, RunProfile, StageProfile
 from airflow_provider_ernest.views.profile_words import (
     PHASES,
     amounts,
@@ -154,9 +154,14 @@ def _key_figures(profile: RunProfile) -> Element:
 
 
 def _advice(profile: RunProfile) -> Element:
-    because = (tag("span", f"Because: {each.figure}.", class_="muted") for each in profile.advice)
-    told = zip(profile.advice, because, strict=True)
-    return tag("ul", *(tag("li", each.text, " ", reason) for each, reason in told))
+    return tag("ul", *(tag("li", each.text, " ", *_because(each)) for each in profile.advice))
+
+
+def _because(advice: Advice) -> Iterator[Element | str]:
+    yield tag("span", f"Because: {advice.figure}.", class_="muted")
+    if advice.documentation:
+        yield " "
+        yield tag("a", "Spark's documentation", href=advice.documentation, rel="noopener")
 
 
 def _limits(profile: RunProfile) -> Element:

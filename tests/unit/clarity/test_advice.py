@@ -24,9 +24,9 @@ def limit(resource, percent, *, of=60.0):
     )
 
 
-def a_stage(seconds=30.0, tasks=32, **fields):
+def a_stage(seconds=30.0, tasks=32, began=5.0, **fields):
     told = {"stage_id": 4, "name": "count at job.py:12", "task_seconds": 30.0 * tasks, **fields}
-    return run_profile.StageProfile(**told, tasks=tasks, began_seconds=5.0, ended_seconds=5.0 + seconds)
+    return run_profile.StageProfile(**told, tasks=tasks, began_seconds=began, ended_seconds=began + seconds)
 
 
 def straggling(cause):
@@ -136,6 +136,55 @@ HALF_THE_MACHINES = (run_profile.ReplayedSize(machines=2, seconds=64.0),)
             id="a driver that works alone",
         ),
         pytest.param(
+            {"bottleneck": CPU, "limits": (*COMPUTING, limit(run_profile.PYTHON_WORKER, 30.0))},
+            "Python",
+            "built-in functions in the place of Python's for single rows",
+            "100 s of waiting in all tasks; without it at best 42 s instead of 60 s",
+            id="rows that go through Python",
+        ),
+        pytest.param(
+            {
+                "limits": (limit(run_profile.SERIALISATION, 30.0),),
+                "stages": (a_stage(blocked_seconds={run_profile.SERIALISATION: 30.0}, warmup_seconds=1.0),),
+            },
+            *("serialisation", "broadcast long lists and large objects", "at best 42 s instead of 60 s"),
+            id="tasks that carry much",
+        ),
+        pytest.param(
+            {"limits": (limit(GARBAGE_COLLECTION, 30.0),)},
+            *(
+                "garbage collection",
+                "more memory (memory-optimised machines) or fewer cores each",
+                "at best 42 s",
+            ),
+            id="a heap that is full",
+        ),
+        pytest.param(
+            {"stages": (a_stage(result_bytes=GIGABYTE), a_stage(stage_id=5, began=50.0, seconds=10.0))},
+            "driver",
+            "let executors aggregate or write what collect() and toPandas() fetch",
+            "1.00 GB came as results, and no task ran for 15 s after that: by this log up to 15 s of 60 s",
+            id="results that the driver works on",
+        ),
+        pytest.param(
+            {"stages": (a_stage(tasks=640, output_bytes=GIGABYTE),)},
+            "files",
+            "Write fewer files",
+            "640 tasks wrote 1.00 GB, and no task ran for 25 s after that: by this log up to 25 s of 60 s",
+            id="many small files",
+        ),
+        pytest.param(
+            {
+                "bottleneck": run_profile.UNMEASURED,
+                "unmeasured_seconds": 600.0,
+                "stages": (a_stage(reads_input=True, unmeasured_seconds=480.0, input_bytes=GIGABYTE),),
+            },
+            "reading",
+            "Read less of the input",
+            "50 % of the tasks' time went to what Spark does not measure, where they read 1.00 GB of input",
+            id="input that takes long to come",
+        ),
+        pytest.param(
             {"sizes": HALF_THE_MACHINES},
             "size",
             "Half as many machines (2) are enough for this input, if their memory is.",
@@ -150,6 +199,8 @@ def test_what_is_advised_with_its_figure(fields, subject, text, figure):
     assert advice.subject == subject
     assert text in advice.text
     assert figure in advice.figure
+    assert advice.documentation.startswith("https://spark.apache.org/docs/latest/") or subject == "size"
+    assert 0.0 <= advice.won_seconds < 60.0
 
 
 @pytest.mark.parametrize(
@@ -158,7 +209,7 @@ def test_what_is_advised_with_its_figure(fields, subject, text, figure):
         pytest.param({}, id="nothing is known"),
         *(
             pytest.param({"limits": (limit(each, 9.0),)}, id=f"{each} wins little")
-            for each in (NETWORK, DISK, GARBAGE_COLLECTION)
+            for each in run_profile.BLOCKING
         ),
         pytest.param({**WAITING, "replayed_seconds": 70.0}, id="a replay that is wrong"),
         # Network and disks are not called worthless where that is not known.
@@ -172,7 +223,6 @@ def test_what_is_advised_with_its_figure(fields, subject, text, figure):
                     "stages": (a_stage(task_seconds=100.0),),
                 },
                 "little memory": {"limits": (*COMPUTING, limit(GARBAGE_COLLECTION, 8.0))},
-                "services of Python": {"limits": (*COMPUTING, limit(run_profile.PYTHON_WORKER, 30.0))},
                 "a network worth a little": {"limits": (limit(NETWORK, 7.0),)},
                 "not known what binds it": {"bottleneck": run_profile.UNMEASURED},
                 "bound by Python": {"bottleneck": run_profile.PYTHON_WORKER},
@@ -203,6 +253,33 @@ def test_what_is_advised_with_its_figure(fields, subject, text, figure):
         pytest.param({"stages": (a_stage(tasks=4),), "scale": 0.1}, id="few shuffled of a sample"),
         pytest.param({"stages": (TINY_TASKS,), "scale": 0.1}, id="tiny tasks of a sample"),
         pytest.param({"driver_seconds": 40.0, "scale": 0.1}, id="the driver of a sample"),
+        pytest.param({"stages": (a_stage(result_bytes=GIGABYTE),), "scale": 0.1}, id="results of a sample"),
+        pytest.param({"stages": (a_stage(result_bytes=GIGABYTE // 1000),)}, id="few results"),
+        *(
+            pytest.param({"limits": (limit(run_profile.SERIALISATION, 30.0),), "stages": (stage,)}, id=why)
+            for why, stage in {
+                "classes that first tasks load": a_stage(
+                    blocked_seconds={run_profile.SERIALISATION: 30.0}, warmup_seconds=2.0
+                ),
+                "little in each of many tasks": a_stage(
+                    tasks=1600, blocked_seconds={run_profile.SERIALISATION: 30.0}
+                ),
+            }.items()
+        ),
+        pytest.param(
+            {"stages": (a_stage(result_bytes=GIGABYTE), a_stage(stage_id=5, began=20.0, seconds=40.0))},
+            id="results while other tasks run",
+        ),
+        pytest.param({"stages": (a_stage(tasks=640, output_bytes=40 * GIGABYTE),)}, id="large files"),
+        pytest.param({"stages": (a_stage(tasks=32, output_bytes=GIGABYTE // 9),)}, id="few small files"),
+        pytest.param(
+            {
+                "bottleneck": run_profile.UNMEASURED,
+                "unmeasured_seconds": 600.0,
+                "stages": (a_stage(unmeasured_seconds=480.0),),
+            },
+            id="what is not measured elsewhere than where input is read",
+        ),
         pytest.param({"sizes": HALF_THE_MACHINES, "scale": 0.1}, id="half as many for a sample"),
         pytest.param(
             {"sizes": (run_profile.ReplayedSize(machines=2, seconds=90.0),)}, id="half as many are slow"

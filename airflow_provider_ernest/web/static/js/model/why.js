@@ -123,7 +123,8 @@ function advice(all) {
   return element("div", { class: "advice" },
     element("ul", {}, all.map((each) => element("li", {},
       element("bdi", {}, unbroken(each.text)), " ",
-      element("span", { class: "muted" }, "(", element("bdi", {}, unbroken(each.figure)), ")")))));
+      element("span", { class: "muted" }, "(", element("bdi", {}, unbroken(each.figure)), ")"),
+      each.documentation && [" ", externalLink(each.documentation, "Spark's documentation")]))));
 }
 
 function warningsOf({ warnings, replay_error_percent: error }) {
