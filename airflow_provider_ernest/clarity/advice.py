@@ -263,7 +263,7 @@ def _named(stage: StageProfile) -> str:
 
 
 def _of_driver(profile: RunProfile) -> Iterator[_Weighed]:
-    """That the driver gets, or is left to put in order, what executors could."""
+    """That the driver works on results alone, or that many small files are written and put in order."""
     if profile.scale < 1.0:
         return
     fetching = [stage for stage in profile.stages if stage.result_bytes >= _MUCH_OF_RESULTS]
@@ -272,31 +272,31 @@ def _of_driver(profile: RunProfile) -> Iterator[_Weighed]:
         for stage in profile.stages
         if stage.tasks >= _MANY_FILES and 0 < stage.output_bytes < stage.tasks * _SMALL_FILE
     ]
-    for subject, stages in {"driver": fetching, "files": writing}.items():
-        won = sum(_alone_after(profile, stage) for stage in stages)
-        if 100.0 * won < _WORTH_PERCENT * profile.seconds:
-            continue
-        if subject == "driver":
-            text = (
-                "Bring less to the driver: let executors aggregate or write what collect() and toPandas() "
-                "fetch, and broadcast smaller tables."
-            )
-            figure, documentation = (
-                f"{data_amount(sum(each.result_bytes for each in stages))} came as results",
-                _RESULTS,
-            )
-        else:
-            text = "Write fewer files: coalesce what is written, or repartition it by its partition columns."
-            written, files = (
-                sum(getattr(each, name) for each in stages) for name in ("output_bytes", "tasks")
-            )
-            figure, documentation = f"{count(files)} tasks wrote {data_amount(written)}", _FILES
+    alone = sum(_alone_after(profile, stage) for stage in fetching)
+    results = data_amount(sum(stage.result_bytes for stage in fetching))
+    if 100.0 * alone >= _WORTH_PERCENT * profile.seconds:
         advice = Advice(
-            subject=subject,
-            text=text,
-            figure=f"{figure}, and no task ran for {duration(won)} after that: {_saved(won, profile)}",
+            subject="driver",
+            text="Bring less to the driver: let executors aggregate or write what collect() and toPandas() "
+            "fetch, and broadcast smaller tables.",
+            figure=f"{results} came as results, and no task ran for {duration(alone)} after that: "
+            f"{_saved(alone, profile)}",
+            won_seconds=alone,
+            documentation=_RESULTS,
+        )
+        yield 100.0 * alone / profile.seconds, advice
+    # To open, close and commit a file is nothing that Spark measures.
+    around = sum(stage.unmeasured_seconds + stage.blocked_seconds.get(SCHEDULER, 0.0) for stage in writing)
+    won = around / profile.slots + sum(_alone_after(profile, stage) for stage in writing)
+    if 100.0 * won >= _WORTH_PERCENT * profile.seconds:
+        advice = Advice(
+            subject="files",
+            text="Write fewer files: coalesce what is written, or repartition it by its partition columns.",
+            figure=f"{count(sum(stage.tasks for stage in writing))} tasks wrote "
+            f"{data_amount(sum(stage.output_bytes for stage in writing))}, and {duration(around)} of their "
+            f"time is neither computing nor waiting for disks: {_saved(won, profile)}",
             won_seconds=won,
-            documentation=documentation,
+            documentation=_FILES,
         )
         yield 100.0 * won / profile.seconds, advice
 
@@ -395,6 +395,7 @@ def _carry_much(profile: RunProfile) -> bool:
         stage.blocked_seconds.get(SERIALISATION, 0.0) - profile.slots * stage.warmup_seconds
         >= _MUCH_CARRIED_SECONDS * stage.tasks
         for stage in profile.stages
+        if stage.tasks > 2 * profile.slots
     )
 
 

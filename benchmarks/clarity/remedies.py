@@ -31,13 +31,11 @@ class Pair:
         job: of `remedy_jobs`.
         subject: of the advice that is followed.
         megabytes: the executors' heap before, and after.
-        cores: of an executor before, and after.
     """
 
     job: str
     subject: str
     megabytes: tuple[int, int] = (1024, 1024)
-    cores: tuple[int, int] = (1, 1)
 
 
 PAIRS = (
@@ -61,16 +59,18 @@ def run(pair: Pair, folder: Path, *, followed: bool) -> RunProfile:
     way = "followed" if followed else "not"
     logs = folder / f"{pair.job}-{way}"
     logs.mkdir()
-    megabytes, cores = pair.megabytes[followed], pair.cores[followed]
+    megabytes = pair.megabytes[followed]
     settings = {
         "spark.ui.enabled": "false",
         "spark.executor.memory": f"{megabytes}m",
+        # That which stops all threads, so that a full heap costs what Spark counts as collection.
+        "spark.executor.extraJavaOptions": "-XX:+UseParallelGC",
         "spark.eventLog.enabled": "true",
         "spark.eventLog.dir": str(logs),
     }
     command = [
         str(find_spark_home() / "bin" / "spark-submit"),
-        *("--master", f"local-cluster[2,{cores},{megabytes}]"),
+        *("--master", f"local-cluster[2,1,{megabytes}]"),
         *(word for name, value in settings.items() for word in ("--conf", f"{name}={value}")),
         *(str(APPLICATION), pair.job, way, str(folder / "written")),
     ]

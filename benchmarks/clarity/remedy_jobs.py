@@ -59,7 +59,7 @@ def small_files(spark: SparkSession, followed: bool) -> None:
 
 def full_heap(spark: SparkSession, followed: bool) -> None:
     """Lists by key that fill the heap of the executors; the advice changes the heap, not the job."""
-    rows = spark.range(0, 3_000_000, 1, 4).select((functions.col("id") % 40).alias("key"), "id")
+    rows = spark.range(0, 4_000_000, 1, 3).select((functions.col("id") % 40).alias("key"), "id")
     text = functions.concat_ws(
         "-", functions.collect_list(functions.sha2(functions.col("id").cast("string"), 256))
     )

@@ -145,7 +145,9 @@ HALF_THE_MACHINES = (run_profile.ReplayedSize(machines=2, seconds=64.0),)
         pytest.param(
             {
                 "limits": (limit(run_profile.SERIALISATION, 30.0),),
-                "stages": (a_stage(blocked_seconds={run_profile.SERIALISATION: 30.0}, warmup_seconds=1.0),),
+                "stages": (
+                    a_stage(tasks=160, blocked_seconds={run_profile.SERIALISATION: 30.0}, warmup_seconds=1.0),
+                ),
             },
             *("serialisation", "broadcast long lists and large objects", "at best 42 s instead of 60 s"),
             id="tasks that carry much",
@@ -167,10 +169,11 @@ HALF_THE_MACHINES = (run_profile.ReplayedSize(machines=2, seconds=64.0),)
             id="results that the driver works on",
         ),
         pytest.param(
-            {"stages": (a_stage(tasks=640, output_bytes=GIGABYTE),)},
+            {"stages": (a_stage(tasks=640, output_bytes=GIGABYTE, unmeasured_seconds=160.0),)},
             "files",
             "Write fewer files",
-            "640 tasks wrote 1.00 GB, and no task ran for 25 s after that: by this log up to 25 s of 60 s",
+            "640 tasks wrote 1.00 GB, and 2 min 40 s of their time is neither computing nor waiting for "
+            "disks: by this log up to 35 s of 60 s",
             id="many small files",
         ),
         pytest.param(
@@ -259,7 +262,10 @@ def test_what_is_advised_with_its_figure(fields, subject, text, figure):
             pytest.param({"limits": (limit(run_profile.SERIALISATION, 30.0),), "stages": (stage,)}, id=why)
             for why, stage in {
                 "classes that first tasks load": a_stage(
-                    blocked_seconds={run_profile.SERIALISATION: 30.0}, warmup_seconds=2.0
+                    tasks=160, blocked_seconds={run_profile.SERIALISATION: 30.0}, warmup_seconds=2.0
+                ),
+                "few tasks, all of them first ones": a_stage(
+                    blocked_seconds={run_profile.SERIALISATION: 30.0}
                 ),
                 "little in each of many tasks": a_stage(
                     tasks=1600, blocked_seconds={run_profile.SERIALISATION: 30.0}
