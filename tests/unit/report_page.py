@@ -72,13 +72,21 @@ class Page(HTMLParser):
 
 def dangers(page: Page) -> list[str]:
     """What of a report could run, load or lead to anything that it was not written with; nothing is right."""
-    found = [tag for tag, _ in page.elements if tag in LOADING]
-    for tag, attributes in page.elements:
+    elements = [each for each in page.elements if not _leads_to_spark(*each)]
+    found = [tag for tag, _ in elements if tag in LOADING]
+    for tag, attributes in elements:
         for name, value in attributes.items():
             is_address = name in ADDRESSES or "javascript:" in (value or "").lower()
             if name.startswith("on") or is_address:
                 found.append(f"{tag} {name}={value}")
     return [*found, *_wrong_policy(page), *_foreign_scripts(page)]
+
+
+def _leads_to_spark(tag: str, attributes: dict[str, str | None]) -> bool:
+    """Whether it is a link to Spark's documentation, and nothing else."""
+    address = attributes.get("href") or ""
+    is_link = tag == "a" and attributes == {"href": address, "rel": "noopener"}
+    return is_link and address.startswith("https://spark.apache.org/docs/latest/")
 
 
 def _wrong_policy(page: Page) -> list[str]:
