@@ -48,7 +48,6 @@ from airflow_provider_ernest.store.records import (
     Place,
     is_misplaced,
     place_named,
-    place_of,
     read,
     read_or_skip,
 )
@@ -376,20 +375,6 @@ class Catalogue:
                     (entry for known in self._jobs.values() for entry in known.sorted()), key=_key
                 )
             return list(self._sorted)
-
-    def forget(self, record: Record) -> None:
-        """Read a record anew, whose file was replaced by hand under the same name.
-
-        Raises:
-            StoreError: the summary of its job cannot be written.
-        """
-        place = place_of(record)
-        with self._held():
-            known = self._known(place.job)
-            if known.entries.pop(place.name, None) is not None:
-                self._changed(known)
-                with store_errors(f"The catalogue in {self.root / FOLDER} cannot be written"):
-                    self._write(place.job)
 
     @contextmanager
     def _held(self) -> Iterator[None]:

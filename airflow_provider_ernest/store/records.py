@@ -71,8 +71,6 @@ FOLDERS: dict[type[Record], str] = {
 
 FORMS: dict[str, type[Record]] = {form.kind: form for form in RECORDS}
 _FORM_IN = {folder: form for form, folder in FOLDERS.items()}
-STORED: dict[str, type[Stored]] = {**FORMS, Survey.kind: Survey}
-"""All that a store keeps, by kind."""
 
 SURVEYS = ".surveys"
 """The folder of surveys."""

@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from airflow_provider_ernest.clarity.profile import profile_run
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.run_profile import RunProfile
-from airflow_provider_ernest.spark.installation import find_spark_home
+from airflow_provider_ernest.spark.installation import find_spark_submit
 
 APPLICATION = Path(__file__).with_name("remedy_jobs.py")
 
@@ -69,7 +69,7 @@ def run(pair: Pair, folder: Path, *, followed: bool) -> RunProfile:
         "spark.eventLog.dir": str(logs),
     }
     command = [
-        str(find_spark_home() / "bin" / "spark-submit"),
+        str(find_spark_submit()),
         *("--master", f"local-cluster[2,1,{megabytes}]"),
         *(word for name, value in settings.items() for word in ("--conf", f"{name}={value}")),
         *(str(APPLICATION), pair.job, way, str(folder / "written")),

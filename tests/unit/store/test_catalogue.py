@@ -198,19 +198,6 @@ def test_what_was_removed_since_leaves_the_summary_too(root):
     assert examples.model(3).id not in summary.read_text()
 
 
-def test_a_document_that_was_edited_by_hand_and_imported_is_listed_as_it_is_now(root):
-    many(root)
-    listed(root)
-    path = place_of(examples.model(3)).path(root)
-    path.unlink()
-
-    edited = examples.model(3, warnings=("one", "two", "three"))
-    ModelStore(root).save(edited)
-    Catalogue(root).forget(edited)
-
-    assert [entry.warnings for entry in listed(root)] == [1, 1, 1, 3, *[1] * (MANY - 4)]
-
-
 @pytest.mark.parametrize(
     "content", ["", "{", "[1]", '{"schema": 999, "entries": {}}', '{"entries": {"a": 1}}', "[" * 100_000]
 )
