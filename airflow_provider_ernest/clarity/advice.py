@@ -182,7 +182,12 @@ def advise(profile: RunProfile) -> tuple[Advice, ...]:
     counts = not profile.not_counted
     found = [*_of_spilling(profile)]
     if counts:
-        found += [*_of_partitions(profile), *_of_driver(profile), *_of_reading(profile)]
+        found += [
+            *_of_partitions(profile),
+            *_of_results(profile),
+            *_of_small_files(profile),
+            *_of_reading(profile),
+        ]
     if counts and abs(profile.replay_error_percent) <= TRUSTED_ERROR_PERCENT:
         found += [
             *_of_limits(profile),
@@ -192,6 +197,16 @@ def advise(profile: RunProfile) -> tuple[Advice, ...]:
         ]
     found.sort(key=lambda each: -each[0])
     return tuple(advice for _, advice in found)
+
+
+def _saving(
+    profile: RunProfile, won_seconds: float, *, subject: str, text: str, figure: str, documentation: str
+) -> _Weighed:
+    """An advice that is about what the log says it saves."""
+    advice = Advice(
+        subject=subject, text=text, figure=figure, won_seconds=won_seconds, documentation=documentation
+    )
+    return 100.0 * won_seconds / profile.seconds, advice
 
 
 def _saved(seconds: float, profile: RunProfile) -> str:
@@ -212,25 +227,24 @@ def _of_partitions(profile: RunProfile) -> Iterator[_Weighed]:
         idle = 1.0 - stage.tasks / (rounds * slots)
         delay = stage.blocked_seconds.get(SCHEDULER, 0.0) / max(stage.task_seconds, 1e-9)
         if rounds <= _ROUNDS and idle >= _IDLE_SHARE and not is_tiny and profile.ran_alone(stage):
-            advice = Advice(
-                subject="partitions",
-                text=f"Repartition what {_named(stage)} reads: to a multiple of the slots, or to many more.",
-                figure=f"{count(stage.tasks)} tasks on {slots} slots leave {percentage(100 * idle)} of them "
-                f"idle in a stage that takes {duration(stage.seconds)}",
-                won_seconds=stage.seconds * idle,
-                documentation=_PARALLELISM,
+            won = stage.seconds * idle
+            text = f"Repartition what {_named(stage)} reads: to a multiple of the slots, or to many more."
+            figure = (
+                f"{count(stage.tasks)} tasks on {slots} slots leave {percentage(100 * idle)} of them idle in "
+                f"a stage that takes {duration(stage.seconds)}"
             )
-            yield share * idle, advice
         elif is_tiny and delay >= _SCHEDULING_SHARE:
-            advice = Advice(
-                subject="partitions",
-                text=f"Make fewer partitions of what {_named(stage)} reads.",
-                figure=f"{count(stage.tasks)} tasks of {count(1000 * stage.task_seconds / stage.tasks)} ms "
-                f"each, {percentage(100 * delay)} of it scheduling: {_saved(stage.seconds * delay, profile)}",
-                won_seconds=stage.seconds * delay,
-                documentation=_PARALLELISM,
+            won = stage.seconds * delay
+            text = f"Make fewer partitions of what {_named(stage)} reads."
+            figure = (
+                f"{count(stage.tasks)} tasks of {count(1000 * stage.task_seconds / stage.tasks)} ms each, "
+                f"{percentage(100 * delay)} of it scheduling: {_saved(won, profile)}"
             )
-            yield share * delay, advice
+        else:
+            continue
+        yield _saving(
+            profile, won, subject="partitions", text=text, figure=figure, documentation=_PARALLELISM
+        )
 
 
 def _of_spilling(profile: RunProfile) -> Iterator[_Weighed]:
@@ -262,52 +276,52 @@ def _named(stage: StageProfile) -> str:
     return f"stage {stage.stage_id} ({stage.name})" if stage.name else f"stage {stage.stage_id}"
 
 
-def _of_driver(profile: RunProfile) -> Iterator[_Weighed]:
-    """That the driver works on results alone, or that many small files are written and put in order."""
-    if profile.scale < 1.0:
-        return
+def _of_results(profile: RunProfile) -> Iterator[_Weighed]:
+    """That the driver works alone on what tasks have brought it."""
     fetching = [stage for stage in profile.stages if stage.result_bytes >= _MUCH_OF_RESULTS]
+    won = sum(_alone_after(profile, stage) for stage in fetching)
+    if profile.scale >= 1.0 and 100.0 * won >= _WORTH_PERCENT * profile.seconds:
+        results = data_amount(sum(stage.result_bytes for stage in fetching))
+        yield _saving(
+            profile,
+            won,
+            subject="driver",
+            text="Bring less to the driver: let executors aggregate or write what collect() and toPandas() "
+            "fetch, and broadcast smaller tables.",
+            figure=f"{results} came as results, and no task ran for {duration(won)} after that: "
+            f"{_saved(won, profile)}",
+            documentation=_RESULTS,
+        )
+
+
+def _of_small_files(profile: RunProfile) -> Iterator[_Weighed]:
+    """That many small files are written, and put in order by the driver."""
     writing = [
         stage
         for stage in profile.stages
         if stage.tasks >= _MANY_FILES and 0 < stage.output_bytes < stage.tasks * _SMALL_FILE
     ]
-    alone = sum(_alone_after(profile, stage) for stage in fetching)
-    results = data_amount(sum(stage.result_bytes for stage in fetching))
-    if 100.0 * alone >= _WORTH_PERCENT * profile.seconds:
-        advice = Advice(
-            subject="driver",
-            text="Bring less to the driver: let executors aggregate or write what collect() and toPandas() "
-            "fetch, and broadcast smaller tables.",
-            figure=f"{results} came as results, and no task ran for {duration(alone)} after that: "
-            f"{_saved(alone, profile)}",
-            won_seconds=alone,
-            documentation=_RESULTS,
-        )
-        yield 100.0 * alone / profile.seconds, advice
     # To open, close and commit a file is nothing that Spark measures.
     around = sum(stage.unmeasured_seconds + stage.blocked_seconds.get(SCHEDULER, 0.0) for stage in writing)
     won = around / profile.slots + sum(_alone_after(profile, stage) for stage in writing)
-    if 100.0 * won >= _WORTH_PERCENT * profile.seconds:
-        advice = Advice(
+    if profile.scale >= 1.0 and 100.0 * won >= _WORTH_PERCENT * profile.seconds:
+        written = data_amount(sum(stage.output_bytes for stage in writing))
+        yield _saving(
+            profile,
+            won,
             subject="files",
             text="Write fewer files: coalesce what is written, or repartition it by its partition columns.",
-            figure=f"{count(sum(stage.tasks for stage in writing))} tasks wrote "
-            f"{data_amount(sum(stage.output_bytes for stage in writing))}, and {duration(around)} of their "
-            f"time is neither computing nor waiting for disks: {_saved(won, profile)}",
-            won_seconds=won,
+            figure=f"{count(sum(stage.tasks for stage in writing))} tasks wrote {written}, and "
+            f"{duration(around)} of their time is neither computing nor waiting for disks: "
+            f"{_saved(won, profile)}",
             documentation=_FILES,
         )
-        yield 100.0 * won / profile.seconds, advice
 
 
 def _alone_after(profile: RunProfile, stage: StageProfile) -> float:
     """Seconds from the end of a stage until another one runs, or the run ends; 0 where one runs then."""
-    others = [
-        each for each in profile.stages if each is not stage and each.ended_seconds > stage.ended_seconds
-    ]
-    began = min((each.began_seconds for each in others), default=profile.seconds)
-    return max(0.0, began - stage.ended_seconds)
+    later = (each.began_seconds for each in profile.stages if each.ended_seconds > stage.ended_seconds)
+    return max(0.0, min(later, default=profile.seconds) - stage.ended_seconds)
 
 
 def _of_reading(profile: RunProfile) -> Iterator[_Weighed]:
