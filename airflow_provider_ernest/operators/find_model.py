@@ -157,8 +157,6 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
             artifact_sha256 = artifact_hash(job.application, job.submit_options, log=self.log)
             conditions = self._conditions()
             found = self._found(artifact_sha256, conditions, context)
-            if self._waits_or_takes_turn(found, artifact_sha256, context):
-                found = self._found(artifact_sha256, conditions, context)
         reused = {name: each.model for name, each in found.items() if each.model is not None}
         for name, each in found.items():
             self.log.info("%s: %s", name, each.verdict.reason)
@@ -257,18 +255,30 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
         }
 
     def _found(
-        self,
-        artifact_sha256: str | None,
-        conditions: Mapping[str, RunConditions],
-        context: Context,
+        self, artifact_sha256: str | None, conditions: Mapping[str, RunConditions], context: Context
     ) -> dict[str, Found]:
-        from airflow_provider_ernest.operators.stored_models import Run, find_stored, none_found
-        from airflow_provider_ernest.store.store import ModelStore
+        """What holds for this run, once no other run trains the job: until then the task is deferred.
+
+        A run that trains whatever is stored waits for nobody.
+        """
+        from airflow_provider_ernest.operators.stored_models import none_found
 
         if self.reuse is None:
             return none_found(conditions, "Each run trains: models are not reused.")
-        if _is_asked_to_train(context):
+        dag_run = context.get("dag_run")
+        if str((getattr(dag_run, "conf", None) or {}).get(RETRAIN)).lower() == "true":
             return none_found(conditions, "This run was asked to train.")
+        found = self._stored(artifact_sha256, conditions, context)
+        if self._waits_or_takes_turn(found, artifact_sha256, context):
+            found = self._stored(artifact_sha256, conditions, context)
+        return found
+
+    def _stored(
+        self, artifact_sha256: str | None, conditions: Mapping[str, RunConditions], context: Context
+    ) -> dict[str, Found]:
+        from airflow_provider_ernest.operators.stored_models import Run, find_stored
+        from airflow_provider_ernest.store.store import ModelStore
+
         goal = None if self.goal is None else settings_of(SizingGoal, self.goal, "goal")
         return find_stored(
             ModelStore(store_root(optional_text(self.store))),
@@ -290,13 +300,13 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
     ) -> bool:
         """Defer the task while another run trains the job; whether to look again, for one has trained.
 
-        A run that was asked to train, or whose model none would be, waits for nobody.
+        A run that could not tell whether the other's model holds for it waits for nobody.
         """
         from airflow_provider_ernest.operators.one_training import look_again_in, take_turn
         from airflow_provider_ernest.store.leases import TrainingLeases
 
         training = [each for each in self.types if found[each["instance_type"]].model is None]
-        if not training or self.reuse is None or _is_asked_to_train(context):
+        if not training:
             return False
         reuse = settings_of(Reuse, self.reuse, "reuse")
         most_seconds = float(reuse.wait_for_training_seconds)
@@ -347,11 +357,6 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
             needless += self.shared_tasks
         if needless:
             self.skip(context["ti"], [self.dag.get_task(task_id) for task_id in needless])
-
-
-def _is_asked_to_train(context: Context) -> bool:
-    conf = getattr(context.get("dag_run"), "conf", None) or {}
-    return str(conf.get(RETRAIN)).lower() == "true"
 
 
 def keeps_cluster(dag: Any, each: Mapping[str, Any]) -> bool:
