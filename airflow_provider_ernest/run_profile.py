@@ -259,7 +259,8 @@ class Advice(Document):
     documentation: str = ""
 
 
-KILLED_FOR_MEMORY, PREEMPTED, DECOMMISSIONED, LOST = "memory", "preemption", "decommission", "unknown"
+KILLED_FOR_MEMORY, HEAP_FULL, PREEMPTED = "memory", "heap", "preemption"
+DECOMMISSIONED, LOST = "decommission", "unknown"
 PYTHON_WORKER_KILLED = "Python worker"
 
 
@@ -268,7 +269,8 @@ class ExecutorLoss(Document):
     """What a run lost for one cause.
 
     Attributes:
-        cause: "memory", "preemption", "decommission", "unknown", or "Python worker", whose executor goes on.
+        cause: "memory", "heap", "preemption", "decommission", "unknown", or "Python worker", whose executor
+            goes on.
         executors: Spark's ids with their machines.
         because: of the first, in the words of Spark.
         failed_tasks: attempts of tasks that ended with them, and were made again.

@@ -16,7 +16,7 @@ import numpy as np
 
 from airflow_provider_ernest.eventlog.losses import LET_GO, cause_of
 from airflow_provider_ernest.eventlog.tables import DRIVER
-from airflow_provider_ernest.run_profile import DECOMMISSIONED, KILLED_FOR_MEMORY
+from airflow_provider_ernest.run_profile import DECOMMISSIONED, HEAP_FULL, KILLED_FOR_MEMORY
 from airflow_provider_ernest.words import count, counted
 
 if TYPE_CHECKING:
@@ -156,7 +156,8 @@ def _of_the_machines(log: EventLog, sizes: Sizes) -> str:
         return "no machine came"
     causes = {cause_of(each.removed_because) for each in log.lost if _is_at_work(log, each.removed_at)}
     if causes - {LET_GO, DECOMMISSIONED}:
-        return f"it lost executors{', killed for their memory' * (KILLED_FOR_MEMORY in causes)}"
+        is_for_memory = not causes.isdisjoint((KILLED_FOR_MEMORY, HEAP_FULL))
+        return f"it lost executors{', killed for their memory' * is_for_memory}"
     if not sizes.are_enough:
         return "it waited for machines that came and went"
     return ""

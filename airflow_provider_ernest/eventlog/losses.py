@@ -13,6 +13,7 @@ import numpy as np
 from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.run_profile import (
     DECOMMISSIONED,
+    HEAP_FULL,
     KILLED_FOR_MEMORY,
     LOST,
     PREEMPTED,
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 LET_GO = ""
 """By Spark itself, under dynamic allocation."""
 
+_EXIT_CODE = r"exit(?:ed with)?(?: exit)? (?:code|status)(?: is)?\W{0,3}"
+
 _CAUSES = {
     # Of YARN -102; first, for what is preempted is ended by a signal, too.
     PREEMPTED: re.compile(r"preempt|exit (?:code|status):? *-102\b", re.IGNORECASE),
@@ -36,16 +39,14 @@ _CAUSES = {
         r"|exited from explicit termination request|deleted by a user or the framework",
         re.IGNORECASE,
     ),
-    # 137 and 143 are the kernel's and YARN's signals, 52 is Spark's own code for a full heap.
-    KILLED_FOR_MEMORY: re.compile(
-        r"memory limits|OOMKilled|OutOfMemory|exit(?:ed with)?(?: exit)? (?:code|status)(?: is)?\W{0,3}"
-        r"(?:137|143|52)\b",
-        re.IGNORECASE,
-    ),
+    # Of Spark itself 52.
+    HEAP_FULL: re.compile(rf"OutOfMemory|{_EXIT_CODE}52\b", re.IGNORECASE),
+    # By the kernel's and YARN's signals.
+    KILLED_FOR_MEMORY: re.compile(rf"memory limits|OOMKilled|{_EXIT_CODE}(?:137|143)\b", re.IGNORECASE),
 }
 
 
-_THE_WORST_FIRST = (KILLED_FOR_MEMORY, PYTHON_WORKER_KILLED, PREEMPTED, DECOMMISSIONED, LOST)
+_THE_WORST_FIRST = (KILLED_FOR_MEMORY, HEAP_FULL, PYTHON_WORKER_KILLED, PREEMPTED, DECOMMISSIONED, LOST)
 
 
 def cause_of(removed_because: str) -> str:

@@ -12,6 +12,7 @@ from airflow_provider_ernest.run_profile import (
     DISK,
     FIRST_TASK,
     GRAPHX,
+    HEAP_FULL,
     KILLED_FOR_MEMORY,
     LOST,
     MLLIB,
@@ -64,6 +65,11 @@ _LOST = {
         "killed for memory",
         "Give executors more memory beside their heap (spark.executor.memoryOverhead, of Python workers "
         "spark.executor.pyspark.memory) or fewer cores each (spark.executor.cores), or smaller partitions.",
+    ),
+    HEAP_FULL: (
+        "ended by a full heap",
+        "Give executors more heap (spark.executor.memory) or fewer cores each (spark.executor.cores), "
+        "or make smaller partitions.",
     ),
     PYTHON_WORKER_KILLED: (
         "",

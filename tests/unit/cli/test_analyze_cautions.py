@@ -11,7 +11,13 @@ import pytest
 from airflow_provider_ernest.eventlog.losses import LET_GO, cause_of
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.history.runs import past_run
-from airflow_provider_ernest.run_profile import DECOMMISSIONED, KILLED_FOR_MEMORY, LOST, PREEMPTED
+from airflow_provider_ernest.run_profile import (
+    DECOMMISSIONED,
+    HEAP_FULL,
+    KILLED_FOR_MEMORY,
+    LOST,
+    PREEMPTED,
+)
 from tests.unit.eventlog.event_log_texts import (
     ended,
     executor,
@@ -104,7 +110,8 @@ def test_the_page_says_it_before_its_figures(ernest, tmp_path):
             KILLED_FOR_MEMORY,
         ),
         ("The executor with id 3 was terminated; container: OOMKilled", KILLED_FOR_MEMORY),
-        ("Executor exited with code 52 (OutOfMemoryError)", KILLED_FOR_MEMORY),
+        ("Executor exited with code 52 (OutOfMemoryError)", HEAP_FULL),
+        ("Command exited with code 52", HEAP_FULL),
         ("Container container_1 exited from explicit termination request (143).", LET_GO),
         ("Container container_1 was preempted.", PREEMPTED),
         ("Container marked as failed. Exit status: -102. Diagnostics: preempted by scheduler", PREEMPTED),
@@ -117,6 +124,15 @@ def test_the_page_says_it_before_its_figures(ernest, tmp_path):
 )
 def test_the_cause_is_told_by_what_spark_says(reason, cause):
     assert cause_of(reason) == cause
+
+
+def test_a_heap_that_was_full_is_not_helped_by_memory_beside_it(analyzed, tmp_path):
+    said = analyzed(run_that_lost(tmp_path / "log", "Command exited with code 52"))
+
+    assert "1 executor ended by a full heap: 1 on 10.0.0.2 (Command exited with code 52)." in said
+    assert "Give executors more heap (spark.executor.memory)" in said
+    assert "memoryOverhead" not in said
+    assert "This run does not count: it lost executors, killed for their memory." in said
 
 
 def test_preemption_is_another_sentence(analyzed, tmp_path):
