@@ -12,6 +12,9 @@ OTHER_PROCESSOR := OPENBLAS_CORETYPE=Prescott NPY_DISABLE_CPU_FEATURES="X86_V3 X
 # On two cores, a few of thousands of tests may starve beside the others: what fails is run once more by itself, and
 # must pass then.
 AGAIN = $(BIN)/python -m pytest --last-failed --last-failed-no-failures=none
+# A Spark of a test lives for a minute: what Java spends on fast code and on collectors of its own it never gets back,
+# and half of the time of all processors went there.
+FOR_SHORT_LIVES := -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
 # The processes of Airflow and of the tests keep what they have compiled: each new one would compile it again.
 unexport PYTHONDONTWRITEBYTECODE
 # The stock operators look for spark-submit on PATH.
@@ -72,6 +75,7 @@ unit: install ## tests that start neither Spark nor Airflow; what users see, onc
 	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile $(UNIT_TESTS) || $(AGAIN) $(UNIT_TESTS)
 	$(OTHER_PROCESSOR) $(BIN)/python -m pytest --quiet --numprocesses=$(WORKERS) --dist=loadfile tests/golden
 
+integration: export JDK_JAVA_OPTIONS := $(FOR_SHORT_LIVES)
 integration: install java network-tools browser ## tests with a real Spark cluster, a real Airflow, a real browser
 	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder \
 		--durations=10 -m "not alone" $(INTEGRATION_TESTS) \

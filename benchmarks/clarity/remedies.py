@@ -44,7 +44,7 @@ PAIRS = (
     Pair(job="tiny_tasks", subject="partitions"),
     Pair(job="driver_sums", subject="driver"),
     Pair(job="small_files", subject="files"),
-    Pair(job="full_heap", subject="garbage collection", megabytes=(600, 2400)),
+    Pair(job="full_heap", subject="garbage collection", megabytes=(560, 3000)),
 )
 
 _HEADING = "job          advice about        promised   before    after      won  of the promise"

@@ -58,13 +58,10 @@ def small_files(spark: SparkSession, followed: bool) -> None:
 
 
 def full_heap(spark: SparkSession, followed: bool) -> None:
-    """Lists by key that fill the heap of the executors; the advice changes the heap, not the job."""
-    rows = spark.range(0, 4_000_000, 1, 3).select((functions.col("id") % 40).alias("key"), "id")
-    text = functions.concat_ws(
-        "-", functions.collect_list(functions.sha2(functions.col("id").cast("string"), 256))
-    )
-    for _ in range(2):
-        rows.groupBy("key").agg(functions.length(text).alias("n")).agg(functions.sum("n")).collect()
+    """Long lists of texts, each garbage with its row; the advice changes the heap, not the job."""
+    texts = "transform(sequence(1, 600000), each -> concat('key-', each + id))"
+    rows = spark.range(0, 120, 1, 8)
+    rows.selectExpr(f"size(filter({texts}, each -> each like '%77')) as n").agg(functions.sum("n")).collect()
 
 
 def _hashed(spark: SparkSession, rows: int, *, partitions: int) -> DataFrame:
