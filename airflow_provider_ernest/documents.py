@@ -274,6 +274,8 @@ class RunMetrics(Document):
         cache_missed_seconds: run seconds of the tasks that did not, and made theirs again.
         dominant_stage_tasks: tasks that could run at once in the stages in which most of the run time
             goes; the median of the stages weighted by their run seconds.
+        barrier_tasks: that must run at once, or Spark refuses their stage; None where no stage is of that
+            kind.
     """
 
     tasks: int
@@ -298,6 +300,7 @@ class RunMetrics(Document):
     cache_missed_share: float | None = None
     cache_missed_seconds: float | None = None
     dominant_stage_tasks: int | None = None
+    barrier_tasks: int | None = None
 
     @property
     def cache_share(self) -> float | None:

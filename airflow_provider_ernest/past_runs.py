@@ -31,10 +31,14 @@ class PastRun(Document):
         failure: why it does not count as a run of the job, in words; empty where it ended well.
         spark: Spark's version.
         main: main class or file, where the log tells.
+        main_folder: name of the folder in which that file lies.
+        has_end: whether the log tells the end; what the driver did after the last event is not known else.
         settings: Spark's properties that may change a run's time, as `conditions.settings_that_count` has
             them.
         mean_machines: that were there on average where machines came and went, as under dynamic allocation;
             None where all were.
+        machine_seconds: that its machines were there, each from when it had come; None where that is not
+            told.
         metrics: what else the log tells; None of a run that failed.
     """
 
@@ -53,14 +57,32 @@ class PastRun(Document):
     failure: str = ""
     spark: str | None = None
     main: str | None = None
+    main_folder: str | None = None
+    has_end: bool = True
     settings: tuple[tuple[str, str], ...] = ()
     mean_machines: float | None = None
+    machine_seconds: float | None = None
     metrics: RunMetrics | None = None
 
     @property
     def paid_machines(self) -> float:
         """How many were there on average."""
         return self.machines if self.mean_machines is None else self.mean_machines
+
+    @property
+    def paid_machine_seconds(self) -> float:
+        """What it is billed for: its machines while they were there, and no waiting for the first of them."""
+        if self.machine_seconds is not None:
+            return self.machine_seconds
+        return self.paid_machines * (self.startup_seconds + self.seconds)
+
+    @property
+    def unpaid_seconds(self) -> float:
+        """Of its start-up, what nobody pays for; see `paid_machine_seconds`."""
+        if not self.paid_machines:
+            return 0.0
+        paid = self.paid_machine_seconds / self.paid_machines
+        return min(self.startup_seconds, max(0.0, self.startup_seconds + self.seconds - paid))
 
     @property
     def tells_bytes(self) -> bool:

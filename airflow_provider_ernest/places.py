@@ -35,7 +35,8 @@ _ADDRESS = re.compile(r"[A-Za-z][\w+.-]*:/")
 _AZURE_SCHEMES = ("abfs", "abfss", "wasb", "wasbs")
 """Hadoop writes the container where Airflow has the connection: abfss://container@account.dfs.core..."""
 
-ZIP_SUFFIX = ".zip"
+_ZIP_SUFFIX = ".zip"
+_OF_HISTORY_SERVER = re.compile(r"^https?://.*/api/v1/applications/[^/]+(/[^/]+)?/logs$")
 _IN_ZIP, _BETWEEN = "zip://", "::"
 
 _SCHEMES_WITH_USERS = ("http", "https", "ftp", "hdfs", "webhdfs")
@@ -503,6 +504,16 @@ class S3Place:
         return f"{self._key}/" if self._key else ""
 
 
+def _can_seek(file: Any) -> bool:
+    """Whether it can be read from its end: what comes by HTTP says that it can."""
+    try:
+        file.seek(0, os.SEEK_END)
+        file.seek(0)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
 class Archive:
     """A ZIP, opened once for all that is read of it, and closed when nothing refers to it any more.
 
@@ -518,7 +529,7 @@ class Archive:
         """What it holds; its list stands at its end, so that what can only be read forwards is copied."""
         with ExitStack() as stack:
             file: Any = stack.enter_context(self.place.open("rb"))
-            if not file.seekable():
+            if not _can_seek(file):
                 copy = stack.enter_context(TemporaryFile())
                 shutil.copyfileobj(file, copy)
                 file = copy
@@ -612,6 +623,11 @@ class ZipPlace:
 
     def _holds(self, name: str) -> bool:
         return name.startswith(self._prefix) and len(name) > len(self._prefix)
+
+
+def is_zip(place: Place) -> bool:
+    """Whether it is a ZIP, by its name or as Spark's history server gives event logs."""
+    return place.name.endswith(_ZIP_SUFFIX) or bool(_OF_HISTORY_SERVER.match(str(place)))
 
 
 _MODIFIED_KEYS = ("mtime", "LastModified", "last_modified", "updated", "modified", "modificationTime")

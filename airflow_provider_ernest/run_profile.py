@@ -136,6 +136,7 @@ class StageProfile(Document):
     ideal_seconds: dict[str, float] = field(default_factory=dict)
     bottleneck: str = ""  # the resource whose ideal time is longest; empty where nothing is known
     stragglers: int = 0  # tasks that took over 1.5 times the stage's median
+    is_barrier: bool = False  # whether all of its tasks must run at once, or Spark refuses it
 
     @property
     def seconds(self) -> float:
@@ -261,7 +262,7 @@ class Advice(Document):
 
 KILLED_FOR_MEMORY, HEAP_FULL, PREEMPTED = "memory", "heap", "preemption"
 DECOMMISSIONED, LOST = "decommission", "unknown"
-PYTHON_WORKER_KILLED = "Python worker"
+PYTHON_WORKER_KILLED, SHUFFLE_LOST = "Python worker", "shuffle"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -269,8 +270,8 @@ class ExecutorLoss(Document):
     """What a run lost for one cause.
 
     Attributes:
-        cause: "memory", "heap", "preemption", "decommission", "unknown", or "Python worker", whose executor
-            goes on.
+        cause: "memory", "heap", "preemption", "decommission", "unknown"; "Python worker", whose executor goes
+            on; or "shuffle", of data that lay on executors that had gone.
         executors: Spark's ids with their machines.
         because: of the first, in the words of Spark.
         failed_tasks: attempts of tasks that ended with them, and were made again.

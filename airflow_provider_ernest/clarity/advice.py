@@ -220,7 +220,8 @@ def _of_partitions(profile: RunProfile) -> Iterator[_Weighed]:
     """
     for stage in profile.stages:
         share = 100.0 * stage.seconds / profile.seconds
-        if share < _WORTH_PERCENT or stage.tasks < 2 or profile.scale < 1.0:
+        # As many as run at once are what a barrier stage is made of.
+        if share < _WORTH_PERCENT or stage.tasks < 2 or profile.scale < 1.0 or stage.is_barrier:
             continue
         slots, is_tiny = profile.slots, stage.task_seconds < _TINY_TASK_SECONDS * stage.tasks
         rounds = math.ceil(stage.tasks / slots)

@@ -295,6 +295,7 @@ def _stage_profile(
             for name, seconds in waiting.seconds_without.items()
             if waiting.blocked_seconds[name] > least
         },
+        is_barrier=row.is_barrier,
     )
 
 
@@ -356,7 +357,16 @@ def _what_ifs(run: _Run, profile: RunProfile) -> dict[str, Any]:
 
 def _sizes(run: _Run, profile: RunProfile) -> dict[str, Any]:
     counts = run.machine_counts or sizes_around(profile.machines)
-    return {"sizes": replay_sizes(run.log, counts, as_it_was=run.blocked.replayed)}
+    at_once = max((stage.tasks for stage in run.log.stages if stage.is_barrier), default=0)
+    able = [count for count in counts if count * profile.slots >= at_once * profile.machines]
+    sizes = replay_sizes(run.log, able, as_it_was=run.blocked.replayed) if able else ()
+    if len(able) == len(counts):
+        return {"sizes": sizes}
+    told = (
+        f"All {at_once} tasks of a barrier stage must run at once: machines with fewer slots, on which Spark "
+        "refuses it, are left out."
+    )
+    return {"sizes": sizes, "warnings": (*profile.warnings, told)}
 
 
 _PARTS: dict[str, Callable[[_Run, RunProfile], dict[str, Any]]] = {

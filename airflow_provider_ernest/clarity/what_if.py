@@ -206,7 +206,7 @@ def _with_cores(log: EventLog, cores: int) -> EventLog:
     """The run as if each machine had other cores, of which its executors have the shares that they had."""
 
     def changed(executor: ExecutorRow) -> ExecutorRow:
-        slots = executor.cores // log.task_cores
+        slots = log.slots_of(executor)
         share = slots / log.slots_by_worker[executor.worker] if slots else 1.0
         return dataclasses.replace(executor, cores=max(1, round(cores * share)) * log.task_cores)
 

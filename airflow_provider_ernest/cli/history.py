@@ -132,7 +132,7 @@ def history_lines(jobs: Jobs, scan: Scan) -> list[str]:
 
 
 def _machine_seconds(runs: Iterable[PastRun]) -> float:
-    return sum(run.paid_machines * (run.startup_seconds + run.seconds) for run in runs)
+    return sum(run.paid_machine_seconds for run in runs)
 
 
 def _row(job: str, runs: Sequence[PastRun]) -> tuple[str, ...]:

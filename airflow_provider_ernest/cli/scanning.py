@@ -57,7 +57,12 @@ def add_scan_arguments(parser: ArgumentParser) -> None:
         "s3://bucket/spark-events",
     )
     reading = parser.add_argument_group("reading")
-    reading.add_argument("--since", metavar="DATE", type=moment, help="only runs that started then or later")
+    reading.add_argument(
+        "--since",
+        metavar="DATE",
+        type=moment,
+        help="only runs that started then or later, in UTC where it names no offset",
+    )
     reading.add_argument(
         "--processes", metavar="N", type=at_least_one, help="that read at the same time; default: one a core"
     )

@@ -7,9 +7,11 @@ and its interval allows for what nobody has measured.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypedDict
 
 import numpy as np
@@ -84,6 +86,13 @@ class Offer:
             raise InvalidParameterError(
                 "machines", self.machines, "is empty", remedy="Allow at least one number of machines."
             )
+        if not self.counts:
+            raise InvalidParameterError(
+                "machines",
+                list(self.machines),
+                "has too few slots: all tasks of a barrier stage of the job must run at once",
+                remedy=f"Allow at least {self.least_machines} machines.",
+            )
         positive_number("relative_speed", self.relative_speed)
         positive_number("input_growth", self.input_growth)
         if not self.is_extrapolated and self.relative_speed != 1.0:
@@ -106,8 +115,17 @@ class Offer:
 
     @property
     def counts(self) -> list[int]:
-        """The numbers of machines, each once, in ascending order."""
-        return sorted({int(count) for count in self.machines})
+        """The numbers of machines that can run the job, each once, in ascending order."""
+        return sorted({int(count) for count in self.machines if count >= self.least_machines})
+
+    @cached_property
+    def least_machines(self) -> int:
+        """On fewer Spark refuses a stage whose tasks must all run at once; 1 where no run had one."""
+        told = ((run.machines, run.metrics) for run in self.model.observations if run.metrics)
+        needs = [
+            math.ceil(each.barrier_tasks * count / each.slots) for count, each in told if each.barrier_tasks
+        ]
+        return min(needs, default=1)
 
     def forecast(self, *, scale: float, iterations: int | None = None) -> Forecast:
         """What its runs are predicted to take; see `OfferForecast`."""

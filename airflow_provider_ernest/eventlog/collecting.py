@@ -129,6 +129,7 @@ class Jobs:
             failure=failure,
             scopes=self._scopes_of(info),
             library=library[1] if library else "",
+            is_barrier=any(each.barrier for each in info.rdd_info or ()),
             # What it keeps itself was not there when it began.
             reads_cache=known.reads_cache if known else self._reads_cache(info),
         )
@@ -577,15 +578,28 @@ _MOST_COMMAND = 20_000
 def main_program(properties: Mapping[str, object]) -> str:
     """The name of an application's main class, or of its file without folders; empty where none is told.
 
-    Nothing else of the command is kept: its arguments may hold anything.
+    Nothing else of the command is kept but `main_folder`: its arguments may hold anything.
 
     Args:
         properties: of the driver's Java.
     """
+    return next(filter(None, map(_program, _naming(properties))), "")
+
+
+def main_folder(properties: Mapping[str, object]) -> str:
+    """The name of the folder in which that file lies; empty where it is none's, or none is told."""
+    place = next(filter(_program, _naming(properties)), "").replace("\\", "/")
+    folder = place.rpartition("/")[0].rpartition("/")[2]
+    return folder if _PROGRAM.fullmatch(folder) and len(folder) <= MOST_CHARACTERS else ""
+
+
+def _naming(properties: Mapping[str, object]) -> Iterator[str]:
+    """Words of the command of which the first that can be names the program."""
     command = properties.get(_COMMAND)
     launcher, *words = (command if isinstance(command, str) else "")[:_MOST_COMMAND].split() or [""]
     if launcher == _DRIVER_WRAPPER:
-        return next(filter(None, map(_program, reversed(words[1:3]))), "")
+        yield from reversed(words[1:3])
+        return
     told: dict[str, str] = {}
     at = 0
     while at < len(words) and words[at].startswith("-"):
@@ -593,9 +607,9 @@ def main_program(properties: Mapping[str, object]) -> str:
         if has_value and at + 1 < len(words):
             told.setdefault(words[at], words[at + 1])
         at += 1 + has_value
-    named = next(_files_alone(words), "")
-    names = [told.get(option, "") for option in _NAMES_THE_PROGRAM]
-    return next(filter(None, map(_program, (*names, named, launcher))), "")
+    yield from (told.get(option, "") for option in _NAMES_THE_PROGRAM)
+    yield next(_files_alone(words), "")
+    yield launcher
 
 
 def _files_alone(words: Sequence[str]) -> Iterator[str]:

@@ -51,9 +51,10 @@ class ApplicationStart(Event):
 
 
 class ApplicationEnd(Event):
-    """SparkListenerApplicationEnd."""
+    """SparkListenerApplicationEnd; the exit code since Spark 4, where the driver knew it."""
 
     timestamp: Moment
+    exit_code: int | None = msgspec.field(default=None, name="ExitCode")
 
 
 class EnvironmentUpdate(Event):
@@ -140,6 +141,7 @@ class DataSet(Event):
     storage_level: StorageLevel = msgspec.field(default_factory=StorageLevel)
     number_of_partitions: Whole = 0
     parent_ids: list[Whole] | None = None
+    barrier: bool = False
 
 
 class StageInfo(Event):
@@ -337,6 +339,12 @@ class ExecutionEnd(SqlEvent):
     execution_id: Whole
     time: Moment = 0
     error_message: str | msgspec.UnsetType | None = msgspec.UNSET
+
+
+class StreamEnd(SqlEvent):
+    """StreamingQueryListener.QueryTerminatedEvent."""
+
+    exception: str | None = None
 
 
 class DriverUpdates(SqlEvent):

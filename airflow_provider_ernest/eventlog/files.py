@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_provider_ernest.eventlog.bounds import Notes
 from airflow_provider_ernest.eventlog.compression import CHUNK_BYTES, text_of
 from airflow_provider_ernest.exceptions import ErnestError, EventLogError
-from airflow_provider_ernest.places import ZIP_SUFFIX, Archive, Place, ZipPlace, place_of
+from airflow_provider_ernest.places import Archive, Place, ZipPlace, is_zip, place_of
 from airflow_provider_ernest.words import count
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def event_files(place: Place, notes: Notes) -> list[Place]:
         EventLogError: a folder holds no log, or several, or too many files.
     """
     if not place.is_dir():
-        if not place.name.endswith(ZIP_SUFFIX):
+        if not is_zip(place):
             return [place]
         place = ZipPlace(Archive(place))
     inside = _inside(place)

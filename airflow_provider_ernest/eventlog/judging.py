@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from airflow_provider_ernest.eventlog.losses import LET_GO, cause_of
+from airflow_provider_ernest.eventlog.losses import LET_GO, cause_of, has_dynamic_allocation
 from airflow_provider_ernest.eventlog.tables import DRIVER
-from airflow_provider_ernest.run_profile import DECOMMISSIONED, HEAP_FULL, KILLED_FOR_MEMORY
+from airflow_provider_ernest.run_profile import HEAP_FULL, KILLED_FOR_MEMORY
 from airflow_provider_ernest.words import count, counted
 
 if TYPE_CHECKING:
@@ -30,6 +30,9 @@ Kubernetes, a short run has a little less than all."""
 
 LEAST_TOLD = 0.99
 """Of the tasks of its stages a log must tell of so many: without more of them, what was read is not known."""
+
+BUSY_SHARE = 0.5
+"""Of its time a stream that takes what is there has so much of it jobs; one that waits for more has less."""
 
 DATABRICKS_CLUSTER = "spark.databricks.clusterUsageTags.clusterName"
 JOB_CLUSTER = re.compile(r"job-(?P<job>\d+)-run-\d+(?:-(?P<key>.+))?")
@@ -46,32 +49,38 @@ class Sizes:
     Attributes:
         most: at once.
         mean: over that time.
+        machine_seconds: that machines were there from when each had come: what they waited for others is in
+            it, what the run waited for the first of them, as in a queue, is not.
     """
 
     def __init__(self, log: EventLog) -> None:
         self._log = log
+        self._steps = self._steps_since(log.ready_at)
+        self.most = int(np.cumsum(self._steps[:, 1]).max(initial=0.0))
+        seconds = log.ended_at - log.ready_at
+        self.mean = self._machine_seconds(self._steps) / seconds if seconds > 0 else float(self.most)
+        self.machine_seconds = self._machine_seconds(self._steps_since(log.started_at))
+
+    def _machine_seconds(self, steps: FloatArray) -> float:
+        return float(steps[:, 1] @ (self._log.ended_at - steps[:, 0]))
+
+    def _steps_since(self, moment: float) -> FloatArray:
+        """Moments, and by how many machines and slots there are more from then on; shape (steps, 3)."""
         here: Counter[str] = Counter()
-        now, self.most = 0, 0
-        steps: list[tuple[float, int, int]] = []  # moments, and by how many machines and slots there are more
-        for at, slots, worker in self._changes():
+        steps: list[tuple[float, int, int]] = []
+        for at, slots, worker in self._changes(moment):
             before = here[worker] > 0
             here[worker] += 1 if slots > 0 else -1
-            after = here[worker] > 0
-            now += after - before
-            self.most = max(self.most, now)
-            steps.append((at, after - before, slots))
-        self._steps = np.array(steps, dtype=np.float64).reshape(-1, 3)
-        seconds = log.ended_at - log.ready_at
-        machine_seconds = float(self._steps[:, 1] @ (log.ended_at - self._steps[:, 0]))
-        self.mean = machine_seconds / seconds if seconds > 0 else float(self.most)
+            steps.append((at, (here[worker] > 0) - before, slots))
+        return np.array(steps, dtype=np.float64).reshape(-1, 3)
 
-    def _changes(self) -> list[tuple[float, int, str]]:
+    def _changes(self, since: float) -> list[tuple[float, int, str]]:
         """Moments at which slots come, or go (less than 0), with the machine they are on."""
         log = self._log
         changes: list[tuple[float, int, str]] = []
         for executor in log.executors:
             gone_at = executor.removed_at if executor.is_lost and executor.removed_at else log.ended_at
-            began, ended = max(executor.added_at, log.ready_at), min(gone_at, log.ended_at)
+            began, ended = max(executor.added_at, since), min(gone_at, log.ended_at)
             if executor.executor_id != DRIVER and ended >= began:
                 slots = log.slots_by_executor[executor.number]
                 changes += [(began, slots, executor.worker), (ended, -slots, executor.worker)]
@@ -140,11 +149,29 @@ def _reasons(log: EventLog, sizes: Sizes) -> Iterator[str]:
 
 
 def _of_the_application(log: EventLog) -> str:
-    if log.is_streaming:
+    if log.is_streaming and not _is_batch(log):
         return A_STREAM
     if not log.is_complete and not _has_ended(log):
         return "its log has no end: it was cut off, or still runs"
+    if log.exit_code:
+        return f"its application ended with exit code {log.exit_code}"
     return _last_failure(log)
+
+
+def _is_batch(log: EventLog) -> bool:
+    """Whether a streaming query took what was there and ended (availableNow, once), and waited for no more.
+
+    No event names its trigger: its jobs followed one another for most of the time.
+    """
+    if not log.streams_ended or not log.is_complete or not log.jobs:
+        return False
+    jobs = sorted((job.submitted_at, job.completed_at or log.ended_at) for job in log.jobs)
+    since = until = jobs[0][0]
+    busy = 0.0
+    for began, ended in jobs:
+        busy += max(0.0, ended - max(began, until))
+        until = max(until, ended)
+    return busy >= BUSY_SHARE * (until - since)
 
 
 def _of_the_machines(log: EventLog, sizes: Sizes) -> str:
@@ -154,8 +181,10 @@ def _of_the_machines(log: EventLog, sizes: Sizes) -> str:
         return "it ran on a cluster that others share"
     if not sizes.most:
         return "no machine came"
-    causes = {cause_of(each.removed_because) for each in log.lost if _is_at_work(log, each.removed_at)}
-    if causes - {LET_GO, DECOMMISSIONED}:
+    lost = [each.removed_because for each in log.lost if _is_at_work(log, each.removed_at)]
+    is_dynamic = has_dynamic_allocation(log)
+    causes = {cause_of(because, is_dynamic=is_dynamic) for because in lost}
+    if causes - {LET_GO}:
         is_for_memory = not causes.isdisjoint((KILLED_FOR_MEMORY, HEAP_FULL))
         return f"it lost executors{', killed for their memory' * is_for_memory}"
     if not sizes.are_enough:

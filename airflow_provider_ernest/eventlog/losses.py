@@ -18,6 +18,7 @@ from airflow_provider_ernest.run_profile import (
     LOST,
     PREEMPTED,
     PYTHON_WORKER_KILLED,
+    SHUFFLE_LOST,
     ExecutorLoss,
 )
 
@@ -32,13 +33,13 @@ _EXIT_CODE = r"exit(?:ed with)?(?: exit)? (?:code|status)(?: is)?\W{0,3}"
 _CAUSES = {
     # Of YARN -102; first, for what is preempted is ended by a signal, too.
     PREEMPTED: re.compile(r"preempt|exit (?:code|status):? *-102\b", re.IGNORECASE),
-    DECOMMISSIONED: re.compile(r"decommission", re.IGNORECASE),
     LET_GO: re.compile(
-        r"killed by driver|idle|dynamic allocation|Executor finished"
-        # On YARN, and on Kubernetes.
-        r"|exited from explicit termination request|deleted by a user or the framework",
+        r"killed by driver|idle|dynamic allocation|Executor finished|spark scale down"
+        # On YARN.
+        r"|exited from explicit termination request",
         re.IGNORECASE,
     ),
+    DECOMMISSIONED: re.compile(r"decommission", re.IGNORECASE),
     # Of Spark itself 52.
     HEAP_FULL: re.compile(rf"OutOfMemory|{_EXIT_CODE}52\b", re.IGNORECASE),
     # By the kernel's and YARN's signals.
@@ -46,24 +47,53 @@ _CAUSES = {
 }
 
 
-_THE_WORST_FIRST = (KILLED_FOR_MEMORY, HEAP_FULL, PYTHON_WORKER_KILLED, PREEMPTED, DECOMMISSIONED, LOST)
+_POD_DELETED = "deleted by a user or the framework"
+"""Of Kubernetes: the framework lets pods go under dynamic allocation, else somebody has deleted it."""
+
+_THE_WORST_FIRST = (
+    *(KILLED_FOR_MEMORY, HEAP_FULL, PYTHON_WORKER_KILLED),
+    *(PREEMPTED, DECOMMISSIONED, LOST, SHUFFLE_LOST),
+)
 
 
-def cause_of(removed_because: str) -> str:
-    """Why an executor was lost, by Spark's words; `LET_GO` where it was no loss."""
+def cause_of(removed_because: str, *, is_dynamic: bool = True) -> str:
+    """Why an executor was lost, by Spark's words; `LET_GO` where it was no loss.
+
+    Args:
+        removed_because: those words.
+        is_dynamic: whether the run had dynamic allocation.
+    """
+    if is_dynamic and _POD_DELETED in removed_because:
+        return LET_GO
     told = (cause for cause, words in _CAUSES.items() if words.search(removed_because))
     return next(told, LOST)
+
+
+def has_dynamic_allocation(log: EventLog) -> bool:
+    """Whether executors came and went by Spark's own will."""
+    return log.properties.get("spark.dynamicAllocation.enabled", "").lower() == "true"
 
 
 def losses_of(log: EventLog) -> tuple[ExecutorLoss, ...]:
     """What a run lost, by cause, what was killed for its memory first."""
     by_cause: dict[str, list[ExecutorRow]] = {}
+    is_dynamic = has_dynamic_allocation(log)
     for executor in log.lost:
-        by_cause.setdefault(cause_of(executor.removed_because), []).append(executor)
+        cause = cause_of(executor.removed_because, is_dynamic=is_dynamic)
+        by_cause.setdefault(cause, []).append(executor)
     losses = {cause: _loss(log, cause, executors) for cause, executors in by_cause.items()}
     if log.python_crashes:
         losses[PYTHON_WORKER_KILLED] = ExecutorLoss(
             cause=PYTHON_WORKER_KILLED, failed_tasks=log.python_crashes
+        )
+    tasks = log.task_columns
+    if (again := tasks.stage_attempt > 0).any():
+        failures = (stage.failure for stage in log.stages)
+        losses[SHUFFLE_LOST] = ExecutorLoss(
+            cause=SHUFFLE_LOST,
+            because=without_credentials(next(filter(None, failures), "").partition("\n")[0]),
+            failed_tasks=int(again.sum()),
+            lost_seconds=round(float(tasks.seconds[again].sum()), 3),
         )
     return tuple(losses[cause] for cause in _THE_WORST_FIRST if cause in losses)
 

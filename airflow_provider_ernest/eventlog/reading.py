@@ -21,6 +21,7 @@ from airflow_provider_ernest.eventlog.collecting import (
     Jobs,
     Machines,
     SqlExecutions,
+    main_folder,
     main_program,
     told_properties,
 )
@@ -42,6 +43,7 @@ from airflow_provider_ernest.eventlog.events import (
     LogStart,
     ResourceProfileAdded,
     StageEvent,
+    StreamEnd,
     TaskEnd,
     event_name,
 )
@@ -68,6 +70,7 @@ values nested without end."""
 
 _MOST_UNKNOWN_NAMES = 1000
 _STREAMING_QUERY = "org.apache.spark.sql.streaming.StreamingQueryListener$"
+_STREAM_STARTED = f"{_STREAMING_QUERY}QueryStartedEvent"
 _SQL = "org.apache.spark.sql.execution.ui.SparkListener"
 
 REST_FACTOR = 20.0
@@ -171,9 +174,11 @@ class _Application:
         self._sql = SqlExecutions(notes)
         self._start: ApplicationStart | None = None
         self._ended_at: float | None = None
+        self._exit_code: int | None = None
+        self._streams_ended = 0
         self._spark: str | None = None
         self._properties: dict[str, str] = {}
-        self._main = ""
+        self._main = self._folder = ""
         self.events = _Events(
             notes,
             {
@@ -199,6 +204,7 @@ class _Application:
                 f"{_SQL}SQLAdaptiveExecutionUpdate": (ExecutionPlan, self._sql.planned),
                 f"{_SQL}SQLExecutionEnd": (ExecutionEnd, self._sql.ended),
                 f"{_SQL}DriverAccumUpdates": (DriverUpdates, self._sql.updated),
+                f"{_STREAMING_QUERY}QueryTerminatedEvent": (StreamEnd, self._stream_ended),
             },
         )
 
@@ -213,8 +219,11 @@ class _Application:
             self._notes.add_problem(f"It holds the events of another application, too ({other}).")
 
     def _ended(self, event: ApplicationEnd) -> None:
-        self._ended_at = event.timestamp / 1000
+        self._ended_at, self._exit_code = event.timestamp / 1000, event.exit_code
         self._machines.application_ended = True
+
+    def _stream_ended(self, event: StreamEnd) -> None:
+        self._streams_ended += not event.exception
 
     def _stage_completed(self, event: StageEvent) -> None:
         self._jobs.stage_changed(event)
@@ -230,7 +239,8 @@ class _Application:
         new = {name: value for name, value in told.items() if self._properties.get(name) != value}
         self._notes.keep(ENTRY_BYTES * len(new), *new, *new.values())
         self._properties.update(new)
-        self._main = self._main or main_program(event.system_properties)
+        if not self._main:
+            self._main, self._folder = (each(event.system_properties) for each in (main_program, main_folder))
 
     def event_log(self, source: str, application_id: str) -> EventLog:
         """The tables.
@@ -263,9 +273,11 @@ class _Application:
             spark=self._spark,
             master=self._properties.get("spark.master", ""),
             main=self._main,
+            main_folder=self._folder,
             started_at=started_at,
             ended_at=max(started_at, self._ended_at or last_at),
             is_complete=self._ended_at is not None,
+            exit_code=self._exit_code,
             properties=self._properties,
             jobs=tuple(self._jobs.rows.values()),
             stages=tuple(self._jobs.stages.values()),
@@ -278,6 +290,7 @@ class _Application:
             executor_memory_megabytes=self._machines.executor_memory_megabytes,
             python_crashes=self._tasks.python_crashes,
             is_streaming=self._jobs.is_streaming or any(_is_streaming(name) for name, _ in unknown),
+            streams_ended=0 < self.events.unknown.get(_STREAM_STARTED, 0) == self._streams_ended,
             unknown_events={name: count for name, count in unknown if not _is_streaming(name)},
             unreadable_lines=self._notes.unreadable_lines,
             warnings=tuple(self._warnings()),

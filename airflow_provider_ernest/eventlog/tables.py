@@ -5,6 +5,8 @@ Moments are seconds since the epoch, durations seconds, sizes bytes. What a log 
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -23,10 +25,21 @@ DRIVER = "driver"
 
 _MOST_DIGITS = 16
 
+_TASK_RESOURCE = re.compile(r"spark\.task\.resource\.(.+)\.amount")
+
 
 def whole_number(text: str) -> int | None:
     """The number that a property states; None where it is none, or longer than any that Spark writes."""
     return int(text) if text.isdecimal() and len(text) < _MOST_DIGITS else None
+
+
+def positive(text: str) -> float:
+    """The amount that a property states; 0 where it is none above 0."""
+    try:
+        amount = float(text)
+    except ValueError:
+        return 0.0
+    return amount if 0 < amount < math.inf else 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +66,7 @@ class StageRow:
             site; empty where it was none of them, or the log does not tell.
         reads_cache: whether all that it read lay in data sets that earlier stages had kept.
         fills_cache: whether it was the first to make a data set that is kept.
+        is_barrier: whether all of its tasks must run at once: Spark refuses it where there are fewer slots.
     """
 
     stage_id: int
@@ -68,6 +82,7 @@ class StageRow:
     library: str = ""
     reads_cache: bool = False
     fills_cache: bool = False
+    is_barrier: bool = False
 
     @property
     def key(self) -> StageKey:
@@ -141,8 +156,10 @@ class EventLog:
         started_at: when its driver had begun.
         ended_at: when it ended; the last moment that the log names where it was cut off.
         is_complete: whether the log has the end.
+        exit_code: of the application; None where the log does not tell.
         task_columns: of all attempts that ended; `tasks` has them as a table of pandas.
         main: name of its main class, or of its program's file; empty where the log does not tell.
+        main_folder: name of the folder in which that file lies; empty where it is none's.
         properties: Spark's properties, without those whose names or values tell of a secret.
         jobs: in the order in which they were submitted.
         stages: all attempts, in the order in which they were submitted.
@@ -157,6 +174,7 @@ class EventLog:
             does not tell.
         python_crashes: attempts of tasks that failed as their Python worker ended unexpectedly.
         is_streaming: whether a streaming query or a stream's batch ran.
+        streams_ended: whether all streaming queries ended by themselves or were stopped, and none failed.
         unknown_events: names of events that this version does not know, with how many there were.
         unreadable_lines: that were no event, as the last of a log that was cut off.
         warnings: what of the log could not be read.
@@ -170,7 +188,9 @@ class EventLog:
     spark: str | None = None
     master: str = ""
     main: str = ""
+    main_folder: str = ""
     is_complete: bool = True
+    exit_code: int | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
     jobs: tuple[JobRow, ...] = ()
     stages: tuple[StageRow, ...] = ()
@@ -182,6 +202,7 @@ class EventLog:
     executor_memory_megabytes: int = 0
     python_crashes: int = 0
     is_streaming: bool = False
+    streams_ended: bool = False
     unknown_events: Mapping[str, int] = field(default_factory=dict)
     unreadable_lines: int = 0
     warnings: tuple[str, ...] = ()
@@ -227,18 +248,48 @@ class EventLog:
     @cached_property
     def slots(self) -> int:
         """The most tasks that could run at once on all machines."""
-        return _most_slots(self.executors, self.task_cores)
+        return self._most_slots(self.executors)
+
+    def slots_of(self, executor: ExecutorRow) -> int:
+        """How many tasks it runs at once: as many as it has cores for, and GPUs or what else they take."""
+        return min([executor.cores // self.task_cores, *self._slots_by_resource])
+
+    @cached_property
+    def _slots_by_resource(self) -> tuple[int, ...]:
+        """Of each resource beside cores; a task may take a part of one."""
+        told = ((_TASK_RESOURCE.fullmatch(name), amount) for name, amount in self.properties.items())
+        amounts = [(found[1], positive(amount)) for found, amount in told if found]
+        return tuple(
+            int(positive(self.properties.get(f"spark.executor.resource.{name}.amount", "")) / amount)
+            for name, amount in amounts
+            if amount
+        )
+
+    def _most_slots(self, executors: Iterable[ExecutorRow]) -> int:
+        """The most tasks at once; executors that share a machine add up, those that replace others do not."""
+        changes: list[tuple[float, int]] = []
+        for executor in executors:
+            slots = self.slots_of(executor)
+            changes.append((executor.added_at, slots))
+            if executor.removed_at is not None and executor.removed_at > executor.added_at:
+                changes.append((executor.removed_at, -slots))
+        # At one moment they go before others come.
+        most = now = 0
+        for _, change in sorted(changes):
+            now += change
+            most = max(most, now)
+        return most
 
     @cached_property
     def slots_by_worker(self) -> Mapping[str, int]:
         """The same on each machine, by `ExecutorRow.worker`, in the order in which they came."""
         groups = self._executors_by_worker
-        return {worker: _most_slots(group, self.task_cores) for worker, group in groups.items()}
+        return {worker: self._most_slots(group) for worker, group in groups.items()}
 
     @cached_property
     def slots_by_executor(self) -> Mapping[int, int]:
         """How many tasks each executor ran at once at most, by `ExecutorRow.number`; at least 1."""
-        return {each.number: max(1, each.cores // self.task_cores) for each in self.executors}
+        return {each.number: max(1, self.slots_of(each)) for each in self.executors}
 
     @cached_property
     def ready_at(self) -> float:
@@ -269,19 +320,3 @@ class EventLog:
         for executor in sorted(self.executors, key=lambda executor: executor.added_at):
             of_worker.setdefault(executor.worker, []).append(executor)
         return of_worker
-
-
-def _most_slots(executors: Iterable[ExecutorRow], task_cores: int) -> int:
-    """The most tasks at once; executors that share a machine add up, those that replace others do not."""
-    changes: list[tuple[float, int]] = []
-    for executor in executors:
-        slots = executor.cores // task_cores
-        changes.append((executor.added_at, slots))
-        if executor.removed_at is not None and executor.removed_at > executor.added_at:
-            changes.append((executor.removed_at, -slots))
-    # At one moment they go before others come.
-    most = now = 0
-    for _, change in sorted(changes):
-        now += change
-        most = max(most, now)
-    return most

@@ -85,14 +85,18 @@ class TaskColumns:
 
     @property
     def scheduler_delay_seconds(self) -> FloatColumn:
-        """What is left of a task's time (Spark's own definition, `AppStatusUtils.schedulerDelay`)."""
+        """What is left of a task's time (Spark's own definition, `AppStatusUtils.schedulerDelay`).
+
+        Of attempts that failed without being measured, as those that could not fetch, nothing is left.
+        """
         known = (
             self.run_seconds
             + self.deserialise_seconds
             + self.result_serialisation_seconds
             + self.getting_result_seconds
         )
-        return np.maximum(0.0, self.seconds - known)
+        is_measured = self.succeeded | (known > 0)
+        return np.where(is_measured, np.maximum(0.0, self.seconds - known), 0.0)
 
     @property
     def shuffle_read_bytes(self) -> IntColumn:

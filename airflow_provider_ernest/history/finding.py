@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from airflow_provider_ernest.eventlog.files import (
     DATABRICKS_NAME,
@@ -21,7 +24,7 @@ from airflow_provider_ernest.eventlog.files import (
     events_number,
 )
 from airflow_provider_ernest.exceptions import ErnestError, InvalidParameterError, MissingResourceError
-from airflow_provider_ernest.places import ZIP_SUFFIX, Archive, Entry, ZipPlace, place_of
+from airflow_provider_ernest.places import Archive, Entry, ZipPlace, is_zip, place_of
 from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.words import count
 
@@ -112,6 +115,13 @@ class LogFinder:
                 ) from error
 
     def _found(self, source: str) -> Iterator[FoundLog]:
+        if of_server := list(logs_of_history_server(source)):
+            for address, written_at in of_server:
+                if self._since is not None and written_at < self._since:
+                    self.passed_over[OLD] += 1
+                else:
+                    yield from self._found(address)
+            return
         entries = list(self._matching(source)) if _MAGIC.search(source) else []
         if not entries:
             entries = [place_of(source).entry()]
@@ -201,7 +211,7 @@ class LogFinder:
     def _of_file(self, entry: Entry, depth: int) -> Iterator[FoundLog]:
         if not entry.is_file:
             self.passed_over[NO_FILE] += 1
-        elif entry.place.name.endswith(ZIP_SUFFIX):
+        elif is_zip(entry.place):
             yield from self._in_zip(entry, depth)
         elif entry.place.name.endswith(_ARCHIVES):
             self.passed_over[ARCHIVE] += 1
@@ -245,6 +255,39 @@ class LogFinder:
         is_new = name not in self._seen
         self._seen.add(name)
         return is_new
+
+
+class _Attempt(msgspec.Struct, rename="camel"):
+    attempt_id: str = ""
+    last_updated_epoch: float = math.inf
+
+
+class _OnServer(msgspec.Struct):
+    """An application, as Spark's history server tells it."""
+
+    id: str
+    attempts: list[_Attempt] = []
+
+
+def logs_of_history_server(address: str) -> Iterator[tuple[str, float]]:
+    """The addresses of all event logs that a history server has, and when each was written last.
+
+    Args:
+        address: the server's (http://host:18080), or of anything: then there are none.
+    """
+    base = address.rstrip("/").removesuffix("/api/v1/applications").removesuffix("/api/v1")
+    if not address.startswith(("http://", "https://")) or "/api/v1/" in base:
+        return
+    try:
+        with place_of(f"{base}/api/v1/applications").open() as answer:
+            applications = msgspec.json.decode(answer.read(), type=list[_OnServer])
+    # Whatever else stands there is looked at as it is, and says what is wrong with it.
+    except Exception:
+        return
+    for each in applications:
+        for attempt in each.attempts:
+            parts = filter(None, (base, "api/v1/applications", each.id, attempt.attempt_id, "logs"))
+            yield "/".join(parts), attempt.last_updated_epoch / 1000
 
 
 def _parts(inside: list[Entry]) -> list[Entry]:

@@ -46,7 +46,9 @@ _DATE = (
     rf"|\d{{1,2}}[-_ ]?{_MONTH}[-_ ]?(?:19|20)\d{{2}}|{_MONTH}[-_ ]?\d{{1,2}},?[-_ ]?(?:19|20)\d{{2}}"
     # Weeks, quarters and months.
     r"|(?:19|20)\d{2}[-_ ]?(?:W(?:[0-4]\d|5[0-3])(?:-?[1-7])?|Q[1-4])|(?<![A-Za-z])Q[1-4][-_ ]?(?:19|20)\d{2}"
-    rf"|{_MONTH}[-_ ]?(?:19|20)\d{{2}}|(?:19|20)\d{{2}}[-_ ]?{_MONTH})"
+    rf"|{_MONTH}[-_ ]?(?:19|20)\d{{2}}|(?:19|20)\d{{2}}[-_ ]?{_MONTH}"
+    # Days without their year.
+    rf"|{_MONTH}[-_ ]?(?:0?[1-9]|[12]\d|3[01])(?!\d)|(?:0?[1-9]|[12]\d|3[01])[-_ ]?{_MONTH})"
 )
 _MOMENT = rf"{_DATE}(?:[T _-]?(?:{_TIME}){_ZONE}?)?"
 _BEGINS, _ENDS = r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9])"
@@ -277,8 +279,8 @@ def by_job(runs: Iterable[PastRun], *, stated: Collection[str] = (), by_program:
     found: defaultdict[str, dict[tuple[str, str], PastRun]] = defaultdict(dict)
     for run in runs:
         key = application_key(run)
-        if (known := found[run.job].get(key)) is None or (known.failure and not run.failure):
-            found[run.job][key] = run
+        known = found[run.job].get(key)
+        found[run.job][key] = run if known is None else _both(known, run)
     named = {job: _oldest_first(once.values()) for job, once in found.items()}
     if by_program:
         named = _by_program(named, stated)
@@ -298,10 +300,29 @@ def _by_program(named: Mapping[str, list[PastRun]], stated: Collection[str]) -> 
         several = max(len(files), len(set(programs.values()) - files)) > 1
         # A file that is made for each run tells no job from another.
         is_of_each_run = len(programs) >= LEAST_VERSIONS and len(runs) < 2 * len(programs)
+        has_folders = job not in stated and _are_side_by_side(runs)
         for run in runs:
             is_told = job not in stated and several and not is_of_each_run and run.main
-            parted[f"{job} ({programs[run.main]})" if is_told and run.main else job].append(run)
+            program = programs[run.main] if is_told and run.main else ""
+            folder = _folder(run) if has_folders else ""
+            told = f"{folder}/{program or run.main}" if folder else program
+            parted[f"{job} ({told})" if told else job].append(run)
     return parted
+
+
+def _folder(run: PastRun) -> str:
+    return recurring(run.main_folder or "") if run.main else ""
+
+
+def _are_side_by_side(runs: Sequence[PastRun]) -> bool:
+    """Whether programs of one name in several folders run by turns; versions of one follow one another.
+
+    Args:
+        runs: oldest first.
+    """
+    folders = [folder for run in runs if (folder := _folder(run))]
+    turns = sum(before != after for before, after in pairwise(folders))
+    return turns > len(set(folders))
 
 
 def application_key(run: PastRun) -> tuple[str, str]:
@@ -312,6 +333,14 @@ def application_key(run: PastRun) -> tuple[str, str]:
     """
     is_of_yarn = run.application_id.startswith("application_")
     return run.application_id or run.event_log, "" if is_of_yarn else run.started_at
+
+
+def _both(known: PastRun, run: PastRun) -> PastRun:
+    """The one of two logs of an application that tells more; of two attempts of YARN both are paid for."""
+    one, other = (run, known) if known.failure and not run.failure else (known, run)
+    if one.started_at == other.started_at:
+        return one
+    return replace(one, machine_seconds=one.paid_machine_seconds + other.paid_machine_seconds)
 
 
 def comparable(runs: Sequence[PastRun]) -> list[PastRun]:

@@ -80,8 +80,11 @@ def past_run(log: EventLog, *, event_log: str) -> PastRun:
         failure=failure,
         spark=log.spark,
         main=log.main or None,
+        main_folder=log.main_folder or None,
+        has_end=log.is_complete,
         settings=tuple(sorted(settings_that_count(log.properties).items())),
         mean_machines=None if sizes.are_steady else sizes.mean,
+        machine_seconds=sizes.machine_seconds,
         metrics=None if failure else run_metrics(log),
     )
 

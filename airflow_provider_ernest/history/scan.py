@@ -46,7 +46,7 @@ _DAYS_KEPT = 180
 _LEAST_LINES_TO_DROP = 1000
 """Of what is kept: so long where no scan asks for it, and so many lines are no burden whatever they hold."""
 
-_FORM = 6
+_FORM = 7
 """Of what is kept; another number when a log would tell more, or something else."""
 
 Told = Callable[[int, int], None]

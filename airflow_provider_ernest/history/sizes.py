@@ -75,6 +75,7 @@ class Today:
         paid_machines: that were there on average, the median: fewer than `machines` where they come and go.
         seconds: clean, the median with today's input.
         startup_seconds: the median.
+        unpaid_seconds: of these; a queue's, before the first machine came.
         input_bytes: see `observations.reads_now`; 0 where the logs tell of none.
         noise: standard deviation of log(seconds) of single runs of one input.
         input_noise: that which their different inputs add; 0 where today's input is stated.
@@ -87,6 +88,7 @@ class Today:
     instance_type: str | None
     seconds: float
     startup_seconds: float
+    unpaid_seconds: float
     input_bytes: int
     noise: float
     input_noise: float
@@ -124,6 +126,7 @@ def today_of(runs: Sequence[PastRun], *, input_bytes: int | None = None) -> Toda
         instance_type=instance_type,
         seconds=seconds,
         startup_seconds=median(run.startup_seconds for run in own),
+        unpaid_seconds=median(run.unpaid_seconds for run in own),
         input_bytes=input_bytes,
         noise=noise,
         input_noise=slope * spread,

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 from statistics import median
 
 from airflow_provider_ernest.billing import HOUR_SECONDS, MONTH_SECONDS, Billing
@@ -206,16 +207,26 @@ def surveyed_job(
     """
     good = [run for run in runs if is_good(run)]
     failed = [run for run in runs if not is_good(run)]
+    hours = machine_hours_per_month(runs, otherwise_per_month)
     if not good:
-        return SurveyedJob(job=job, runs=0, failed_runs=len(failed), unknown=tuple(_about_no_runs(runs)))
+        price = prices.of(runs[-1].instance_type)
+        return SurveyedJob(
+            job=job,
+            runs=0,
+            failed_runs=len(failed),
+            machine_hours_per_month=hours,
+            dollars_per_month=_in_dollars(hours, price),
+            price_per_hour=price,
+            unknown=tuple(_about_no_runs(runs)),
+        )
     today = today_of(good, input_bytes=input_bytes)
     tells_bytes = any(run.tells_bytes for run in good)
     price = prices.of(today.instance_type)
     per_month = runs_per_month(good)
     is_rate_stated = per_month is None and otherwise_per_month is not None
     per_month = otherwise_per_month if per_month is None else per_month
-    hours = today.paid_machines * (today.seconds + today.startup_seconds) / HOUR_SECONDS
-    monthly = None if per_month is None else per_month * hours
+    # Another size saves of those runs alone that it is known of.
+    savable = machine_hours_per_month(good, otherwise_per_month)
     surveyed = SurveyedJob(
         job=job,
         runs=len(good),
@@ -227,8 +238,8 @@ def surveyed_job(
         machines=today.machines,
         cores_per_machine=today.cores_per_machine,
         seconds=today.seconds + today.startup_seconds,
-        machine_hours_per_month=monthly,
-        dollars_per_month=None if price is None or monthly is None else monthly * price,
+        machine_hours_per_month=savable,
+        dollars_per_month=_in_dollars(savable, price),
         price_per_hour=price,
         slot_utilisation=_utilisation(today.runs),
         input_bytes=(today.input_bytes or None) if tells_bytes else None,
@@ -237,7 +248,12 @@ def surveyed_job(
         unknown=tuple(_about_the_rate(per_month, is_stated=is_rate_stated)),
     )
     surveyed = _explained(surveyed, _nearest(profiles, today))
-    return _with_sizes(surveyed, good, failed, today, profiles, goal=goal)
+    surveyed = _with_sizes(surveyed, good, failed, today, profiles, goal=goal)
+    return replace(surveyed, machine_hours_per_month=hours, dollars_per_month=_in_dollars(hours, price))
+
+
+def _in_dollars(hours: float | None, price: float | None) -> float | None:
+    return None if hours is None or price is None else hours * price
 
 
 # What the history tells by itself.
@@ -249,13 +265,47 @@ def runs_per_month(runs: Sequence[PastRun]) -> float | None:
     Args:
         runs: oldest first.
     """
+    latest, seconds = _latest(runs)
+    return len(latest) / seconds * MONTH_SECONDS if seconds else None
+
+
+def machine_hours_per_month(runs: Sequence[PastRun], otherwise_per_month: float | None) -> float | None:
+    """What is paid for the runs in a month: what was, not what the typical one takes; None if not known.
+
+    Args:
+        runs: oldest first.
+        otherwise_per_month: how many run in a month where the history is too short to tell.
+    """
+    latest, seconds = _latest(runs)
+    paid = sum(run.paid_machine_seconds for run in latest) / HOUR_SECONDS
+    if seconds:
+        return paid / seconds * MONTH_SECONDS
+    return None if otherwise_per_month is None or not latest else paid / len(latest) * otherwise_per_month
+
+
+def _latest(runs: Sequence[PastRun]) -> tuple[list[PastRun], float | None]:
+    """The runs that tell how often a job runs, and in how many seconds they began.
+
+    Of the last whole weeks, for many jobs rest at their end; of less than a week all but the first, which
+    only says when the time began.
+
+    Returns:
+        All runs, and None, where the history is too short to tell.
+    """
     moments = _moments(runs)
-    if len(moments) < LEAST_RUNS_OF_A_RATE:
-        return None
-    span = (moments[-1] - moments[0]).total_seconds()
-    if span < timedelta(days=LEAST_DAYS_OF_A_RATE).total_seconds():
-        return None
-    return (len(moments) - 1) / span * MONTH_SECONDS
+    span = moments[-1] - moments[0] if moments else timedelta(0)
+    if len(moments) < LEAST_RUNS_OF_A_RATE or span < timedelta(days=LEAST_DAYS_OF_A_RATE):
+        return list(runs), None
+    # A run that came a little early is not one more in those weeks.
+    apart = median((after - before).total_seconds() for before, after in pairwise(moments))
+    slack = timedelta(seconds=apart / 2)
+    week = timedelta(days=7)
+    if weeks := (span + slack) // week:
+        span, since = weeks * week, moments[-1] - weeks * week + slack
+    else:
+        since = moments[0]
+    latest = [run for run in runs if (moment := time_of(run.started_at)) is not None and moment > since]
+    return latest, span.total_seconds()
 
 
 def growth_per_month(runs: Sequence[PastRun]) -> float | None:
@@ -446,7 +496,10 @@ def _decided(job: SurveyedJob, offer: HistoryOffer, today: Today, goal: SurveyGo
         deadline_seconds=limit, confidence=goal.confidence, objective=CHEAPEST, allowed_machines=tuple(counts)
     )
     choice = decide(asked, Offered(offers=[offer]))
-    sizes = {each.machines: _predicted(each, offer, job.price_per_hour) for each in choice.alternatives}
+    sizes = {
+        each.machines: _predicted(each, offer, job.price_per_hour, today.unpaid_seconds)
+        for each in choice.alternatives
+    }
     apart = forecast.disagreement()
     job = replace(
         job,
@@ -459,13 +512,15 @@ def _decided(job: SurveyedJob, offer: HistoryOffer, today: Today, goal: SurveyGo
     return _with_saving(job, sizes[choice.decision.config.machines], sizes[today.machines], today, goal)
 
 
-def _predicted(each: Alternative, offer: HistoryOffer, price: float | None) -> PredictedSize:
+def _predicted(
+    each: Alternative, offer: HistoryOffer, price: float | None, unpaid_seconds: float
+) -> PredictedSize:
     return PredictedSize(
         machines=each.machines,
         seconds=each.seconds,
         likely_seconds=each.likely_seconds or (each.seconds, each.seconds),
         source=offer.source(each.machines),
-        cost=None if price is None else price * each.machines * each.seconds / HOUR_SECONDS,
+        cost=_in_dollars(each.machines * (each.seconds - unpaid_seconds) / HOUR_SECONDS, price),
         probability=each.probability,
     )
 
@@ -474,10 +529,11 @@ def _with_saving(
     job: SurveyedJob, proposed: PredictedSize, own: PredictedSize, today: Today, goal: SurveyGoal
 ) -> SurveyedJob:
     """What the proposed size would save against today; today's size where that is little."""
-    before = today.paid_machines * (job.seconds or own.seconds)
+    unpaid = today.unpaid_seconds
+    before = today.paid_machines * ((job.seconds or own.seconds) - unpaid)
 
     def share(seconds: float) -> float:
-        return 1.0 - proposed.machines * seconds / before
+        return 1.0 - proposed.machines * max(0.0, seconds - unpaid) / before
 
     keeps_today = own.probability is not None and own.probability >= goal.confidence
     if proposed.machines == own.machines or (keeps_today and share(proposed.seconds) < WORTH_SAVING):
@@ -531,9 +587,14 @@ def _about_the_history(
 ) -> Iterator[str]:
     if len(failed) > MANY_FAILED * (job.runs + len(failed)):
         of_all = counted(job.runs + len(failed), "run")
-        yield f"{len(failed)} of {of_all} did not end well; what they cost is not counted."
+        yield f"{len(failed)} of {of_all} do not count: another size is not known to save any of their cost."
     if empty := sum(run.failure == DID_NOTHING for run in failed):
         yield f"{counted(empty, 'run')} not counted: {DID_NOTHING}."
+    if endless := sum(not run.has_end for run in today.runs):
+        yield (
+            f"The logs of {endless} of its latest {counted(len(today.runs), 'run')} do not tell their end: "
+            "what the driver did after its last job is in no time and in no sum."
+        )
     if today.paid_machines < today.machines:
         yield (
             f"Its machines come and go: on average {number(today.paid_machines)} of {today.machines} are "
@@ -551,6 +612,11 @@ def _about_the_history(
 
 
 def _about_the_sources(offer: HistoryOffer, today: Today, why_not: str) -> Iterator[str]:
+    if offer.least_machines > min(offer.machines):
+        yield (
+            f"On fewer than {machines(offer.least_machines)} Spark refuses it: all tasks of a barrier stage "
+            "must run at once."
+        )
     if offer.is_determined:
         if offer.replays is None:
             yield "No run could be replayed: sizes are from the model alone."

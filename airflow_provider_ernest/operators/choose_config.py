@@ -12,7 +12,7 @@ from airflow_provider_ernest.decision.forms.machines import own_sizes
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink
-from airflow_provider_ernest.operators.job_fields import OfJob
+from airflow_provider_ernest.operators.job_fields import OfJob, rendered_texts
 from airflow_provider_ernest.operators.task_context import failure_pushed, no_vain_retries, origin_of
 from airflow_provider_ernest.privacy import names_a_secret
 from airflow_provider_ernest.settings import SizingGoal
@@ -290,9 +290,14 @@ class JobConf(PlainXComArg):
         """
         decided = super().resolve(context)
         choose = cast("ChooseConfigOperator", self.operator)
-        own = choose.render_template(dict(choose.conf), cast("Context", context))
+        own = rendered_texts(choose, dict(choose.conf), cast("Context", context))
         _mask_secrets(own)
-        return {**own, **decided}
+        return {**{name: _property(value) for name, value in own.items()}, **decided}
+
+
+def _property(value: Any) -> Any:
+    """As text where it is no whole number: Livy takes neither fractions nor truth values."""
+    return str(value).lower() if isinstance(value, bool | float) else value
 
 
 def submission_warnings(tasks: Iterable[Any], *, choose: str, conf: Mapping[str, Any]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
@@ -10,7 +11,9 @@ from airflow_provider_ernest.spark.artifact import dependency_options
 from airflow_provider_ernest.stated import as_template, is_template, settings_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+
+    from airflow.sdk import BaseOperator, Context
 
 
 class OfJob:
@@ -40,6 +43,21 @@ class OfJob:
     def _rendered_job(self, **fields: Any) -> SparkJob:
         """The job, with what is never rendered only where it is given here."""
         return settings_of(SparkJob, {**self.job, **fields}, "job")
+
+
+def rendered_texts(operator: BaseOperator, value: Any, context: Context) -> Any:
+    """Rendered as the operator does it, but texts stay texts, also in a DAG that renders to Python's objects.
+
+    What Spark is given is text: of "1.10" such a DAG would make 1.1, of JSON what Python prints of it.
+    """
+    if isinstance(value, Mapping):
+        return {key: rendered_texts(operator, each, context) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [rendered_texts(operator, each, context) for each in value]
+    dag = operator.get_dag()
+    if dag is None or not isinstance(value, str):
+        return operator.render_template(value, context)
+    return dag.get_template_env(force_sandboxed=True).from_string(value).render(context)
 
 
 class OfJobAndInput(OfJob):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from jinja2 import TemplateError
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.operators.job_fields import rendered_texts
 from airflow_provider_ernest.privacy import names_a_secret
 from airflow_provider_ernest.spark.artifact import listed_paths, require_dependencies
 from airflow_provider_ernest.spark.sampling import Sample
@@ -72,7 +73,7 @@ def _rendered(operator: BaseOperator, name: str, value: Any, context: Context, *
     if not isinstance(value, str) or _OF_TASKS in value:
         return value
     try:
-        return operator.render_template(value, context)
+        return rendered_texts(operator, value, context)
     # A template is a program, and what it raises here it raises in each sample run.
     except Exception as error:
         is_secret = any(map(names_a_secret, (name, value, str(before))))

@@ -13,7 +13,7 @@ from airflow.sdk import BaseOperator
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.lineage import EmitsLineage, with_lineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink, SparkHistoryLink
-from airflow_provider_ernest.operators.job_fields import OfJobAndInput, as_mappings
+from airflow_provider_ernest.operators.job_fields import OfJobAndInput, as_mappings, rendered_texts
 from airflow_provider_ernest.operators.locations import event_logs, staging
 from airflow_provider_ernest.operators.task_context import failure_pushed, no_vain_retries, origin_of
 from airflow_provider_ernest.settings import FILES, SampledInput, SparkJob
@@ -197,10 +197,10 @@ class SampleRunOperator(OfJobAndInput, EmitsLineage, BaseOperator):
         return RunRequest(
             name=f"ernest-sample-{experiment.index}",
             application=job.application,
-            application_args=self.render_template(list(job.application_args), names),
+            application_args=rendered_texts(self, list(job.application_args), names),
             machines=experiment.machines,
             cores_per_machine=cores,
-            conf=with_lineage(self.render_template(dict(self.conf), context), context=context, log=self.log),
+            conf=with_lineage(rendered_texts(self, dict(self.conf), context), context=context, log=self.log),
             options=self.submit_options,
             directory=event_logs(context),
             limits=RunLimits(

@@ -14,6 +14,7 @@ from airflow_provider_ernest.eventlog.files import application_of_name
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import SparkHistoryLink
+from airflow_provider_ernest.operators.job_fields import rendered_texts
 from airflow_provider_ernest.operators.task_context import no_vain_retries
 from airflow_provider_ernest.spark.sizing import SIZES, event_log_conf, refuse_sizes
 from airflow_provider_ernest.spark.submit import ErnestSubmitHook
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
     from airflow.sdk import Context
+    from jinja2 import Environment
 
     from airflow_provider_ernest.clusters.base import ClusterHandle
 
@@ -103,6 +105,21 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
         self._production_hook: ProductionHook | None = None
         self._submitted: SubmittedRun | None = None
         self._is_killed = False
+
+    def render_template_fields(self, context: Context, jinja_env: Environment | None = None) -> None:
+        """Render, but what Spark is given as text stays text; see `rendered_texts`."""
+        stated = {name: getattr(self, name) for name in ("application_args", "conf")}
+        # A template of the whole, not of one of its texts, is to become a list or a mapping.
+        texts = {
+            name: rendered_texts(self, value, context)
+            for name, value in stated.items()
+            if value and not isinstance(value, str)
+        }
+        for name in texts:
+            setattr(self, name, None)
+        super().render_template_fields(context, jinja_env)
+        for name, rendered in texts.items():
+            setattr(self, name, rendered)
 
     def execute(self, context: Context) -> None:
         """Submit, wait for the end, and record it."""

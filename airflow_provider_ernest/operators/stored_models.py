@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -87,7 +87,7 @@ def _find(
     conditions: RunConditions,
     of_job: Sequence[CatalogueEntry],
 ) -> Found:
-    newest: tuple[Lineage, Verdict] | None = None
+    newest: tuple[Model, Lineage, Verdict] | None = None
     for model in _candidates(store, run, instance_type, of_job):
         lineage = Lineage(entry_of(model), of_job)
         verdict = judge(
@@ -103,10 +103,17 @@ def _find(
         if verdict.is_reused:
             # One that is newer, and does not fit, is of another version of the job; both may be needed again.
             return Found(model=model, verdict=verdict)
-        newest = newest or (lineage, verdict)
+        newest = newest or (model, lineage, verdict)
     if newest is None:
         return Found(model=None, verdict=Verdict(is_reused=False, reason="There is no model yet."))
-    lineage, verdict = newest
+    model, lineage, verdict = newest
+    if model.origin is not None and model.origin.dag_id != run.origin.dag_id:
+        # It may well hold for that one's job: two jobs that are called alike make no model stale.
+        told = (
+            f"{verdict.reason} DAG {model.origin.dag_id} trained it: if its job is another, give each a name "
+            "of its own (SparkJob.name)."
+        )
+        return Found(model=None, verdict=replace(verdict, reason=told))
     mark = new_mark(
         lineage,
         cause=verdict.cause,

@@ -21,6 +21,7 @@ from airflow_provider_ernest.run_profile import (
     PYTHON_WORKER,
     PYTHON_WORKER_KILLED,
     SCHEDULER,
+    SHUFFLE_LOST,
     SQL,
     STREAMING,
     UNEXPLAINED,
@@ -71,8 +72,13 @@ _LOST = {
         "Give executors more heap (spark.executor.memory) or fewer cores each (spark.executor.cores), "
         "or make smaller partitions.",
     ),
+    SHUFFLE_LOST: (
+        "Shuffle data could not be fetched",
+        "Executors that went had held it: an external shuffle service (spark.shuffle.service.enabled) or "
+        "spark.storage.decommission.shuffleBlocks.enabled keeps it.",
+    ),
     PYTHON_WORKER_KILLED: (
-        "",
+        "Python workers ended unexpectedly",
         "A worker that is killed for its memory ends so: give executors more of it beside their heap "
         "(spark.executor.memoryOverhead) or fewer cores each, or make smaller partitions.",
     ),
@@ -86,7 +92,7 @@ _LOST = {
     ),
     LOST: ("lost", ""),
 }
-"""By cause: what became of the executors, and what to do."""
+"""By cause: what became of the executors, or what happened where none is named, and what to do."""
 
 _MOST_NAMED = 3
 
@@ -121,8 +127,8 @@ def _loss(loss: ExecutorLoss) -> str:
     became, remedy = _LOST[loss.cause]
     lost = f", {duration(loss.lost_seconds)} of their time lost" if loss.lost_seconds else ""
     again = f"{counted(loss.failed_tasks, 'task')} had to be made again{lost}"
-    if loss.cause == PYTHON_WORKER_KILLED:
-        return f"Python workers ended unexpectedly: {again}. {remedy}"
+    if not loss.executors:
+        return f"{became}: {again}. {remedy}"
     named = ", ".join(loss.executors[:_MOST_NAMED])
     further = len(loss.executors) - _MOST_NAMED
     others = f" and {count(further)} more" if further > 0 else ""

@@ -163,8 +163,8 @@ def remarks(survey: Survey) -> Iterator[str]:
     if not totals.is_monthly and totals.taken is not None:
         yield "--runs-per-month tells what that comes to in a month, where the logs are of too few days."
     if survey.jobs and not any(job.runs for job in survey.jobs):
-        yield "No run counts, so none has a price: each job says below why its runs do not."
-    elif not totals.is_money:
+        yield "No run counts, so none tells of other sizes: each job says below why its runs do not."
+    if not totals.is_money:
         yield "No price is known: amounts are hours of machines."
     silent = sum(monthly(job, is_money=totals.is_money) is None and job.runs > 0 for job in survey.jobs)
     if silent and totals.is_monthly:

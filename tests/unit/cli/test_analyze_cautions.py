@@ -187,6 +187,71 @@ def test_neither_does_a_run_that_did_not_end_well_or_was_shared(analyzed, tmp_pa
     assert "what to change" not in said
 
 
+def as_barrier(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    for event in events:
+        if "Stage Info" in event:
+            event["Stage Info"]["RDD Info"] = [{"RDD ID": 1, "Name": "PythonRDD", "Barrier": True}]
+    return events
+
+
+def test_a_barrier_stage_is_not_repartitioned_nor_given_fewer_slots_than_tasks(ernest, analyzed, tmp_path):
+    """Eight tasks on four machines of two slots: Spark refuses it with fewer (BarrierJobSlotsNumberCheck)."""
+    events = as_barrier(events_of(machines=4, tasks=8))
+
+    said = ernest("analyze", write(tmp_path / "log", *events))
+
+    assert "All 8 tasks of a barrier stage must run at once" in said.err
+    sizes = said.out.partition("on other numbers of machines")[2].splitlines()[2:]
+    assert [line.split()[0] for line in sizes if line.strip()][:1] == ["4"]
+    fewer = analyzed(write(tmp_path / "fewer", *as_barrier(events_of(machines=6, tasks=7))))
+    plain = analyzed(write(tmp_path / "plain", *events_of(machines=6, tasks=7)))
+    assert "epartition" not in fewer
+    assert "Repartition" in plain
+
+
+def test_what_could_not_be_fetched_is_made_again_and_is_no_delay_of_the_scheduler(analyzed, tmp_path):
+    metrics = {"Executor Run Time": 5_000, "Executor CPU Time": 5_000_000_000}
+    lost = task(1, stage=1, at=112_000, until=142_000, reason="FetchFailed")
+    again = [
+        {**each, "Stage Attempt ID": 1}
+        for each in (
+            task(2, stage=0, at=143_000, until=148_000, metrics=metrics),
+            task(3, stage=1, at=148_000, until=153_000, metrics=metrics),
+        )
+    ]
+    failure = "org.apache.spark.shuffle.FetchFailedException: Failed to connect to 10.0.0.2:7337"
+    log = write(
+        tmp_path / "log",
+        started(),
+        executor(0),
+        job(0, 0, 1),
+        stage(0),
+        task(0, at=107_000, until=112_000, metrics=metrics),
+        stage(0, completed=112_000),
+        stage(1, **{"Parent IDs": [0], "Submission Time": 112_000}),
+        lost,
+        stage(
+            1, completed=142_000, **{"Failure Reason": failure, "Parent IDs": [0], "Submission Time": 112_000}
+        ),
+        stage(0, attempt=1, **{"Submission Time": 142_500, "Number of Tasks": 1}),
+        again[0],
+        stage(0, attempt=1, completed=148_000, **{"Submission Time": 142_500, "Number of Tasks": 1}),
+        stage(1, attempt=1, **{"Parent IDs": [0], "Submission Time": 148_000}),
+        again[1],
+        stage(1, attempt=1, completed=153_000, **{"Parent IDs": [0], "Submission Time": 148_000}),
+        job_end(0, at=153_000),
+        ended(154_000),
+    )
+
+    said = analyzed(log)
+
+    assert "Shuffle data could not be fetched: 2 tasks had to be made again, 10 s of their time lost." in said
+    assert (
+        "scheduler" not in said.partition("what to change")[0].partition("Shuffle data")[2].partition(".")[0]
+    )
+    assert read_event_log(log).task_columns.scheduler_delay_seconds.max() < 1.0
+
+
 def test_tasks_that_end_before_their_launch_are_bounded_and_counted(ernest, tmp_path):
     """The driver's clock was set back by a minute; the executor measured 1.5 s, and 0.5 s before."""
     metrics = {"Executor Run Time": 1500, "Executor Deserialize Time": 500}
@@ -237,5 +302,5 @@ def test_a_survey_of_runs_none_of_which_counts_does_not_ask_for_the_price_it_has
     said = ernest("survey", tmp_path / "logs", "--price", "0.2", "--processes", "1").out
 
     assert "No price is known" not in said
-    assert "No run counts, so none has a price" in said
+    assert "No run counts, so none tells of other sizes" in said
     assert "its log is not whole" in said

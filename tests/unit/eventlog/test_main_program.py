@@ -1,6 +1,6 @@
 import pytest
 
-from airflow_provider_ernest.eventlog.collecting import main_program
+from airflow_provider_ernest.eventlog.collecting import main_folder, main_program
 
 SUBMIT = "org.apache.spark.deploy.SparkSubmit"
 
@@ -24,3 +24,16 @@ SUBMIT = "org.apache.spark.deploy.SparkSubmit"
 )
 def test_the_program_is_told_by_its_name_alone(command: str, name: str):
     assert main_program({"sun.java.command": command}) == name
+
+
+@pytest.mark.parametrize(
+    ("command", "folder"),
+    [
+        (f"{SUBMIT} --master yarn /jobs/orders/main.py", "orders"),
+        (f"{SUBMIT} --class com.acme.Nightly /jobs/all.jar 3", ""),
+        (f"{SUBMIT} main.py /data/in", ""),
+        (f"{SUBMIT} '/jobs/a b/main.py'", ""),
+    ],
+)
+def test_of_its_place_the_folders_name_is_told(command: str, folder: str):
+    assert main_folder({"sun.java.command": command}) == folder

@@ -1,7 +1,10 @@
 import gzip
+import json
 import os
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
 from pathlib import Path
+from threading import Thread
 from zipfile import ZIP_DEFLATED, ZIP_LZMA, ZipFile
 
 import fsspec
@@ -126,6 +129,56 @@ def test_a_zip_of_the_history_server_is_read_as_a_folder(rolled: Path, tmp_path:
     assert not any(run.failure for run in runs)
     assert read_event_log(of_one).application_id == "app-1"
     assert read_event_log(f"zip://application_1_0001_2::{of_two}").application_id == "application_1_0001"
+
+
+class HistoryServer(BaseHTTPRequestHandler):
+    """Spark's own, as far as it gives event logs: one application of two attempts, by HTTP in one answer."""
+
+    archive: bytes
+
+    def do_HEAD(self) -> None:
+        self.answer(with_content=False)
+
+    def do_GET(self) -> None:
+        self.answer()
+
+    def answer(self, *, with_content: bool = True) -> None:
+        listed = [{"id": "app-1", "name": "etl", "attempts": [{"lastUpdatedEpoch": 1_800_000_000_000}]}]
+        content = {
+            "/api/v1/applications": json.dumps(listed).encode(),
+            "/api/v1/applications/app-1/logs": self.archive,
+        }.get(self.path)
+        self.send_response(200 if content else 404)
+        self.send_header("Content-Length", str(len(content or b"")))
+        self.end_headers()
+        if with_content:
+            self.wfile.write(content or b"")
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def history_server(tmp_path: Path):
+    log = log_of(tmp_path / "kept" / "app-1")
+    HistoryServer.archive = zipped(tmp_path / "logs.zip", log.parent).read_bytes()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), HistoryServer)
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize("path", ["", "/", "/api/v1/applications", "/api/v1/applications/app-1/logs"])
+def test_the_logs_of_a_history_server_are_found(path: str, history_server: str):
+    (run,) = scan([history_server + path])
+    assert (run.application_id, run.failure) == ("app-1", "")
+    assert run.event_log == f"zip://app-1::{history_server}/api/v1/applications/app-1/logs"
+    assert read_event_log(run.event_log).application_id == "app-1"
+
+
+def test_of_a_history_server_what_was_written_long_ago_is_passed_over(history_server: str):
+    assert found(history_server, finder=LogFinder(since=1_900_000_000)) == []
 
 
 def test_a_zip_that_changes_is_read_again(tmp_path: Path):

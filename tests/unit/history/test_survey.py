@@ -231,7 +231,7 @@ def test_runs_that_failed_are_counted_and_tell_nothing():
     ]
     job = surveyed_job("daily", [*failed, *runs], profiles, goal=SurveyGoal(), prices=AT_20_CENTS)
     assert (job.runs, job.failed_runs) == (10, 4)
-    assert "4 of 14 runs did not end well; what they cost is not counted." in job.unknown
+    assert "4 of 14 runs do not count: another size is not known to save any of their cost." in job.unknown
 
 
 def test_of_runs_that_did_nothing_it_is_said_that_they_do_not_count():
@@ -299,3 +299,74 @@ def test_the_survey_is_sorted_by_what_can_be_saved():
 def test_a_survey_survives_being_written_and_read():
     survey = survey_of([surveyed()], SurveyGoal(), logs=10, unread={})
     assert Survey.from_dict(survey.to_dict()) == survey
+
+
+def daily_with_a_large_fifth(count: int = 29):
+    """Each fifth run takes ten times as long."""
+    runs, _ = daily((4,) * count)
+    return [replace(run, seconds=run.seconds * (10 if day % 5 == 0 else 1)) for day, run in enumerate(runs)]
+
+
+def test_a_month_costs_what_its_runs_did_and_not_what_the_typical_one_does():
+    runs = daily_with_a_large_fifth()
+    job = surveyed_job("daily", runs, [], goal=SurveyGoal(), prices=AT_20_CENTS)
+    # Of four whole weeks, the last.
+    hours = sum(4 * (run.seconds + 5.0) for run in runs[-28:]) / 3600
+    assert job.machine_hours_per_month == pytest.approx(hours * 730 / (28 * 24))
+    assert job.dollars_per_month == pytest.approx(0.2 * job.machine_hours_per_month)
+
+
+def test_of_runs_on_weekdays_the_rate_is_that_of_whole_weeks():
+    runs, _ = daily((4,) * 26)
+    weekdays = [
+        run for day, run in enumerate(runs) if day % 7 not in (4, 5)
+    ]  # the first of September is a Tuesday
+    assert runs_per_month(weekdays) == pytest.approx(5 / 7 * 730 / 24)
+
+
+def test_waiting_in_a_queue_costs_nothing_and_takes_its_time():
+    runs, profiles = daily()
+    queued = [replace(run, startup_seconds=1205.0, machine_seconds=8 * (run.seconds + 5.0)) for run in runs]
+    short, long = (
+        surveyed_job("daily", each, profiles, goal=SurveyGoal(), prices=AT_20_CENTS)
+        for each in (runs, queued)
+    )
+    assert long.dollars_per_month == pytest.approx(short.dollars_per_month)
+    assert long.seconds == pytest.approx(short.seconds + 1200.0)
+    by_count = {size.machines: size for size in short.sizes}
+    for size in long.sizes:
+        assert size.cost == pytest.approx(by_count[size.machines].cost)
+
+
+def test_runs_that_do_not_count_have_cost_all_the_same():
+    runs, _ = daily((4,) * 9)
+    waited = [
+        replace(run, failure="it waited for machines that came and went", mean_machines=2.5, metrics=None)
+        for run in runs
+    ]
+    job = surveyed_job("daily", waited, [], goal=SurveyGoal(), prices=AT_20_CENTS)
+    assert (job.runs, job.failed_runs) == (0, 9)
+    hours = sum(2.5 * (run.seconds + 5.0) for run in runs[1:]) / 3600
+    assert job.dollars_per_month == pytest.approx(0.2 * hours * 730 / (8 * 24), rel=0.15)
+    half = surveyed_job("daily", [*waited[:4], *runs[4:]], [], goal=SurveyGoal(), prices=AT_20_CENTS)
+    assert half.runs == 5
+    assert half.machine_hours_per_month > 0.7 * job.machine_hours_per_month
+
+
+def test_sizes_on_which_spark_refuses_a_barrier_stage_are_not_proposed():
+    runs, profiles = daily((16,) * 8, driver_seconds=60.0)
+    at_once = [replace(run, metrics=replace(run.metrics, barrier_tasks=32)) for run in runs]
+    free, bound = (
+        surveyed_job("daily", each, profiles, goal=SurveyGoal(), prices=AT_20_CENTS)
+        for each in (runs, at_once)
+    )
+    assert free.proposed.machines < 16
+    assert min(size.machines for size in bound.sizes) == bound.proposed.machines == 16
+    assert any("On fewer than 16 machines Spark refuses it" in each for each in bound.unknown)
+
+
+def test_a_log_without_its_end_says_that_the_drivers_last_minutes_may_be_missing():
+    runs, profiles = daily()
+    runs[3] = replace(runs[3], has_end=False)
+    job = surveyed_job("daily", runs, profiles, goal=SurveyGoal(), prices=AT_20_CENTS)
+    assert any("logs of 1 of its latest 10 runs do not tell their end" in each for each in job.unknown)

@@ -69,7 +69,7 @@ def sample_run(tmp_path: Path, submissions, context, monkeypatch: pytest.MonkeyP
         (folder / f"part-{number}").write_text("a\n")
     (tmp_path / "job.py").touch()
 
-    def make(**fields: Any) -> SampleRunOperator:
+    def make(*, native: bool = False, **fields: Any) -> SampleRunOperator:
         stated = {
             "experiment": Experiment(index=2, machines=2, scale=0.5, partitions=2).to_dict(),
             "job": spark_job(tmp_path / "job.py"),
@@ -77,7 +77,7 @@ def sample_run(tmp_path: Path, submissions, context, monkeypatch: pytest.MonkeyP
             "spark_conn_id": "lake",
             "cores_per_machine": 1,
         }
-        with DAG("nightly", schedule=None):
+        with DAG("nightly", schedule=None, render_template_as_native_obj=native):
             return SampleRunOperator(task_id="sample_run", **{**stated, **fields})
 
     return make

@@ -56,6 +56,37 @@ def rendered(dag: DAG, decided: dict[str, Any]) -> Any:
     return task
 
 
+def test_in_a_dag_that_renders_to_objects_what_spark_is_given_stays_text():
+    conf = {
+        "spark.mine": "1.10",
+        "spark.fraction": 0.6,
+        "spark.yours": "{{ '0x10' }}",
+        "spark.shuffle.compress": True,
+    }
+    with DAG("nightly", schedule=None, render_template_as_native_obj=True) as dag:
+        ernest = ErnestTaskGroup(**group_arguments(job=spark_job(conf=conf)))
+        ErnestSparkSubmitOperator(
+            task_id="production", conf=ernest.job_conf(), application_args=['{"a": 1}', "{{ '1.10' }}"]
+        )
+    task = rendered(dag, {"spark_conf": DECIDED})
+
+    assert task.application_args == ['{"a": 1}', "1.10"]
+    # Livy takes neither fractions nor truth values.
+    assert task.conf == {
+        "spark.mine": "1.10",
+        "spark.fraction": "0.6",
+        "spark.yours": "0x10",
+        "spark.shuffle.compress": "true",
+        **DECIDED,
+    }
+
+
+def test_arguments_that_are_one_template_become_a_list_there():
+    with DAG("nightly", schedule=None, render_template_as_native_obj=True) as dag:
+        ErnestSparkSubmitOperator(task_id="production", application_args="{{ params.partitions }}")
+    assert rendered(dag, {}).application_args == 64
+
+
 @pytest.mark.parametrize("kind", [SparkSubmitOperator, ErnestSparkSubmitOperator])
 @pytest.mark.parametrize("key", ["spark_conf", "yarn_conf", "kubernetes_conf"])
 def test_production_gets_the_jobs_own_properties_and_over_them_the_size(kind, key):

@@ -42,6 +42,22 @@ def test_an_observation_names_the_task_instance_that_made_it(sample_run, submiss
     assert observation.application_id == operator.application_id == "app-7"
 
 
+AS_TEXT = ['{"a": 1}', "1.10", "0x10", "{{ '007' }}"]
+
+
+def test_in_a_dag_that_renders_to_objects_what_spark_is_given_stays_text(sample_run, submissions, context):
+    submissions.writes_log("app-7", events("app-7", machines=2))
+    job = spark_job(
+        sample_run().job["application"],
+        args=AS_TEXT,
+        conf={"spark.mine": "1.10", "spark.yours": "{{ '0x10' }}"},
+    )
+    sample_run(job=job, native=True).execute(context)
+
+    assert submissions.last["argv"][-4:] == ['{"a": 1}', "1.10", "0x10", "007"]
+    assert (submissions.conf()["spark.mine"], submissions.conf()["spark.yours"]) == ("1.10", "0x10")
+
+
 def test_what_the_job_is_given_names_the_sample_and_is_rendered_when_it_is_known(
     sample_run, submissions, context
 ):
