@@ -166,6 +166,8 @@ def remarks(survey: Survey) -> Iterator[str]:
         yield "No run counts, so none tells of other sizes: each job says below why its runs do not."
     if not totals.is_money:
         yield "No price is known: amounts are hours of machines."
+    if totals.taken is not None:
+        yield "A driver that has a machine of its own is in no sum: logs do not tell of it."
     silent = sum(monthly(job, is_money=totals.is_money) is None and job.runs > 0 for job in survey.jobs)
     if silent and totals.is_monthly:
         without = "a price or a rate of runs" if totals.is_money else "a rate of runs"
