@@ -86,12 +86,13 @@ def losses_of(log: EventLog) -> tuple[ExecutorLoss, ...]:
         losses[PYTHON_WORKER_KILLED] = ExecutorLoss(
             cause=PYTHON_WORKER_KILLED, failed_tasks=log.python_crashes
         )
-    tasks = log.task_columns
-    if (again := tasks.stage_attempt > 0).any():
-        failures = (stage.failure for stage in log.stages)
+    if unfetched := next((each.failure for each in log.stages if "fetch" in each.failure.lower()), ""):
+        # With the stage that failed, those are made again that had made its data.
+        tasks = log.task_columns
+        again = tasks.stage_attempt > 0
         losses[SHUFFLE_LOST] = ExecutorLoss(
             cause=SHUFFLE_LOST,
-            because=without_credentials(next(filter(None, failures), "").partition("\n")[0]),
+            because=without_credentials(" ".join(unfetched.split())),
             failed_tasks=int(again.sum()),
             lost_seconds=round(float(tasks.seconds[again].sum()), 3),
         )

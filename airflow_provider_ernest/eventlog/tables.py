@@ -33,7 +33,7 @@ def whole_number(text: str) -> int | None:
     return int(text) if text.isdecimal() and len(text) < _MOST_DIGITS else None
 
 
-def positive(text: str) -> float:
+def _amount(text: str) -> float:
     """The amount that a property states; 0 where it is none above 0."""
     try:
         amount = float(text)
@@ -257,13 +257,13 @@ class EventLog:
     @cached_property
     def _slots_by_resource(self) -> tuple[int, ...]:
         """Of each resource beside cores; a task may take a part of one."""
-        told = ((_TASK_RESOURCE.fullmatch(name), amount) for name, amount in self.properties.items())
-        amounts = [(found[1], positive(amount)) for found, amount in told if found]
-        return tuple(
-            int(positive(self.properties.get(f"spark.executor.resource.{name}.amount", "")) / amount)
-            for name, amount in amounts
-            if amount
-        )
+        names = [found[1] for name in self.properties if (found := _TASK_RESOURCE.fullmatch(name))]
+
+        def amount(who: str, name: str) -> float:
+            return _amount(self.properties.get(f"spark.{who}.resource.{name}.amount", ""))
+
+        told = ((amount("executor", name), amount("task", name)) for name in names)
+        return tuple(int(there / taken) for there, taken in told if there and taken)
 
     def _most_slots(self, executors: Iterable[ExecutorRow]) -> int:
         """The most tasks at once; executors that share a machine add up, those that replace others do not."""

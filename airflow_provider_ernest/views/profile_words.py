@@ -127,12 +127,12 @@ def _loss(loss: ExecutorLoss) -> str:
     became, remedy = _LOST[loss.cause]
     lost = f", {duration(loss.lost_seconds)} of their time lost" if loss.lost_seconds else ""
     again = f"{counted(loss.failed_tasks, 'task')} had to be made again{lost}"
+    because = f" ({loss.because.rstrip('.')})" if loss.because else ""
     if not loss.executors:
-        return f"{became}: {again}. {remedy}"
+        return f"{became}{because}: {again}. {remedy}"
     named = ", ".join(loss.executors[:_MOST_NAMED])
     further = len(loss.executors) - _MOST_NAMED
     others = f" and {count(further)} more" if further > 0 else ""
-    because = f" ({loss.because.rstrip('.')})" if loss.because else ""
     executors = counted(len(loss.executors), "executor")
     return f"{executors} {became}: {named}{others}{because}. {again}. {remedy}".strip()
 
