@@ -25,10 +25,16 @@ from airflow_provider_ernest.store.store import ModelStore
 from benchmarks.demo.airflow_server import AirflowServer, free_ports
 from benchmarks.demo.api import AirflowApi, TaskInstance
 from benchmarks.demo.progress import follow_run
-from tests.integration.conftest import AIRFLOW_FOR_TESTS, few_flights, processes_mentioning, wait_until
+from tests.integration.conftest import (
+    AIRFLOW_FOR_TESTS,
+    LONGEST_DAG_RUN_SECONDS,
+    few_flights,
+    processes_mentioning,
+    wait_until,
+)
 from tests.unit.history.past_logs import log_of
 
-pytestmark = [pytest.mark.airflow, pytest.mark.spark]
+pytestmark = [pytest.mark.airflow, pytest.mark.spark, pytest.mark.timeout(LONGEST_DAG_RUN_SECONDS + 300)]
 
 ROOT = Path(__file__).parents[2]
 FILES = 24
@@ -93,7 +99,7 @@ def start(api: AirflowApi, dag_id: str, *, conf: dict[str, float] | None = None)
 
 
 def follow(api: AirflowApi, dag_id: str, run_id: str) -> list[TaskInstance]:
-    return follow_run(api, dag_id, run_id, timeout_seconds=800)
+    return follow_run(api, dag_id, run_id, timeout_seconds=LONGEST_DAG_RUN_SECONDS)
 
 
 def undisturbed(api: AirflowApi, dag_id: str, run_id: str) -> str:
