@@ -27,7 +27,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 from airflow_provider_ernest.exceptions import MissingResourceError
 
 S3_SCHEMES = ("s3://", "s3a://")
-_HTTP_SCHEMES = ("http://", "https://")
+HTTP_SCHEMES = ("http://", "https://")
 _GONE = (404, 410)
 _ABSENT_ON_S3 = {"404", "NoSuchKey", "NoSuchBucket", "NotFound"}
 _ADDRESS = re.compile(r"[A-Za-z][\w+.-]*:/")
@@ -235,7 +235,7 @@ class FileSystemPlace:
         self._filesystem = filesystem
         self._path = path
         self._address = address.rstrip("/")
-        self._is_http = address.startswith(_HTTP_SCHEMES)
+        self._is_http = address.startswith(HTTP_SCHEMES)
 
     @property
     def name(self) -> str:

@@ -12,13 +12,13 @@ import numpy as np
 from airflow_provider_ernest.clarity import advice, monotasks, stragglers, what_if
 from airflow_provider_ernest.clarity.blocked_time import BlockedTime, StageWaiting, blocked_time
 from airflow_provider_ernest.clarity.monotasks import IdealTimes, ResourceUse, Spans, resource_use
-from airflow_provider_ernest.clarity.replay import busy_seconds, replay_sizes, warm_up_of
+from airflow_provider_ernest.clarity.replay import replay_sizes, warm_up_of
 from airflow_provider_ernest.clarity.replay_plan import Plan, PlannedStage, most_at_once, plan_of
 from airflow_provider_ernest.clarity.what_if import Change
 from airflow_provider_ernest.eventlog.judging import A_STREAM, IN_DRIVER, why_not_counted
 from airflow_provider_ernest.eventlog.losses import losses_of
 from airflow_provider_ernest.eventlog.tables import EventLog
-from airflow_provider_ernest.eventlog.tasks import FloatColumn, TaskColumns
+from airflow_provider_ernest.eventlog.tasks import FloatColumn, TaskColumns, busy_seconds
 from airflow_provider_ernest.exceptions import EventLogError
 from airflow_provider_ernest.privacy import call_site, without_credentials
 from airflow_provider_ernest.run_profile import (
@@ -357,7 +357,7 @@ def _what_ifs(run: _Run, profile: RunProfile) -> dict[str, Any]:
 
 def _sizes(run: _Run, profile: RunProfile) -> dict[str, Any]:
     counts = run.machine_counts or sizes_around(profile.machines)
-    at_once = max((stage.tasks for stage in run.log.stages if stage.is_barrier), default=0)
+    at_once = run.log.barrier_tasks
     able = [count for count in counts if count * profile.slots >= at_once * profile.machines]
     sizes = replay_sizes(run.log, able, as_it_was=run.blocked.replayed) if able else ()
     if len(able) == len(counts):

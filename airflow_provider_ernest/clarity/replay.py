@@ -173,17 +173,6 @@ def _slot_share(tasks: TaskColumns) -> FloatColumn:
     return np.asarray((held / np.maximum(tasks.seconds, 1e-9)).clip(0.0, 1.0))
 
 
-def busy_seconds(began: FloatColumn, finished: FloatColumn) -> float:
-    """The length of the union of intervals."""
-    if not len(began):
-        return 0.0
-    order = np.argsort(began, kind="stable")
-    began, finished = began[order], finished[order]
-    until = np.maximum.accumulate(finished)
-    covered_before = np.concatenate([[-np.inf], until[:-1]])
-    return float(np.maximum(0.0, until - np.maximum(began, covered_before)).sum())
-
-
 @dataclass(frozen=True, kw_only=True)
 class Slot:
     """Where one task can run at a time, from when until when; in seconds from the clean time's begin."""

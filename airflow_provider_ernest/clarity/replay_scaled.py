@@ -17,14 +17,13 @@ from airflow_provider_ernest.clarity.replay import (
     Durations,
     Replayed,
     Slot,
-    busy_seconds,
     remote_share_change,
     simulate,
 )
 from airflow_provider_ernest.clarity.replay_plan import Moments, Plan, PlannedStage, releases
 from airflow_provider_ernest.documents import ReplayOpinion, TwoOpinions
 from airflow_provider_ernest.eventlog.tables import StageRow
-from airflow_provider_ernest.eventlog.tasks import FloatColumn, IntColumn
+from airflow_provider_ernest.eventlog.tasks import FloatColumn, IntColumn, busy_seconds
 from airflow_provider_ernest.run_profile import NETWORK, SCHEDULER, SERIALISATION, RunProfile, StageProfile
 
 _LARGEST_CORRECTION = 1.25

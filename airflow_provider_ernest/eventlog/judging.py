@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from airflow_provider_ernest.eventlog.losses import LET_GO, cause_of, has_dynamic_allocation
+from airflow_provider_ernest.eventlog.losses import LET_GO, cause_in
 from airflow_provider_ernest.eventlog.tables import DRIVER
+from airflow_provider_ernest.eventlog.tasks import busy_seconds
 from airflow_provider_ernest.run_profile import HEAP_FULL, KILLED_FOR_MEMORY
 from airflow_provider_ernest.words import count, counted
 
@@ -165,13 +166,9 @@ def _is_batch(log: EventLog) -> bool:
     """
     if not log.streams_ended or not log.is_complete or not log.jobs:
         return False
-    jobs = sorted((job.submitted_at, job.completed_at or log.ended_at) for job in log.jobs)
-    since = until = jobs[0][0]
-    busy = 0.0
-    for began, ended in jobs:
-        busy += max(0.0, ended - max(began, until))
-        until = max(until, ended)
-    return busy >= BUSY_SHARE * (until - since)
+    began = np.array([job.submitted_at for job in log.jobs])
+    ended = np.array([job.completed_at or log.ended_at for job in log.jobs])
+    return busy_seconds(began, ended) >= BUSY_SHARE * float(ended.max() - began.min())
 
 
 def _of_the_machines(log: EventLog, sizes: Sizes) -> str:
@@ -181,9 +178,7 @@ def _of_the_machines(log: EventLog, sizes: Sizes) -> str:
         return "it ran on a cluster that others share"
     if not sizes.most:
         return "no machine came"
-    lost = [each.removed_because for each in log.lost if _is_at_work(log, each.removed_at)]
-    is_dynamic = has_dynamic_allocation(log)
-    causes = {cause_of(because, is_dynamic=is_dynamic) for because in lost}
+    causes = {cause_in(log, each) for each in log.lost if _is_at_work(log, each.removed_at)}
     if causes - {LET_GO}:
         is_for_memory = not causes.isdisjoint((KILLED_FOR_MEMORY, HEAP_FULL))
         return f"it lost executors{', killed for their memory' * is_for_memory}"

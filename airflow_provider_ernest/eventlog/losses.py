@@ -69,18 +69,17 @@ def cause_of(removed_because: str, *, is_dynamic: bool = True) -> str:
     return next(told, LOST)
 
 
-def has_dynamic_allocation(log: EventLog) -> bool:
-    """Whether executors came and went by Spark's own will."""
-    return log.properties.get("spark.dynamicAllocation.enabled", "").lower() == "true"
+def cause_in(log: EventLog, lost: ExecutorRow) -> str:
+    """The same of an executor that a run lost."""
+    is_dynamic = log.properties.get("spark.dynamicAllocation.enabled", "").lower() == "true"
+    return cause_of(lost.removed_because, is_dynamic=is_dynamic)
 
 
 def losses_of(log: EventLog) -> tuple[ExecutorLoss, ...]:
     """What a run lost, by cause, what was killed for its memory first."""
     by_cause: dict[str, list[ExecutorRow]] = {}
-    is_dynamic = has_dynamic_allocation(log)
     for executor in log.lost:
-        cause = cause_of(executor.removed_because, is_dynamic=is_dynamic)
-        by_cause.setdefault(cause, []).append(executor)
+        by_cause.setdefault(cause_in(log, executor), []).append(executor)
     losses = {cause: _loss(log, cause, executors) for cause, executors in by_cause.items()}
     if log.python_crashes:
         losses[PYTHON_WORKER_KILLED] = ExecutorLoss(

@@ -240,7 +240,8 @@ class _Application:
         self._notes.keep(ENTRY_BYTES * len(new), *new, *new.values())
         self._properties.update(new)
         if not self._main:
-            self._main, self._folder = (each(event.system_properties) for each in (main_program, main_folder))
+            self._main = main_program(event.system_properties)
+            self._folder = main_folder(event.system_properties)
 
     def event_log(self, source: str, application_id: str) -> EventLog:
         """The tables.

@@ -116,7 +116,7 @@ def run_metrics(log: EventLog) -> RunMetrics:
         cache_missed_share=passes.missed_share if passes else None,
         cache_missed_seconds=passes.missed_seconds if passes else None,
         dominant_stage_tasks=_dominant_stage_tasks(log),
-        barrier_tasks=max((stage.tasks for stage in log.stages if stage.is_barrier), default=None),
+        barrier_tasks=log.barrier_tasks or None,
     )
 
 

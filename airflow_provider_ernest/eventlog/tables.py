@@ -250,6 +250,11 @@ class EventLog:
         """The most tasks that could run at once on all machines."""
         return self._most_slots(self.executors)
 
+    @property
+    def barrier_tasks(self) -> int:
+        """Tasks that must run at once, or Spark refuses their stage; 0 where no stage is of that kind."""
+        return max((stage.tasks for stage in self.stages if stage.is_barrier), default=0)
+
     def slots_of(self, executor: ExecutorRow) -> int:
         """How many tasks it runs at once: as many as it has cores for, and GPUs or what else they take."""
         return min([executor.cores // self.task_cores, *self._slots_by_resource])

@@ -120,6 +120,17 @@ class TaskColumns:
         return TaskColumns(**{column.name: getattr(self, column.name)[rows] for column in fields(self)})
 
 
+def busy_seconds(began: FloatColumn, finished: FloatColumn) -> float:
+    """The length of the union of intervals."""
+    if not len(began):
+        return 0.0
+    order = np.argsort(began, kind="stable")
+    began, finished = began[order], finished[order]
+    until = np.maximum.accumulate(finished)
+    covered_before = np.concatenate([[-np.inf], until[:-1]])
+    return float(np.maximum(0.0, until - np.maximum(began, covered_before)).sum())
+
+
 _TYPES = {"IntColumn": ("q", np.int64), "FloatColumn": ("d", np.float64), "BoolColumn": ("?", np.bool_)}
 _COLUMNS = {column.name: _TYPES[str(column.type)] for column in fields(TaskColumns)} | {
     # Of the partition: it shows which attempts did the same work, and is not kept.

@@ -24,7 +24,7 @@ from airflow_provider_ernest.eventlog.files import (
     events_number,
 )
 from airflow_provider_ernest.exceptions import ErnestError, InvalidParameterError, MissingResourceError
-from airflow_provider_ernest.places import Archive, Entry, ZipPlace, is_zip, place_of
+from airflow_provider_ernest.places import HTTP_SCHEMES, Archive, Entry, ZipPlace, is_zip, place_of
 from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.words import count
 
@@ -276,7 +276,7 @@ def logs_of_history_server(address: str) -> Iterator[tuple[str, float]]:
         address: the server's (http://host:18080), or of anything: then there are none.
     """
     base = address.rstrip("/").removesuffix("/api/v1/applications").removesuffix("/api/v1")
-    if not address.startswith(("http://", "https://")) or "/api/v1/" in base:
+    if not address.startswith(HTTP_SCHEMES) or "/api/v1/" in base:
         return
     try:
         with place_of(f"{base}/api/v1/applications").open() as answer:

@@ -302,16 +302,18 @@ def _by_program(named: Mapping[str, list[PastRun]], stated: Collection[str]) -> 
     """The same where the runs of a name are of one program; else each program is a job: teams name alike."""
     parted: defaultdict[str, list[PastRun]] = defaultdict(list)
     for job, runs in named.items():
+        if job in stated:
+            parted[job] += runs
+            continue
         programs = {run.main: recurring(run.main) or shown(run.main) for run in runs if run.main}
         # One log may tell the class, another the file that holds it.
         files = {program for program in programs.values() if program.lower().endswith(_FILES)}
         several = max(len(files), len(set(programs.values()) - files)) > 1
         # A file that is made for each run tells no job from another.
         is_of_each_run = len(programs) >= LEAST_VERSIONS and len(runs) < 2 * len(programs)
-        has_folders = job not in stated and _are_side_by_side(runs)
+        has_folders = _are_side_by_side(runs)
         for run in runs:
-            is_told = job not in stated and several and not is_of_each_run and run.main
-            program = programs[run.main] if is_told and run.main else ""
+            program = programs[run.main] if several and not is_of_each_run and run.main else ""
             folder = _folder(run) if has_folders else ""
             told = f"{folder}/{program or run.main}" if folder else program
             parted[f"{job} ({told})" if told else job].append(run)
@@ -338,9 +340,10 @@ def _by_turn(named: Mapping[str, list[PastRun]], stated: Collection[str]) -> dic
     parted: dict[str, list[PastRun]] = {}
     for job, runs in named.items():
         turns = [runs] if job in stated else _turns(runs)
-        parted |= {f"{job} ({turn} of {len(turns)})": each for turn, each in enumerate(turns, 1)}
         if len(turns) == 1:
-            parted[job] = parted.pop(f"{job} (1 of 1)")
+            parted[job] = runs
+        else:
+            parted |= {f"{job} ({turn} of {len(turns)})": each for turn, each in enumerate(turns, 1)}
     return parted
 
 

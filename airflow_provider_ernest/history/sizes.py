@@ -98,6 +98,10 @@ class Today:
         """What share of today's input a run read; 1 where that is not known."""
         return run.input_bytes / self.input_bytes if self.input_bytes and run.input_bytes else 1.0
 
+    def paid_seconds(self, seconds: float) -> float:
+        """How long machines are paid for in a run that takes so long, its start-up included."""
+        return max(0.0, seconds - self.unpaid_seconds)
+
     def is_alike(self, run: PastRun) -> bool:
         """Whether it had machines of the same kind."""
         return (run.instance_type, run.cores_per_machine) == (self.instance_type, self.cores_per_machine)

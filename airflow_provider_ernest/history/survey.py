@@ -497,8 +497,7 @@ def _decided(job: SurveyedJob, offer: HistoryOffer, today: Today, goal: SurveyGo
     )
     choice = decide(asked, Offered(offers=[offer]))
     sizes = {
-        each.machines: _predicted(each, offer, job.price_per_hour, today.unpaid_seconds)
-        for each in choice.alternatives
+        each.machines: _predicted(each, offer, job.price_per_hour, today) for each in choice.alternatives
     }
     apart = forecast.disagreement()
     job = replace(
@@ -512,15 +511,13 @@ def _decided(job: SurveyedJob, offer: HistoryOffer, today: Today, goal: SurveyGo
     return _with_saving(job, sizes[choice.decision.config.machines], sizes[today.machines], today, goal)
 
 
-def _predicted(
-    each: Alternative, offer: HistoryOffer, price: float | None, unpaid_seconds: float
-) -> PredictedSize:
+def _predicted(each: Alternative, offer: HistoryOffer, price: float | None, today: Today) -> PredictedSize:
     return PredictedSize(
         machines=each.machines,
         seconds=each.seconds,
         likely_seconds=each.likely_seconds or (each.seconds, each.seconds),
         source=offer.source(each.machines),
-        cost=_in_dollars(each.machines * (each.seconds - unpaid_seconds) / HOUR_SECONDS, price),
+        cost=_in_dollars(each.machines * today.paid_seconds(each.seconds) / HOUR_SECONDS, price),
         probability=each.probability,
     )
 
@@ -529,11 +526,10 @@ def _with_saving(
     job: SurveyedJob, proposed: PredictedSize, own: PredictedSize, today: Today, goal: SurveyGoal
 ) -> SurveyedJob:
     """What the proposed size would save against today; today's size where that is little."""
-    unpaid = today.unpaid_seconds
-    before = today.paid_machines * ((job.seconds or own.seconds) - unpaid)
+    before = today.paid_machines * today.paid_seconds(job.seconds or own.seconds)
 
     def share(seconds: float) -> float:
-        return 1.0 - proposed.machines * max(0.0, seconds - unpaid) / before
+        return 1.0 - proposed.machines * today.paid_seconds(seconds) / before
 
     keeps_today = own.probability is not None and own.probability >= goal.confidence
     if proposed.machines == own.machines or (keeps_today and share(proposed.seconds) < WORTH_SAVING):

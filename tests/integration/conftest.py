@@ -13,6 +13,8 @@ import pytest
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.local import LocalCluster
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
+from benchmarks.demo.api import AirflowApi, TaskInstance
+from benchmarks.demo.progress import follow_run
 
 ROOT = Path(__file__).parents[2]
 FLIGHTS = 336_776
@@ -23,6 +25,13 @@ FLIGHTS = 336_776
 PATIENCE = 4
 LONGEST_DAG_RUN_SECONDS = 1_600
 """Of several sample runs on two cores that other tests share; on quiet ones it takes four minutes."""
+WHOLE_DAG_RUNS = [pytest.mark.airflow, pytest.mark.spark, pytest.mark.timeout(LONGEST_DAG_RUN_SECONDS + 300)]
+"""Marks of tests that follow some to their ends."""
+
+
+def follow(api: AirflowApi, dag_id: str, run_id: str) -> list[TaskInstance]:
+    """Print what a DAG run does until it ends; see `follow_run`."""
+    return follow_run(api, dag_id, run_id, timeout_seconds=LONGEST_DAG_RUN_SECONDS)
 
 
 def wait_until(condition: Callable[[], Any], *, seconds: float, what: str) -> Any:

@@ -24,17 +24,17 @@ from airflow_provider_ernest.run_profile import PYTHON_WORKER
 from airflow_provider_ernest.store.store import ModelStore
 from benchmarks.demo.airflow_server import AirflowServer, free_ports
 from benchmarks.demo.api import AirflowApi, TaskInstance
-from benchmarks.demo.progress import follow_run
 from tests.integration.conftest import (
     AIRFLOW_FOR_TESTS,
-    LONGEST_DAG_RUN_SECONDS,
+    WHOLE_DAG_RUNS,
     few_flights,
+    follow,
     processes_mentioning,
     wait_until,
 )
 from tests.unit.history.past_logs import log_of
 
-pytestmark = [pytest.mark.airflow, pytest.mark.spark, pytest.mark.timeout(LONGEST_DAG_RUN_SECONDS + 300)]
+pytestmark = WHOLE_DAG_RUNS
 
 ROOT = Path(__file__).parents[2]
 FILES = 24
@@ -96,10 +96,6 @@ def start(api: AirflowApi, dag_id: str, *, conf: dict[str, float] | None = None)
     api.wait_for_dag(dag_id)
     api.unpause(dag_id)
     return api.trigger(dag_id, conf=conf)
-
-
-def follow(api: AirflowApi, dag_id: str, run_id: str) -> list[TaskInstance]:
-    return follow_run(api, dag_id, run_id, timeout_seconds=LONGEST_DAG_RUN_SECONDS)
 
 
 def undisturbed(api: AirflowApi, dag_id: str, run_id: str) -> str:

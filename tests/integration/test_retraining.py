@@ -25,16 +25,16 @@ from airflow_provider_ernest.spark.artifact import sha256_of
 from airflow_provider_ernest.store.store import ModelStore
 from benchmarks.demo.airflow_server import AirflowServer
 from benchmarks.demo.api import AirflowApi
-from benchmarks.demo.progress import follow_run
 from tests.integration.conftest import (
     AIRFLOW_FOR_TESTS,
-    LONGEST_DAG_RUN_SECONDS,
+    WHOLE_DAG_RUNS,
     few_flights,
+    follow,
     processes_mentioning,
     wait_until,
 )
 
-pytestmark = [pytest.mark.airflow, pytest.mark.spark, pytest.mark.timeout(LONGEST_DAG_RUN_SECONDS + 300)]
+pytestmark = WHOLE_DAG_RUNS
 
 ROOT = Path(__file__).parents[2]
 DAG_ID, JOB = "example_ernest_retrain", "enrich_flights"
@@ -188,7 +188,7 @@ def test_a_change_of_the_code_starts_the_retraining(api: AirflowApi, deployment:
     told = wait_until(lambda: payloads(api), seconds=120, what="the event")
     assert [(each["previous_sha256"], each["sha256"]) for each in told] == [(old.artifact_sha256, second)]
     (run_id,) = wait_until(lambda: runs(api, DAG_ID), seconds=60, what="the retraining")
-    tasks = follow_run(api, DAG_ID, run_id, timeout_seconds=LONGEST_DAG_RUN_SECONDS)
+    tasks = follow(api, DAG_ID, run_id)
     assert {task.state for task in tasks} == {"success"}
     (last,) = (task for task in tasks if task.task_id == "tell")
     assert f"{old.artifact_sha256} -> {second}" in "\n".join(api.task_log(DAG_ID, run_id, last))
@@ -213,7 +213,7 @@ def test_of_four_days_that_are_caught_up_one_trains(api: AirflowApi, deployment:
     api.unpause(DAILY)
     run_ids = wait_until(lambda: len(found := runs(api, DAILY)) == 4 and found, seconds=120, what="the runs")
     for run_id in run_ids:
-        tasks = follow_run(api, DAILY, run_id, timeout_seconds=LONGEST_DAG_RUN_SECONDS)
+        tasks = follow(api, DAILY, run_id)
         assert {task.state for task in tasks} <= {"success", "skipped"}
 
     (model,) = deployment.store.history(DAILY_JOB, "local")

@@ -132,7 +132,7 @@ def test_a_zip_of_the_history_server_is_read_as_a_folder(rolled: Path, tmp_path:
 
 
 class HistoryServer(BaseHTTPRequestHandler):
-    """Spark's own, as far as it gives event logs: one application of two attempts, by HTTP in one answer."""
+    """Spark's own, as far as it gives event logs: one application, by HTTP in one answer."""
 
     archive: bytes
 

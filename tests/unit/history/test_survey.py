@@ -318,9 +318,8 @@ def test_a_month_costs_what_its_runs_did_and_not_what_the_typical_one_does():
 
 def test_of_runs_on_weekdays_the_rate_is_that_of_whole_weeks():
     runs, _ = daily((4,) * 26)
-    weekdays = [
-        run for day, run in enumerate(runs) if day % 7 not in (4, 5)
-    ]  # the first of September is a Tuesday
+    # The first is a Tuesday.
+    weekdays = [run for day, run in enumerate(runs) if day % 7 not in (4, 5)]
     assert runs_per_month(weekdays) == pytest.approx(5 / 7 * 730 / 24)
 
 

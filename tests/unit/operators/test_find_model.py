@@ -112,7 +112,7 @@ def test_a_model_of_the_same_job_spares_the_training(site, trained, context, ti)
     assert ti.pushed["models"] == {"local": trained.to_dict()}
     assert ti.pushed["return_value"]["local"]["is_reused"] is True
     assert ti.pushed["return_value"]["local"]["model_id"] == trained.id
-    assert "is reused" in (ti.pushed["reasons"]["local"])
+    assert "is reused" in ti.pushed["reasons"]["local"]
 
 
 def test_more_data_of_the_same_shape_is_another_scale(site, trained, context, ti):
@@ -224,7 +224,7 @@ def test_other_settings_samples_and_machines_are_another_job(site, trained, cont
     assert site.find(context, cluster=LocalClusterSpec(machines=8)) != set(), "more of the same kind"
 
     assert site.find(context, **given) == set()
-    assert "is reused" not in (ti.pushed["reasons"]["local"])
+    assert "is reused" not in ti.pushed["reasons"]["local"]
 
 
 def test_a_dependency_that_is_not_there_is_found_out_before_anything_costs_money(site, context):
@@ -321,7 +321,7 @@ def test_a_run_may_ask_for_a_training(site, trained, context, ti, asked):
 
 def test_reuse_can_be_turned_off(site, trained, context, ti):
     assert site.find(context, reuse=None) == set()
-    assert "models are not reused" in (ti.pushed["reasons"]["local"])
+    assert "models are not reused" in ti.pushed["reasons"]["local"]
     assert "local" in ti.pushed["conditions"], "the next run may want to compare"
 
 
@@ -332,7 +332,7 @@ def test_a_store_that_cannot_be_read_costs_a_training_and_no_failure(site, train
     monkeypatch.setattr(Catalogue, "entries", away)
 
     assert site.find(context) == set()
-    assert "S3 does not answer" in (ti.pushed["reasons"]["local"])
+    assert "S3 does not answer" in ti.pushed["reasons"]["local"]
 
 
 def test_a_store_that_cannot_be_is_found_out_before_anything_costs_money(site, context):
@@ -357,7 +357,7 @@ def test_an_input_that_cannot_be_listed_is_not_compared(site, context, ti, obser
     site.train(ti, observations)
 
     assert site.find(context, **away) != set()
-    assert "not compared: the size of the input" in (ti.pushed["reasons"]["local"])
+    assert "not compared: the size of the input" in ti.pushed["reasons"]["local"]
 
 
 def test_a_cluster_that_production_runs_on_is_started_all_the_same(site, trained, context):
@@ -391,7 +391,7 @@ def test_a_store_that_never_answers_holds_up_no_run(site, trained, context, ti, 
         assert site.find(context) == set()
     finally:
         answer.set()
-    assert "no answer for 0.05 s" in (ti.pushed["reasons"]["local"])
+    assert "no answer for 0.05 s" in ti.pushed["reasons"]["local"]
 
 
 class AnotherRun(RecordedTaskInstance):
