@@ -10,7 +10,6 @@ import math
 from dataclasses import dataclass, fields, replace
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.json_document import Document
 from airflow_provider_ernest.stated import (
     Number,
     OptionalCount,
@@ -37,7 +36,7 @@ ON_DEMAND = "on-demand"
 
 
 @settings
-class Billing(Document):
+class Billing:
     """How the machines of one type are paid for: as the user states it, and as decisions keep it.
 
     What the user leaves open (None), a decision takes from the cluster and the models: see `completed`.
@@ -170,7 +169,7 @@ BESIDE_THE_PRICE = tuple(
 
 
 @dataclass(frozen=True, kw_only=True)
-class BilledCost(Document):
+class BilledCost:
     """Dollars of one run, by what they are paid for.
 
     Attributes:

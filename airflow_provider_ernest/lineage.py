@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from openlineage.client.event_v2 import Dataset
     from openlineage.client.facet_v2 import RunFacet
 
-    from airflow_provider_ernest.documents import Model
-    from airflow_provider_ernest.json_document import Document
+    from airflow_provider_ernest.documents.base import Document
+    from airflow_provider_ernest.documents.models import Model
 
 _SECTION = "openlineage"
 

@@ -18,14 +18,16 @@ from airflow.providers.openlineage.extractors import OperatorLineage
 from openlineage.client.event_v2 import Dataset
 from openlineage.client.facet_v2 import RunFacet, dataset_version_dataset
 
-from airflow_provider_ernest.documents import DecisionRecord, Model, ModelMark, Observation, ProductionRun
+from airflow_provider_ernest.documents.decisions import DecisionRecord, ProductionRun
+from airflow_provider_ernest.documents.models import Model, ModelMark
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from airflow_provider_ernest.json_document import Document
+    from airflow_provider_ernest.documents.base import Document
 
 PRODUCER = f"pkg:pypi/airflow-provider-ernest@{__version__}"
 """A package URL: events may come from a fork of anybody's."""

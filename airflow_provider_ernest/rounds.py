@@ -27,9 +27,10 @@ from airflow_provider_ernest.decision.goals import (
 from airflow_provider_ernest.design.candidates import Candidates, times_made
 from airflow_provider_ernest.design.criteria import Targets
 from airflow_provider_ernest.design.problem import require_varied
-from airflow_provider_ernest.documents import AveragingPrior, Design, Experiment, Observation
+from airflow_provider_ernest.documents.base import Document
+from airflow_provider_ernest.documents.models import AveragingPrior
+from airflow_provider_ernest.documents.runs import Design, Experiment, Observation
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError
-from airflow_provider_ernest.json_document import Document
 from airflow_provider_ernest.numbers import FloatArray, IntArray, number_not_negative, whole_number
 from airflow_provider_ernest.prediction.averaging import Posterior, TermAveraging
 from airflow_provider_ernest.prediction.draws import DRAWS, Draws

@@ -28,7 +28,7 @@ from urllib.parse import quote, urlencode
 
 from playwright.sync_api import Browser, Page, StorageState
 
-from airflow_provider_ernest.documents import Model
+from airflow_provider_ernest.documents.models import Model
 from benchmarks.browser import WAIT_SECONDS, chromium, log_in
 from benchmarks.demo.airflow_server import USERNAME, AirflowServer
 from tests.browser.sample_store import seed

@@ -19,7 +19,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from airflow_provider_ernest.documents import DATA, Experiment, Model, Observation
+from airflow_provider_ernest.documents.models import DATA, Model
+from airflow_provider_ernest.documents.runs import Experiment, Observation
 from airflow_provider_ernest.prediction.predict import fitted
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.store.catalogue import MARK, PRODUCTION_RUN, CatalogueEntry

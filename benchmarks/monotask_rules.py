@@ -23,10 +23,10 @@ import numpy as np
 from airflow_provider_ernest.clarity.monotasks import ideal_times, resource_use, stated_capacity
 from airflow_provider_ernest.clarity.replay import replay
 from airflow_provider_ernest.clarity.what_if import Change, changed_task_seconds
+from airflow_provider_ernest.documents.profiles import DISK, NETWORK, Capacity
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.eventlog.tables import EventLog
 from airflow_provider_ernest.eventlog.tasks import FloatColumn
-from airflow_provider_ernest.run_profile import DISK, NETWORK, Capacity
 from benchmarks.clarity.running import log_of
 from benchmarks.clarity.scenarios import DISK_MEGABYTES, LINK_MEGABITS, MIXED_LINK_MEGABITS
 

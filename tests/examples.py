@@ -15,54 +15,55 @@ from random import Random
 from typing import Any
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
-from airflow_provider_ernest.documents import (
-    CODE,
-    SAMPLE,
+from airflow_provider_ernest.documents.base import Origin
+from airflow_provider_ernest.documents.decisions import (
     Alternative,
-    BottleneckReport,
     Configuration,
     Decision,
     DecisionRecord,
-    Design,
-    Experiment,
+    ProductionRun,
+)
+from airflow_provider_ernest.documents.models import (
+    CODE,
     FittedTerm,
     Model,
     ModelMark,
-    Observation,
-    ObservationRecord,
-    Origin,
-    ProductionRun,
-    ProfileRecord,
-    ReplayOpinion,
-    RunConditions,
-    RunMetrics,
     TrainedMachine,
     TrainingCluster,
-    TwoOpinions,
     Validation,
 )
-from airflow_provider_ernest.run_profile import (
+from airflow_provider_ernest.documents.profiles import (
     BLOCKING,
     CPU,
     DISK,
     GARBAGE_COLLECTION,
     NETWORK,
+    SAMPLE,
     SLOW_HOST,
     Advice,
+    BottleneckReport,
     Capacity,
     PhaseSeconds,
+    ProfileRecord,
     ReplayedSize,
+    ReplayOpinion,
     ResourceLimit,
     RunProfile,
     StageProfile,
     Straggler,
     StragglerCause,
+    TwoOpinions,
     WhatIf,
 )
-from airflow_provider_ernest.settings import SizingGoal
-from airflow_provider_ernest.spark.machines import Machine
-from airflow_provider_ernest.store.catalogue import MODEL, CatalogueEntry
-from airflow_provider_ernest.surveys import (
+from airflow_provider_ernest.documents.runs import (
+    Design,
+    Experiment,
+    Observation,
+    ObservationRecord,
+    RunConditions,
+    RunMetrics,
+)
+from airflow_provider_ernest.documents.surveys import (
     BOTH,
     REPLAY,
     PredictedSize,
@@ -70,6 +71,9 @@ from airflow_provider_ernest.surveys import (
     SurveyedJob,
     UsedSize,
 )
+from airflow_provider_ernest.settings import SizingGoal
+from airflow_provider_ernest.spark.machines import Machine
+from airflow_provider_ernest.store.catalogue import MODEL, CatalogueEntry
 
 JOB = "pca"
 INSTANCE_TYPE = "m5.large"

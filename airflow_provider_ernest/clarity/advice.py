@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
-from airflow_provider_ernest.run_profile import (
+from airflow_provider_ernest.documents.profiles import (
     CPU,
     DISK,
     DRIVER,

@@ -14,9 +14,7 @@ import numpy as np
 
 from airflow_provider_ernest.clarity.replay import Replayed, replay
 from airflow_provider_ernest.clarity.replay_plan import Plan, plan_of
-from airflow_provider_ernest.eventlog.tables import EventLog, StageRow
-from airflow_provider_ernest.eventlog.tasks import BoolColumn, FloatColumn, StageKey, TaskColumns
-from airflow_provider_ernest.run_profile import (
+from airflow_provider_ernest.documents.profiles import (
     BLOCKING,
     DISK,
     GARBAGE_COLLECTION,
@@ -26,6 +24,8 @@ from airflow_provider_ernest.run_profile import (
     SERIALISATION,
     ResourceLimit,
 )
+from airflow_provider_ernest.eventlog.tables import EventLog, StageRow
+from airflow_provider_ernest.eventlog.tasks import BoolColumn, FloatColumn, StageKey, TaskColumns
 
 _PYTHON_SCOPES = ("python", "pandas", "arrow")
 """Parts of the names of Spark's operations that run Python workers, in lower case."""
@@ -36,7 +36,7 @@ class StageWaiting:
     """What the tasks of one stage waited for.
 
     Attributes:
-        blocked_seconds: by `run_profile.BLOCKING`, summed over its tasks.
+        blocked_seconds: by `documents.profiles.BLOCKING`, summed over its tasks.
         seconds_without: of the stage in the replay without the waiting for each.
     """
 
@@ -111,7 +111,7 @@ def blocked_seconds(
     in_python: BoolColumn | bool = False,
     assumed_disk_bytes_per_second: float | None = None,
 ) -> dict[str, FloatColumn]:
-    """What each task waited for, by `run_profile.BLOCKING`; columns of shape (tasks,).
+    """What each task waited for, by `documents.profiles.BLOCKING`; columns of shape (tasks,).
 
     Nothing counts but time that the task had left beside its CPU's: writing to the page cache takes the CPU,
     and no disk makes it faster. Spark measures no time to read input, to write output or to spill: they count

@@ -11,17 +11,17 @@ import numpy as np
 from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.clarity.replay_scaled import replay_scaled
 from airflow_provider_ernest.decision.offers import LIKELY, NEARLY_CERTAIN, Offer, OfferForecast
-from airflow_provider_ernest.documents import (
+from airflow_provider_ernest.documents.base import new_stamp
+from airflow_provider_ernest.documents.models import Model
+from airflow_provider_ernest.documents.profiles import (
     SAMPLE,
     BottleneckReport,
-    Model,
     ProfileRecord,
     ReplayOpinion,
+    RunProfile,
     TwoOpinions,
-    new_stamp,
 )
 from airflow_provider_ernest.exceptions import ErnestError
-from airflow_provider_ernest.run_profile import RunProfile
 from airflow_provider_ernest.words import (
     as_percent,
     count,
@@ -33,7 +33,8 @@ from airflow_provider_ernest.words import (
 )
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.documents import Observation, Origin
+    from airflow_provider_ernest.documents.base import Origin
+    from airflow_provider_ernest.documents.runs import Observation
     from airflow_provider_ernest.store.store import ModelStore
 
 _NEWER_PROFILES = 100

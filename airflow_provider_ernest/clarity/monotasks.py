@@ -15,16 +15,7 @@ import numpy as np
 
 from airflow_provider_ernest.clarity.blocked_time import python_wanted, runs_python, taken_in_turn
 from airflow_provider_ernest.clarity.replay_plan import most_at_once
-from airflow_provider_ernest.eventlog.tables import EventLog
-from airflow_provider_ernest.eventlog.tasks import (
-    BoolColumn,
-    FloatColumn,
-    IntColumn,
-    StageKey,
-    TaskColumns,
-)
-from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.run_profile import (
+from airflow_provider_ernest.documents.profiles import (
     CPU,
     DISK,
     GARBAGE_COLLECTION,
@@ -34,6 +25,15 @@ from airflow_provider_ernest.run_profile import (
     UNMEASURED,
     Capacity,
 )
+from airflow_provider_ernest.eventlog.tables import EventLog
+from airflow_provider_ernest.eventlog.tasks import (
+    BoolColumn,
+    FloatColumn,
+    IntColumn,
+    StageKey,
+    TaskColumns,
+)
+from airflow_provider_ernest.exceptions import InvalidParameterError
 
 COMPUTING = (CPU, GARBAGE_COLLECTION, PYTHON_WORKER)
 """The parts of a task's time that take a core. Python's are among them: a job whose work is in Python would

@@ -15,13 +15,7 @@ from airflow_provider_ernest.clarity.monotasks import IdealTimes, ResourceUse, S
 from airflow_provider_ernest.clarity.replay import replay_sizes, warm_up_of
 from airflow_provider_ernest.clarity.replay_plan import Plan, PlannedStage, most_at_once, plan_of
 from airflow_provider_ernest.clarity.what_if import Change
-from airflow_provider_ernest.eventlog.judging import A_STREAM, IN_DRIVER, why_not_counted
-from airflow_provider_ernest.eventlog.losses import losses_of
-from airflow_provider_ernest.eventlog.tables import EventLog
-from airflow_provider_ernest.eventlog.tasks import FloatColumn, TaskColumns, busy_seconds
-from airflow_provider_ernest.exceptions import EventLogError
-from airflow_provider_ernest.privacy import call_site, without_credentials
-from airflow_provider_ernest.run_profile import (
+from airflow_provider_ernest.documents.profiles import (
     CORE,
     DISK,
     GRAPHX,
@@ -35,6 +29,12 @@ from airflow_provider_ernest.run_profile import (
     RunProfile,
     StageProfile,
 )
+from airflow_provider_ernest.eventlog.judging import A_STREAM, IN_DRIVER, why_not_counted
+from airflow_provider_ernest.eventlog.losses import losses_of
+from airflow_provider_ernest.eventlog.tables import EventLog
+from airflow_provider_ernest.eventlog.tasks import FloatColumn, TaskColumns, busy_seconds
+from airflow_provider_ernest.exceptions import EventLogError
+from airflow_provider_ernest.privacy import call_site, without_credentials
 from airflow_provider_ernest.words import signed_percentage
 
 MOST_STAGES = 60

@@ -21,10 +21,17 @@ from airflow_provider_ernest.clarity.replay import (
     simulate,
 )
 from airflow_provider_ernest.clarity.replay_plan import Moments, Plan, PlannedStage, releases
-from airflow_provider_ernest.documents import ReplayOpinion, TwoOpinions
+from airflow_provider_ernest.documents.profiles import (
+    NETWORK,
+    SCHEDULER,
+    SERIALISATION,
+    ReplayOpinion,
+    RunProfile,
+    StageProfile,
+    TwoOpinions,
+)
 from airflow_provider_ernest.eventlog.tables import StageRow
 from airflow_provider_ernest.eventlog.tasks import FloatColumn, IntColumn, busy_seconds
-from airflow_provider_ernest.run_profile import NETWORK, SCHEDULER, SERIALISATION, RunProfile, StageProfile
 
 _LARGEST_CORRECTION = 1.25
 """A stage whose own replay is further off did something else than run its tasks."""

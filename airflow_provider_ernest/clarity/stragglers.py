@@ -16,9 +16,8 @@ import numpy as np
 from airflow_provider_ernest.clarity.blocked_time import blocked_seconds
 from airflow_provider_ernest.clarity.replay import Replayed, medians, replay, warm_up_of
 from airflow_provider_ernest.clarity.replay_plan import Plan
-from airflow_provider_ernest.eventlog.tables import EventLog
-from airflow_provider_ernest.eventlog.tasks import FloatColumn, IntColumn, StageKey, TaskColumns
-from airflow_provider_ernest.run_profile import (
+from airflow_provider_ernest.documents.models import UNEXPLAINED
+from airflow_provider_ernest.documents.profiles import (
     COLLECTION,
     DISK,
     FIRST_TASK,
@@ -28,10 +27,11 @@ from airflow_provider_ernest.run_profile import (
     SLOW_DISK,
     SLOW_FETCH,
     SLOW_HOST,
-    UNEXPLAINED,
     Straggler,
     StragglerCause,
 )
+from airflow_provider_ernest.eventlog.tables import EventLog
+from airflow_provider_ernest.eventlog.tasks import FloatColumn, IntColumn, StageKey, TaskColumns
 from airflow_provider_ernest.words import data_amount, duration, tenths
 
 TIMES_THE_MEDIAN = 1.5
@@ -143,7 +143,7 @@ class _Facts:
         excess: its seconds over that.
         read_ratio: of bytes or records, whichever are more, to the stage's median; infinite where that is 0.
         first_seconds: that it took longer as the first of its stage on its slot; 0 for others.
-        waiting: by `run_profile.BLOCKING`.
+        waiting: by `documents.profiles.BLOCKING`.
         median_waiting: of its stage.
         host: its place among the hosts.
         hosts: their addresses.

@@ -22,10 +22,17 @@ from airflow_provider_ernest.clarity.monotasks import (
     resource_use,
 )
 from airflow_provider_ernest.clarity.replay import Replayed, replay
+from airflow_provider_ernest.documents.profiles import (
+    DISK,
+    NETWORK,
+    PYTHON_WORKER,
+    UNMEASURED,
+    Capacity,
+    WhatIf,
+)
 from airflow_provider_ernest.eventlog.tables import EventLog, ExecutorRow
 from airflow_provider_ernest.eventlog.tasks import FloatColumn, IntColumn
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.run_profile import DISK, NETWORK, PYTHON_WORKER, UNMEASURED, Capacity, WhatIf
 from airflow_provider_ernest.words import counted
 
 _TELLING_SHARE = 0.05

@@ -41,10 +41,10 @@ from airflow_provider_ernest.words import count, duration, tenths
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clarity.what_if import Change
+    from airflow_provider_ernest.documents.profiles import Capacity, RunProfile
     from airflow_provider_ernest.eventlog.tables import EventLog
     from airflow_provider_ernest.eventlog.tasks import TaskColumns
     from airflow_provider_ernest.prediction.optex import JobProfile
-    from airflow_provider_ernest.run_profile import Capacity, RunProfile
 
 
 FACTORS = ("cpu", "network", "disk")

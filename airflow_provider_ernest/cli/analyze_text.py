@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from airflow_provider_ernest.cli.command import aligned
-from airflow_provider_ernest.run_profile import RunProfile, StageProfile, Straggler
+from airflow_provider_ernest.documents.profiles import RunProfile, StageProfile, Straggler
 from airflow_provider_ernest.views.profile_words import (
     PHASES,
     amounts,

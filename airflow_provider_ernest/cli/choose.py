@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.decision.deciding import Choice
     from airflow_provider_ernest.decision.offers import Offer
     from airflow_provider_ernest.decision.same_cost import SameCost
-    from airflow_provider_ernest.documents import Decision, Model
+    from airflow_provider_ernest.documents.decisions import Decision
+    from airflow_provider_ernest.documents.models import Model
 
 Value = TypeVar("Value")
 
@@ -216,7 +217,7 @@ def billing_of(args: Namespace, *, price_per_hour: float, models: Sequence[Model
 
 def _training_dollars(models: Sequence[Model]) -> float:
     """The cost of all sample runs."""
-    from airflow_provider_ernest.documents import training_dollars
+    from airflow_provider_ernest.documents.models import training_dollars
 
     costs = {model.instance_type: training_dollars(model) for model in models}
     unknown = [name for name, dollars in costs.items() if dollars is None]

@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
-from airflow_provider_ernest.documents import time_of
+from airflow_provider_ernest.documents.base import time_of
 from airflow_provider_ernest.exceptions import (
     InvalidDocumentError,
     InvalidParameterError,

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.design.candidates import Candidates
     from airflow_provider_ernest.design.costs import ProductionShare
     from airflow_provider_ernest.design.criteria import Targets
-    from airflow_provider_ernest.documents import Design, Experiment, Observation
+    from airflow_provider_ernest.documents.runs import Design, Experiment, Observation
     from airflow_provider_ernest.rounds import Proposal
 
 NOT_IN_ROUNDS = ("criterion", "budget", "budget_share")

@@ -30,9 +30,9 @@ from airflow_provider_ernest.exceptions import InvalidParameterError, MissingRes
 from airflow_provider_ernest.words import UNKNOWN, count, counted, duration, shortened
 
 if TYPE_CHECKING:
+    from airflow_provider_ernest.documents.runs import PastRun
     from airflow_provider_ernest.history.jobs import Jobs
     from airflow_provider_ernest.history.scan import Scan
-    from airflow_provider_ernest.past_runs import PastRun
 
 _LATEST_RUNS = 3
 _MOST_REASONS = 12
@@ -136,7 +136,7 @@ def _machine_seconds(runs: Iterable[PastRun]) -> float:
 
 
 def _row(job: str, runs: Sequence[PastRun]) -> tuple[str, ...]:
-    from airflow_provider_ernest.past_runs import amount_read
+    from airflow_provider_ernest.documents.runs import amount_read
 
     good = [run for run in runs if not run.failure]
     sizes = sorted({run.machines for run in good})
@@ -214,7 +214,7 @@ def _pandas() -> Any:
 
 def _parquet(runs: Sequence[PastRun]) -> bytes:
     """A column for each field, those of the metrics with their name before."""
-    from airflow_provider_ernest.documents import RunMetrics
+    from airflow_provider_ernest.documents.runs import RunMetrics
 
     names = [each.name for each in fields(RunMetrics)]
     rows = []

@@ -37,7 +37,8 @@ from airflow_provider_ernest.settings import AVERAGING, METHODS, ModelSettings, 
 from airflow_provider_ernest.words import as_percent, confidence, duration, input_share, tenths
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.documents import AveragingPrior, Model, Observation
+    from airflow_provider_ernest.documents.models import AveragingPrior, Model
+    from airflow_provider_ernest.documents.runs import Observation
 
 
 MODEL_HELP = "a model that fit has written (JSON), or a file of runs (CSV or JSON), which is fitted at once"
@@ -51,7 +52,7 @@ def read_model(name: str) -> Model:
         InvalidDocumentError: it holds neither a model nor runs.
         FitError: the runs do not determine a model.
     """
-    from airflow_provider_ernest.documents import Model
+    from airflow_provider_ernest.documents.models import Model
     from airflow_provider_ernest.prediction.training import train
     from airflow_provider_ernest.store.records import DIGEST, without_digest
 
@@ -88,7 +89,7 @@ def _job(name: str) -> str:
 
 def _of_one_shape(file: RunsFile, prior: AveragingPrior | None = None) -> AveragingPrior:
     """What is believed of a job whose inputs differ in their amount only, or in what is stated of rows."""
-    from airflow_provider_ernest.documents import AveragingPrior
+    from airflow_provider_ernest.documents.models import AveragingPrior
     from airflow_provider_ernest.prediction.prior import with_past_runs
 
     return replace(prior or with_past_runs(AveragingPrior(), file.runs), other_shape=0.0)
@@ -201,7 +202,7 @@ def fit_model(args: Namespace) -> Model:
         FitError: the runs do not determine a model.
         InvalidParameterError: an option cannot be.
     """
-    from airflow_provider_ernest.documents import AveragingPrior
+    from airflow_provider_ernest.documents.models import AveragingPrior
     from airflow_provider_ernest.prediction.training import train
 
     prior = None

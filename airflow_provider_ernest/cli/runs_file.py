@@ -14,7 +14,7 @@ from airflow_provider_ernest.exceptions import ErnestError, InvalidDocumentError
 from airflow_provider_ernest.words import as_percent
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.documents import Observation
+    from airflow_provider_ernest.documents.runs import Observation
 
 FIELDS: Mapping[str, str] = {
     "machines": "machines",
@@ -139,7 +139,7 @@ def runs_file_of(
     Raises:
         InvalidDocumentError: it holds something else, or runs of several jobs, and not of the one asked for.
     """
-    from airflow_provider_ernest.documents import Observation
+    from airflow_provider_ernest.documents.runs import Observation
 
     content = parsed_json(text, name)
     if content is None:
@@ -180,7 +180,7 @@ def parsed_json(text: str, name: str) -> Any:
 
 
 def _from_csv(text: str, name: str, job: str | None, whole: Mapping[str, float]) -> RunsFile:
-    from airflow_provider_ernest.documents import Observation
+    from airflow_provider_ernest.documents.runs import Observation
 
     rows = list(_rows(text, name))
     columns: Sequence[str] = USUAL

@@ -34,7 +34,7 @@ from airflow_provider_ernest.words import counted
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.cli.store_list import Group
-    from airflow_provider_ernest.documents import Record
+    from airflow_provider_ernest.documents.base import Record
     from airflow_provider_ernest.store.pruning import Prune
     from airflow_provider_ernest.store.store import ModelStore
 
@@ -274,7 +274,7 @@ PRUNE = Command(
 STATES = ("fresh", "stale", "drifting")
 
 KINDS = ("model", "decision", "production", "observation", "mark", "profile", "bottlenecks")
-"""Those of `documents.RECORDS`, which the parser of the options need not load."""
+"""Those of `store.records.FOLDERS`, which the parser of the options need not load."""
 
 
 def _add_list_arguments(parser: ArgumentParser) -> None:
@@ -410,12 +410,11 @@ def _run_show(args: Namespace) -> None:
 
 def _records(store: ModelStore, groups: Sequence[Group], name: str) -> list[Record]:
     """Those of that id: usually one."""
-    from airflow_provider_ernest.documents import RECORDS
     from airflow_provider_ernest.store.catalogue import LISTED
-    from airflow_provider_ernest.store.records import FORMS
+    from airflow_provider_ernest.store.records import FOLDERS, FORMS
 
     listed = [(FORMS[entry.kind], group) for group in groups for entry in group.entries if entry.id == name]
-    others = [(form, group) for form in RECORDS if form not in LISTED for group in groups]
+    others = [(form, group) for form in FOLDERS if form not in LISTED for group in groups]
     records = []
     for form, group in listed or others:
         try:

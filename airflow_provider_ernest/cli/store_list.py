@@ -10,17 +10,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.cli.command import age_of, aligned
-from airflow_provider_ernest.documents import (
-    RECORDS,
-    BottleneckReport,
-    DecisionRecord,
-    Model,
-    ModelMark,
-    ObservationRecord,
-    ProductionRun,
-    ProfileRecord,
-    Record,
-)
+from airflow_provider_ernest.documents.base import Record
+from airflow_provider_ernest.documents.decisions import DecisionRecord, ProductionRun
+from airflow_provider_ernest.documents.models import Model, ModelMark
+from airflow_provider_ernest.documents.profiles import BottleneckReport, ProfileRecord
+from airflow_provider_ernest.documents.runs import ObservationRecord
 from airflow_provider_ernest.learning.freshness import Lineage, State
 from airflow_provider_ernest.store.catalogue import LISTED, CatalogueEntry
 from airflow_provider_ernest.store.files import files, safe_name, store_errors
@@ -36,8 +30,8 @@ from airflow_provider_ernest.words import (
 )
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.documents import Observation
-    from airflow_provider_ernest.run_profile import RunProfile
+    from airflow_provider_ernest.documents.profiles import RunProfile
+    from airflow_provider_ernest.documents.runs import Observation
     from airflow_provider_ernest.store.records import SetAside
     from airflow_provider_ernest.store.store import ModelStore
 
@@ -134,7 +128,7 @@ def _unlisted(
                 continue
             found = (
                 read_or_skip(store.root, form, path)
-                for form in RECORDS
+                for form in FOLDERS
                 if form not in LISTED
                 for path in newest_first(folder / FOLDERS[form])
             )

@@ -11,18 +11,11 @@ from airflow_provider_ernest.clarity.bottleneck_report import bottleneck_table
 from airflow_provider_ernest.cli.analyze_text import profile_lines
 from airflow_provider_ernest.cli.command import aligned, when
 from airflow_provider_ernest.cli.store_list import Group
-from airflow_provider_ernest.documents import (
-    BottleneckReport,
-    ClusterBandwidth,
-    DecisionRecord,
-    InputFingerprint,
-    Model,
-    ModelMark,
-    ObservationRecord,
-    ProductionRun,
-    ProfileRecord,
-    Record,
-)
+from airflow_provider_ernest.documents.base import Record
+from airflow_provider_ernest.documents.decisions import ClusterBandwidth, DecisionRecord, ProductionRun
+from airflow_provider_ernest.documents.models import Model, ModelMark
+from airflow_provider_ernest.documents.profiles import BottleneckReport, ProfileRecord
+from airflow_provider_ernest.documents.runs import InputFingerprint, ObservationRecord
 from airflow_provider_ernest.learning.freshness import Lineage
 from airflow_provider_ernest.store.catalogue import CatalogueEntry
 from airflow_provider_ernest.views.tables import decision_table, model_table, observations_table
@@ -41,7 +34,8 @@ from airflow_provider_ernest.words import (
 )
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.documents import Origin, RunConditions
+    from airflow_provider_ernest.documents.base import Origin
+    from airflow_provider_ernest.documents.runs import RunConditions
     from airflow_provider_ernest.learning.drift import Evidence
 
 

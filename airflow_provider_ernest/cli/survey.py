@@ -35,11 +35,11 @@ from airflow_provider_ernest.cli.store import add_keep_argument, open_store
 from airflow_provider_ernest.exceptions import InvalidDocumentError
 
 if TYPE_CHECKING:
+    from airflow_provider_ernest.documents.profiles import RunProfile
+    from airflow_provider_ernest.documents.runs import PastRun
+    from airflow_provider_ernest.documents.surveys import Survey, SurveyedJob
     from airflow_provider_ernest.history.survey import Prices, SurveyGoal
-    from airflow_provider_ernest.past_runs import PastRun
-    from airflow_provider_ernest.run_profile import RunProfile
     from airflow_provider_ernest.store.store import ModelStore
-    from airflow_provider_ernest.surveys import Survey, SurveyedJob
 
 FEW_JOBS = 8
 """So many are surveyed sooner than further processes begin to work."""

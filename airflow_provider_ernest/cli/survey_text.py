@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from airflow_provider_ernest.cli.analyze_text import wrapped
 from airflow_provider_ernest.cli.command import aligned
-from airflow_provider_ernest.surveys import Survey, SurveyedJob
+from airflow_provider_ernest.documents.surveys import Survey, SurveyedJob
 from airflow_provider_ernest.views.survey import (
     LIKELY,
     history_in_short,

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from airflow_provider_ernest.documents.base import Document
 from airflow_provider_ernest.exceptions import ClusterError
-from airflow_provider_ernest.json_document import Document
 from airflow_provider_ernest.spark.machines import Machine
 
 if TYPE_CHECKING:

@@ -29,6 +29,7 @@ from typing import IO, Any
 from airflow_provider_ernest.clusters.base import LOCAL, ClusterHandle
 from airflow_provider_ernest.clusters.cpu_groups import remove_group
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
+from airflow_provider_ernest.documents.base import Document
 from airflow_provider_ernest.exceptions import (
     ClusterError,
     ClusterLostError,
@@ -36,7 +37,6 @@ from airflow_provider_ernest.exceptions import (
     InvalidDocumentError,
     InvalidParameterError,
 )
-from airflow_provider_ernest.json_document import Document
 from airflow_provider_ernest.processes import ProcessIdentity
 from airflow_provider_ernest.words import counted, duration
 

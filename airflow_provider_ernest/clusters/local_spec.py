@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeGuard
 
+from airflow_provider_ernest.documents.base import Document
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.json_document import Document
 from airflow_provider_ernest.stated import is_template
 
 MIN_MEMORY_MEGABYTES = 450

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from airflow_provider_ernest.documents import Alternative, Decision, Reachable
+from airflow_provider_ernest.documents.decisions import Alternative, Decision, Reachable
 from airflow_provider_ernest.numbers import raised
 from airflow_provider_ernest.settings import SizingGoal
 from airflow_provider_ernest.words import HOUR, MINUTE

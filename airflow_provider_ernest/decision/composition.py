@@ -21,12 +21,12 @@ import numpy as np
 from airflow_provider_ernest import words
 from airflow_provider_ernest.decision.goals import TOLERANCE, goal_in_words
 from airflow_provider_ernest.decision.mixed import CompositionProblem, best_counts, starting_compositions
-from airflow_provider_ernest.documents import Configuration
+from airflow_provider_ernest.documents.base import Document
+from airflow_provider_ernest.documents.decisions import Configuration
+from airflow_provider_ernest.documents.profiles import PhaseSeconds
 from airflow_provider_ernest.exceptions import InfeasibleGoalError, InvalidParameterError
-from airflow_provider_ernest.json_document import Document
 from airflow_provider_ernest.numbers import number_not_negative, positive_number, whole_number
 from airflow_provider_ernest.prediction.optex import JobProfile, phases
-from airflow_provider_ernest.run_profile import PhaseSeconds
 from airflow_provider_ernest.settings import CHEAPEST, FASTEST, require_goal
 
 

@@ -31,7 +31,7 @@ from airflow_provider_ernest.decision.goals import (
 )
 from airflow_provider_ernest.decision.mixed import mixed_alternatives, mixed_billing
 from airflow_provider_ernest.decision.offers import LIKELY, NEARLY_CERTAIN, Offer
-from airflow_provider_ernest.documents import Alternative, Configuration, Decision, Reachable
+from airflow_provider_ernest.documents.decisions import Alternative, Configuration, Decision, Reachable
 from airflow_provider_ernest.exceptions import ErnestError, InfeasibleGoalError, InvalidParameterError
 from airflow_provider_ernest.prediction.predict import no_prediction
 from airflow_provider_ernest.settings import BEST_VALUE, FAIL, MOST_PROBABLE, SizingGoal

@@ -32,7 +32,7 @@ from airflow_provider_ernest.decision.goals import (
     preference,
 )
 from airflow_provider_ernest.decision.offers import LIKELY, NEARLY_CERTAIN, Offer, OfferForecast
-from airflow_provider_ernest.documents import Alternative, Configuration
+from airflow_provider_ernest.documents.decisions import Alternative, Configuration
 from airflow_provider_ernest.exceptions import FitError
 from airflow_provider_ernest.numbers import FloatArray, IntArray
 from airflow_provider_ernest.prediction.predict import extrapolation, memory_shortage

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from airflow_provider_ernest.billing import Billing, no_price
-from airflow_provider_ernest.documents import Model
+from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.numbers import FloatArray, machines_and_scale, positive_number, whole_number
 from airflow_provider_ernest.prediction.predict import (

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from airflow_provider_ernest.decision.offers import Offer
-from airflow_provider_ernest.documents import Alternative
+from airflow_provider_ernest.documents.base import Document
+from airflow_provider_ernest.documents.decisions import Alternative
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.json_document import Document
 from airflow_provider_ernest.numbers import FloatArray, positive_number
 
 MOST_RATES = 5

@@ -10,7 +10,8 @@ from airflow_provider_ernest.billing import Billing, no_price
 from airflow_provider_ernest.decision.deciding import Offered
 from airflow_provider_ernest.decision.goals import describe
 from airflow_provider_ernest.decision.offers import Offer
-from airflow_provider_ernest.documents import Configuration, Decision, Model, training_dollars
+from airflow_provider_ernest.documents.decisions import Configuration, Decision
+from airflow_provider_ernest.documents.models import Model, training_dollars
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.settings import SizingGoal, UntrainedType, require_likeness
 from airflow_provider_ernest.stated import in_words

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from airflow_provider_ernest.documents import CandidateRange, Observation
+from airflow_provider_ernest.documents.runs import CandidateRange, Observation
 from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
 from airflow_provider_ernest.numbers import FloatArray, IntArray, positive_number, rounded_up, whole_number
 

@@ -9,7 +9,7 @@ from typing import ClassVar, Protocol, TypeAlias
 import numpy as np
 
 from airflow_provider_ernest.design.candidates import Candidates
-from airflow_provider_ernest.documents import Design, Observation
+from airflow_provider_ernest.documents.runs import Design, Observation
 from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
 from airflow_provider_ernest.numbers import (
     FloatArray,

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from airflow_provider_ernest.design.criteria import Targets
-from airflow_provider_ernest.documents import Design, Model, Observation
+from airflow_provider_ernest.documents.models import Model
+from airflow_provider_ernest.documents.runs import Design, Observation
 from airflow_provider_ernest.exceptions import FitError, InadequateModelError
 from airflow_provider_ernest.numbers import FloatArray
 from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds

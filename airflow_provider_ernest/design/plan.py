@@ -30,7 +30,7 @@ from airflow_provider_ernest.design.problem import (
     resolve_limits,
 )
 from airflow_provider_ernest.design.solving import optimal_weights, round_design, whole_run_bounds
-from airflow_provider_ernest.documents import Design, Experiment, Observation
+from airflow_provider_ernest.documents.runs import Design, Experiment, Observation
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.numbers import FloatArray, IntArray, positive_number, whole_number
 from airflow_provider_ernest.prediction.regression import WEIGHTINGS

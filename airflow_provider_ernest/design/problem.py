@@ -22,7 +22,7 @@ from airflow_provider_ernest.design.criteria import (
     is_bayesian,
     normalised,
 )
-from airflow_provider_ernest.documents import Observation
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
 from airflow_provider_ernest.numbers import FloatArray, IntArray, positive_number, rounded_up, whole_number
 from airflow_provider_ernest.prediction.regression import runs_to_add, undetermined_terms

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from airflow_provider_ernest.documents.profiles import HEAP_FULL, KILLED_FOR_MEMORY
 from airflow_provider_ernest.eventlog.losses import LET_GO, cause_in
 from airflow_provider_ernest.eventlog.tables import DRIVER
 from airflow_provider_ernest.eventlog.tasks import busy_seconds
-from airflow_provider_ernest.run_profile import HEAP_FULL, KILLED_FOR_MEMORY
 from airflow_provider_ernest.words import count, counted
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from airflow_provider_ernest.privacy import without_credentials
-from airflow_provider_ernest.run_profile import (
+from airflow_provider_ernest.documents.profiles import (
     DECOMMISSIONED,
     HEAP_FULL,
     KILLED_FOR_MEMORY,
@@ -21,6 +20,7 @@ from airflow_provider_ernest.run_profile import (
     SHUFFLE_LOST,
     ExecutorLoss,
 )
+from airflow_provider_ernest.privacy import without_credentials
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.eventlog.tables import EventLog, ExecutorRow

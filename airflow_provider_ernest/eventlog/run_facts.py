@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.documents import RunMetrics
+from airflow_provider_ernest.documents.runs import RunMetrics
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.exceptions import EventLogError, SampleRunError
 

@@ -18,9 +18,9 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from statistics import median
 
-from airflow_provider_ernest.documents import time_of
+from airflow_provider_ernest.documents.base import time_of
+from airflow_provider_ernest.documents.runs import PastRun
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.past_runs import PastRun
 from airflow_provider_ernest.privacy import call_site
 
 NO_NAME = "(no name)"

@@ -29,16 +29,12 @@ from typing import Any
 
 import numpy as np
 
-from airflow_provider_ernest.documents import (
-    Observation,
-    ProductionRun,
-    RunConditions,
-    time_of,
-)
+from airflow_provider_ernest.documents.base import time_of
+from airflow_provider_ernest.documents.decisions import ProductionRun
+from airflow_provider_ernest.documents.runs import Observation, PastRun, RunConditions, amount_read
 from airflow_provider_ernest.history.jobs import comparable
 from airflow_provider_ernest.learning.conditions import code_differences, differences, settings_that_count
 from airflow_provider_ernest.numbers import FloatArray
-from airflow_provider_ernest.past_runs import PastRun, amount_read
 from airflow_provider_ernest.words import counted, data_amount, plain
 
 MOST_RUNS = 50

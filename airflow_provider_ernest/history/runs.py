@@ -11,13 +11,13 @@ import msgspec
 import numpy as np
 
 from airflow_provider_ernest.decision.forms.machines import megabytes
+from airflow_provider_ernest.documents.runs import PastRun
 from airflow_provider_ernest.eventlog.judging import DATABRICKS_CLUSTER, JOB_CLUSTER, Sizes, why_not_counted
 from airflow_provider_ernest.eventlog.run_facts import run_metrics
 from airflow_provider_ernest.eventlog.tables import DRIVER
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.history.jobs import recurring
 from airflow_provider_ernest.learning.conditions import settings_that_count
-from airflow_provider_ernest.past_runs import PastRun
 from airflow_provider_ernest.privacy import without_credentials
 
 if TYPE_CHECKING:

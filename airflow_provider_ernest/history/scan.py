@@ -19,17 +19,17 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_ernest.documents.runs import PastRun
 from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError
 from airflow_provider_ernest.history.finding import FoundLog, LogFinder
 from airflow_provider_ernest.history.jobs import NO_JOB, JobNames
 from airflow_provider_ernest.history.pool import Pool, cores
 from airflow_provider_ernest.history.worker import PROBLEM, PROFILE, RUN
-from airflow_provider_ernest.past_runs import PastRun
 from airflow_provider_ernest.places import local_path
 from airflow_provider_ernest.version import __version__
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.run_profile import RunProfile
+    from airflow_provider_ernest.documents.profiles import RunProfile
 
 MOST_TASKS = 1_000_000
 """Of a log that is read: a process takes 230 MB for so many."""
@@ -234,7 +234,7 @@ def profiles(
     Returns:
         Each run with its profile, in the order in which they come; None where its log cannot be read again.
     """
-    from airflow_provider_ernest.run_profile import RunProfile
+    from airflow_provider_ernest.documents.profiles import RunProfile
 
     keeper = _Cache(cache, name="profiles.jsonl")
     waiting = {_key(run.event_log, run.application_id, run.started_at, run.seconds): run for run in runs}

@@ -25,15 +25,15 @@ from scipy.special import ndtr, ndtri, stdtrit
 
 from airflow_provider_ernest.clarity.replay_scaled import replay_scaled
 from airflow_provider_ernest.decision.offers import LIKELY, Forecast, Offer, OfferForecast
-from airflow_provider_ernest.documents import Model
+from airflow_provider_ernest.documents.models import Model
+from airflow_provider_ernest.documents.profiles import RunProfile
+from airflow_provider_ernest.documents.runs import PastRun
+from airflow_provider_ernest.documents.surveys import BOTH, MODEL, REPLAY
 from airflow_provider_ernest.history.observations import input_spread, reads_now
 from airflow_provider_ernest.numbers import FloatArray
-from airflow_provider_ernest.past_runs import PastRun
 from airflow_provider_ernest.prediction.predict import extrapolation, memory_shortage, predict_seconds
 from airflow_provider_ernest.prediction.regimes import foresee
 from airflow_provider_ernest.prediction.regression import Widening, two_sided
-from airflow_provider_ernest.run_profile import RunProfile
-from airflow_provider_ernest.surveys import BOTH, MODEL, REPLAY
 from airflow_provider_ernest.words import duration, duration_range, machines
 
 LATEST_RUNS = 20
@@ -346,7 +346,7 @@ class HistoryOffer(Offer):
         return HistoryForecast(self, scale=scale, iterations=iterations)
 
     def source(self, count: int) -> str:
-        """Where the prediction for a number of machines comes from; see `surveys`."""
+        """Where the prediction for a number of machines comes from; see `documents.surveys`."""
         share = self.model_share(count)
         return MODEL if share == 1.0 else BOTH if share else REPLAY
 

@@ -1,4 +1,4 @@
-"""What a team's jobs take today, by their past runs, and what could be saved; see `surveys`."""
+"""What a team's jobs take today, by their past runs, and what could be saved; see `documents.surveys`."""
 
 from __future__ import annotations
 
@@ -16,16 +16,12 @@ from airflow_provider_ernest.design.candidates import enumerate_candidates
 from airflow_provider_ernest.design.costs import Spending
 from airflow_provider_ernest.design.criteria import Targets
 from airflow_provider_ernest.design.plan import plan_design
-from airflow_provider_ernest.documents import (
-    Alternative,
-    FittedTerm,
-    Interval,
-    Model,
-    Observation,
-    Validation,
-    new_stamp,
-    time_of,
-)
+from airflow_provider_ernest.documents.base import Interval, new_stamp, time_of
+from airflow_provider_ernest.documents.decisions import Alternative
+from airflow_provider_ernest.documents.models import FittedTerm, Model, Validation
+from airflow_provider_ernest.documents.profiles import FIRST_TASK, RunProfile
+from airflow_provider_ernest.documents.runs import Observation, PastRun
+from airflow_provider_ernest.documents.surveys import PredictedSize, Survey, SurveyedJob, UsedSize
 from airflow_provider_ernest.exceptions import ErnestError, TooFewObservationsError
 from airflow_provider_ernest.history.jobs import DID_NOTHING
 from airflow_provider_ernest.history.observations import History, TodaysRun, is_good, observations_of
@@ -38,13 +34,10 @@ from airflow_provider_ernest.history.sizes import (
     sizes_to_ask,
     today_of,
 )
-from airflow_provider_ernest.past_runs import PastRun
 from airflow_provider_ernest.prediction.predictors import default_terms, new_predictor, observed_columns
 from airflow_provider_ernest.prediction.prior import prior_for
 from airflow_provider_ernest.prediction.terms import term_named
-from airflow_provider_ernest.run_profile import FIRST_TASK, RunProfile
 from airflow_provider_ernest.settings import AVERAGING, CHEAPEST, DesignBounds, SizingGoal
-from airflow_provider_ernest.surveys import PredictedSize, Survey, SurveyedJob, UsedSize
 from airflow_provider_ernest.words import (
     as_percent,
     confidence,

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.documents import CODE, DATA, SETTINGS, InputFingerprint, RunConditions
+from airflow_provider_ernest.documents.models import CODE, DATA, SETTINGS
+from airflow_provider_ernest.documents.runs import InputFingerprint, RunConditions
 from airflow_provider_ernest.privacy import names_a_secret, without_addresses, without_credentials
 from airflow_provider_ernest.settings import MOST_GROWTH, SHAPE_TOLERANCE
 from airflow_provider_ernest.words import data_amount, plain
@@ -280,7 +281,7 @@ class Difference:
     """Something that is not as it was.
 
     Attributes:
-        cause: of `documents.ModelMark`.
+        cause: of `documents.models.ModelMark`.
         reason: what, as a clause that can follow "since" or stand alone.
     """
 

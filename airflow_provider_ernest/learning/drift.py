@@ -26,14 +26,14 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Protocol
 
-from airflow_provider_ernest.documents import (
+from airflow_provider_ernest.documents.decisions import ProductionRun
+from airflow_provider_ernest.documents.models import (
     CLUSTER,
     CODE,
     DATA,
     SETTINGS,
     UNEXPLAINED,
     Model,
-    ProductionRun,
     TrainingCluster,
 )
 from airflow_provider_ernest.learning.conditions import (

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 
-from airflow_provider_ernest.documents import AGE, CODE, DATA, SETTINGS, UNEXPLAINED, time_of
+from airflow_provider_ernest.documents.base import time_of
+from airflow_provider_ernest.documents.models import AGE, CODE, DATA, SETTINGS, UNEXPLAINED
 from airflow_provider_ernest.learning.conditions import is_other_code, short_hash
 from airflow_provider_ernest.learning.drift import REMEDIES, Evidence, evidence_of
 from airflow_provider_ernest.store.catalogue import DECISION, MARK, MODEL, PRODUCTION_RUN, CatalogueEntry
@@ -27,7 +28,7 @@ class State:
     Attributes:
         name: `FRESH`, `STALE` or `DRIFTING`.
         reason: a sentence that says why, and one that says what to do; empty where it is fresh.
-        cause: of `documents.ModelMark`; empty where it is fresh.
+        cause: of `documents.models.ModelMark`; empty where it is fresh.
     """
 
     name: str

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from airflow_provider_ernest.documents import AGE, Model, RunConditions, moment_of, time_of
+from airflow_provider_ernest.documents.base import moment_of, time_of
+from airflow_provider_ernest.documents.models import AGE, Model
+from airflow_provider_ernest.documents.runs import RunConditions
 from airflow_provider_ernest.exceptions import InadequateModelError, InvalidParameterError
 from airflow_provider_ernest.learning.conditions import (
     code_differences,
@@ -31,7 +33,7 @@ class Verdict:
     Attributes:
         is_reused: whether it is.
         reason: a sentence.
-        cause: of `documents.ModelMark`, where the model no longer holds for the job; empty where it is
+        cause: of `documents.models.ModelMark`, where the model no longer holds for the job; empty where it is
             reused, or not for another reason.
         growth: how many times the input that it was trained for today's is.
     """

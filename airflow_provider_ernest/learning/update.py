@@ -8,7 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
 
-from airflow_provider_ernest.documents import AmdahlState, Model, Observation, ProductionRun
+from airflow_provider_ernest.documents.decisions import ProductionRun
+from airflow_provider_ernest.documents.models import AmdahlState, Model
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.learning.conditions import differences, is_other_code
 from airflow_provider_ernest.learning.drift import evidence_of, trusted
 from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl

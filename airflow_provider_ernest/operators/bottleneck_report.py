@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.documents import BottleneckReport
+    from airflow_provider_ernest.documents.profiles import BottleneckReport
     from airflow_provider_ernest.settings import SparkJob
 
 MOST_SECONDS = 300.0
@@ -99,7 +99,8 @@ class BottleneckReportOperator(OfJob, BaseOperator):
 
     def _report(self, context: Context) -> BottleneckReport | None:
         from airflow_provider_ernest.clarity.bottleneck_report import profiles_of, report_of
-        from airflow_provider_ernest.documents import Model, Observation
+        from airflow_provider_ernest.documents.models import Model
+        from airflow_provider_ernest.documents.runs import Observation
         from airflow_provider_ernest.store.store import ModelStore
         from airflow_provider_ernest.store_location import store_root
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.documents import Decision
+    from airflow_provider_ernest.documents.decisions import Decision
     from airflow_provider_ernest.settings import Number, SparkJob
 
 

@@ -12,14 +12,9 @@ from airflow_provider_ernest.decision.forms.all_forms import UNAVAILABLE, output
 from airflow_provider_ernest.decision.forms.machines import HEAP, MachineShape, groups_of, layout_on
 from airflow_provider_ernest.decision.goals import describe
 from airflow_provider_ernest.decision.trainings import TrainedType
-from airflow_provider_ernest.documents import (
-    Alternative,
-    Decision,
-    DecisionRecord,
-    Model,
-    Refusal,
-    new_stamp,
-)
+from airflow_provider_ernest.documents.base import new_stamp
+from airflow_provider_ernest.documents.decisions import Alternative, Decision, DecisionRecord, Refusal
+from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.exceptions import (
     ErnestError,
     InfeasibleGoalError,
@@ -47,7 +42,7 @@ if TYPE_CHECKING:
 
     from airflow_provider_ernest.decision.deciding import Choice
     from airflow_provider_ernest.decision.forms.machines import Layout, MachineGroup
-    from airflow_provider_ernest.documents import Origin
+    from airflow_provider_ernest.documents.base import Origin
     from airflow_provider_ernest.settings import UntrainedType
 
 Type = TrainedType[ClusterHandle]

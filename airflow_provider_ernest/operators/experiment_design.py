@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.design.costs import Allowance, Spending
     from airflow_provider_ernest.design.criteria import Targets
     from airflow_provider_ernest.design.known import Sufficiency
-    from airflow_provider_ernest.documents import Design, Observation
+    from airflow_provider_ernest.documents.runs import Design, Observation
     from airflow_provider_ernest.settings import Number
 
 CANDIDATES = "candidates"
@@ -181,7 +181,7 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
         from airflow_provider_ernest.design.criteria import Targets
         from airflow_provider_ernest.design.known import distinct, no_runs
         from airflow_provider_ernest.design.plan import plan_design
-        from airflow_provider_ernest.documents import Observation
+        from airflow_provider_ernest.documents.runs import Observation
         from airflow_provider_ernest.prediction.predictors import default_terms
         from airflow_provider_ernest.setting_checks import require_available
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.documents import RunConditions
+    from airflow_provider_ernest.documents.runs import RunConditions
     from airflow_provider_ernest.operators.stored_models import Found
     from airflow_provider_ernest.setting_checks import PlannedCluster
     from airflow_provider_ernest.settings import Number
@@ -215,7 +215,7 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
 
     def _conditions(self) -> dict[str, RunConditions]:
         """The conditions of this run by type of machine."""
-        from airflow_provider_ernest.documents import RunConditions
+        from airflow_provider_ernest.documents.runs import RunConditions
         from airflow_provider_ernest.learning.conditions import settings_digests
         from airflow_provider_ernest.spark.input_fingerprint import input_fingerprint
 
@@ -415,7 +415,7 @@ def pushed_conditions(value: Any, instance_type: str) -> RunConditions | None:
     Raises:
         InvalidParameterError, InvalidDocumentError: it is something else.
     """
-    from airflow_provider_ernest.documents import RunConditions
+    from airflow_provider_ernest.documents.runs import RunConditions
 
     of_type = (optional_document("conditions", value) or {}).get(instance_type)
     return RunConditions.from_dict(of_type) if of_type else None

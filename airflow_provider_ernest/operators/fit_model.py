@@ -39,14 +39,9 @@ if TYPE_CHECKING:
 
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.documents import (
-        AveragingPrior,
-        Design,
-        Model,
-        Observation,
-        Origin,
-        TrainingCluster,
-    )
+    from airflow_provider_ernest.documents.base import Origin
+    from airflow_provider_ernest.documents.models import AveragingPrior, Model, TrainingCluster
+    from airflow_provider_ernest.documents.runs import Design, Observation
     from airflow_provider_ernest.store.store import ModelStore
 
 
@@ -155,7 +150,7 @@ class FitModelOperator(OfJobAndInput, EmitsLineage, BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Fit, validate, store, judge."""
-        from airflow_provider_ernest.documents import Design, Observation
+        from airflow_provider_ernest.documents.runs import Design, Observation
         from airflow_provider_ernest.exceptions import TooFewObservationsError
         from airflow_provider_ernest.store.store import ModelStore
         from airflow_provider_ernest.views.tables import model_table
@@ -361,7 +356,7 @@ class PastObservations:
         Raises:
             InvalidParameterError, InvalidDocumentError: it is something else.
         """
-        from airflow_provider_ernest.documents import Observation
+        from airflow_provider_ernest.documents.runs import Observation
 
         document = optional_document("history", history) or {}
         runs = [Observation.from_dict(each) for each in document.get("observations") or ()]

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.documents import ModelMark, Origin
+    from airflow_provider_ernest.documents.base import Origin
+    from airflow_provider_ernest.documents.models import ModelMark
     from airflow_provider_ernest.learning.freshness import Lineage
 
 
@@ -35,7 +36,8 @@ def new_mark(
         artifact_sha256: of the application that was seen; it counts where that is the cause.
         origin: the task instance that noticed.
     """
-    from airflow_provider_ernest.documents import CODE, ModelMark, new_stamp
+    from airflow_provider_ernest.documents.base import new_stamp
+    from airflow_provider_ernest.documents.models import CODE, ModelMark
 
     seen = artifact_sha256 if cause == CODE else None
     known = {(mark.cause, mark.artifact_sha256) for mark in lineage.marks}

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_ernest.design.candidates import Candidates
-    from airflow_provider_ernest.documents import Design, Observation
+    from airflow_provider_ernest.documents.runs import Design, Observation
     from airflow_provider_ernest.rounds import Proposal
     from airflow_provider_ernest.settings import Number, SparkJob
 
@@ -115,7 +115,7 @@ class NextRunsOperator(OfJob, BaseOperator):
 
     def execute(self, context: Context) -> list[dict[str, Any]]:
         """Choose, say why, and hand on."""
-        from airflow_provider_ernest.documents import Design
+        from airflow_provider_ernest.documents.runs import Design
 
         try:
             before = Design.from_dict(document("design", self.design))
@@ -135,7 +135,7 @@ class NextRunsOperator(OfJob, BaseOperator):
 
     def _proposal(self, before: Design) -> Proposal:
         from airflow_provider_ernest.clusters.base import ClusterHandle
-        from airflow_provider_ernest.documents import Observation
+        from airflow_provider_ernest.documents.runs import Observation
         from airflow_provider_ernest.operators.fit_model import PastObservations
         from airflow_provider_ernest.rounds import FEWEST_RUNS, MOST_RUNS, Proposal, next_runs
 

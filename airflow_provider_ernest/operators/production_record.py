@@ -10,15 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from airflow_provider_ernest.documents import (
-    ClusterBandwidth,
-    DecisionRecord,
-    Model,
-    ModelMark,
-    ProductionRun,
-    RunConditions,
-    new_stamp,
-)
+from airflow_provider_ernest.documents.base import new_stamp
+from airflow_provider_ernest.documents.decisions import ClusterBandwidth, DecisionRecord, ProductionRun
+from airflow_provider_ernest.documents.models import Model, ModelMark
+from airflow_provider_ernest.documents.runs import RunConditions
 from airflow_provider_ernest.eventlog.files import ROLLED_PREFIX, is_rolled
 from airflow_provider_ernest.eventlog.run_facts import read_run
 from airflow_provider_ernest.exceptions import MissingResourceError
@@ -52,7 +47,7 @@ if TYPE_CHECKING:
 
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.documents import Decision
+    from airflow_provider_ernest.documents.decisions import Decision
     from airflow_provider_ernest.eventlog.tables import EventLog
     from airflow_provider_ernest.operators.spark_submit import SubmittedRun
 

@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.documents import RunConditions
+    from airflow_provider_ernest.documents.runs import PastRun, RunConditions
     from airflow_provider_ernest.history.observations import History, TodaysRun
-    from airflow_provider_ernest.past_runs import PastRun
 
 MOST_SECONDS = 1800.0
 """So long logs are read; what was read by then counts."""
@@ -167,7 +166,7 @@ class ReadHistoryOperator(OfJobAndInput, BaseOperator):
     def _of_type(self, each: Mapping[str, Any], logs: EventLogs, runs: Sequence[PastRun]) -> History:
         from dataclasses import replace
 
-        from airflow_provider_ernest.documents import ProductionRun
+        from airflow_provider_ernest.documents.decisions import ProductionRun
         from airflow_provider_ernest.history.observations import History, observations_of, with_recorded
         from airflow_provider_ernest.operators.find_model import pushed_conditions
         from airflow_provider_ernest.store.store import ModelStore
@@ -203,7 +202,7 @@ class ReadHistoryOperator(OfJobAndInput, BaseOperator):
     def _today(
         self, each: Mapping[str, Any], conditions: RunConditions | None, holds_since: datetime | None
     ) -> TodaysRun:
-        from airflow_provider_ernest.documents import RunConditions
+        from airflow_provider_ernest.documents.runs import RunConditions
         from airflow_provider_ernest.history.observations import TodaysRun
         from airflow_provider_ernest.spark.artifact import changed_at
 
@@ -246,7 +245,8 @@ def _since(logs: EventLogs) -> datetime | None:
 
 def _holds_since(store: Any, job: str, instance_type: str) -> datetime | None:
     """When a model of the job was last marked for more than its age: what ran before is something else."""
-    from airflow_provider_ernest.documents import AGE, time_of
+    from airflow_provider_ernest.documents.base import time_of
+    from airflow_provider_ernest.documents.models import AGE
     from airflow_provider_ernest.store.catalogue import MARK
 
     marks = [

@@ -6,18 +6,12 @@ from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.documents import (
-    PRODUCTION,
-    SAMPLE,
-    ClusterBandwidth,
-    Observation,
-    ProductionRun,
-    ProfileRecord,
-    new_stamp,
-)
+from airflow_provider_ernest.documents.base import new_stamp
+from airflow_provider_ernest.documents.decisions import ClusterBandwidth, ProductionRun
+from airflow_provider_ernest.documents.profiles import PRODUCTION, SAMPLE, Capacity, ProfileRecord, RunProfile
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.operators.task_context import in_time
 from airflow_provider_ernest.privacy import without_credentials
-from airflow_provider_ernest.run_profile import Capacity, RunProfile
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.store_location import store_root
 
@@ -25,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from airflow_provider_ernest.clusters.base import ClusterHandle
-    from airflow_provider_ernest.documents import Record
+    from airflow_provider_ernest.documents.base import Record
     from airflow_provider_ernest.eventlog.tables import EventLog
     from airflow_provider_ernest.spark.machines import Machine
 

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
     from airflow_provider_ernest.clusters.base import ClusterHandle
     from airflow_provider_ernest.clusters.emr.steps import StepRun
-    from airflow_provider_ernest.documents import Experiment, Observation, Origin
+    from airflow_provider_ernest.documents.base import Origin
+    from airflow_provider_ernest.documents.runs import Experiment, Observation
     from airflow_provider_ernest.eventlog.tables import EventLog
     from airflow_provider_ernest.settings import Number
     from airflow_provider_ernest.spark.run_watch import RunLimits
@@ -131,7 +132,7 @@ class SampleRunOperator(OfJobAndInput, EmitsLineage, BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Stage the sample, run, observe."""
-        from airflow_provider_ernest.documents import Experiment
+        from airflow_provider_ernest.documents.runs import Experiment
         from airflow_provider_ernest.setting_checks import require_sample_named
         from airflow_provider_ernest.spark.artifact import require_application
 
@@ -242,7 +243,8 @@ class SampleRunOperator(OfJobAndInput, EmitsLineage, BaseOperator):
         self, observation: Observation, event_log: EventLog, job: SparkJob, handle: ClusterHandle | None
     ) -> None:
         """Keep what was observed; what hinders it is a warning, for the run is paid for."""
-        from airflow_provider_ernest.documents import ObservationRecord, new_stamp
+        from airflow_provider_ernest.documents.base import new_stamp
+        from airflow_provider_ernest.documents.runs import ObservationRecord
         from airflow_provider_ernest.operators.find_model import pushed_conditions
         from airflow_provider_ernest.operators.recording import (
             capacity_of,

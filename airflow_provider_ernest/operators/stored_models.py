@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.documents import Model, ModelMark
+from airflow_provider_ernest.documents.models import Model, ModelMark
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.learning.conditions import is_other_code
 from airflow_provider_ernest.learning.freshness import SEEN_DIRECTLY, Lineage
@@ -17,7 +17,8 @@ from airflow_provider_ernest.operators.task_context import in_time
 from airflow_provider_ernest.store.catalogue import MODEL, entry_of
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.documents import Origin, RunConditions
+    from airflow_provider_ernest.documents.base import Origin
+    from airflow_provider_ernest.documents.runs import RunConditions
     from airflow_provider_ernest.settings import Reuse
     from airflow_provider_ernest.store.catalogue import CatalogueEntry
     from airflow_provider_ernest.store.store import ModelStore

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.documents import Origin
+    from airflow_provider_ernest.documents.base import Origin
 
 
 @contextmanager
@@ -80,7 +80,7 @@ def in_time(work: Callable[[], Result], *, most_seconds: float) -> Result:
 
 def origin_of(context: Context) -> Origin:
     """The task instance whose context it is, so that each number shown leads back to its log."""
-    from airflow_provider_ernest.documents import Origin
+    from airflow_provider_ernest.documents.base import Origin
 
     instance = context["ti"]
     map_index = getattr(instance, "map_index", None)

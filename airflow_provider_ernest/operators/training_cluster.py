@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.clusters.base import EC2, EMR, ClusterHandle
-from airflow_provider_ernest.documents import TrainedMachine, TrainingCluster
+from airflow_provider_ernest.documents.models import TrainedMachine, TrainingCluster
 from airflow_provider_ernest.spark.machines import Machine
 from airflow_provider_ernest.stated import optional_number, optional_text, optional_whole_number
 

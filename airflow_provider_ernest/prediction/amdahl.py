@@ -25,7 +25,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
-from airflow_provider_ernest.documents import AmdahlState, Observation
+from airflow_provider_ernest.documents.models import AmdahlState
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
 from airflow_provider_ernest.numbers import (
     FloatArray,

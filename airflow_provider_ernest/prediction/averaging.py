@@ -15,7 +15,7 @@ from typing import Self, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from airflow_provider_ernest.documents import AveragingPrior
+from airflow_provider_ernest.documents.models import AveragingPrior
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
 from airflow_provider_ernest.numbers import FloatArray, seconds_of_runs
 from airflow_provider_ernest.prediction.draws import draw

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
 
-from airflow_provider_ernest.documents import Model
+from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.words import counted
 
 # Pages show it: no numpy here.

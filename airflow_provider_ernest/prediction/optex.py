@@ -29,9 +29,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from airflow_provider_ernest.documents import Observation, ProfileRecord
+from airflow_provider_ernest.documents.base import Document
+from airflow_provider_ernest.documents.profiles import PhaseSeconds, ProfileRecord
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
-from airflow_provider_ernest.json_document import Document
 from airflow_provider_ernest.numbers import (
     FloatArray,
     machines_and_scale,
@@ -42,7 +43,6 @@ from airflow_provider_ernest.numbers import (
 )
 from airflow_provider_ernest.prediction.regression import non_negative_least_squares, undetermined_terms
 from airflow_provider_ernest.prediction.terms import quoted
-from airflow_provider_ernest.run_profile import PhaseSeconds
 
 REGRESSORS = ("1", "iterations*machines", "iterations/machines", "scale/machines")
 """The columns of the closed form; their coefficients are Tinit + Tprep, C, B and A."""
@@ -297,7 +297,7 @@ class CategoryProfile(Document):
     """What is known of all jobs of a category on one type of machine.
 
     Attributes:
-        category: see `run_profile`.
+        category: see `documents.profiles`.
         instance_type: the machines' type.
         representative_job: the job whose phases are most like those of the others.
         profile: of it; its `baseline_scale` is the input that its unit tasks are those of.

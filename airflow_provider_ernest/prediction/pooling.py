@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, logsumexp
 
-from airflow_provider_ernest.documents import AveragingPrior, Observation
+from airflow_provider_ernest.documents.models import AveragingPrior
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.numbers import FloatArray
 from airflow_provider_ernest.prediction.evidence import Evidence, weigh
 from airflow_provider_ernest.prediction.predictors import observed_points

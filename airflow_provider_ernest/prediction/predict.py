@@ -12,7 +12,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from airflow_provider_ernest.documents import Model
+from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.exceptions import ErnestError, FitError, InvalidParameterError
 from airflow_provider_ernest.numbers import FloatArray, machines_and_scale, positive_number, whole_number
 from airflow_provider_ernest.prediction.calibration import LIKELY, factor_on

@@ -7,7 +7,8 @@ from typing import Protocol, Self, Unpack
 
 import numpy as np
 
-from airflow_provider_ernest.documents import AveragingPrior, Observation
+from airflow_provider_ernest.documents.models import AveragingPrior
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.numbers import FloatArray
 from airflow_provider_ernest.prediction.averaging import TermAveraging

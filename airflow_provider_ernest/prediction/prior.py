@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean
 
-from airflow_provider_ernest.documents import AveragingPrior, Observation
+from airflow_provider_ernest.documents.models import AveragingPrior
+from airflow_provider_ernest.documents.runs import Observation
 
 PRODUCTION_NOISE_WEIGHTS = (0.25, 0.5, 1.5, 2.0, 1.0)
 """How much each level of `AveragingPrior.noise` is believed where there are past runs: days lie between

@@ -9,19 +9,16 @@ from typing import Required, TypedDict, Unpack
 
 import numpy as np
 
-from airflow_provider_ernest.documents import (
+from airflow_provider_ernest.documents.base import Origin, new_stamp
+from airflow_provider_ernest.documents.models import (
     AveragingPrior,
-    Design,
     FittedTerm,
     Fold,
     Model,
-    Observation,
-    Origin,
-    RunConditions,
     TrainingCluster,
     Validation,
-    new_stamp,
 )
+from airflow_provider_ernest.documents.runs import Design, Observation, RunConditions
 from airflow_provider_ernest.exceptions import (
     FitError,
     InadequateModelError,
@@ -62,7 +59,7 @@ from airflow_provider_ernest.words import (
 
 
 class Kept(TypedDict, total=False):
-    """What a model keeps of where it comes from, as `documents.Model` describes it."""
+    """What a model keeps of where it comes from, as `documents.models.Model` describes it."""
 
     job: Required[str]
     instance_type: str

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from airflow_provider_ernest.documents import AveragingPrior
+from airflow_provider_ernest.documents.models import AveragingPrior
 from airflow_provider_ernest.numbers import FloatArray, IntArray
 from airflow_provider_ernest.prediction.draws import DRAWS
 from airflow_provider_ernest.prediction.evidence import Points

@@ -22,7 +22,7 @@ from pathlib import PurePosixPath
 from statistics import median_low, mode
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.documents import InputFingerprint
+from airflow_provider_ernest.documents.runs import InputFingerprint
 from airflow_provider_ernest.exceptions import MissingResourceError
 from airflow_provider_ernest.spark.sampling import list_input, opened_input
 

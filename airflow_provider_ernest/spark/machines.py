@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from airflow_provider_ernest.json_document import Document
+from airflow_provider_ernest.documents.base import Document
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from airflow_provider_ernest.documents import Observation
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.eventlog.files import application_of_name, find_event_log
 from airflow_provider_ernest.eventlog.run_facts import (
     read_run,
@@ -20,7 +20,8 @@ from airflow_provider_ernest.exceptions import SampleRunError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from airflow_provider_ernest.documents import Experiment, Origin
+    from airflow_provider_ernest.documents.base import Origin
+    from airflow_provider_ernest.documents.runs import Experiment
     from airflow_provider_ernest.eventlog.tables import EventLog
     from airflow_provider_ernest.spark.sampling import Sample
 

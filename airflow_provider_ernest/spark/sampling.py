@@ -28,7 +28,7 @@ from airflow_provider_ernest.settings import FILES, FIRST_ROWS, SAMPLINGS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from airflow_provider_ernest.documents import Experiment
+    from airflow_provider_ernest.documents.runs import Experiment
 
 _COLUMNAR = (".parquet", ".orc", ".avro")
 _ONE_SLASH = re.compile(r"^([A-Za-z][\w+.-]*:)/(?!/)")

@@ -22,16 +22,10 @@ from typing import Any
 
 import msgspec
 
-from airflow_provider_ernest.documents import (
-    DecisionRecord,
-    Model,
-    ModelMark,
-    ProductionRun,
-    Record,
-    training_dollars,
-)
+from airflow_provider_ernest.documents.base import SCHEMA, Document, Record
+from airflow_provider_ernest.documents.decisions import DecisionRecord, ProductionRun
+from airflow_provider_ernest.documents.models import Model, ModelMark, training_dollars
 from airflow_provider_ernest.exceptions import StoreError
-from airflow_provider_ernest.json_document import SCHEMA, Document
 from airflow_provider_ernest.store.files import (
     changed_at,
     files,
@@ -114,7 +108,7 @@ class CatalogueEntry(Document):
         confidence: the probability with which a decision was to keep its goal.
         probability: of a decision, that the goal is kept.
         is_fallback: whether a decision keeps to no goal, see `Decision.fallback_reason`.
-        cause: of a mark, see `documents.ModelMark`.
+        cause: of a mark, see `documents.models.ModelMark`.
         reason: of a mark.
     """
 

@@ -13,9 +13,8 @@ from typing import Any
 
 import msgspec
 
-from airflow_provider_ernest.documents import Origin
+from airflow_provider_ernest.documents.base import Document, Origin
 from airflow_provider_ernest.exceptions import InvalidDocumentError
-from airflow_provider_ernest.json_document import Document
 from airflow_provider_ernest.store.files import (
     changed_at,
     create_exclusively,

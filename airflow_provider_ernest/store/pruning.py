@@ -21,20 +21,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from airflow_provider_ernest.documents import (
-    CODE,
-    BottleneckReport,
-    DecisionRecord,
-    Key,
-    Model,
-    ModelMark,
-    ObservationRecord,
-    ProductionRun,
-    ProfileRecord,
-    Record,
-    moment_of,
-    time_of,
-)
+from airflow_provider_ernest.documents.base import Key, Record, moment_of, time_of
+from airflow_provider_ernest.documents.decisions import DecisionRecord, ProductionRun
+from airflow_provider_ernest.documents.models import CODE, Model, ModelMark
+from airflow_provider_ernest.documents.profiles import BottleneckReport, ProfileRecord
+from airflow_provider_ernest.documents.runs import ObservationRecord
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError, StoreError
 from airflow_provider_ernest.store.files import changed_at, is_temporary, local_path, store_errors
 from airflow_provider_ernest.store.records import FORMS, list_set_aside

@@ -25,18 +25,12 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from airflow_provider_ernest.documents import (
-    RECORDS,
-    BottleneckReport,
-    DecisionRecord,
-    Model,
-    ModelMark,
-    ObservationRecord,
-    ProductionRun,
-    ProfileRecord,
-    Record,
-    Stored,
-)
+from airflow_provider_ernest.documents.base import Record, Stored
+from airflow_provider_ernest.documents.decisions import DecisionRecord, ProductionRun
+from airflow_provider_ernest.documents.models import Model, ModelMark
+from airflow_provider_ernest.documents.profiles import BottleneckReport, ProfileRecord
+from airflow_provider_ernest.documents.runs import ObservationRecord
+from airflow_provider_ernest.documents.surveys import Survey
 from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError, StoreError
 from airflow_provider_ernest.store.files import (
     changed_at,
@@ -50,7 +44,6 @@ from airflow_provider_ernest.store.files import (
     safe_name,
     store_errors,
 )
-from airflow_provider_ernest.surveys import Survey
 from airflow_provider_ernest.words import count
 
 log = logging.getLogger(__name__)
@@ -69,7 +62,7 @@ FOLDERS: dict[type[Record], str] = {
 }
 """Where records of a class lie under the folder of an instance type."""
 
-FORMS: dict[str, type[Record]] = {form.kind: form for form in RECORDS}
+FORMS: dict[str, type[Record]] = {form.kind: form for form in FOLDERS}
 _FORM_IN = {folder: form for form, folder in FOLDERS.items()}
 
 SURVEYS = ".surveys"

@@ -12,7 +12,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from airflow_provider_ernest.documents import Model, Record, Stored, moment_of, new_id_after
+from airflow_provider_ernest.documents.base import Record, Stored, moment_of, new_id_after
+from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError
 from airflow_provider_ernest.store import records
 from airflow_provider_ernest.store.catalogue import READERS, Catalogue, all_records

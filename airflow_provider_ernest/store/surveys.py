@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from airflow_provider_ernest.documents.surveys import Survey
 from airflow_provider_ernest.exceptions import InvalidDocumentError
 from airflow_provider_ernest.store import records
 from airflow_provider_ernest.store.files import delete, forget_listing, store_errors
-from airflow_provider_ernest.surveys import Survey
 
 
 class Surveys:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from airflow_provider_ernest.decision.candidates import chosen
 from airflow_provider_ernest.decision.deciding import Choice
-from airflow_provider_ernest.documents import Alternative, Decision, Model
+from airflow_provider_ernest.documents.decisions import Alternative, Decision
+from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.exceptions import ErnestError, InfeasibleGoalError
 from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, State
 from airflow_provider_ernest.settings import MAX_ERROR_PERCENT

@@ -6,25 +6,23 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from airflow_provider_ernest.documents import (
+from airflow_provider_ernest.documents.base import Origin
+from airflow_provider_ernest.documents.models import Model
+from airflow_provider_ernest.documents.profiles import (
     PRODUCTION,
     SAMPLE,
-    BottleneckReport,
-    Model,
-    Origin,
-    ProfileRecord,
-)
-from airflow_provider_ernest.exceptions import StoreError
-from airflow_provider_ernest.run_profile import (
     Advice,
+    BottleneckReport,
     Capacity,
     PhaseSeconds,
+    ProfileRecord,
     ReplayedSize,
     ResourceLimit,
     Straggler,
     StragglerCause,
     WhatIf,
 )
+from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.store.catalogue import CatalogueEntry
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.loaded import (

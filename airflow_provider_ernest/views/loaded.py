@@ -8,14 +8,9 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TypeAlias, TypeVar
 
-from airflow_provider_ernest.documents import (
-    BottleneckReport,
-    DecisionRecord,
-    Model,
-    ModelMark,
-    ProductionRun,
-    ProfileRecord,
-)
+from airflow_provider_ernest.documents.decisions import DecisionRecord, ProductionRun
+from airflow_provider_ernest.documents.models import Model, ModelMark
+from airflow_provider_ernest.documents.profiles import BottleneckReport, ProfileRecord
 from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError, StoreError
 from airflow_provider_ernest.store.catalogue import DECISION, MODEL, CatalogueEntry
 from airflow_provider_ernest.store.store import ModelStore

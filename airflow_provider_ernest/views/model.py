@@ -8,20 +8,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow_provider_ernest.billing import BESIDE_THE_PRICE, Billing
-from airflow_provider_ernest.documents import (
-    CandidateRange,
-    DecisionRecord,
-    Design,
-    Experiment,
+from airflow_provider_ernest.documents.base import Origin
+from airflow_provider_ernest.documents.decisions import DecisionRecord
+from airflow_provider_ernest.documents.models import (
     FittedTerm,
-    InputFingerprint,
     Model,
     ModelMark,
-    Observation,
-    Origin,
-    RunConditions,
     TrainingCluster,
     training_dollars,
+)
+from airflow_provider_ernest.documents.runs import (
+    CandidateRange,
+    Design,
+    Experiment,
+    InputFingerprint,
+    Observation,
+    RunConditions,
 )
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.learning.freshness import Lineage, State

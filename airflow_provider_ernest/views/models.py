@@ -9,7 +9,7 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Any
 
-from airflow_provider_ernest.documents import time_of
+from airflow_provider_ernest.documents.base import time_of
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, Lineage, State
 from airflow_provider_ernest.settings import MAX_ERROR_PERCENT

@@ -11,7 +11,8 @@ from airflow_provider_ernest.decision.deciding import Choice, Offered, decide
 from airflow_provider_ernest.decision.goals import describe
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.decision.same_cost import SameCost, same_cost
-from airflow_provider_ernest.documents import Alternative, Decision, Model
+from airflow_provider_ernest.documents.decisions import Alternative, Decision
+from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.exceptions import (
     ErnestError,
     FitError,

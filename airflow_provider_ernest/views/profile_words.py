@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from airflow_provider_ernest.run_profile import (
+from airflow_provider_ernest.documents.models import UNEXPLAINED
+from airflow_provider_ernest.documents.profiles import (
     CORE,
     CPU,
     DECOMMISSIONED,
@@ -24,7 +25,6 @@ from airflow_provider_ernest.run_profile import (
     SHUFFLE_LOST,
     SQL,
     STREAMING,
-    UNEXPLAINED,
     UNMEASURED,
     Capacity,
     ExecutorLoss,

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 from airflow_provider_ernest.billing import BilledCost, Billing
 from airflow_provider_ernest.decision.candidates import cheapest_that_meets, fastest, next_faster
-from airflow_provider_ernest.documents import (
+from airflow_provider_ernest.documents.base import Origin
+from airflow_provider_ernest.documents.decisions import (
     Alternative,
     Configuration,
     Decision,
     DecisionRecord,
-    ModelMark,
-    Origin,
     Reachable,
     Refusal,
 )
+from airflow_provider_ernest.documents.models import ModelMark
 from airflow_provider_ernest.settings import OBJECTIVES
 from airflow_provider_ernest.views.view import view_of
 from airflow_provider_ernest.words import confidence as stated_confidence

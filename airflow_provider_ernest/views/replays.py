@@ -8,7 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from airflow_provider_ernest.decision.deciding import Choice
-from airflow_provider_ernest.documents import Alternative, BottleneckReport, Model
+from airflow_provider_ernest.documents.decisions import Alternative
+from airflow_provider_ernest.documents.models import Model
+from airflow_provider_ernest.documents.profiles import BottleneckReport
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.prediction.predict import predict_seconds
 from airflow_provider_ernest.store.catalogue import CatalogueEntry

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import quote
 
-from airflow_provider_ernest.documents import (
-    Experiment,
-    ModelMark,
-    ProductionRun,
-)
+from airflow_provider_ernest.documents.decisions import ProductionRun
+from airflow_provider_ernest.documents.models import ModelMark
+from airflow_provider_ernest.documents.runs import Experiment
 from airflow_provider_ernest.views import dag_run
 from airflow_provider_ernest.views.dag_run import (
     FAILED,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from airflow_provider_ernest.decision.candidates import chosen
-from airflow_provider_ernest.documents import Alternative, Decision, Refusal
+from airflow_provider_ernest.documents.decisions import Alternative, Decision, Refusal
 from airflow_provider_ernest.views.outcomes import is_kept
 from airflow_provider_ernest.views.records import (
     AnswerRow,

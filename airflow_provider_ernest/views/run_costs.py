@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from airflow_provider_ernest.documents import Decision
+from airflow_provider_ernest.documents.decisions import Decision
 from airflow_provider_ernest.views import dag_run
 from airflow_provider_ernest.views.dag_run import SUCCESS, Group, TaskRow
 from airflow_provider_ernest.views.run_documents import Documents, PaidMachine

@@ -15,23 +15,12 @@ from functools import cache
 from typing import Any, ClassVar, TypeVar
 from urllib.parse import unquote
 
-from airflow_provider_ernest.documents import (
-    BottleneckReport,
-    Decision,
-    DecisionRecord,
-    Design,
-    Model,
-    ModelMark,
-    Observation,
-    ProductionRun,
-    ProfileRecord,
-    Refusal,
-    TrainedMachine,
-    TrainingCluster,
-    time_of,
-)
+from airflow_provider_ernest.documents.base import Document, time_of
+from airflow_provider_ernest.documents.decisions import Decision, DecisionRecord, ProductionRun, Refusal
+from airflow_provider_ernest.documents.models import Model, ModelMark, TrainedMachine, TrainingCluster
+from airflow_provider_ernest.documents.profiles import BottleneckReport, ProfileRecord
+from airflow_provider_ernest.documents.runs import Design, Observation
 from airflow_provider_ernest.exceptions import ErnestError, InvalidDocumentError, StoreError
-from airflow_provider_ernest.json_document import Document
 from airflow_provider_ernest.store.catalogue import DECISION, MARK, MODEL, PRODUCTION_RUN, CatalogueEntry
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.dag_run import (

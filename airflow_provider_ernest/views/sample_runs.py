@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TypeAlias
 
-from airflow_provider_ernest.documents import Model, Observation, ObservationRecord, Origin
+from airflow_provider_ernest.documents.base import Origin
+from airflow_provider_ernest.documents.models import Model
+from airflow_provider_ernest.documents.runs import Observation, ObservationRecord
 from airflow_provider_ernest.store.catalogue import MODEL, CatalogueEntry
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.loaded import MOST_MODELS_KEPT, Readable, load_model, newest_of, read_each

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from airflow_provider_ernest.documents import UNEXPLAINED, time_of
+from airflow_provider_ernest.documents.base import time_of
+from airflow_provider_ernest.documents.models import UNEXPLAINED
 from airflow_provider_ernest.learning.drift import Evidence
 from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, Lineage, State
 from airflow_provider_ernest.settings import MAX_ERROR_PERCENT

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airflow_provider_ernest.documents import Decision
+from airflow_provider_ernest.documents.decisions import Decision
 from airflow_provider_ernest.settings import IN_ROUNDS
 from airflow_provider_ernest.views import dag_run
 from airflow_provider_ernest.views.dag_run import (

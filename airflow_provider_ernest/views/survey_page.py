@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from airflow_provider_ernest.documents import Interval, moment_of
-from airflow_provider_ernest.surveys import PredictedSize, Survey, SurveyedJob
+from airflow_provider_ernest.documents.base import Interval, moment_of
+from airflow_provider_ernest.documents.surveys import PredictedSize, Survey, SurveyedJob
 from airflow_provider_ernest.views.profile_words import short
 from airflow_provider_ernest.views.survey import (
     facts_of,

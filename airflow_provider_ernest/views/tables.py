@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from airflow_provider_ernest.decision.same_cost import SameCost, TypeAtRate
-    from airflow_provider_ernest.documents import Alternative, Decision, Design, Model, Observation
-    from airflow_provider_ernest.past_runs import PastRun
+    from airflow_provider_ernest.documents.decisions import Alternative, Decision
+    from airflow_provider_ernest.documents.models import Model
+    from airflow_provider_ernest.documents.runs import Design, Observation, PastRun
 
 
 SCREEN_WIDTH = 110

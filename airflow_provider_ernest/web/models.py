@@ -14,7 +14,7 @@ from fastapi import APIRouter, Depends, HTTPException, Query
 from starlette.responses import Response
 
 from airflow_provider_ernest.billing import BESIDE_THE_PRICE, Billing
-from airflow_provider_ernest.documents import Model
+from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.links.spark_history import configured_link
 from airflow_provider_ernest.settings import check_confidence

@@ -11,9 +11,9 @@ from typing import Annotated
 from fastapi import APIRouter, HTTPException, Query
 from starlette.responses import Response
 
+from airflow_provider_ernest.documents.surveys import Survey
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.surveys import Survey
 from airflow_provider_ernest.views.loaded import is_gone
 from airflow_provider_ernest.views.survey_page import survey_page
 from airflow_provider_ernest.web.access import AccessDep

@@ -19,7 +19,7 @@ from statistics import median
 
 import numpy as np
 
-from airflow_provider_ernest.documents import Observation
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.numbers import FloatArray, positive_number
 from airflow_provider_ernest.prediction.optex import JobProfile, phases, predict, profile_from_runs

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from airflow_provider_ernest.documents import AveragingPrior, TermBelief
+from airflow_provider_ernest.documents.models import AveragingPrior, TermBelief
 from benchmarks.accuracy.evaluation import LEVELS, Outcome, evaluate_rounds, summarise
 from benchmarks.accuracy.ours import Averaging
 from benchmarks.accuracy.runs import Case, Round

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from airflow_provider_ernest import run_profile
 from airflow_provider_ernest.clarity.blocked_time import blocked_time
 from airflow_provider_ernest.clarity.monotasks import achieved_capacity, stated_capacity
 from airflow_provider_ernest.clarity.replay import replay
 from airflow_provider_ernest.clarity.stragglers import find_stragglers
 from airflow_provider_ernest.clarity.what_if import Change, what_if
+from airflow_provider_ernest.documents import profiles
+from airflow_provider_ernest.documents.profiles import Capacity
 from airflow_provider_ernest.eventlog.tables import EventLog
-from airflow_provider_ernest.run_profile import Capacity
 from benchmarks.clarity.scenarios import (
     DISK_MEGABYTES,
     LINK_MEGABITS,
@@ -74,7 +74,7 @@ def without(resource: str) -> Predict:
 def without_stragglers(log: EventLog) -> float:
     """Seconds with each straggler of a slow host taking its stage's median; as it was where there is none."""
     causes = {cause.cause: cause for cause in find_stragglers(log).causes}
-    found = causes.get(run_profile.SLOW_HOST)
+    found = causes.get(profiles.SLOW_HOST)
     return found.seconds_without if found else clean_seconds(log)
 
 
@@ -103,14 +103,14 @@ def _disk_of(megabytes_per_second: float) -> Callable[[EventLog], Capacity]:
 
 def _blocked() -> Iterator[Question]:
     for base, resource in (
-        ("compute", run_profile.NETWORK),
-        ("shuffle", run_profile.NETWORK),
-        ("shuffle, half", run_profile.NETWORK),
-        ("shuffle, twice", run_profile.NETWORK),
-        ("mixed", run_profile.NETWORK),
-        ("mixed, half", run_profile.NETWORK),
-        ("disk", run_profile.DISK),
-        ("disk, twice", run_profile.DISK),
+        ("compute", profiles.NETWORK),
+        ("shuffle", profiles.NETWORK),
+        ("shuffle, half", profiles.NETWORK),
+        ("shuffle, twice", profiles.NETWORK),
+        ("mixed", profiles.NETWORK),
+        ("mixed, half", profiles.NETWORK),
+        ("disk", profiles.DISK),
+        ("disk, twice", profiles.DISK),
     ):
         yield Question(
             analysis=BLOCKED,

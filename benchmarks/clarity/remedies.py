@@ -16,8 +16,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from airflow_provider_ernest.clarity.profile import profile_run
+from airflow_provider_ernest.documents.profiles import RunProfile
 from airflow_provider_ernest.eventlog.reading import read_event_log
-from airflow_provider_ernest.run_profile import RunProfile
 from airflow_provider_ernest.spark.installation import find_spark_submit
 
 APPLICATION = Path(__file__).with_name("remedy_jobs.py")

@@ -9,8 +9,8 @@ from statistics import median
 
 from airflow_provider_ernest.clarity.profile import profile_run
 from airflow_provider_ernest.clarity.stragglers import find_stragglers
+from airflow_provider_ernest.documents.profiles import DISK, NETWORK, RunProfile
 from airflow_provider_ernest.eventlog.tables import EventLog
-from airflow_provider_ernest.run_profile import DISK, NETWORK, RunProfile
 from benchmarks.clarity.command import Logs
 from benchmarks.clarity.questions import QUESTIONS, Question, clean_seconds
 from benchmarks.clarity.running import SLOW_HOST_SETTING

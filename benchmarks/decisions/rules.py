@@ -14,7 +14,7 @@ import numpy as np
 
 from airflow_provider_ernest.decision.deciding import most_probable
 from airflow_provider_ernest.decision.goals import is_sure, limit_seconds, preference
-from airflow_provider_ernest.documents import Alternative
+from airflow_provider_ernest.documents.decisions import Alternative
 from airflow_provider_ernest.numbers import FloatArray
 from airflow_provider_ernest.settings import SizingGoal
 from benchmarks.decisions.outlook import Outlook

@@ -20,7 +20,7 @@ from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.design.candidates import Candidates, enumerate_candidates
 from airflow_provider_ernest.design.costs import LONG_SECONDS, MIN_SCALE_WITHIN_SHARE
-from airflow_provider_ernest.documents import Design, Experiment, Observation
+from airflow_provider_ernest.documents.runs import Design, Experiment, Observation
 from airflow_provider_ernest.operators.next_runs import MOST_OF_A_ROUND
 from airflow_provider_ernest.rounds import next_runs
 from airflow_provider_ernest.settings import (

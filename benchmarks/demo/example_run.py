@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.documents import BottleneckReport, Decision, Design, Model
+from airflow_provider_ernest.documents.decisions import Decision
+from airflow_provider_ernest.documents.models import Model
+from airflow_provider_ernest.documents.profiles import BottleneckReport
+from airflow_provider_ernest.documents.runs import Design
 from airflow_provider_ernest.eventlog.files import find_event_log
 from airflow_provider_ernest.eventlog.run_facts import read_run
 from airflow_provider_ernest.operators.locations import path_name

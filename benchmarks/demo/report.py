@@ -14,7 +14,10 @@ from benchmarks.demo.session import WIDTH
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from airflow_provider_ernest.documents import BottleneckReport, Decision, Design, Model
+    from airflow_provider_ernest.documents.decisions import Decision
+    from airflow_provider_ernest.documents.models import Model
+    from airflow_provider_ernest.documents.profiles import BottleneckReport
+    from airflow_provider_ernest.documents.runs import Design
     from airflow_provider_ernest.eventlog.tables import EventLog
 
 

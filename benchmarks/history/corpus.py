@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from airflow_provider_ernest.clarity.profile import profile_run
+from airflow_provider_ernest.documents.profiles import RunProfile
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.exceptions import EventLogError
 from airflow_provider_ernest.history.scan import scan
-from airflow_provider_ernest.run_profile import RunProfile
 from benchmarks.history.evaluation import RecordedRun
 from benchmarks.history.packing import unpack
 

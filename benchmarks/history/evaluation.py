@@ -15,17 +15,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from airflow_provider_ernest.clarity.replay_scaled import replay_scaled
-from airflow_provider_ernest.documents import Observation
+from airflow_provider_ernest.documents.profiles import RunProfile
+from airflow_provider_ernest.documents.runs import Observation, PastRun
 from airflow_provider_ernest.exceptions import ErnestError
 from airflow_provider_ernest.history.observations import History, TodaysRun, observations_of
 from airflow_provider_ernest.history.sizes import today_of
 from airflow_provider_ernest.history.survey import Prices, SurveyGoal, runs_to_profile, surveyed_job
-from airflow_provider_ernest.past_runs import PastRun
 from airflow_provider_ernest.prediction.averaging import TermAveraging
 from airflow_provider_ernest.prediction.predictors import observed_columns
 from airflow_provider_ernest.prediction.prior import prior_for
 from airflow_provider_ernest.prediction.terms import RunColumns
-from airflow_provider_ernest.run_profile import RunProfile
 
 NUMBERS_OF_RUNS = (1, 2, 5, 10)
 LEVELS = (0.8, 0.95)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from airflow_provider_ernest.documents import Observation, ProductionRun
+from airflow_provider_ernest.documents.decisions import ProductionRun
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.learning.update import MOST_RUNS, learn
 from airflow_provider_ernest.prediction.training import train
 

@@ -8,7 +8,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from airflow_provider_ernest.documents import Model, Observation
+from airflow_provider_ernest.documents.models import Model
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.learning.drift import DriftTest, may_learn
 from airflow_provider_ernest.prediction.predict import standardised_errors
 from benchmarks.learning.rivals import Forecast, forecast, learned

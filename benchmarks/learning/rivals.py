@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import fmean, median
 
-from airflow_provider_ernest.documents import Model, Observation
+from airflow_provider_ernest.documents.models import Model
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import FitError
 from airflow_provider_ernest.learning.update import with_runs
 from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl

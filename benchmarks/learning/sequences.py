@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from airflow_provider_ernest.documents import Model, Observation
+from airflow_provider_ernest.documents.models import Model
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.prediction.training import train
 from benchmarks.accuracy import c3o
 from benchmarks.accuracy.c3o_traces import Context

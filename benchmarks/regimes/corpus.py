@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from airflow_provider_ernest.documents import Observation
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.eventlog.run_facts import read_run, registered_at, run_metrics, run_seconds
 from airflow_provider_ernest.prediction.predict import WHOLE_CACHE
 from benchmarks.history.packing import unpack

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from airflow_provider_ernest.documents import Observation
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import ErnestError
 from airflow_provider_ernest.prediction.predict import WHOLE_CACHE, predict_interval, predict_seconds
 from airflow_provider_ernest.prediction.regimes import RegimeForecast, foresee

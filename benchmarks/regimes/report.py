@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from airflow_provider_ernest.documents import Observation
+from airflow_provider_ernest.documents.runs import Observation
 from benchmarks.regimes.corpus import RecordedRun
 from benchmarks.regimes.evaluation import CASES, INTO_SHORTAGE, LEVELS, OUT_OF_SHORTAGE, Said
 from benchmarks.regimes.schedule import MOST_MACHINES, SETTINGS

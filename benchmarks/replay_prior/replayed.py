@@ -9,11 +9,11 @@ import numpy as np
 
 from airflow_provider_ernest.clarity.profile import profile_run
 from airflow_provider_ernest.clarity.replay_scaled import replay_scaled
-from airflow_provider_ernest.documents import AveragingPrior
+from airflow_provider_ernest.documents.models import AveragingPrior
+from airflow_provider_ernest.documents.profiles import RunProfile
 from airflow_provider_ernest.eventlog.tables import EventLog
 from airflow_provider_ernest.numbers import FloatArray
 from airflow_provider_ernest.prediction.averaging import TermAveraging
-from airflow_provider_ernest.run_profile import RunProfile
 from benchmarks.replay_prior.spark_run import CORES
 
 GRID_MACHINES = (1, 2, 4, 8, 16)

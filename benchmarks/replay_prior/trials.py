@@ -13,7 +13,8 @@ from airflow_provider_ernest.design.candidates import Candidates, enumerate_cand
 from airflow_provider_ernest.design.costs import MachineSeconds
 from airflow_provider_ernest.design.criteria import Targets
 from airflow_provider_ernest.design.plan import plan_design
-from airflow_provider_ernest.documents import BELIEFS, AveragingPrior, Design, TermBelief
+from airflow_provider_ernest.documents.models import BELIEFS, AveragingPrior, TermBelief
+from airflow_provider_ernest.documents.runs import Design
 from airflow_provider_ernest.exceptions import DesignError
 from airflow_provider_ernest.numbers import FloatArray
 from airflow_provider_ernest.prediction.averaging import TermAveraging

@@ -20,7 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from airflow_provider_ernest.documents import ProductionRun
+from airflow_provider_ernest.documents.decisions import ProductionRun
 from airflow_provider_ernest.store.catalogue import PRODUCTION_RUN
 from airflow_provider_ernest.store.pruning import KEEP_MODELS, Prune
 from airflow_provider_ernest.store.store import ModelStore

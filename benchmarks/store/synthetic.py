@@ -8,20 +8,10 @@ from typing import Any
 
 import msgspec
 
-from airflow_provider_ernest.documents import (
-    Configuration,
-    Decision,
-    DecisionRecord,
-    FittedTerm,
-    Model,
-    Observation,
-    Origin,
-    ProductionRun,
-    Record,
-    Validation,
-    new_id,
-    new_stamp,
-)
+from airflow_provider_ernest.documents.base import Origin, Record, new_id, new_stamp
+from airflow_provider_ernest.documents.decisions import Configuration, Decision, DecisionRecord, ProductionRun
+from airflow_provider_ernest.documents.models import FittedTerm, Model, Validation
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.store.files import in_threads
 from airflow_provider_ernest.store.records import place_of, with_digest
 

@@ -8,7 +8,8 @@ from random import Random
 
 import msgspec
 
-from airflow_provider_ernest.documents import Model, Origin, new_stamp
+from airflow_provider_ernest.documents.base import Origin, new_stamp
+from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.store.records import place_of, with_digest
 from airflow_provider_ernest.store.store import ModelStore
 

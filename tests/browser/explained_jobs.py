@@ -7,22 +7,20 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.decision.offers import Offer
-from airflow_provider_ernest.documents import (
+from airflow_provider_ernest.documents.base import Origin, new_id, new_stamp
+from airflow_provider_ernest.documents.decisions import DecisionRecord
+from airflow_provider_ernest.documents.models import Model
+from airflow_provider_ernest.documents.profiles import (
     PRODUCTION,
     SAMPLE,
-    Billing,
     BottleneckReport,
-    DecisionRecord,
-    Model,
-    Origin,
     ProfileRecord,
     ReplayOpinion,
+    RunProfile,
     TwoOpinions,
-    new_id,
-    new_stamp,
 )
-from airflow_provider_ernest.run_profile import RunProfile
 from airflow_provider_ernest.store.store import ModelStore
 from tests.choices import choice_of
 from tests.examples import sizing_goal

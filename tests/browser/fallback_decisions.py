@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from airflow_provider_ernest.decision.goals import describe
 from airflow_provider_ernest.decision.offers import Offer
-from airflow_provider_ernest.documents import Configuration, Decision
+from airflow_provider_ernest.documents.decisions import Configuration, Decision
 from airflow_provider_ernest.settings import SizingGoal
 from tests.choices import choice_of
 

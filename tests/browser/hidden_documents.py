@@ -5,16 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from airflow_provider_ernest.documents import (
-    CLUSTER,
-    PRODUCTION,
-    DecisionRecord,
-    Model,
-    Origin,
-    ProductionRun,
-    new_id,
-    new_stamp,
-)
+from airflow_provider_ernest.documents.base import Origin, new_id, new_stamp
+from airflow_provider_ernest.documents.decisions import DecisionRecord, ProductionRun
+from airflow_provider_ernest.documents.models import CLUSTER, Model
+from airflow_provider_ernest.documents.profiles import PRODUCTION
 from airflow_provider_ernest.store.store import ModelStore
 from tests.browser.explained_jobs import of_production, profiled, reported
 from tests.browser.lives import marked

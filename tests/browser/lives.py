@@ -5,16 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from airflow_provider_ernest.documents import (
-    InputFingerprint,
-    Model,
-    ModelMark,
-    ObservationRecord,
-    Origin,
-    RunConditions,
-    new_id,
-    new_stamp,
-)
+from airflow_provider_ernest.documents.base import Origin, new_id, new_stamp
+from airflow_provider_ernest.documents.models import Model, ModelMark
+from airflow_provider_ernest.documents.runs import InputFingerprint, ObservationRecord, RunConditions
 from tests.browser.synthetic_jobs import PARTITIONS
 
 NEW_COLUMNS = "The model of 70 days ago is not reused. A record of the input has 14 columns and had 12."

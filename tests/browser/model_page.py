@@ -6,7 +6,7 @@ from typing import Any
 
 from playwright.sync_api import FrameLocator, Locator, Page, expect
 
-from airflow_provider_ernest.documents import Model
+from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.words import dollars, duration
 from tests.browser.site import Site, of
 from tests.examples import in_an_address

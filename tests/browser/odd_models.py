@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from airflow_provider_ernest.documents import FittedTerm, InputFingerprint, Model, Observation, RunConditions
+from airflow_provider_ernest.documents.models import FittedTerm, Model
+from airflow_provider_ernest.documents.runs import InputFingerprint, Observation, RunConditions
 from airflow_provider_ernest.prediction.training import train
 from tests.browser.synthetic_jobs import R3_XLARGE, SyntheticJob
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from airflow_provider_ernest.documents import DATA
+from airflow_provider_ernest.documents.models import DATA
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.dag_run import RunRecord
 from tests.unit.views.dag_runs import (

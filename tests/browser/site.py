@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 
 import httpx
 
-from airflow_provider_ernest.documents import Model
+from airflow_provider_ernest.documents.models import Model
 from benchmarks.demo.api import AirflowApi
 from tests.browser.sample_store import SeededModels
 from tests.integration.conftest import wait_until

@@ -7,18 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from random import Random
 
-from airflow_provider_ernest.documents import (
-    DecisionRecord,
-    Design,
-    Experiment,
-    Observation,
-    Origin,
-    ProductionRun,
-    RunMetrics,
-    TrainedMachine,
-    TrainingCluster,
-    new_stamp,
-)
+from airflow_provider_ernest.documents.base import Origin, new_stamp
+from airflow_provider_ernest.documents.decisions import DecisionRecord, ProductionRun
+from airflow_provider_ernest.documents.models import TrainedMachine, TrainingCluster
+from airflow_provider_ernest.documents.runs import Design, Experiment, Observation, RunMetrics
 
 PARTITIONS = 640
 GIGABYTES = 320

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from airflow_provider_ernest.documents import Billing
+from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.views.prediction import prediction_alone
 from airflow_provider_ernest.views.report import model, run

@@ -18,7 +18,8 @@ from airflow.sdk import DAG, BaseOperator
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
-from airflow_provider_ernest.documents import DecisionRecord, Experiment, Observation
+from airflow_provider_ernest.documents.decisions import DecisionRecord
+from airflow_provider_ernest.documents.runs import Experiment, Observation
 from airflow_provider_ernest.operators.bottleneck_report import BottleneckReportOperator
 from airflow_provider_ernest.operators.local_cluster import LocalClusterOperator
 from airflow_provider_ernest.operators.next_runs import NextRunsOperator

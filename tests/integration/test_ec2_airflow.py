@@ -23,7 +23,8 @@ from airflow.triggers.base import BaseTrigger
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.ec2.cluster import cluster_secret
 from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
-from airflow_provider_ernest.documents import DecisionRecord, Observation, ProductionRun
+from airflow_provider_ernest.documents.decisions import DecisionRecord, ProductionRun
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.store.store import ModelStore
 from benchmarks.demo.airflow_server import AirflowServer
 from benchmarks.demo.api import FINISHED_RUN_STATES, AirflowApi, TaskInstance

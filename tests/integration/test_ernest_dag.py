@@ -9,18 +9,11 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.documents import (
-    BottleneckReport,
-    Decision,
-    DecisionRecord,
-    Design,
-    Model,
-    Origin,
-    ProductionRun,
-    ProfileRecord,
-    training_dollars,
-)
-from airflow_provider_ernest.run_profile import PYTHON_WORKER
+from airflow_provider_ernest.documents.base import Origin
+from airflow_provider_ernest.documents.decisions import Decision, DecisionRecord, ProductionRun
+from airflow_provider_ernest.documents.models import Model, training_dollars
+from airflow_provider_ernest.documents.profiles import PYTHON_WORKER, BottleneckReport, ProfileRecord
+from airflow_provider_ernest.documents.runs import Design
 from airflow_provider_ernest.store.store import ModelStore
 from benchmarks.demo.airflow_server import AirflowServer, free_ports
 from benchmarks.demo.api import AirflowApi, TaskInstance

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
-from airflow_provider_ernest.documents import Experiment, Observation
+from airflow_provider_ernest.documents.runs import Experiment, Observation
 from airflow_provider_ernest.operators.existing_cluster import ExistingClusterOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator

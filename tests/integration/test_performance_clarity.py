@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from airflow_provider_ernest import command_line, run_profile
+from airflow_provider_ernest import command_line
 from airflow_provider_ernest.clarity.profile import profile_run
+from airflow_provider_ernest.documents import profiles
+from airflow_provider_ernest.documents.profiles import RunProfile
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.eventlog.tables import EventLog
-from airflow_provider_ernest.run_profile import RunProfile
 from benchmarks.clarity.cluster import SlowableCluster
 from benchmarks.clarity.running import APPLICATION
 from tests.ec2_testbed import Performance
@@ -101,25 +102,25 @@ def one_slow_host(run: Run) -> RunProfile:
     return run("one_slow_host", EQUAL_TASKS, SHARE, slow=SLOW_SHARE, cores_of_cpu=SHARE.cpu)
 
 
-def limit(profile: RunProfile, resource: str) -> run_profile.ResourceLimit:
+def limit(profile: RunProfile, resource: str) -> profiles.ResourceLimit:
     [found] = [limit for limit in profile.limits if limit.resource == resource]
     return found
 
 
 def test_a_job_that_computes_would_win_nothing_by_a_faster_network(computing: RunProfile) -> None:
-    assert computing.bottleneck == run_profile.CPU
+    assert computing.bottleneck == profiles.CPU
     assert computing.headline.startswith("CPU-bound"), computing.headline
-    assert limit(computing, run_profile.NETWORK).improvement_percent < 5
-    assert limit(computing, run_profile.DISK).improvement_percent < 10
-    assert max(computing.stages, key=lambda stage: stage.seconds).bottleneck == run_profile.CPU
+    assert limit(computing, profiles.NETWORK).improvement_percent < 5
+    assert limit(computing, profiles.DISK).improvement_percent < 10
+    assert max(computing.stages, key=lambda stage: stage.seconds).bottleneck == profiles.CPU
 
 
 def test_a_job_that_shuffles_over_slow_links_is_bound_by_them(throttled: RunProfile) -> None:
-    assert throttled.bottleneck == run_profile.NETWORK
+    assert throttled.bottleneck == profiles.NETWORK
     assert throttled.headline.startswith("Network-bound"), throttled.headline
-    assert limit(throttled, run_profile.NETWORK).improvement_percent > 30
+    assert limit(throttled, profiles.NETWORK).improvement_percent > 30
     fetching = max(throttled.stages, key=lambda stage: stage.shuffle_remote_bytes)
-    assert fetching.bottleneck == run_profile.NETWORK
+    assert fetching.bottleneck == profiles.NETWORK
     assert throttled.capacity is not None
     assert throttled.capacity.network_gigabytes_per_second == pytest.approx(LINK_MEGABITS / 8000, rel=0.4)
 
@@ -127,11 +128,11 @@ def test_a_job_that_shuffles_over_slow_links_is_bound_by_them(throttled: RunProf
 def test_the_same_job_takes_what_was_predicted_once_its_links_are_fast(
     throttled: RunProfile, unthrottled: RunProfile
 ) -> None:
-    predicted = limit(throttled, run_profile.NETWORK).seconds_without
+    predicted = limit(throttled, profiles.NETWORK).seconds_without
     was, came = throttled.seconds, unthrottled.seconds
     assert 100 * abs(predicted / came - 1) <= TOLERANCE_PERCENT, f"{was:.1f} s, {predicted:.1f} s predicted"
-    assert unthrottled.bottleneck != run_profile.NETWORK
-    assert limit(unthrottled, run_profile.NETWORK).improvement_percent < 15
+    assert unthrottled.bottleneck != profiles.NETWORK
+    assert limit(unthrottled, profiles.NETWORK).improvement_percent < 15
 
 
 def test_ernest_analyze_says_so_of_the_same_log(
@@ -146,11 +147,11 @@ def test_ernest_analyze_says_so_of_the_same_log(
 
 def test_tasks_of_a_slow_host_are_put_down_to_it(cluster: SlowableCluster, one_slow_host: RunProfile) -> None:
     hosts = Counter(
-        straggler.host for straggler in one_slow_host.stragglers if straggler.cause == run_profile.SLOW_HOST
+        straggler.host for straggler in one_slow_host.stragglers if straggler.cause == profiles.SLOW_HOST
     )
     assert hosts, "no straggler is put down to a slow host"
     assert hosts.most_common(1)[0][0] == cluster.slow_host
-    [cause] = [cause for cause in one_slow_host.straggler_causes if cause.cause == run_profile.SLOW_HOST]
+    [cause] = [cause for cause in one_slow_host.straggler_causes if cause.cause == profiles.SLOW_HOST]
     assert cause.seconds_without < 0.9 * one_slow_host.seconds
 
 

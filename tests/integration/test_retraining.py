@@ -17,7 +17,9 @@ from typing import Any
 import psutil
 import pytest
 
-from airflow_provider_ernest.documents import CODE, DecisionRecord, Model, ModelMark, Observation
+from airflow_provider_ernest.documents.decisions import DecisionRecord
+from airflow_provider_ernest.documents.models import CODE, Model, ModelMark
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.learning.freshness import STALE, Lineage
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.processes import descendants, end_processes

@@ -18,7 +18,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.local import DIRECTORY_VARIABLE, LocalCluster
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
-from airflow_provider_ernest.documents import Experiment, Observation
+from airflow_provider_ernest.documents.runs import Experiment, Observation
 from airflow_provider_ernest.eventlog.run_facts import read_run, registered_at
 from airflow_provider_ernest.exceptions import ClusterLostError, SampleRunError
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator

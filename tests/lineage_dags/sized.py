@@ -21,7 +21,7 @@ from airflow.sdk import DAG, BaseOperator
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
-from airflow_provider_ernest.documents import Experiment, Observation
+from airflow_provider_ernest.documents.runs import Experiment, Observation
 from airflow_provider_ernest.lineage import with_lineage
 from airflow_provider_ernest.operators.local_cluster import LocalClusterOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator

@@ -16,14 +16,9 @@ from airflow.providers.common.compat.sdk import AirflowSkipException
 from airflow.providers.standard.operators.bash import BashOperator
 from airflow.sdk import DAG, BaseOperator
 
-from airflow_provider_ernest.documents import (
-    Configuration,
-    Decision,
-    DecisionRecord,
-    ModelMark,
-    Observation,
-    ProductionRun,
-)
+from airflow_provider_ernest.documents.decisions import Configuration, Decision, DecisionRecord, ProductionRun
+from airflow_provider_ernest.documents.models import ModelMark
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.operators.record_run import RecordRunOperator
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.store.store import ModelStore

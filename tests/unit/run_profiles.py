@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from airflow_provider_ernest import run_profile
-from airflow_provider_ernest.run_profile import (
+from airflow_provider_ernest.documents import profiles
+from airflow_provider_ernest.documents.profiles import (
     CPU,
     DISK,
     GARBAGE_COLLECTION,
@@ -42,7 +42,7 @@ def network_bound(**changes: Any) -> RunProfile:
         application_id="app-20260312101500-0007",
         event_log="/var/log/spark/app-20260312101500-0007.zstd",
         spark="4.0.1",
-        category=run_profile.SQL,
+        category=profiles.SQL,
         machines=4,
         slots=8,
         scale=0.1,
@@ -52,7 +52,7 @@ def network_bound(**changes: Any) -> RunProfile:
         driver_seconds=2.4,
         tasks=436,
         failed_tasks=3,
-        phases=run_profile.PhaseSeconds(
+        phases=profiles.PhaseSeconds(
             initialisation_seconds=6.2,
             preparation_seconds=1.6,
             variable_sharing_seconds=0.8,
@@ -85,23 +85,23 @@ def network_bound(**changes: Any) -> RunProfile:
             )
             for stage_id, task_id, host, seconds, median, cause, evidence in (
                 (
-                    *(3, 371, "10.0.0.14", 3.9, 1.0, run_profile.SLOW_FETCH),
+                    *(3, 371, "10.0.0.14", 3.9, 1.0, profiles.SLOW_FETCH),
                     "2.8 s waiting for shuffle data, the median of the stage is 0.6 s",
                 ),
                 (
-                    *(3, 290, "10.0.0.12", 3.1, 1.0, run_profile.INPUT_SKEW),
+                    *(3, 290, "10.0.0.12", 3.1, 1.0, profiles.INPUT_SKEW),
                     "read 38 MB, the median of the stage is 12 MB",
                 ),
-                (*(1, 8, "10.0.0.11", 1.3, 0.42, run_profile.FIRST_TASK), "the first of its executor"),
+                (*(1, 8, "10.0.0.11", 1.3, 0.42, profiles.FIRST_TASK), "the first of its executor"),
             )
         ),
         straggler_causes=tuple(
             StragglerCause(cause=cause, tasks=tasks, excess_seconds=excess, seconds_without=without)
             for cause, tasks, excess, without in (
-                (run_profile.SLOW_FETCH, 9, 14.2, 40.9),
-                (run_profile.INPUT_SKEW, 4, 6.1, 43.2),
-                (run_profile.FIRST_TASK, 3, 3.0, 43.8),
-                (run_profile.UNEXPLAINED, 1, 0.7, 44.5),
+                (profiles.SLOW_FETCH, 9, 14.2, 40.9),
+                (profiles.INPUT_SKEW, 4, 6.1, 43.2),
+                (profiles.FIRST_TASK, 3, 3.0, 43.8),
+                (profiles.UNEXPLAINED, 1, 0.7, 44.5),
             )
         ),
         capacity=Capacity(
@@ -150,7 +150,7 @@ def cpu_bound(**changes: Any) -> RunProfile:
     """A computation on the same machines that needs nothing else."""
     profile = network_bound(
         application_id="app-20260312103000-0008",
-        category=run_profile.CORE,
+        category=profiles.CORE,
         bottleneck=CPU,
         headline="CPU-bound: at most 2 % from a faster network, 1 % from faster disks",
         limits=_limits((NETWORK, 6.1, 1.9, 43.7, 2.0), (DISK, 2.0, 0.6, 44.2, 0.9)),
@@ -169,7 +169,7 @@ def bare(**changes: Any) -> RunProfile:
         slots=1,
         seconds=3.5,
         replayed_seconds=3.5,
-        phases=run_profile.PhaseSeconds(
+        phases=profiles.PhaseSeconds(
             initialisation_seconds=0.0,
             preparation_seconds=0.0,
             variable_sharing_seconds=0.0,

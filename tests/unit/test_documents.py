@@ -6,29 +6,25 @@ import subprocess
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
 
-from airflow_provider_ernest.documents import (
-    Alternative,
+from airflow_provider_ernest.billing import BilledCost, Billing
+from airflow_provider_ernest.documents.base import SCHEMA, Origin, new_id
+from airflow_provider_ernest.documents.decisions import Alternative, Configuration, Decision
+from airflow_provider_ernest.documents.models import (
     AveragingPrior,
-    BilledCost,
-    Billing,
-    CandidateRange,
-    Configuration,
-    Decision,
-    Experiment,
     FittedTerm,
     Fold,
     Model,
-    Origin,
     TermBelief,
     TrainedMachine,
-    new_id,
 )
+from airflow_provider_ernest.documents.runs import CandidateRange, Experiment
 from airflow_provider_ernest.exceptions import ErnestError, InvalidDocumentError
-from airflow_provider_ernest.json_document import SCHEMA
 from airflow_provider_ernest.store.files import safe_name
+from airflow_provider_ernest.store.records import FORMS
 from tests import examples
 
 UNEVEN = 0.1 + 0.2
@@ -108,6 +104,30 @@ def test_a_document_survives_json(document):
     assert type(document).from_dict(through_json) == document
     # Airflow wraps tuples in objects of its own, which its REST API then shows.
     assert through_json == document.to_dict()
+
+
+@pytest.mark.parametrize(
+    "store", sorted((Path(__file__).parents[1] / "golden").glob("expected/*/store.json"))
+)
+def test_documents_of_stores_are_read_and_written_in_the_same_form(store: Path):
+    stored = json.loads(store.read_text())["newest"]
+    assert stored
+    for document in stored.values():
+        without_digest = {name: value for name, value in document.items() if name != "digest"}
+        assert FORMS[document["kind"]].from_dict(without_digest).to_dict() == without_digest
+
+
+@pytest.mark.parametrize(
+    ("where", "change"),
+    [
+        ("'schemes'", {"schemes": 1}),
+        ("'observations.machine'", {"observations": [{**OBSERVATION.to_dict(), "machine": 4}]}),
+        ("'prior.beliefs.likely'", {"prior": {"beliefs": [{"name": "1", "probability": 0.5, "likely": 1}]}}),
+    ],
+)
+def test_fields_that_nobody_knows_are_refused(where, change):
+    with pytest.raises(InvalidDocumentError, match=f"{where} is unknown.*upgrade then"):
+        Model.from_dict({**MODEL.to_dict(), **change})
 
 
 def test_numbers_may_come_as_strings_as_jinja_makes_them():
@@ -237,7 +257,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import make_dataclass
 from threading import Barrier
-from airflow_provider_ernest.json_document import Document
+from airflow_provider_ernest.documents.base import Document
 
 sys.setswitchinterval(1e-6)
 together = Barrier(6)

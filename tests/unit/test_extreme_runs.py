@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.clarity.profile import profile_run
 from airflow_provider_ernest.clarity.replay import replay_sizes
 from airflow_provider_ernest.clarity.replay_scaled import replay_scaled
@@ -21,7 +22,8 @@ from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.design.candidates import enumerate_candidates
 from airflow_provider_ernest.design.criteria import Targets, asks_for_targets
 from airflow_provider_ernest.design.plan import plan_design
-from airflow_provider_ernest.documents import Billing, Model, Observation
+from airflow_provider_ernest.documents.models import Model
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import ErnestError
 from airflow_provider_ernest.history.sizes import today_of
 from airflow_provider_ernest.history.survey import Prices, SurveyGoal, surveyed_job

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_ernest.documents import Experiment
+from airflow_provider_ernest.documents.runs import Experiment
 from airflow_provider_ernest.exceptions import MissingResourceError
 from airflow_provider_ernest.operators.sample_run import staged_sample
 from airflow_provider_ernest.owned_folders import FOREIGN_SECONDS, make_owned, runtime_folder, sweep
@@ -23,7 +23,7 @@ SECRET = "4d" * 32
 TASK = """
 import signal, sys
 from pathlib import Path
-from airflow_provider_ernest.documents import Experiment
+from airflow_provider_ernest.documents.runs import Experiment
 from airflow_provider_ernest.operators.sample_run import staged_sample
 from airflow_provider_ernest.settings import SampledInput
 from airflow_provider_ernest.spark.submit import SecretFile

@@ -13,13 +13,14 @@ import pytest
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.sdk import DAG
 
-from airflow_provider_ernest.documents import RECORDS, Experiment
+from airflow_provider_ernest.documents.runs import Experiment
 from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.operators.bottleneck_report import BottleneckReportOperator
 from airflow_provider_ernest.operators.find_model import FindModelOperator
 from airflow_provider_ernest.operators.fit_model import FitModelOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.settings import Reuse, SampledInput, SizingGoal, SparkJob
+from airflow_provider_ernest.store.records import FOLDERS
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.store_location import store_root
 from tests.unit.operators.conftest import context, observations, submissions, ti  # noqa: F401
@@ -94,7 +95,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "store.md"
 def text_fields() -> set[str]:
     """Every field of a stored document, and of what is in one, that holds text."""
     seen: set[type] = set()
-    waiting, found = [*RECORDS], set()
+    waiting, found = [*FOLDERS], set()
     while waiting:
         form = waiting.pop()
         if form in seen:
@@ -348,7 +349,7 @@ def test_no_secret_and_no_data_reach_the_store(chain, ti, observations):  # noqa
 
     store = ModelStore(store_root())
     kinds = {type(document).__name__ for document in store.all_documents()}
-    assert kinds == {form.__name__ for form in RECORDS}, "all kinds of documents were written"
+    assert kinds == {form.__name__ for form in FOLDERS}, "all kinds of documents were written"
     for secret in (PLANTED, SECRET):
         assert secret not in stored_text()
     stored = store.latest("enrich", "local")

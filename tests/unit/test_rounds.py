@@ -8,7 +8,7 @@ import pytest
 
 from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.design.candidates import enumerate_candidates
-from airflow_provider_ernest.documents import Observation
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
 from airflow_provider_ernest.rounds import FEWEST_RUNS, next_runs
 from airflow_provider_ernest.settings import BEST_VALUE, FASTEST, SizingGoal

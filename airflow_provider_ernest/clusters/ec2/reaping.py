@@ -13,7 +13,7 @@ from airflow_provider_ernest.clusters.ec2.ending import end_machines
 from airflow_provider_ernest.clusters.ec2.identity import DEPLOYMENT_TAG
 from airflow_provider_ernest.clusters.ec2.instances import TO_BE_ENDED, Instance, of_all_clusters, workers
 from airflow_provider_ernest.clusters.ec2.spec import MAX_TIME_TO_LIVE_SECONDS
-from airflow_provider_ernest.json_document import Document
+from airflow_provider_ernest.documents.base import Document
 from airflow_provider_ernest.words import UNKNOWN, dollars, duration
 
 log = logging.getLogger(__name__)

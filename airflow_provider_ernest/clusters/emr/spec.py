@@ -15,8 +15,8 @@ from airflow_provider_ernest.clusters.local_spec import (
     require_price,
     require_whole,
 )
+from airflow_provider_ernest.documents.base import Document
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.json_document import Document
 from airflow_provider_ernest.stated import Reader, is_template, settings_of
 
 

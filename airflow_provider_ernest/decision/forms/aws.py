@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from airflow_provider_ernest.decision.forms.machines import MachineShape
-    from airflow_provider_ernest.documents import Decision
+    from airflow_provider_ernest.documents.decisions import Decision
 
 EC2_TYPE = re.compile(r"[a-z][a-z0-9-]*\.[a-z0-9-]+")
 """How Amazon names its types of machines: m5.large, u-6tb1.metal."""

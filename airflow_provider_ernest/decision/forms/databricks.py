@@ -11,7 +11,7 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.spark.sizing import sizing_conf
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.documents import Decision
+    from airflow_provider_ernest.documents.decisions import Decision
 
 _AZURE_TYPE = re.compile(r"Standard_\w+")
 _GOOGLE_TYPE = re.compile(r"[a-z]\w*-[a-z]+-\d+\w*(-\w+)*")

@@ -13,7 +13,7 @@ from airflow_provider_ernest.exceptions import InvalidParameterError, MissingRes
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from airflow_provider_ernest.documents import Decision
+    from airflow_provider_ernest.documents.decisions import Decision
 
 _TENTH = 1.1
 _DAEMON_RESERVE_MEGABYTES = 1024

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from airflow_provider_ernest.decision.forms.machines import MachineGroup, MachineShape
-    from airflow_provider_ernest.documents import Decision
+    from airflow_provider_ernest.documents.decisions import Decision
 
 _NODE_MILLICORES_PER_CORE = 850
 """Kubernetes keeps some of a node's cores for itself and for what runs on every node. The rest is still more

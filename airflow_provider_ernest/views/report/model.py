@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
-from airflow_provider_ernest.documents import Alternative, InputFingerprint, Model, RunConditions
+from airflow_provider_ernest.documents.decisions import Alternative
+from airflow_provider_ernest.documents.models import Model
+from airflow_provider_ernest.documents.runs import InputFingerprint, RunConditions
 from airflow_provider_ernest.prediction.calibration import calibration_of
 from airflow_provider_ernest.settings import AVERAGING, SizingGoal
 from airflow_provider_ernest.views.prediction import Prediction

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
-from airflow_provider_ernest.run_profile import Advice, RunProfile, StageProfile
+from airflow_provider_ernest.documents.profiles import Advice, RunProfile, StageProfile
 from airflow_provider_ernest.views.profile_words import (
     PHASES,
     amounts,

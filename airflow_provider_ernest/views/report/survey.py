@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
-from airflow_provider_ernest.surveys import Survey, SurveyedJob
+from airflow_provider_ernest.documents.surveys import Survey, SurveyedJob
 from airflow_provider_ernest.views.report.page import (
     chart,
     facts,

@@ -83,7 +83,7 @@ class SampleRunOperator(sample_run.SampleRunOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Take the formula's time; no two runs are alike."""
-        from airflow_provider_ernest.documents import Experiment, Observation
+        from airflow_provider_ernest.documents.runs import Experiment, Observation
         from airflow_provider_ernest.operators.task_context import origin_of
 
         experiment = Experiment.from_dict(self.experiment)

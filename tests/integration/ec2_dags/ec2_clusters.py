@@ -11,7 +11,7 @@ from typing import Any
 from airflow.sdk import DAG, task
 
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
-from airflow_provider_ernest.documents import Experiment
+from airflow_provider_ernest.documents.runs import Experiment
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
 from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator

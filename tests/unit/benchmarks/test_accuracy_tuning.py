@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from airflow_provider_ernest.documents import AveragingPrior
+from airflow_provider_ernest.documents.models import AveragingPrior
 from benchmarks.accuracy import synthetic
 from benchmarks.accuracy.evaluation import Outcome
 from benchmarks.accuracy.tuning import DEFAULTS, interval_score, table, tuned

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_ernest import run_profile
+from airflow_provider_ernest.documents import profiles
 from benchmarks.clarity.prior_runs import prior_scenarios
 from benchmarks.clarity.questions import QUESTIONS
 from benchmarks.clarity.report import answers, report_lines
@@ -47,5 +47,5 @@ def test_the_report_tells_what_was_said_and_whom_stragglers_were_put_down_to():
     lines = list(report_lines({"slow CPU": [slow], "slow CPU, none": [event_log([task(seconds=20.0)])]}))
     place = lines.index("slow CPU: 10.0.0.1 was slow")
     assert lines[place + 1].strip() == "3 stragglers: 3 on 10.0.0.1; 3 slow host"
-    assert any(run_profile.CPU in line and line.startswith("slow CPU  ") for line in lines)
+    assert any(profiles.CPU in line and line.startswith("slow CPU  ") for line in lines)
     assert any("no slow host" in line for line in lines)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from airflow_provider_ernest.documents.runs import PastRun
 from airflow_provider_ernest.eventlog.reading import read_event_log
-from airflow_provider_ernest.past_runs import PastRun
 from benchmarks.history.evaluation import MODEL, MODEL_OF_ALL, OTHER, USUAL, RecordedRun, said_of
 from benchmarks.history.packing import pack, unpack
 from benchmarks.history.report import report_lines

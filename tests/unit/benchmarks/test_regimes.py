@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest.documents import Observation, RunMetrics
+from airflow_provider_ernest.documents.runs import Observation, RunMetrics
 from benchmarks.regimes.corpus import RecordedRun, is_short
 from benchmarks.regimes.evaluation import (
     INTO_SHORTAGE,

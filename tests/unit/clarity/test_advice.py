@@ -6,16 +6,23 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest import run_profile
 from airflow_provider_ernest.clarity.advice import advise, bound_by, headline_of
-from airflow_provider_ernest.run_profile import CPU, DISK, GARBAGE_COLLECTION, NETWORK, Capacity, RunProfile
+from airflow_provider_ernest.documents import profiles
+from airflow_provider_ernest.documents.profiles import (
+    CPU,
+    DISK,
+    GARBAGE_COLLECTION,
+    NETWORK,
+    Capacity,
+    RunProfile,
+)
 from tests.unit.run_profiles import bare, network_bound
 
 GIGABYTE = 10**9
 
 
 def limit(resource, percent, *, of=60.0):
-    return run_profile.ResourceLimit(
+    return profiles.ResourceLimit(
         resource=resource,
         blocked_seconds=100.0,
         share_percent=10.0,
@@ -26,15 +33,15 @@ def limit(resource, percent, *, of=60.0):
 
 def a_stage(seconds=30.0, tasks=32, began=5.0, **fields):
     told = {"stage_id": 4, "name": "count at job.py:12", "task_seconds": 30.0 * tasks, **fields}
-    return run_profile.StageProfile(**told, tasks=tasks, began_seconds=began, ended_seconds=began + seconds)
+    return profiles.StageProfile(**told, tasks=tasks, began_seconds=began, ended_seconds=began + seconds)
 
 
 def straggling(cause):
     """Three tasks that cost a quarter of the run, and three that cost next to nothing."""
     return {
         "straggler_causes": (
-            run_profile.StragglerCause(cause=cause, tasks=3, excess_seconds=40.0, seconds_without=45.0),
-            run_profile.StragglerCause(cause=cause, tasks=3, excess_seconds=4.0, seconds_without=58.0),
+            profiles.StragglerCause(cause=cause, tasks=3, excess_seconds=40.0, seconds_without=45.0),
+            profiles.StragglerCause(cause=cause, tasks=3, excess_seconds=4.0, seconds_without=58.0),
         )
     }
 
@@ -48,8 +55,8 @@ def advice_on(**fields):
 COMPUTING = (limit(NETWORK, 2.0), limit(DISK, 1.0))
 WAITING = {"limits": (limit(NETWORK, 40.0),)}
 MEASURED = Capacity(cores=4, network_gigabytes_per_second=1.0, source="measured")
-TINY_TASKS = a_stage(tasks=1600, task_seconds=80.0, blocked_seconds={run_profile.SCHEDULER: 40.0})
-HALF_THE_MACHINES = (run_profile.ReplayedSize(machines=2, seconds=64.0),)
+TINY_TASKS = a_stage(tasks=1600, task_seconds=80.0, blocked_seconds={profiles.SCHEDULER: 40.0})
+HALF_THE_MACHINES = (profiles.ReplayedSize(machines=2, seconds=64.0),)
 
 
 @pytest.mark.parametrize(
@@ -122,11 +129,9 @@ HALF_THE_MACHINES = (run_profile.ReplayedSize(machines=2, seconds=64.0),)
             *("memory", "stage 4", "3.00 GB spilled to disk, in stages that take 50 % of the time"),
             id="spilling",
         ),
+        pytest.param(straggling(profiles.INPUT_SKEW), "skew", "", "3 tasks; up to 15 s of 60 s", id="skew"),
         pytest.param(
-            straggling(run_profile.INPUT_SKEW), "skew", "", "3 tasks; up to 15 s of 60 s", id="skew"
-        ),
-        pytest.param(
-            straggling(run_profile.SLOW_HOST), "slow host", "", "3 tasks; up to 15 s of 60 s", id="slow host"
+            straggling(profiles.SLOW_HOST), "slow host", "", "3 tasks; up to 15 s of 60 s", id="slow host"
         ),
         pytest.param(
             {"driver_seconds": 40.0, "sizes": HALF_THE_MACHINES},
@@ -136,7 +141,7 @@ HALF_THE_MACHINES = (run_profile.ReplayedSize(machines=2, seconds=64.0),)
             id="a driver that works alone",
         ),
         pytest.param(
-            {"bottleneck": CPU, "limits": (*COMPUTING, limit(run_profile.PYTHON_WORKER, 30.0))},
+            {"bottleneck": CPU, "limits": (*COMPUTING, limit(profiles.PYTHON_WORKER, 30.0))},
             "Python",
             "built-in functions in the place of Python's for single rows",
             "100 s of waiting in all tasks; without it at best 42 s instead of 60 s",
@@ -144,9 +149,9 @@ HALF_THE_MACHINES = (run_profile.ReplayedSize(machines=2, seconds=64.0),)
         ),
         pytest.param(
             {
-                "limits": (limit(run_profile.SERIALISATION, 30.0),),
+                "limits": (limit(profiles.SERIALISATION, 30.0),),
                 "stages": (
-                    a_stage(tasks=160, blocked_seconds={run_profile.SERIALISATION: 30.0}, warmup_seconds=1.0),
+                    a_stage(tasks=160, blocked_seconds={profiles.SERIALISATION: 30.0}, warmup_seconds=1.0),
                 ),
             },
             *("serialisation", "broadcast long lists and large objects", "at best 42 s instead of 60 s"),
@@ -178,7 +183,7 @@ HALF_THE_MACHINES = (run_profile.ReplayedSize(machines=2, seconds=64.0),)
         ),
         pytest.param(
             {
-                "bottleneck": run_profile.UNMEASURED,
+                "bottleneck": profiles.UNMEASURED,
                 "unmeasured_seconds": 600.0,
                 "stages": (a_stage(reads_input=True, unmeasured_seconds=480.0, input_bytes=GIGABYTE),),
             },
@@ -212,7 +217,7 @@ def test_what_is_advised_with_its_figure(fields, subject, text, figure):
         pytest.param({}, id="nothing is known"),
         *(
             pytest.param({"limits": (limit(each, 9.0),)}, id=f"{each} wins little")
-            for each in run_profile.BLOCKING
+            for each in profiles.BLOCKING
         ),
         pytest.param({**WAITING, "replayed_seconds": 70.0}, id="a replay that is wrong"),
         # Network and disks are not called worthless where that is not known.
@@ -227,8 +232,8 @@ def test_what_is_advised_with_its_figure(fields, subject, text, figure):
                 },
                 "little memory": {"limits": (*COMPUTING, limit(GARBAGE_COLLECTION, 8.0))},
                 "a network worth a little": {"limits": (limit(NETWORK, 7.0),)},
-                "not known what binds it": {"bottleneck": run_profile.UNMEASURED},
-                "bound by Python": {"bottleneck": run_profile.PYTHON_WORKER},
+                "not known what binds it": {"bottleneck": profiles.UNMEASURED},
+                "bound by Python": {"bottleneck": profiles.PYTHON_WORKER},
             }.items()
         ),
         *(
@@ -243,7 +248,7 @@ def test_what_is_advised_with_its_figure(fields, subject, text, figure):
         pytest.param(
             {
                 "stages": (
-                    a_stage(tasks=160, task_seconds=800.0, blocked_seconds={run_profile.SCHEDULER: 400.0}),
+                    a_stage(tasks=160, task_seconds=800.0, blocked_seconds={profiles.SCHEDULER: 400.0}),
                 )
             },
             id="long tasks, however they are scheduled",
@@ -259,16 +264,14 @@ def test_what_is_advised_with_its_figure(fields, subject, text, figure):
         pytest.param({"stages": (a_stage(result_bytes=GIGABYTE),), "scale": 0.1}, id="results of a sample"),
         pytest.param({"stages": (a_stage(result_bytes=GIGABYTE // 1000),)}, id="few results"),
         *(
-            pytest.param({"limits": (limit(run_profile.SERIALISATION, 30.0),), "stages": (stage,)}, id=why)
+            pytest.param({"limits": (limit(profiles.SERIALISATION, 30.0),), "stages": (stage,)}, id=why)
             for why, stage in {
                 "classes that first tasks load": a_stage(
-                    tasks=160, blocked_seconds={run_profile.SERIALISATION: 30.0}, warmup_seconds=2.0
+                    tasks=160, blocked_seconds={profiles.SERIALISATION: 30.0}, warmup_seconds=2.0
                 ),
-                "few tasks, all of them first ones": a_stage(
-                    blocked_seconds={run_profile.SERIALISATION: 30.0}
-                ),
+                "few tasks, all of them first ones": a_stage(blocked_seconds={profiles.SERIALISATION: 30.0}),
                 "little in each of many tasks": a_stage(
-                    tasks=1600, blocked_seconds={run_profile.SERIALISATION: 30.0}
+                    tasks=1600, blocked_seconds={profiles.SERIALISATION: 30.0}
                 ),
             }.items()
         ),
@@ -280,7 +283,7 @@ def test_what_is_advised_with_its_figure(fields, subject, text, figure):
         pytest.param({"stages": (a_stage(tasks=32, output_bytes=GIGABYTE // 9),)}, id="few small files"),
         pytest.param(
             {
-                "bottleneck": run_profile.UNMEASURED,
+                "bottleneck": profiles.UNMEASURED,
                 "unmeasured_seconds": 600.0,
                 "stages": (a_stage(unmeasured_seconds=480.0),),
             },
@@ -288,11 +291,11 @@ def test_what_is_advised_with_its_figure(fields, subject, text, figure):
         ),
         pytest.param({"sizes": HALF_THE_MACHINES, "scale": 0.1}, id="half as many for a sample"),
         pytest.param(
-            {"sizes": (run_profile.ReplayedSize(machines=2, seconds=90.0),)}, id="half as many are slow"
+            {"sizes": (profiles.ReplayedSize(machines=2, seconds=90.0),)}, id="half as many are slow"
         ),
-        pytest.param({"sizes": (run_profile.ReplayedSize(machines=1, seconds=61.0),)}, id="a quarter"),
-        pytest.param(straggling(run_profile.UNEXPLAINED), id="stragglers of no known cause"),
-        pytest.param(straggling(run_profile.FIRST_TASK), id="first tasks"),
+        pytest.param({"sizes": (profiles.ReplayedSize(machines=1, seconds=61.0),)}, id="a quarter"),
+        pytest.param(straggling(profiles.UNEXPLAINED), id="stragglers of no known cause"),
+        pytest.param(straggling(profiles.FIRST_TASK), id="first tasks"),
     ],
 )
 def test_where_nothing_is_advised(fields):
@@ -333,7 +336,7 @@ def profile(bottleneck: str = CPU, **percents: float) -> RunProfile:
             "Disk-bound: up to 12 % (5.46 s of 44 s) from infinitely fast disks",
         ),
         (
-            profile(run_profile.PYTHON_WORKER, Python_worker=68.0),
+            profile(profiles.PYTHON_WORKER, Python_worker=68.0),
             "Bound by Python workers, computing or waiting (Spark does not tell which): at most 68 % (29.9 s "
             "of 44 s) without their time",
         ),
@@ -342,7 +345,7 @@ def profile(bottleneck: str = CPU, **percents: float) -> RunProfile:
             "Bound by garbage collection: up to 30 % (13.2 s of 44 s) without it",
         ),
         (
-            replace(profile(run_profile.DRIVER, network=1.0), driver_seconds=30.0),
+            replace(profile(profiles.DRIVER, network=1.0), driver_seconds=30.0),
             "Bound by the driver, with no task running for 30 s of 44 s: at most 1 % from a faster network",
         ),
         (
@@ -350,7 +353,7 @@ def profile(bottleneck: str = CPU, **percents: float) -> RunProfile:
             "CPU-bound: at most 2 % from a faster network; no task ran for 20 s of 44 s",
         ),
         (
-            profile(run_profile.UNMEASURED, network=2.0),
+            profile(profiles.UNMEASURED, network=2.0),
             "Bound by what Spark does not measure, such as reading input, a service or a busy host: at most "
             "2 % from a faster network",
         ),
@@ -375,12 +378,12 @@ def test_what_spark_does_not_measure_is_told_of_a_run_that_computes():
     [
         (2.4, [NETWORK], NETWORK),
         (2.4, [CPU], CPU),
-        (2.4, [run_profile.UNMEASURED], run_profile.UNMEASURED),
+        (2.4, [profiles.UNMEASURED], profiles.UNMEASURED),
         # Without disks the run would win next to nothing.
         (2.4, [DISK], CPU),
-        (2.4, [DISK, run_profile.UNMEASURED, CPU], run_profile.UNMEASURED),
+        (2.4, [DISK, profiles.UNMEASURED, CPU], profiles.UNMEASURED),
         (21.9, [NETWORK], NETWORK),
-        (22.0, [NETWORK], run_profile.DRIVER),
+        (22.0, [NETWORK], profiles.DRIVER),
     ],
 )
 def test_what_is_used_most_and_waited_for_binds_the_run(driver_seconds, most_used_first, bound):

@@ -10,7 +10,7 @@ from airflow_provider_ernest.clarity.blocked_time import (
     blocked_time,
 )
 from airflow_provider_ernest.clarity.replay import replay
-from airflow_provider_ernest.run_profile import (
+from airflow_provider_ernest.documents.profiles import (
     BLOCKING,
     DISK,
     GARBAGE_COLLECTION,

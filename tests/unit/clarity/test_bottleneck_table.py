@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from airflow_provider_ernest.clarity.bottleneck_report import bottleneck_table
-from airflow_provider_ernest.documents import ReplayOpinion, TwoOpinions
-from airflow_provider_ernest.run_profile import ResourceLimit
+from airflow_provider_ernest.documents.profiles import ReplayOpinion, ResourceLimit, TwoOpinions
 from tests.examples import bottleneck_report
 
 

@@ -13,8 +13,7 @@ from airflow_provider_ernest.clarity.monotasks import (
     resource_use,
     stated_capacity,
 )
-from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.run_profile import (
+from airflow_provider_ernest.documents.profiles import (
     CPU,
     DISK,
     GARBAGE_COLLECTION,
@@ -23,6 +22,7 @@ from airflow_provider_ernest.run_profile import (
     SCHEDULER,
     UNMEASURED,
 )
+from airflow_provider_ernest.exceptions import InvalidParameterError
 from tests.unit.eventlog.logs import event_log, executor, stage, task
 from tests.unit.eventlog.random_logs import random_log
 

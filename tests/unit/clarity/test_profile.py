@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest import run_profile
 from airflow_provider_ernest.clarity import advice
 from airflow_provider_ernest.clarity.profile import (
     MOST_STAGES,
@@ -19,10 +18,11 @@ from airflow_provider_ernest.clarity.profile import (
     profile_run,
 )
 from airflow_provider_ernest.clarity.what_if import Change
+from airflow_provider_ernest.documents import profiles
+from airflow_provider_ernest.documents.profiles import Capacity, RunProfile
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.eventlog.tables import EventLog, SqlExecutionRow
 from airflow_provider_ernest.exceptions import EventLogError
-from airflow_provider_ernest.run_profile import Capacity, RunProfile
 from tests.unit.eventlog.logs import START, event_log, executor, job, stage, task
 from tests.unit.eventlog.random_logs import random_log
 from tests.unit.eventlog.simulated_run import SimulatedJob, SimulatedStage, run
@@ -70,11 +70,11 @@ def test_what_a_network_bound_run_tells():
     assert (profile.seconds, profile.startup_seconds) == (9.0, 5.0)
     assert profile.driver_seconds == pytest.approx(9.0 - 2.0 - 4.0)
     assert profile.replayed_seconds == pytest.approx(9.0)
-    assert profile.bottleneck == run_profile.NETWORK
+    assert profile.bottleneck == profiles.NETWORK
     assert profile.headline == (
         "Network-bound: up to 33 % (3 s of 9 s) from an infinitely fast network; no task ran for 3 s of 9 s"
     )
-    assert profile.limits[0].resource == run_profile.NETWORK
+    assert profile.limits[0].resource == profiles.NETWORK
     assert profile.limits[0].seconds_without == pytest.approx(6.0)
     assert profile.phases.total_seconds == pytest.approx(14.0)
     assert profile.warnings == ()
@@ -88,10 +88,10 @@ def test_its_stages():
     assert computing.quantiles_seconds == (2.0, 2.0)
     assert (fetching.parents, fetching.reads_input) == ((0,), False)
     assert (fetching.shuffle_remote_bytes, fetching.shuffle_local_bytes) == (60_000_000, 60_000_000)
-    assert fetching.blocked_seconds[run_profile.NETWORK] == pytest.approx(6.0)
-    assert fetching.seconds_without[run_profile.NETWORK] == pytest.approx(1.0)
+    assert fetching.blocked_seconds[profiles.NETWORK] == pytest.approx(6.0)
+    assert fetching.seconds_without[profiles.NETWORK] == pytest.approx(1.0)
     assert (computing.unmeasured_seconds, fetching.unmeasured_seconds) == (0.0, 0.0)
-    assert (computing.bottleneck, fetching.bottleneck) == (run_profile.CPU, run_profile.NETWORK)
+    assert (computing.bottleneck, fetching.bottleneck) == (profiles.CPU, profiles.NETWORK)
 
 
 def test_the_capacity_is_what_was_given_or_what_the_tasks_got():
@@ -99,8 +99,8 @@ def test_the_capacity_is_what_was_given_or_what_the_tasks_got():
     profile = profile_run(shuffle(), capacity=given)
     assert profile.capacity == given
     # 30 MB into each machine at 10 MB/s.
-    assert profile.stages[1].ideal_seconds[run_profile.NETWORK] == pytest.approx(3.0)
-    assert profile.ideal_seconds[run_profile.NETWORK] == pytest.approx(3.0)
+    assert profile.stages[1].ideal_seconds[profiles.NETWORK] == pytest.approx(3.0)
+    assert profile.ideal_seconds[profiles.NETWORK] == pytest.approx(3.0)
     achieved = profile_run(shuffle()).capacity
     assert achieved is not None
     assert achieved.source == "achieved"
@@ -303,7 +303,7 @@ def test_phases_add_up_to_the_application_s_time(seed):
 
     phases = optex_phases(log)
 
-    assert isinstance(phases, run_profile.PhaseSeconds)
+    assert isinstance(phases, profiles.PhaseSeconds)
     assert math.isclose(phases.total_seconds, log.ended_at - log.started_at, abs_tol=1e-6)
 
 
@@ -330,11 +330,11 @@ def a_run(*stages, queried=(), **parts):
 @pytest.mark.parametrize(
     ("library", "expected"),
     [
-        ("ml", run_profile.MLLIB),
-        ("mllib", run_profile.MLLIB),
-        ("graphx", run_profile.GRAPHX),
-        ("streaming", run_profile.STREAMING),
-        ("", run_profile.CORE),
+        ("ml", profiles.MLLIB),
+        ("mllib", profiles.MLLIB),
+        ("graphx", profiles.GRAPHX),
+        ("streaming", profiles.STREAMING),
+        ("", profiles.CORE),
     ],
 )
 def test_the_library_that_asked_for_the_stages_tells(library, expected):
@@ -342,20 +342,20 @@ def test_the_library_that_asked_for_the_stages_tells(library, expected):
 
 
 def test_a_job_of_rdds_with_a_small_query_is_core():
-    assert category_of(a_run(("", 1.0), ("", 9.0), queried=[0])) == run_profile.CORE
+    assert category_of(a_run(("", 1.0), ("", 9.0), queried=[0])) == profiles.CORE
 
 
 def test_learning_is_what_a_job_is_about_though_queries_read_its_data():
-    assert category_of(a_run(("", 7.0), ("ml", 3.0), queried=[0])) == run_profile.MLLIB
+    assert category_of(a_run(("", 7.0), ("ml", 3.0), queried=[0])) == profiles.MLLIB
 
 
 def test_a_little_scaling_of_columns_makes_no_job_of_learning():
-    assert category_of(a_run(("", 9.5), ("ml", 0.5), queried=[0])) == run_profile.SQL
+    assert category_of(a_run(("", 9.5), ("ml", 0.5), queried=[0])) == profiles.SQL
 
 
 def test_an_application_without_tasks():
-    assert category_of(event_log([], jobs=[])) == run_profile.CORE
-    assert category_of(event_log([], jobs=[], sql_executions=[QUERY])) == run_profile.SQL
+    assert category_of(event_log([], jobs=[])) == profiles.CORE
+    assert category_of(event_log([], jobs=[], sql_executions=[QUERY])) == profiles.SQL
 
 
 def logged_stage(call_site, **info):

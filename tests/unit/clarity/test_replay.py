@@ -10,9 +10,9 @@ import pytest
 from airflow_provider_ernest.clarity.blocked_time import blocked_time
 from airflow_provider_ernest.clarity.replay import replay, replay_sizes, warm_up_of
 from airflow_provider_ernest.clarity.replay_plan import plan_of, releases
+from airflow_provider_ernest.documents.profiles import PYTHON_WORKER
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.exceptions import EventLogError
-from airflow_provider_ernest.run_profile import PYTHON_WORKER
 from tests.unit.eventlog.logs import event_log, executor, job, stage, task
 from tests.unit.eventlog.simulated_run import SimulatedJob, SimulatedStage, run
 

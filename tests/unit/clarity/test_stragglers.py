@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from airflow_provider_ernest.clarity.stragglers import WORST, find_stragglers
-from airflow_provider_ernest.run_profile import (
+from airflow_provider_ernest.documents.models import UNEXPLAINED
+from airflow_provider_ernest.documents.profiles import (
     COLLECTION,
     FIRST_TASK,
     INPUT_SKEW,
     SLOW_DISK,
     SLOW_FETCH,
     SLOW_HOST,
-    UNEXPLAINED,
 )
 from tests.unit.eventlog.logs import event_log, executor, task
 

@@ -15,8 +15,8 @@ from airflow_provider_ernest.clarity.what_if import (
     what_if,
     what_ifs,
 )
+from airflow_provider_ernest.documents.profiles import Capacity
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.run_profile import Capacity
 from tests.unit.eventlog.logs import event_log, executor, stage, task
 from tests.unit.eventlog.random_logs import random_log
 

@@ -10,10 +10,10 @@ import pytest
 from airflow_provider_ernest.clarity.profile import profile_run
 from airflow_provider_ernest.cli import analyze as analyze_module
 from airflow_provider_ernest.cli.analyze import FILES, progress, refuse_tables, write_tables
+from airflow_provider_ernest.documents.profiles import RunProfile
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.prediction.optex import JobProfile, predicted_phases
-from airflow_provider_ernest.run_profile import RunProfile
 from tests.unit.cli.conftest import LOG
 from tests.unit.eventlog.logs import event_log, executor, stage, task
 from tests.unit.report_page import Page, dangers

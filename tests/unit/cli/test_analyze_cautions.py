@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.eventlog.losses import LET_GO, cause_of
-from airflow_provider_ernest.eventlog.reading import read_event_log
-from airflow_provider_ernest.history.runs import past_run
-from airflow_provider_ernest.run_profile import (
+from airflow_provider_ernest.documents.profiles import (
     DECOMMISSIONED,
     HEAP_FULL,
     KILLED_FOR_MEMORY,
     LOST,
     PREEMPTED,
 )
+from airflow_provider_ernest.eventlog.losses import LET_GO, cause_of
+from airflow_provider_ernest.eventlog.reading import read_event_log
+from airflow_provider_ernest.history.runs import past_run
 from tests.unit.eventlog.event_log_texts import (
     ended,
     executor,

@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from airflow_provider_ernest.documents import Alternative, Decision
+from airflow_provider_ernest.documents.decisions import Alternative, Decision
 from tests.unit.cli.conftest import seconds_of
 
 PRICES = ["--price-per-hour", "m5.large=0.1", "--price-per-hour", "c5.large=0.22"]

@@ -9,8 +9,8 @@ import pytest
 from airflow_provider_ernest.cli.command import machine_numbers, refuse_to_overwrite, write_text
 from airflow_provider_ernest.cli.models import name_of_job
 from airflow_provider_ernest.cli.store import KINDS
-from airflow_provider_ernest.documents import RECORDS
 from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.store.records import FOLDERS
 
 
 def test_a_file_is_overwritten_by_force_only(tmp_path):
@@ -70,4 +70,4 @@ def test_names_that_cannot_be_printed_are_refused(name):
 
 
 def test_all_kinds_of_records_can_be_listed():
-    assert tuple(form.kind for form in RECORDS) == KINDS
+    assert tuple(form.kind for form in FOLDERS) == KINDS

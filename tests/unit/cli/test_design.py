@@ -3,7 +3,7 @@ import json
 import pytest
 
 from airflow_provider_ernest.cli.runs_file import runs_of
-from airflow_provider_ernest.documents import Design
+from airflow_provider_ernest.documents.runs import Design
 from airflow_provider_ernest.rounds import Proposal
 from tests.unit.cli.conftest import csv_of_runs, seconds_of
 

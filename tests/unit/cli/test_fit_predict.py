@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from airflow_provider_ernest.documents import Model
+from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.store.store import ModelStore
 from tests.unit.cli.conftest import csv_of_runs, seconds_of
 

@@ -10,7 +10,7 @@ import pytest
 
 from airflow_provider_ernest.cli.runs_file import read_runs
 from airflow_provider_ernest.command_line import main
-from airflow_provider_ernest.past_runs import PastRun
+from airflow_provider_ernest.documents.runs import PastRun
 from tests.unit.eventlog.event_log_texts import removed, write
 from tests.unit.history.past_logs import events_of, log_of
 

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from airflow_provider_ernest.cli.analyze_text import MOST_STAGES, overview_lines, profile_lines
-from airflow_provider_ernest.run_profile import FIRST_TASK, SLOW_HOST, RunProfile, StragglerCause
+from airflow_provider_ernest.documents.profiles import FIRST_TASK, SLOW_HOST, RunProfile, StragglerCause
 from tests.unit.run_profiles import HOSTILE, bare, cpu_bound, hostile, network_bound
 
 WIDTH = 110

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_ernest.cli.runs_file import read_runs, runs_file_of, runs_of
-from airflow_provider_ernest.documents import Observation
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import InvalidDocumentError, MissingResourceError
 from tests.unit.cli.conftest import RUNS, csv_of_runs
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from airflow.configuration import expand_env_var
 
-from airflow_provider_ernest.documents import InputFingerprint, RunConditions
+from airflow_provider_ernest.documents.runs import InputFingerprint, RunConditions
+from airflow_provider_ernest.documents.surveys import Survey
 from airflow_provider_ernest.store.records import list_set_aside
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.surveys import Survey
 from airflow_provider_ernest.views.survey import leading_line
 from tests.examples import (
     ago,

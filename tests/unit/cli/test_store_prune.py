@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from airflow_provider_ernest.documents import Observation
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.store.records import list_set_aside
 from airflow_provider_ernest.store.store import ModelStore
 from tests.examples import ago, model, observation_record

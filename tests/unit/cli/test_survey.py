@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from airflow_provider_ernest.documents.surveys import Survey
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.surveys import Survey
 from tests.unit.eventlog.event_log_texts import write
 from tests.unit.history.past_logs import events_of, log_of
 from tests.unit.report_page import Page, dangers

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_ernest.documents import Design, Model, ProductionRun
+from airflow_provider_ernest.documents.decisions import ProductionRun
+from airflow_provider_ernest.documents.models import Model
+from airflow_provider_ernest.documents.runs import Design
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.store_location import store_root
 from tests.unit.dags.example_run import ExampleRun, TaskInstance

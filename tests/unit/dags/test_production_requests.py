@@ -13,7 +13,7 @@ from airflow.providers.common.compat.sdk import XComNotFound
 from botocore.client import BaseClient
 from moto import mock_aws
 
-from airflow_provider_ernest.documents import DecisionRecord
+from airflow_provider_ernest.documents.decisions import DecisionRecord
 from airflow_provider_ernest.stated import optional_document
 from tests.unit.dags.example_run import ExampleRun, handle
 

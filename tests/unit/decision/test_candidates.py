@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from airflow_provider_ernest.decision.candidates import cheapest_that_meets, chosen, fastest, next_faster
-from airflow_provider_ernest.documents import Alternative, Configuration, Decision
+from airflow_provider_ernest.documents.decisions import Alternative, Configuration, Decision
 from airflow_provider_ernest.exceptions import InfeasibleGoalError
 from airflow_provider_ernest.settings import METHODS
 from airflow_provider_ernest.words import duration

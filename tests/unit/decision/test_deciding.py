@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.decision.deciding import most_probable
 from airflow_provider_ernest.decision.offers import Offer
-from airflow_provider_ernest.documents import Alternative, Billing, Decision
+from airflow_provider_ernest.documents.decisions import Alternative, Decision
 from airflow_provider_ernest.exceptions import InfeasibleGoalError, InvalidParameterError
 from airflow_provider_ernest.prediction import terms
 from airflow_provider_ernest.prediction.predict import predict_interval

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.decision.goals import (
     describe,
     limit_seconds,
@@ -13,7 +14,7 @@ from airflow_provider_ernest.decision.goals import (
     on_pareto_front,
     preference,
 )
-from airflow_provider_ernest.documents import Alternative, Billing
+from airflow_provider_ernest.documents.decisions import Alternative
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from tests.examples import sizing_goal
 

@@ -7,7 +7,9 @@ import pytest
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.decision import deciding
 from airflow_provider_ernest.decision.trainings import TrainedType, billing_of, offered_by
-from airflow_provider_ernest.documents import Decision, Model, Observation
+from airflow_provider_ernest.documents.decisions import Decision
+from airflow_provider_ernest.documents.models import Model
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import InfeasibleGoalError, MissingResourceError
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import Billing, SizingGoal

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.decision.offers import Offer
-from airflow_provider_ernest.documents import Billing
 from airflow_provider_ernest.eventlog.tables import EventLog, ExecutorRow
 from airflow_provider_ernest.operators.locations import path_name
 from airflow_provider_ernest.prediction.training import train

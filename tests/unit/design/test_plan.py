@@ -9,7 +9,7 @@ from airflow_provider_ernest.design.candidates import enumerate_candidates
 from airflow_provider_ernest.design.costs import MachineSeconds, ProductionShare
 from airflow_provider_ernest.design.criteria import Targets
 from airflow_provider_ernest.design.plan import plan_design
-from airflow_provider_ernest.documents import Design
+from airflow_provider_ernest.documents.runs import Design
 from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
 from airflow_provider_ernest.prediction.regression import undetermined_terms
 from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST, TERMS, basis

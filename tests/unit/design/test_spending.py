@@ -3,7 +3,7 @@
 import pytest
 
 from airflow_provider_ernest.design.costs import SHARE, Spending
-from airflow_provider_ernest.documents import Design, Experiment
+from airflow_provider_ernest.documents.runs import Design, Experiment
 from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
 from airflow_provider_ernest.settings import DesignBounds
 from tests.examples import sizing_goal

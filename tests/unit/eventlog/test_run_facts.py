@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_ernest.clarity.profile import profile_run
-from airflow_provider_ernest.documents import Experiment, RunMetrics
+from airflow_provider_ernest.documents.runs import Experiment, RunMetrics
 from airflow_provider_ernest.eventlog.files import application_of_name, find_event_log
 from airflow_provider_ernest.eventlog.reading import EventLogProgress
 from airflow_provider_ernest.eventlog.run_facts import (

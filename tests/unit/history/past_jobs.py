@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from airflow_provider_ernest.clarity.profile import profile_run
+from airflow_provider_ernest.documents.profiles import RunProfile
+from airflow_provider_ernest.documents.runs import PastRun
 from airflow_provider_ernest.eventlog.run_facts import run_metrics
 from airflow_provider_ernest.eventlog.tables import EventLog
-from airflow_provider_ernest.past_runs import PastRun
-from airflow_provider_ernest.run_profile import RunProfile
 from tests.unit.eventlog.simulated_run import SimulatedJob, SimulatedStage, run
 
 FIRST = datetime(2026, 9, 1, 3, 0, tzinfo=UTC)

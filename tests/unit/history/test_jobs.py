@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
+from airflow_provider_ernest.documents.runs import PastRun
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.history.jobs import A_QUERY, DID_NOTHING, NO_NAME, JobNames, by_job
 from airflow_provider_ernest.history.observations import observations_of
-from airflow_provider_ernest.past_runs import PastRun
 from tests.unit.history.past_jobs import FIRST, daily
 
 

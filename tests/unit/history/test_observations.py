@@ -5,11 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from airflow_provider_ernest.documents import RunMetrics
+from airflow_provider_ernest.documents.runs import PastRun, RunMetrics
 from airflow_provider_ernest.history.jobs import DID_NOTHING
 from airflow_provider_ernest.history.observations import TodaysRun, observations_of
 from airflow_provider_ernest.learning.conditions import settings_that_count
-from airflow_provider_ernest.past_runs import PastRun
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 SETTINGS = (("spark.sql.shuffle.partitions", "200"),)

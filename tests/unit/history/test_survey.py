@@ -8,6 +8,8 @@ from dataclasses import replace
 import pytest
 
 from airflow_provider_ernest.clarity.profile import profile_run
+from airflow_provider_ernest.documents.profiles import DRIVER
+from airflow_provider_ernest.documents.surveys import BOTH, REPLAY, Survey, SurveyedJob
 from airflow_provider_ernest.history.jobs import DID_NOTHING
 from airflow_provider_ernest.history.survey import (
     Prices,
@@ -19,8 +21,6 @@ from airflow_provider_ernest.history.survey import (
     surveyed_job,
 )
 from airflow_provider_ernest.prediction import prior
-from airflow_provider_ernest.run_profile import DRIVER
-from airflow_provider_ernest.surveys import BOTH, REPLAY, Survey, SurveyedJob
 from tests.unit.history.past_jobs import daily, past_run, work
 
 AT_20_CENTS = Prices(otherwise=0.2)

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest.documents import DATA, SETTINGS, InputFingerprint, RunConditions
+from airflow_provider_ernest.documents.models import DATA, SETTINGS
+from airflow_provider_ernest.documents.runs import InputFingerprint, RunConditions
 from airflow_provider_ernest.learning.conditions import differences, growth, not_compared, settings_digests
 from airflow_provider_ernest.spark.sizing import bounded_allocation_conf, event_log_conf, sizing_conf
 

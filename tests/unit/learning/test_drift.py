@@ -7,18 +7,17 @@ from dataclasses import dataclass
 
 import pytest
 
-from airflow_provider_ernest.documents import (
+from airflow_provider_ernest.documents.decisions import ClusterBandwidth
+from airflow_provider_ernest.documents.models import (
     CLUSTER,
     CODE,
     DATA,
     SETTINGS,
     UNEXPLAINED,
-    ClusterBandwidth,
-    InputFingerprint,
-    RunConditions,
     TrainedMachine,
     TrainingCluster,
 )
+from airflow_provider_ernest.documents.runs import InputFingerprint, RunConditions
 from airflow_provider_ernest.learning.drift import (
     ALTERNATIVES,
     OUTCOMES,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from airflow_provider_ernest.documents import AGE, CLUSTER, CODE, DATA, SETTINGS, UNEXPLAINED
+from airflow_provider_ernest.documents.models import AGE, CLUSTER, CODE, DATA, SETTINGS, UNEXPLAINED
 from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, Lineage, State
 from airflow_provider_ernest.store.catalogue import DECISION, MARK, PRODUCTION_RUN
 from tests.examples import catalogue_entry

@@ -5,18 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from airflow_provider_ernest.documents import (
-    AGE,
-    CLUSTER,
-    CODE,
-    DATA,
-    SETTINGS,
-    UNEXPLAINED,
-    InputFingerprint,
-    Observation,
-    RunConditions,
-    new_id,
-)
+from airflow_provider_ernest.documents.base import new_id
+from airflow_provider_ernest.documents.models import AGE, CLUSTER, CODE, DATA, SETTINGS, UNEXPLAINED
+from airflow_provider_ernest.documents.runs import InputFingerprint, Observation, RunConditions
 from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, State
 from airflow_provider_ernest.learning.reuse import judge
 from airflow_provider_ernest.prediction.training import train

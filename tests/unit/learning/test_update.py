@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.documents import AveragingPrior, InputFingerprint, Observation, RunConditions
+from airflow_provider_ernest.documents.models import AveragingPrior
+from airflow_provider_ernest.documents.runs import InputFingerprint, Observation, RunConditions
 from airflow_provider_ernest.learning.update import MOST_REPEATED, MOST_RUNS, learn
 from airflow_provider_ernest.prediction.averaging import TermAveraging
 from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds, standardised_errors

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from airflow.sdk import DAG
 
-from airflow_provider_ernest.documents import Experiment, Observation, RunConditions
+from airflow_provider_ernest.documents.runs import Experiment, Observation, RunConditions
 from airflow_provider_ernest.operators import locations
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.prediction.training import train

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from airflow_provider_ernest.documents import DecisionRecord
+from airflow_provider_ernest.documents.decisions import DecisionRecord
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
 from airflow_provider_ernest.settings import Billing, SizingGoal
 from airflow_provider_ernest.stated import as_template

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.documents import PRODUCTION, SAMPLE, BottleneckReport, ProfileRecord
+from airflow_provider_ernest.documents.profiles import PRODUCTION, SAMPLE, BottleneckReport, ProfileRecord
 from airflow_provider_ernest.operators import bottleneck_report
 from airflow_provider_ernest.operators.bottleneck_report import BottleneckReportOperator
 from airflow_provider_ernest.prediction.training import train

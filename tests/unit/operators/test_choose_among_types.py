@@ -9,7 +9,7 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
-from airflow_provider_ernest.documents import DecisionRecord
+from airflow_provider_ernest.documents.decisions import DecisionRecord
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
 from airflow_provider_ernest.operators.training_cluster import training_cluster
 from airflow_provider_ernest.prediction.training import train
@@ -337,7 +337,7 @@ def test_a_fallback_to_more_machines_than_its_cluster_can_have_is_refused(contex
 
 def test_a_mix_of_types_is_sized_by_executors_that_fit_all_of_them(context, ti, models, monkeypatch):
     """The machines with more cores hold several of them."""
-    from airflow_provider_ernest.documents import Alternative, Configuration
+    from airflow_provider_ernest.documents.decisions import Alternative, Configuration
 
     def mixed_as_well(offers, **asked):
         parts = tuple(

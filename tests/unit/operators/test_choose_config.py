@@ -6,7 +6,8 @@ from threading import Event
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 
-from airflow_provider_ernest.documents import Decision, DecisionRecord, Origin
+from airflow_provider_ernest.documents.base import Origin
+from airflow_provider_ernest.documents.decisions import Decision, DecisionRecord
 from airflow_provider_ernest.operators import recording
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.store.store import ModelStore

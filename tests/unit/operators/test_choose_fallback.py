@@ -4,7 +4,7 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 from airflow.sdk import DAG, BaseOperator
 
-from airflow_provider_ernest.documents import DecisionRecord, Refusal
+from airflow_provider_ernest.documents.decisions import DecisionRecord, Refusal
 from airflow_provider_ernest.store_location import store_root
 from tests.unit.operators.conftest import seconds
 from tests.unit.operators.decisions import choose_operator, cluster, recorded

@@ -7,7 +7,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException, Downstream
 from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG
 
-from airflow_provider_ernest.documents import Design, Experiment
+from airflow_provider_ernest.documents.runs import Design, Experiment
 from airflow_provider_ernest.operators.experiment_design import ExperimentDesignOperator
 from airflow_provider_ernest.prediction.terms import basis
 from airflow_provider_ernest.settings import DesignBounds, SizingGoal

@@ -12,7 +12,9 @@ from airflow.providers.common.compat.sdk import AirflowFailException, Downstream
 from airflow.sdk import DAG
 
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
-from airflow_provider_ernest.documents import CODE, DATA, ModelMark, Origin, RunConditions, new_stamp
+from airflow_provider_ernest.documents.base import Origin, new_stamp
+from airflow_provider_ernest.documents.models import CODE, DATA, ModelMark
+from airflow_provider_ernest.documents.runs import RunConditions
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.operators import stored_models
 from airflow_provider_ernest.operators.find_model import RETRAIN

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 
-from airflow_provider_ernest.documents import AveragingPrior, Design, Model, Origin, training_dollars
+from airflow_provider_ernest.documents.base import Origin
+from airflow_provider_ernest.documents.models import AveragingPrior, Model, training_dollars
+from airflow_provider_ernest.documents.runs import Design
 from airflow_provider_ernest.history.observations import observations_of
 from airflow_provider_ernest.history.survey import Prices, SurveyGoal, surveyed_job
 from airflow_provider_ernest.operators.fit_model import FitModelOperator

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.documents import (
+from airflow_provider_ernest.documents.models import (
     CLUSTER,
     CODE,
     UNEXPLAINED,
     Model,
     ModelMark,
-    Observation,
     TrainedMachine,
     TrainingCluster,
 )
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, Lineage
 from airflow_provider_ernest.operators import production_record
 from airflow_provider_ernest.operators.record_run import RecordRunOperator

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from airflow_provider_ernest import lineage_events
-from airflow_provider_ernest.documents import AGE, ModelMark
+from airflow_provider_ernest.documents.models import AGE, ModelMark
 from airflow_provider_ernest.operators.marking import notify_stale
 from tests import examples
 

@@ -10,7 +10,8 @@ from airflow.providers.common.compat.sdk import DownstreamTasksSkipped
 from airflow.sdk import DAG
 
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
-from airflow_provider_ernest.documents import Decision, DecisionRecord, Model, training_dollars
+from airflow_provider_ernest.documents.decisions import Decision, DecisionRecord
+from airflow_provider_ernest.documents.models import Model, training_dollars
 from airflow_provider_ernest.operators.record_run import RecordRunOperator
 from airflow_provider_ernest.prediction.predict import predict_seconds
 from airflow_provider_ernest.settings import EventLogs, SampledInput, SizingGoal

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from airflow_provider_ernest.billing import Billing
-from airflow_provider_ernest.documents import Design, Experiment, Observation
+from airflow_provider_ernest.documents.runs import Design, Experiment, Observation
 from airflow_provider_ernest.operators import next_runs
 from airflow_provider_ernest.operators.experiment_design import ExperimentDesignOperator
 from airflow_provider_ernest.operators.next_runs import NextRunsOperator

@@ -12,13 +12,9 @@ from typing import Any
 import pytest
 from airflow.providers.common.compat.sdk import AirflowException
 
-from airflow_provider_ernest.documents import (
-    Alternative,
-    Billing,
-    DecisionRecord,
-    Origin,
-    ProductionRun,
-)
+from airflow_provider_ernest.billing import Billing
+from airflow_provider_ernest.documents.base import Origin
+from airflow_provider_ernest.documents.decisions import Alternative, DecisionRecord, ProductionRun
 from airflow_provider_ernest.operators import recording
 from airflow_provider_ernest.operators.locations import event_logs
 from airflow_provider_ernest.store.store import ModelStore

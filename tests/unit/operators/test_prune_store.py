@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 
-from airflow_provider_ernest.documents import Observation
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.operators.locations import folder, staging
 from airflow_provider_ernest.operators.prune_store import PruneStoreOperator

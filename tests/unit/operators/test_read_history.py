@@ -5,13 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 
-from airflow_provider_ernest.documents import (
-    InputFingerprint,
-    ModelMark,
-    Observation,
-    RunConditions,
-    new_stamp,
-)
+from airflow_provider_ernest.documents.base import new_stamp
+from airflow_provider_ernest.documents.models import ModelMark
+from airflow_provider_ernest.documents.runs import InputFingerprint, Observation, RunConditions
 from airflow_provider_ernest.history import scan as scanning
 from airflow_provider_ernest.operators.read_history import ReadHistoryOperator
 from airflow_provider_ernest.settings import EventLogs

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 import zstandard
 
-from airflow_provider_ernest.documents import ProductionRun, RunConditions
+from airflow_provider_ernest.documents.decisions import ProductionRun
+from airflow_provider_ernest.documents.runs import RunConditions
 from airflow_provider_ernest.operators.record_run import RecordRunOperator
 from airflow_provider_ernest.spark.machines import Bandwidth
 from tests.unit.operators.submissions import events, handle

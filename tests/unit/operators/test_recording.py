@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
-from airflow_provider_ernest.documents import PRODUCTION, SAMPLE, ProfileRecord
+from airflow_provider_ernest.documents.profiles import PRODUCTION, SAMPLE, ProfileRecord
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.operators import recording
 from airflow_provider_ernest.operators.recording import capacity_of, keep_profile

@@ -7,7 +7,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from airflow_provider_ernest.clusters.base import CulledMachine
-from airflow_provider_ernest.documents import DecisionRecord, Model, new_id
+from airflow_provider_ernest.documents.base import new_id
+from airflow_provider_ernest.documents.decisions import DecisionRecord
+from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.operators.deciding import trained_types, with_stored_models
 from airflow_provider_ernest.operators.training_cluster import remembered_handle, training_cluster
 from airflow_provider_ernest.spark.machines import Bandwidth, Machine

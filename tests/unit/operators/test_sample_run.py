@@ -10,13 +10,9 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import DAG, XComArg
 
-from airflow_provider_ernest.documents import (
-    SAMPLE,
-    Observation,
-    ObservationRecord,
-    Origin,
-    ProfileRecord,
-)
+from airflow_provider_ernest.documents.base import Origin
+from airflow_provider_ernest.documents.profiles import SAMPLE, ProfileRecord
+from airflow_provider_ernest.documents.runs import Observation, ObservationRecord
 from airflow_provider_ernest.exceptions import ClusterLostError, SampleRunError
 from airflow_provider_ernest.operators import sample_run as module
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator

@@ -8,7 +8,7 @@ import re
 import pytest
 from airflow.sdk import BaseNotifier
 
-from airflow_provider_ernest.documents import ModelMark
+from airflow_provider_ernest.documents.models import ModelMark
 from airflow_provider_ernest.operators.marking import notify_stale
 from tests import examples
 

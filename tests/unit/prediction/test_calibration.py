@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.documents import Model, Observation
+from airflow_provider_ernest.documents.models import Model
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.prediction.calibration import LIKELY, calibration_of, spread_factor
 from airflow_provider_ernest.prediction.predict import (
     predict_interval,

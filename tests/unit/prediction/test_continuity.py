@@ -7,7 +7,7 @@ Times that the terms describe exactly are the hard case: only rounding would tel
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.documents import Observation
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.prediction.draws import evenly_spread
 from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds, probability_within
 from airflow_provider_ernest.prediction.training import train

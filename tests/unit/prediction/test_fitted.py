@@ -7,7 +7,7 @@ from threading import Barrier, Event
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.documents import Observation
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.prediction import predict
 from airflow_provider_ernest.prediction.predict import fitted

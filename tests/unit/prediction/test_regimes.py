@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from airflow_provider_ernest.documents import Observation
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.prediction.regimes import WIDEST, effective_machines, foresee
 from tests import examples
 

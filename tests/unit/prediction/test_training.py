@@ -6,7 +6,7 @@ from datetime import datetime
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.documents import AveragingPrior, Model
+from airflow_provider_ernest.documents.models import AveragingPrior, Model
 from airflow_provider_ernest.exceptions import FitError, TooFewObservationsError
 from airflow_provider_ernest.prediction.averaging import TermAveraging
 from airflow_provider_ernest.prediction.calibration import LIKELY

@@ -10,7 +10,7 @@ import zlib
 import fsspec
 import pytest
 
-from airflow_provider_ernest.documents import InputFingerprint
+from airflow_provider_ernest.documents.runs import InputFingerprint
 from airflow_provider_ernest.spark import input_fingerprint as module
 from airflow_provider_ernest.spark.input_fingerprint import (
     columns_of_avro,

@@ -3,7 +3,8 @@
 import os
 import time
 
-from airflow_provider_ernest.documents import BottleneckReport, ObservationRecord, ProfileRecord
+from airflow_provider_ernest.documents.profiles import BottleneckReport, ProfileRecord
+from airflow_provider_ernest.documents.runs import ObservationRecord
 from airflow_provider_ernest.store.catalogue import DECISION, MARK, MODEL, PRODUCTION_RUN
 from airflow_provider_ernest.store.records import FORMS
 from tests import examples

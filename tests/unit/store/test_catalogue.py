@@ -9,7 +9,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 from upath import UPath
 
 from airflow_provider_ernest.billing import BilledCost, Billing
-from airflow_provider_ernest.documents import DecisionRecord, ProductionRun
+from airflow_provider_ernest.documents.decisions import DecisionRecord, ProductionRun
 from airflow_provider_ernest.store.catalogue import (
     FOLDER,
     MOST_UNWRITTEN,

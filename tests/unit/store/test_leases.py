@@ -14,7 +14,7 @@ import pytest
 from fsspec.asyn import AsyncFileSystem
 from upath import UPath
 
-from airflow_provider_ernest.documents import Origin
+from airflow_provider_ernest.documents.base import Origin
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.store.leases import TrainingLease, TrainingLeases
 

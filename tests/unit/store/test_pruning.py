@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_ernest.documents import Model, Observation, ProfileRecord
+from airflow_provider_ernest.documents.models import Model
+from airflow_provider_ernest.documents.profiles import ProfileRecord
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError, StoreError
 from airflow_provider_ernest.learning.freshness import Lineage
 from airflow_provider_ernest.store.catalogue import entry_of

@@ -5,8 +5,7 @@ import json
 import pytest
 
 from airflow_provider_ernest.cli.main import main
-from airflow_provider_ernest.documents import ProfileRecord
-from airflow_provider_ernest.run_profile import BLOCKING
+from airflow_provider_ernest.documents.profiles import BLOCKING, ProfileRecord
 from airflow_provider_ernest.store.pruning import Prune
 from airflow_provider_ernest.store.records import sealed
 from airflow_provider_ernest.store.store import ModelStore

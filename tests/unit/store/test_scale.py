@@ -2,7 +2,8 @@
 
 import pytest
 
-from airflow_provider_ernest.documents import Model, ProductionRun
+from airflow_provider_ernest.documents.decisions import ProductionRun
+from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.store import records
 from airflow_provider_ernest.store.store import ModelStore
 from tests.examples import model, production_run

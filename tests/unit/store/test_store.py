@@ -14,14 +14,9 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 from upath import UPath
 
-from airflow_provider_ernest.documents import (
-    Configuration,
-    DecisionRecord,
-    Model,
-    ProductionRun,
-    moment_of,
-    new_id,
-)
+from airflow_provider_ernest.documents.base import moment_of, new_id
+from airflow_provider_ernest.documents.decisions import Configuration, DecisionRecord, ProductionRun
+from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError, StoreError
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.store.catalogue import Catalogue

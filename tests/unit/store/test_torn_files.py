@@ -9,7 +9,8 @@ from datetime import timedelta
 import pytest
 
 from airflow_provider_ernest.cli.main import main
-from airflow_provider_ernest.documents import Model, Observation
+from airflow_provider_ernest.documents.models import Model
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.store.catalogue import FOLDER, MOST_UNWRITTEN, Catalogue, entry_of
@@ -169,7 +170,10 @@ def test_a_model_of_corrected_runs_comes_into_the_store_by_a_fit(tmp_path, capsy
     ("change", "problem"),
     [
         ({"startup_second": 9.0}, "'startup_second' is unknown"),
-        ({"observations": [{"index": 0, "machines": 2, "scale": 0.1, "secs": 5.0}]}, "'observations.secs'"),
+        (
+            {"observations": [{"index": 0, "machines": 2, "scale": 0.1, "secs": 5.0}]},
+            "missing required field `seconds` - at `$.observations[0]`",
+        ),
         ({"startup_seconds": "inf"}, "startup_seconds=inf is not a finite number"),
         ({DIGEST: "0" * 64}, "does not agree with its digest"),
     ],

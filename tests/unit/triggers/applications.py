@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import replace
 from pathlib import Path
 
-from airflow_provider_ernest.documents import Model
+from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.store.store import ModelStore
 from tests import examples
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_ernest.documents import Model
+from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.store.store import ModelStore
 from tests.unit.views.stored import model
 

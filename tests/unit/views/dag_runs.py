@@ -19,28 +19,20 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
-from airflow_provider_ernest.documents import (
+from airflow_provider_ernest.billing import Billing
+from airflow_provider_ernest.documents.base import Origin
+from airflow_provider_ernest.documents.decisions import (
     Alternative,
-    Billing,
-    BottleneckReport,
     Configuration,
     Decision,
     DecisionRecord,
-    Design,
-    Experiment,
-    FittedTerm,
-    Fold,
-    Model,
-    ModelMark,
-    Observation,
-    Origin,
     ProductionRun,
     Reachable,
     Refusal,
-    ReplayOpinion,
-    TwoOpinions,
-    Validation,
 )
+from airflow_provider_ernest.documents.models import FittedTerm, Fold, Model, ModelMark, Validation
+from airflow_provider_ernest.documents.profiles import BottleneckReport, ReplayOpinion, TwoOpinions
+from airflow_provider_ernest.documents.runs import Design, Experiment, Observation
 from airflow_provider_ernest.views.dag_run import RunRecord, TaskRow
 from airflow_provider_ernest.views.run import run_page, task_page
 from airflow_provider_ernest.views.run_documents import StoredOfRun

@@ -6,14 +6,9 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from airflow_provider_ernest.documents import (
-    Configuration,
-    DecisionRecord,
-    Model,
-    ModelMark,
-    Origin,
-    ProductionRun,
-)
+from airflow_provider_ernest.documents.base import Origin
+from airflow_provider_ernest.documents.decisions import Configuration, DecisionRecord, ProductionRun
+from airflow_provider_ernest.documents.models import Model, ModelMark
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.store.catalogue import CatalogueEntry
 from tests import examples

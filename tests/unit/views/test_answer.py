@@ -6,13 +6,9 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.documents import (
-    BottleneckReport,
-    Model,
-    Record,
-    ReplayOpinion,
-    TwoOpinions,
-)
+from airflow_provider_ernest.documents.base import Record
+from airflow_provider_ernest.documents.models import Model
+from airflow_provider_ernest.documents.profiles import BottleneckReport, ReplayOpinion, TwoOpinions
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.prediction import Prediction, prediction

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.documents import (
+from airflow_provider_ernest.documents.models import Model
+from airflow_provider_ernest.documents.profiles import (
     PRODUCTION,
     SAMPLE,
     BottleneckReport,
-    Model,
     ProfileRecord,
     ReplayOpinion,
+    RunProfile,
     TwoOpinions,
 )
 from airflow_provider_ernest.links.spark_history import application_link
-from airflow_provider_ernest.run_profile import RunProfile
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.clarity import MOST_STRAGGLERS, clarity_page
 from airflow_provider_ernest.web.answers import json_ready

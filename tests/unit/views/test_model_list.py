@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.documents import ReplayOpinion
+from airflow_provider_ernest.documents.profiles import ReplayOpinion
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.models import SORTS, list_models

@@ -7,17 +7,15 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.documents import (
-    Billing,
-    Configuration,
-    FittedTerm,
+from airflow_provider_ernest.billing import Billing
+from airflow_provider_ernest.documents.base import Record
+from airflow_provider_ernest.documents.decisions import Configuration
+from airflow_provider_ernest.documents.models import FittedTerm, Model, TrainedMachine
+from airflow_provider_ernest.documents.runs import (
     InputFingerprint,
-    Model,
     Observation,
     ObservationRecord,
-    Record,
     RunConditions,
-    TrainedMachine,
 )
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.learning.update import learn

@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.decision.offers import Offer
-from airflow_provider_ernest.documents import Billing, DecisionRecord, FittedTerm, Model, Record
+from airflow_provider_ernest.documents.base import Record
+from airflow_provider_ernest.documents.decisions import DecisionRecord
+from airflow_provider_ernest.documents.models import FittedTerm, Model
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError
 from airflow_provider_ernest.prediction.predict import predict_seconds
 from airflow_provider_ernest.store.store import ModelStore

@@ -5,11 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest import run_profile
-from airflow_provider_ernest.documents import Billing, InputFingerprint, Model, RunConditions
+from airflow_provider_ernest.billing import Billing
+from airflow_provider_ernest.documents import profiles
+from airflow_provider_ernest.documents.models import Model
+from airflow_provider_ernest.documents.profiles import Capacity, RunProfile, StragglerCause
+from airflow_provider_ernest.documents.runs import InputFingerprint, RunConditions
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.prediction.training import train
-from airflow_provider_ernest.run_profile import Capacity, RunProfile, StragglerCause
 from airflow_provider_ernest.views.prediction import prediction_alone
 from airflow_provider_ernest.views.report import model as model_report
 from airflow_provider_ernest.views.report import run as run_report
@@ -291,9 +293,7 @@ class TestRun:
         assert words in of_run(network_bound(capacity=capacity)).text
 
     def test_a_slow_host_may_be_what_most_could_be_won_of(self):
-        held_up = StragglerCause(
-            cause=run_profile.SLOW_HOST, tasks=7, excess_seconds=40.0, seconds_without=22.3
-        )
+        held_up = StragglerCause(cause=profiles.SLOW_HOST, tasks=7, excess_seconds=40.0, seconds_without=22.3)
         text = of_run(network_bound(straggler_causes=(held_up,))).text
         assert "Most to be won\n50 %\nat most, without its stragglers (slow host)" in text
 

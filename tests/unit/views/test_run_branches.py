@@ -7,8 +7,9 @@ import pytest
 from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG
 
+from airflow_provider_ernest.billing import BilledCost
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
-from airflow_provider_ernest.documents import BilledCost, Configuration
+from airflow_provider_ernest.documents.decisions import Configuration
 from airflow_provider_ernest.settings import DesignBounds, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 from airflow_provider_ernest.views.dag_run import RunRecord, groups_of

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.documents import DecisionRecord, Record
+from airflow_provider_ernest.documents.base import Record
+from airflow_provider_ernest.documents.decisions import DecisionRecord
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.run_documents import MOST_LOOKED_AT, made_by, stored_of

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.documents import Billing, TrainedMachine
+from airflow_provider_ernest.billing import Billing
+from airflow_provider_ernest.documents.models import TrainedMachine
 from airflow_provider_ernest.views.dag_run import RunRecord
 from airflow_provider_ernest.views.run_documents import StoredOfRun
 from tests.examples import training_cluster

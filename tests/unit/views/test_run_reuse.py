@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.documents import ProductionRun
+from airflow_provider_ernest.documents.decisions import ProductionRun
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.run_documents import StoredOfRun, stored_of
 from tests.examples import design

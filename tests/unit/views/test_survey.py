@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest.surveys import REPLAY, PredictedSize, Survey, SurveyedJob, UsedSize
+from airflow_provider_ernest.documents.surveys import REPLAY, PredictedSize, Survey, SurveyedJob, UsedSize
 from airflow_provider_ernest.views.report.survey import render
 from airflow_provider_ernest.views.scripts import STATIC
 from airflow_provider_ernest.views.survey import (

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 from fastapi.testclient import TestClient
 
-from airflow_provider_ernest.documents import Origin
+from airflow_provider_ernest.documents.base import Origin
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.web import first_answers
 from airflow_provider_ernest.web.app import load_soon

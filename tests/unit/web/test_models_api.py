@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from airflow_provider_ernest.documents import Origin
+from airflow_provider_ernest.documents.base import Origin
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.web import models
 from airflow_provider_ernest.web.models import model_store

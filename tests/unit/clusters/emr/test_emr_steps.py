@@ -21,7 +21,7 @@ from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.emr import steps
 from airflow_provider_ernest.clusters.emr.cluster import EmrCluster
 from airflow_provider_ernest.clusters.emr.steps import SparkStep, StepRun, fetch_event_log
-from airflow_provider_ernest.documents import Experiment
+from airflow_provider_ernest.documents.runs import Experiment
 from airflow_provider_ernest.exceptions import (
     ClusterLostError,
     InvalidParameterError,

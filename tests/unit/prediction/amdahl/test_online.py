@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.documents import AmdahlState
+from airflow_provider_ernest.documents.models import AmdahlState
 from airflow_provider_ernest.exceptions import (
     FitError,
     InvalidParameterError,

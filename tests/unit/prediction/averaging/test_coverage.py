@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.documents import AveragingPrior
+from airflow_provider_ernest.documents.models import AveragingPrior
 
 from .jobs import MACHINES, PLAIN, SCALE, fitted, random_job, runs_of
 

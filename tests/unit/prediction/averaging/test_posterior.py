@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.documents import AveragingPrior
+from airflow_provider_ernest.documents.models import AveragingPrior
 from airflow_provider_ernest.prediction.averaging import TermAveraging
 
 from .grid import grid_posterior

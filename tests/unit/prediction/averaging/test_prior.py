@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.documents import AveragingPrior, Observation, TermBelief
+from airflow_provider_ernest.documents.models import AveragingPrior, TermBelief
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.prediction.averaging import TermAveraging
 from airflow_provider_ernest.prediction.predictors import observed_columns

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.documents import AveragingPrior
+from airflow_provider_ernest.documents.models import AveragingPrior
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.prediction.averaging import TermAveraging
 from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds

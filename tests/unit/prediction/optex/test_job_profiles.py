@@ -4,6 +4,7 @@ from dataclasses import astuple
 
 import pytest
 
+from airflow_provider_ernest.documents.profiles import MLLIB, SQL, PhaseSeconds
 from airflow_provider_ernest.prediction.optex import (
     JobProfile,
     category_profiles,
@@ -13,7 +14,6 @@ from airflow_provider_ernest.prediction.optex import (
     profile_of_category,
     scaled_to_run,
 )
-from airflow_provider_ernest.run_profile import MLLIB, SQL, PhaseSeconds
 from tests.examples import profile_record, run_profile
 
 MEASURED = {

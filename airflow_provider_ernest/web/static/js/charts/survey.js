@@ -9,7 +9,7 @@ import { tooltip } from "./tooltip.js";
 
 const SOURCES = { model: "by the model of the past runs", replay: "by replay of one run", both: "by model and replay" };
 
-/** The figure of a job of a survey; see `surveys.SurveyedJob`. */
+/** The figure of a job of a survey; see `documents.surveys.SurveyedJob`. */
 export function surveyedSizesFigure(job) {
   const { sizes, proposed, machines: today } = job;
   const on = ({ machines: on, seconds, likely_seconds: likely }) =>

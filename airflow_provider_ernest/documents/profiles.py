@@ -1,4 +1,4 @@
-"""What Spark's event log of one run tells of where its time went, as documents.
+"""Profiles of runs as documents: where the time of a run went, by its event log, and what binds the job.
 
 All times are in seconds. "Clean" time runs from the moment that all machines were there to the application's
 end, as that of an `Observation`; a stage's times count from that moment, too. Machines that join when tasks
@@ -7,14 +7,24 @@ run already, as under dynamic allocation, do not move it.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 
-from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.json_document import Document, positive
+from airflow_provider_ernest.documents.base import (
+    Document,
+    Interval,
+    Key,
+    Record,
+    is_outside,
+    keys,
+    known,
+    positive,
+)
+from airflow_provider_ernest.numbers import number_not_negative
+from airflow_provider_ernest.words import counted, duration, duration_range, machines, percentage
 
 CPU, NETWORK, DISK = "cpu", "network", "disk"
 """The resources of a machine."""
+
 
 GARBAGE_COLLECTION, SCHEDULER, SERIALISATION, PYTHON_WORKER = (
     "garbage collection",
@@ -24,15 +34,19 @@ GARBAGE_COLLECTION, SCHEDULER, SERIALISATION, PYTHON_WORKER = (
 )
 """What else a task waits for."""
 
+
 DRIVER = "driver"
 """What a run is bound by of which no task runs for most of the time."""
+
 
 BLOCKING = (NETWORK, DISK, GARBAGE_COLLECTION, SCHEDULER, SERIALISATION, PYTHON_WORKER)
 """What the time of a task may be blocked on; see `clarity.blocked_time`."""
 
+
 UNMEASURED = "something that Spark does not measure"
 """What a task waits for that neither computes nor is blocked on any of these: a service, input, a busy
 host."""
+
 
 INPUT_SKEW, SLOW_FETCH, SLOW_DISK, COLLECTION, SLOW_HOST, FIRST_TASK, UNEXPLAINED = (
     "input skew",
@@ -45,34 +59,25 @@ INPUT_SKEW, SLOW_FETCH, SLOW_DISK, COLLECTION, SLOW_HOST, FIRST_TASK, UNEXPLAINE
 )
 """Why a task took longer than the others of its stage; a "first task" warms its executor up."""
 
+
 SQL, STREAMING, MLLIB, GRAPHX, CORE = "sql", "streaming", "mllib", "graphx", "core"
 """Categories of jobs (OptEx, section 4); "core" are those of plain RDDs."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PhaseSeconds(Document):
-    """The seconds that a run spends in each phase (OptEx, section 3).
+    """The seconds that a run spends in each phase (OptEx, section 3)."""
 
-    Attributes:
-        initialisation_seconds: starting the application.
-        preparation_seconds: preparing the job, before its tasks start.
-        variable_sharing_seconds: sending broadcast variables to the machines.
-        computation_seconds: running tasks; the paper's execution phase.
-        communication_seconds: fetching and writing what tasks exchange.
-    """
-
-    initialisation_seconds: float
-    preparation_seconds: float
-    variable_sharing_seconds: float
-    computation_seconds: float
-    communication_seconds: float
+    initialisation_seconds: float  # starting the application
+    preparation_seconds: float  # preparing the job, before its tasks start
+    variable_sharing_seconds: float  # sending broadcast variables to the machines
+    computation_seconds: float  # running tasks; the paper's execution phase
+    communication_seconds: float  # fetching and writing what tasks exchange
 
     def __post_init__(self) -> None:
         """Refuse NaN and negative times."""
         for name in self.__dataclass_fields__:
-            value = getattr(self, name)
-            if not math.isfinite(value) or value < 0:
-                raise InvalidParameterError(name, value, "is not a finite number of at least 0")
+            number_not_negative(name, getattr(self, name))
 
     @property
     def total_seconds(self) -> float:
@@ -82,21 +87,13 @@ class PhaseSeconds(Document):
 
 @dataclass(frozen=True, kw_only=True)
 class ResourceLimit(Document):
-    """How much faster a run could be at most if its tasks never waited for one thing (blocked time analysis).
+    """How much faster a run could be if its tasks never waited for one thing (blocked time analysis)."""
 
-    Attributes:
-        resource: one of `BLOCKING`.
-        blocked_seconds: that the tasks waited for it, summed over tasks.
-        share_percent: the same as a share of the tasks' time.
-        seconds_without: clean time of the run, replayed without that waiting.
-        improvement_percent: by so much is that less than the replay with it: what can be won at most.
-    """
-
-    resource: str
-    blocked_seconds: float
-    share_percent: float
-    seconds_without: float
-    improvement_percent: float
+    resource: str  # one of `BLOCKING`
+    blocked_seconds: float  # that the tasks waited for it, summed over tasks
+    share_percent: float  # the same as a share of the tasks' time
+    seconds_without: float  # clean time of the run, replayed without that waiting
+    improvement_percent: float  # by so much is that less than the replay with it: what can be won at most
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,75 +153,46 @@ class StageProfile(Document):
 
 @dataclass(frozen=True, kw_only=True)
 class Straggler(Document):
-    """A task that took over 1.5 times its stage's median (Ousterhout, section 2.7).
+    """A task that took over 1.5 times its stage's median (Ousterhout, section 2.7)."""
 
-    Attributes:
-        stage_id: of its stage.
-        task_id: Spark's number of it.
-        host: that it ran on.
-        seconds: that it took.
-        median_seconds: of its stage's tasks.
-        cause: `INPUT_SKEW` and so on; `UNEXPLAINED` where the metrics do not tell.
-        evidence: the figure that the cause rests on, in words.
-    """
-
-    stage_id: int
-    task_id: int
-    host: str
-    seconds: float
-    median_seconds: float
-    cause: str
-    evidence: str = ""
+    stage_id: int  # of its stage
+    task_id: int  # Spark's number of it
+    host: str  # that it ran on
+    seconds: float  # that it took
+    median_seconds: float  # of its stage's tasks
+    cause: str  # `INPUT_SKEW` and so on; `UNEXPLAINED` where the metrics do not tell
+    evidence: str = ""  # the figure that the cause rests on, in words
 
 
 @dataclass(frozen=True, kw_only=True)
 class StragglerCause(Document):
-    """What the stragglers of one cause took together.
+    """What the stragglers of one cause took together."""
 
-    Attributes:
-        cause: see `Straggler`.
-        tasks: how many.
-        excess_seconds: over their stages' medians, summed.
-        seconds_without: clean time of the run, replayed with each taking its stage's median.
-    """
-
-    cause: str
+    cause: str  # see `Straggler`
     tasks: int
-    excess_seconds: float
-    seconds_without: float
+    excess_seconds: float  # over their stages' medians, summed
+    seconds_without: float  # clean time of the run, replayed with each taking its stage's median
 
 
 @dataclass(frozen=True, kw_only=True)
 class Capacity(Document):
-    """What one machine can do, and how that is known. None for what is not known.
+    """What one machine can do, and how that is known. None for what is not known."""
 
-    Attributes:
-        cores: tasks that it runs at once.
-        network_gigabytes_per_second: in one direction.
-        disk_gigabytes_per_second: of all its disks together.
-        source: "measured" (by the cluster's probe), "stated" (by the user) or "achieved" (the most that this
-            run's own tasks got, a lower bound).
-    """
-
-    cores: int
-    network_gigabytes_per_second: float | None = None
-    disk_gigabytes_per_second: float | None = None
+    cores: int  # tasks that it runs at once
+    network_gigabytes_per_second: float | None = None  # in one direction
+    disk_gigabytes_per_second: float | None = None  # of all its disks together
+    # "measured" (by the cluster's probe), "stated" (by the user) or "achieved" (the most that this run's own
+    # tasks got, a lower bound)
     source: str = "achieved"
 
 
 @dataclass(frozen=True, kw_only=True)
 class WhatIf(Document):
-    """What the run would take were the machines others (monotask-style model).
+    """What the run would take were the machines others (monotask-style model)."""
 
-    Attributes:
-        change: in words, such as "twice the disks".
-        seconds: clean time predicted.
-        change_percent: against the run as it was; negative is faster.
-    """
-
-    change: str
-    seconds: float
-    change_percent: float
+    change: str  # in words, such as "twice the disks"
+    seconds: float  # clean time predicted
+    change_percent: float  # against the run as it was; negative is faster
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,48 +209,40 @@ class ReplayedSize(Document):
 
 @dataclass(frozen=True, kw_only=True)
 class Advice(Document):
-    """What to change, where it is safe to say.
+    """What to change, where it is safe to say."""
 
-    Attributes:
-        subject: "instance family", "partitions", "memory", "shuffle", "skew", "garbage collection",
-            "slow host", "size", "Python", "serialisation", "driver", "files" or "reading".
-        text: a sentence that says what to do.
-        figure: the figure that it rests on, in words.
-        won_seconds: of the run that the log tells it would save; 0 where the log does not tell. What it wins
-            besides, such as tasks that compute less, no log tells.
-        documentation: the address of what Spark's own documentation says of it; empty where it says nothing.
-    """
-
+    # "instance family", "partitions", "memory", "shuffle", "skew", "garbage collection", "slow host", "size",
+    # "Python", "serialisation", "driver", "files" or "reading"
     subject: str
-    text: str
-    figure: str
+    text: str  # a sentence that says what to do
+    figure: str  # the figure that it rests on, in words
+    # of the run that the log tells it would save; 0 where the log does not tell. What it wins besides, such
+    # as tasks that compute less, no log tells
     won_seconds: float = 0.0
+    # the address of what Spark's own documentation says of it; empty where it says nothing
     documentation: str = ""
 
 
 KILLED_FOR_MEMORY, HEAP_FULL, PREEMPTED = "memory", "heap", "preemption"
+
+
 DECOMMISSIONED, LOST = "decommission", "unknown"
+
+
 PYTHON_WORKER_KILLED, SHUFFLE_LOST = "Python worker", "shuffle"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExecutorLoss(Document):
-    """What a run lost for one cause.
+    """What a run lost for one cause."""
 
-    Attributes:
-        cause: "memory", "heap", "preemption", "decommission", "unknown"; "Python worker", whose executor goes
-            on; or "shuffle", of data that lay on executors that had gone.
-        executors: Spark's ids with their machines.
-        because: of the first, in the words of Spark.
-        failed_tasks: attempts of tasks that ended with them, and were made again.
-        lost_seconds: that these had taken.
-    """
-
+    # "memory", "heap", "preemption", "decommission", "unknown"; "Python worker", whose executor goes on; or
+    # "shuffle", of data that lay on executors that had gone
     cause: str
-    executors: tuple[str, ...] = ()
-    because: str = ""
-    failed_tasks: int = 0
-    lost_seconds: float = 0.0
+    executors: tuple[str, ...] = ()  # Spark's ids with their machines
+    because: str = ""  # of the first, in the words of Spark
+    failed_tasks: int = 0  # attempts of tasks that ended with them, and were made again
+    lost_seconds: float = 0.0  # that these had taken
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -297,7 +257,7 @@ class RunProfile(Document):
     phases: PhaseSeconds  # which add up to start-up and clean time
     name: str = ""  # of the application, as its user named it
     event_log: str | None = None  # where it lies, without credentials
-    spark: str | None = None  # Spark's version
+    spark: str | None = None
     category: str = CORE  # or `SQL`, `STREAMING`, `MLLIB`, `GRAPHX`
     scale: float = 1.0  # the share of the target input that it read; 1.0 where nobody said
     iterations: int | None = None  # of an iterative job
@@ -348,3 +308,109 @@ class RunProfile(Document):
             for other in self.stages
             if other is not stage
         )
+
+
+SAMPLE, PRODUCTION = "sample", "production"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProfileRecord(Record):
+    """The profile of a run, as it is kept."""
+
+    kind = "profile"
+    words = "run profile"
+
+    purpose: str  # `SAMPLE` or `PRODUCTION`
+    profile: RunProfile
+    artifact_sha256: str | None = None  # hash of the code that ran
+
+    @property
+    def event_logs(self) -> tuple[str, ...]:
+        """The one that it was made of."""
+        return known(self.profile.event_log)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoOpinions(Document):
+    """What the model and the replay say of one number of machines; start-up included in both."""
+
+    machines: int
+    replayed_seconds: float
+    model_seconds: float | None = None
+    likely_seconds: Interval | None = None  # the model's interval of 80 %
+    nearly_certain_seconds: Interval | None = None  # its interval of 95 %
+
+    def __post_init__(self) -> None:
+        """Refuse what is no cluster."""
+        positive(machines=self.machines)
+
+    @property
+    def disagrees(self) -> bool:
+        """Whether the replay is outside what is nearly certain by the model."""
+        return is_outside(self.replayed_seconds, self.nearly_certain_seconds)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayOpinion(Document):
+    """The job on other machines by replay of what its runs' event logs tell, beside the model."""
+
+    scale: float  # of the input that it is for
+    sizes: tuple[TwoOpinions, ...] = ()  # by ascending number of machines
+    iterations: int | None = None  # that it is for
+    from_application_id: str | None = None  # the run that was replayed
+    from_scale: float | None = None
+    # median absolute error of the same replay for the job's other runs; None where there is no other
+    error_percent: float | None = None
+    problem: str = ""  # why there are no sizes; empty where there are
+
+    @property
+    def disagreement(self) -> str:
+        """Where the two say different things, and what to do; empty where they do not."""
+        apart = [
+            (abs(size.replayed_seconds / size.model_seconds - 1), size.model_seconds, interval, size)
+            for size in self.sizes
+            if size.disagrees and size.model_seconds and (interval := size.nearly_certain_seconds)
+        ]
+        if not apart:
+            return ""
+        _, by_model, (low, high), worst = max(apart, key=lambda each: each[0])
+        others = f", and on {counted(len(apart) - 1, 'other number')} of machines" if len(apart) > 1 else ""
+        error = (
+            f" For the job's other runs the replay was off by {percentage(self.error_percent)} (median)."
+            if self.error_percent is not None
+            else ""
+        )
+        return (
+            f"The replay disagrees with the model: {duration(worst.replayed_seconds)} on "
+            f"{machines(worst.machines)}, where the model says {duration(by_model)} (95 % of "
+            f"runs: {duration_range((low, high))}){others}.{error} One of the two is wrong: watch the first "
+            "production run."
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BottleneckReport(Record):
+    """What binds a job, by the runs of one training."""
+
+    kind = "bottlenecks"
+    words = "bottleneck report"
+
+    profile_ids: tuple[str, ...]  # of the runs' profiles in the store, the run first that the report goes by
+    application_id: str  # Spark's id of that run
+    scale: float  # that it read
+    machines: int  # that it ran on
+    category: str  # see `documents.profiles`
+    bottleneck: str  # what it is bound by
+    headline: str  # the same as a sentence, with its figure
+    limits: tuple[ResourceLimit, ...] = ()  # what could be won at most, the most first
+    straggler_causes: tuple[StragglerCause, ...] = ()  # of its stragglers
+    advice: tuple[Advice, ...] = ()  # what to change
+    replay: ReplayOpinion | None = None  # the second opinion; None where nothing could be replayed
+    model_id: str | None = None  # the model that the opinion stands beside
+    # what is not known, or not to be trusted, and where the two opinions disagree
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def references(self) -> tuple[Key, ...]:
+        """The profiles that it was made of."""
+        return keys(ProfileRecord, *self.profile_ids)

@@ -1,0 +1,361 @@
+"""Models as documents, with everything that they came from and what is believed before any run."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from airflow_provider_ernest.billing import HOUR_SECONDS
+from airflow_provider_ernest.documents.base import Document, Key, Record, keys, known
+from airflow_provider_ernest.documents.runs import Design, Observation, RunConditions
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.numbers import number_not_negative, positive_number
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainedMachine(Document):
+    """A machine of the cluster that the sample runs were made on, or one that was tried and let go."""
+
+    host: str
+    instance_id: str | None = None  # the cloud's name of it
+    # bandwidth of its memory; None where it was not measured
+    memory_gigabytes_per_second: float | None = None
+    network_gigabytes_per_second: float | None = None  # bandwidth between it and the others
+    score: float | None = None  # by what it was ranked among them, higher is better
+    culled_because: str = ""  # why it was let go before the runs; empty where it was kept
+    price_per_hour: float | None = None  # dollars; None where it is not known
+    is_master: bool = False  # whether it ran the master only, and so no part of any run
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingCluster(Document):
+    """The cluster that the sample runs were made on."""
+
+    kind: str  # what kind of cluster, such as "local" or "ec2"
+    name: str
+    instance_type: str
+    cores_per_machine: int
+    price_per_hour: float | None = None  # dollars for one worker and hour; None where it is not known
+    # those kept and those culled, and the master where it is a machine of its own
+    machines: tuple[TrainedMachine, ...] = ()
+    # that each offers to executors; None where it is not known
+    memory_megabytes_per_machine: int | None = None
+    # dollars for the machine of its master and hour; 0 where it has none of its own, None where it has one
+    # whose price is not known
+    master_price_per_hour: float | None = None
+    # in which its machines are bought, of which there may be several; None where it is not known
+    market: str | None = None
+
+    @property
+    def kept_machines(self) -> list[TrainedMachine]:
+        """The workers that the sample runs were made on."""
+        return [machine for machine in self.machines if not machine.culled_because and not machine.is_master]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AmdahlState(Document):
+    """All that `ExtendedAmdahl` remembers; its size depends on the degree alone."""
+
+    degree: int  # k, of the polynomial
+    base_processors: int = 0  # the lowest processor count seen; the polynomial is of the times on it
+    # predictor values are kept in units of 2**unit_exponent, so that the largest is between 0.5 and 1 and no
+    # power of it grows
+    unit_exponent: int = 0
+    # the sums of u^j over the points on `base_processors`, j = 0..2k; X^T X has them
+    power_sums: tuple[float, ...]
+    time_sums: tuple[float, ...]  # the sums of u^j * seconds, j = 0..k; this is X^T y
+    distinct_x: tuple[float, ...] = ()  # up to k + 1 different predictor values of these points
+    # p of the highest point, the one with the most processors and of those with the largest predictor value
+    highest_processors: int = 0
+    highest_x: float = 0.0  # x of it
+    highest_points: int = 0  # how many points lay there
+    highest_mean_seconds: float = 0.0  # the mean of their times
+
+    def __post_init__(self) -> None:
+        """Refuse sums of another degree, and NaN."""
+        if self.degree < 0:
+            raise InvalidParameterError("degree", self.degree, "is negative")
+        for name, length in (("power_sums", 2 * self.degree + 1), ("time_sums", self.degree + 1)):
+            sums = getattr(self, name)
+            if len(sums) != length:
+                raise InvalidParameterError(name, sums, f"must have {length} values for degree {self.degree}")
+            for index, value in enumerate(sums):
+                number_not_negative(f"{name}[{index}]", value)
+        for name in ("highest_x", "highest_mean_seconds"):
+            number_not_negative(name, getattr(self, name))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TermBelief(Document):
+    """What is believed of one term before any run."""
+
+    name: str
+    probability: float  # that it is part of a job's model
+    # about its largest coefficient (the standard deviation of a half-normal distribution), where that is a
+    # matter of the cluster and not of the job's length; as many times more in runs longer than
+    # `LONG_RUN_SECONDS` as they are longer
+    largest_seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse certainty: no run could then say otherwise."""
+        if not 0 < self.probability < 1:
+            raise InvalidParameterError(
+                f"probability of {self.name!r}",
+                self.probability,
+                "is not between 0 and 1",
+                remedy="To leave a term out, do not name it among the terms.",
+            )
+        if self.largest_seconds is not None and not self.largest_seconds > 0:
+            raise InvalidParameterError("largest_seconds", self.largest_seconds, "is not above 0")
+
+
+BELIEFS: tuple[TermBelief, ...] = (
+    TermBelief(name="1", probability=0.9),
+    TermBelief(name="scale/machines", probability=0.95),
+    TermBelief(name="scale", probability=0.15),
+    TermBelief(name="scale/sqrt(machines)", probability=0.03),
+    TermBelief(name="log(machines)", probability=0.5, largest_seconds=2.0),
+    TermBelief(name="machines", probability=0.5, largest_seconds=0.1),
+)
+
+
+LONG_RUN_SECONDS = 300.0
+"""From here on `largest_seconds` is a share of the observed runs' time (their geometric mean): long jobs do
+more of everything, and all their seconds times ten give predictions times ten. Below, seconds are what they
+are: a machine is not scheduled the sooner for a shorter job."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AveragingPrior(Document):
+    """What is believed of a job before any of its runs: the prior of the averaging of terms.
+
+    The numbers say what is known of Spark jobs in general: fixed and spreading work are nearly always
+    there, a machine costs tenths of a second and not minutes. They were chosen with public traces at hand
+    (docs/evidence/accuracy.md) and are round on purpose: none is fitted to the last digit. Probabilities
+    and weights need not be normalised where they stand in a tuple.
+    """
+
+    beliefs: tuple[TermBelief, ...] = BELIEFS  # what is believed of the terms, by name
+    other_probability: float = 0.15  # the probability of terms not named there
+    # about the largest share of a run's time that one term explains (the standard deviation of a half-normal
+    # distribution)
+    largest_share: float = 0.5
+    least_fixed_seconds: float = 0.0  # of a run whatever machines and data, as the runs' logs tell it
+    # the probability that one of the machines counted does no work because the driver or the application
+    # master has it. 0 where the machines are Spark's registered executors
+    driver_share: float = 0.5
+    # relative standard deviations of a run's time that are considered
+    noise: tuple[float, ...] = (0.01, 0.02, 0.04, 0.08, 0.16)
+    noise_weights: tuple[float, ...] = (1.0, 2.0, 2.0, 1.0, 0.5)  # how much each is believed
+    noise_seconds: float = 0.0  # standard deviation of a run's time besides, of whatever length it is
+    # relative standard deviations of a smooth deviation of the job from all terms
+    discrepancy: tuple[float, ...] = (0.0, 0.05, 0.15, 0.4)
+    discrepancy_weights: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0)  # how much each is believed
+    machines_octaves: float = 2.0  # doublings of the machines over which such a deviation changes
+    scale_octaves: float = 4.0  # doublings of the scale over which it changes
+    own_deviation: float = 0.0  # the share of its variance that each number of machines has of its own
+    # shares of the work on a row that may grow with the data in it: 0 where only the number of rows counts, 1
+    # where all data counts alike
+    row_shares: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
+    row_share_weights: tuple[float, ...] = (1.0, 2.0, 3.0, 2.0, 1.0)  # how much each is believed
+    # by how much rows of twice the data may be more or less work than any share says
+    row_discrepancy: float = 0.1
+    # the probabilities that the runs with the most, and with the two most, data per machine were in another
+    # regime (short of memory)
+    memory_cut: tuple[float, ...] = (0.07, 0.03)
+    disturbed_run: float = 0.025  # the probability that a conspicuous run was disturbed
+    disturbed_spread: float = 0.7  # the relative standard deviation of runs in another regime or disturbed
+    # the probability that from some number beyond the observed ones more machines do not help; how far beyond
+    # is in `prediction.unseen`
+    plateau: float = 0.2
+    plateau_observed: float = 0.1  # the probability that they already did not within the observed ones
+    # the probability that inputs beyond the observed ones consist of other rows, likewise. 0 where all are
+    # samples of one input, or where it is told what they consist of
+    other_shape: float = 0.6
+    # the standard deviation of log(seconds) between inputs of different shapes
+    other_shape_spread: float = 0.6
+
+    def __post_init__(self) -> None:
+        """Refuse what is no probability, what is no width and levels without weights."""
+        if not 0 <= self.driver_share <= 1:
+            raise InvalidParameterError(
+                "driver_share", self.driver_share, "is no probability", remedy="Give 0 to 1."
+            )
+        if not 0 < self.other_probability < 1:
+            raise InvalidParameterError("other_probability", self.other_probability, "is not between 0 and 1")
+        if not all(0 <= probability < 1 for probability in self.memory_cut):
+            raise InvalidParameterError("memory_cut", self.memory_cut, "is not at least 0 and below 1")
+        number_not_negative("least_fixed_seconds", self.least_fixed_seconds)
+        number_not_negative("noise_seconds", self.noise_seconds)
+        for name in ("disturbed_run", "own_deviation", "plateau", "plateau_observed", "other_shape"):
+            if not 0 <= getattr(self, name) < 1:
+                raise InvalidParameterError(name, getattr(self, name), "is not at least 0 and below 1")
+        widths = (
+            "largest_share",
+            "machines_octaves",
+            "scale_octaves",
+            "disturbed_spread",
+            "other_shape_spread",
+        )
+        for name in widths:
+            positive_number(name, getattr(self, name))
+        for name in ("noise", "discrepancy"):
+            self._check_levels(name)
+        if min(self.noise) <= 0:
+            raise InvalidParameterError("noise", self.noise, "must be above 0: no run time is exact")
+
+    def _check_levels(self, name: str) -> None:
+        levels, weights = getattr(self, name), getattr(self, f"{name}_weights")
+        if len(levels) != len(weights) or not levels:
+            raise InvalidParameterError(
+                f"{name}_weights", weights, f"has {len(weights)} values for {len(levels)} levels"
+            )
+        if not all(math.isfinite(level) and level >= 0 for level in levels):
+            raise InvalidParameterError(name, levels, "must be finite and of at least 0")
+        if not all(math.isfinite(weight) and weight > 0 for weight in weights):
+            raise InvalidParameterError(f"{name}_weights", weights, "must be finite and above 0")
+
+    def belief_in(self, term: str) -> TermBelief:
+        """What is believed of the term."""
+        known = {belief.name: belief for belief in self.beliefs}
+        return known.get(term) or TermBelief(name=term, probability=self.other_probability)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FittedTerm(Document):
+    """One term of a model."""
+
+    name: str  # the formula, in machines and scale
+    meaning: str  # what the time that it explains is spent on
+    coefficient: float  # seconds per unit of the term; the mean where terms are averaged over
+    probability: float = 1.0  # that the job has this term at all; 1 where the terms were given
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fold(Document):
+    """One fold of the leave-one-out cross-validation: an observation predicted from all the others."""
+
+    index: int
+    machines: int
+    scale: float
+    seconds: float
+    predicted_seconds: float
+
+    @property
+    def error_percent(self) -> float:
+        """Signed error: positive where the prediction is too high."""
+        return 100.0 * (self.predicted_seconds - self.seconds) / self.seconds
+
+
+@dataclass(frozen=True, kw_only=True)
+class Validation(Document):
+    """Leave-one-out cross-validation of a model (Ernest, section 3.3)."""
+
+    folds: tuple[Fold, ...]  # one for each observation
+    residual_sum_of_squares: float  # over the folds, in seconds squared
+    median_error_percent: float  # median of the folds' absolute percentage errors
+    max_error_percent: float  # the largest of them
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model(Record):
+    """A fitted model with everything that it came from."""
+
+    kind = words = "model"
+
+    # with coefficients. With "relative" and "classic" a prediction is the sum of coefficient times term; with
+    # "averaging" it is computed anew from the observations
+    terms: tuple[FittedTerm, ...]
+    validation: Validation  # leave-one-out errors
+    observations: tuple[Observation, ...]  # all that it was fitted to
+    method: str = "relative"  # "averaging", "relative" or "classic"; see `training.METHODS`
+    prior: AveragingPrior | None = None  # what "averaging" believed before the observations
+    driver_share: float = 0.0  # the probability that one of the machines does no work
+    noise: float = 0.0  # relative standard deviation of a single run, of one as long as the observed
+    startup_seconds: float = 0.0  # median start-up of the runs, not part of what the terms predict
+    artifact: str | None = None  # path of the job's JAR or .py file
+    artifact_sha256: str | None = None  # hash of its content
+    input_path: str | None = None  # the target input that scale 1.0 stands for
+    trained_iterations: int | None = None  # iterations of the sample runs, for iterative jobs
+    warnings: tuple[str, ...] = ()  # what a user should know before trusting it
+    # the design that its observations were planned by, None where there was none
+    design: Design | None = None
+    cluster: TrainingCluster | None = None  # the machines that they were made on
+    conditions: RunConditions | None = None  # what, beside the code, the run times depend on, as it was then
+    # the model of sample runs alone that this one goes on from; None for such a one
+    base_model_id: str | None = None
+    learned_from: tuple[str, ...] = ()  # ids of the production runs that it has learned from
+    # the extended Amdahl model's running sums over all runs, a second opinion
+    amdahl: AmdahlState | None = None
+    # how far the newest production runs, oldest first, lay from what was predicted of them before they were
+    # learned from: on the logarithm, in standard deviations of intervals as they were without what this says
+    # of them (see `prediction.calibration`)
+    standardised_errors: tuple[float, ...] = ()
+
+    def __hash__(self) -> int:
+        """By its id alone: there may be a thousand observations, and what is fitted is kept by model."""
+        return hash(self.id)
+
+    @property
+    def lineage(self) -> str:
+        """The id of the model of sample runs alone that it goes on from, or its own."""
+        return self.base_model_id or self.id
+
+    @property
+    def references(self) -> tuple[Key, ...]:
+        """The model that it goes on from."""
+        return keys(Model, self.base_model_id)
+
+    @property
+    def event_logs(self) -> tuple[str, ...]:
+        """Those of its observations."""
+        return known(*(run.event_log for run in self.observations))
+
+
+CODE, DATA, SETTINGS = "code", "data", "settings"
+CLUSTER, UNEXPLAINED, AGE = "cluster", "unexplained", "age"
+"""Why a model no longer holds for its job: another application, other data, another version of Spark or
+other properties, slower machines, times that nothing known explains, or its age."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelMark(Record):
+    """A note, beside a model, that it no longer holds for its job. Models themselves are never changed."""
+
+    kind = words = "mark"
+
+    model_id: str
+    cause: str  # `CODE`, `DATA`, `SETTINGS`, `CLUSTER`, `UNEXPLAINED` or `AGE`
+    reason: str  # a sentence that says why, and one that says what to do
+    artifact_sha256: str | None = None  # of the application that was seen instead, where that is the cause
+
+    @property
+    def references(self) -> tuple[Key, ...]:
+        """Its model."""
+        return keys(Model, self.model_id)
+
+
+def training_dollars(model: Model) -> float | None:
+    """Dollars for the machines over the time of the sample runs; None where prices are not known.
+
+    All machines of the cluster are paid for while any run is on, however many it uses; runs count one
+    after the other. What the cluster took to form, and its culled machines, are left out: where the DAG run
+    is still known to Airflow, its page has the bill to the second.
+    """
+    # Those that it has learned from in production come after them, and past runs cost nothing.
+    samples = model.observations[: len(model.observations) - len(model.learned_from)]
+    samples = tuple(run for run in samples if not run.from_history)
+    if not samples:
+        return 0.0
+    if model.cluster is None:
+        return None
+    kept = [machine for machine in model.cluster.machines if not machine.culled_because]
+    fallback = model.cluster.price_per_hour
+    prices = [
+        machine.price_per_hour if machine.price_per_hour is not None or machine.is_master else fallback
+        for machine in kept
+    ]
+    if not prices or any(price is None for price in prices):
+        return None
+    seconds = sum(run.startup_seconds + run.seconds for run in samples)
+    return sum(price for price in prices if price is not None) * seconds / HOUR_SECONDS

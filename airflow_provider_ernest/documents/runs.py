@@ -1,0 +1,265 @@
+"""Runs as documents: those to be made, those that were made for a model, and past runs of a job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from airflow_provider_ernest.documents.base import Document, Origin, Record, known, not_negative, positive
+from airflow_provider_ernest.words import counted, data_amount
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputFingerprint(Document):
+    """The shape of an input, without its content."""
+
+    partitions: int | None = None  # that Spark reads of it
+    total_bytes: int | None = None  # of all its files
+    columns: int | None = None  # of a record: columns, features or fields
+    format: str | None = None  # the files' suffix, in lower case and without its dot
+
+    @property
+    def bytes_per_partition(self) -> float | None:
+        """Mean size of a partition."""
+        if not self.partitions or not self.total_bytes:
+            return None
+        return self.total_bytes / self.partitions
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunConditions(Document):
+    """What, beside the code, the run times of a job depend on."""
+
+    spark: str | None = None  # Spark's version, such as "4.2.0", or a service's release, such as "emr-7.5.0"
+    # digests of Spark properties, arguments and further options, by name. Only digests, for values may be
+    # anything, and nothing of those whose names tell of a secret
+    settings: dict[str, str] | None = None
+    input: InputFingerprint | None = None
+    cores_per_machine: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment(Document):
+    """One sample run to be made: so many machines on such a share of the input."""
+
+    index: int  # its position in the design; names the run and seeds its sample
+    machines: int
+    scale: float  # the share of the target input to read; 0.05 is 5 %
+    partitions: int  # the number of input partitions that this share amounts to
+    # lambda of the relaxed optimal design, summed over repetitions (0 where rounding added it)
+    weight: float = 0.0
+    cost: float = 0.0  # what the run is expected to cost, in the design's cost unit
+    iterations: int | None = None  # iterations to train with, for iterative jobs
+
+    def __post_init__(self) -> None:
+        """Refuse runs that read nothing or use no machine."""
+        positive(machines=self.machines, scale=self.scale, partitions=self.partitions)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CandidateRange(Document):
+    """The candidates of a design on one number of machines."""
+
+    machines: int
+    lowest_scale: float  # the smallest share of the input among them
+    highest_scale: float  # the largest
+    candidates: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design(Document):
+    """The experiments chosen, and how good the choice is."""
+
+    experiments: tuple[Experiment, ...]
+    terms: tuple[str, ...]  # names of the model terms that the design is optimal for
+    # the optimality criterion that was minimised; "decision" of runs in rounds, which are chosen by what they
+    # do to the decision
+    criterion: str
+    efficiency: float  # criterion of the relaxed optimum over that of the whole runs, 0..1
+    cost: float
+    budget: float
+    cost_unit: str  # what cost and budget are measured in
+    candidates: int  # how many (machines, scale) points were considered
+    # which errors the design is for, "relative" to the run's time or "absolute" in seconds
+    weighting: str = "absolute"
+    candidate_ranges: tuple[CandidateRange, ...] = ()  # where these points lie, by number of machines
+    past_runs: int = 0  # how many past runs of the job it has counted, at no cost
+    # why no runs are to be made, or why some are although there are past ones; empty without these. Of runs
+    # that are chosen in rounds: why the last of them are made, or why no more are
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunMetrics(Document):
+    """What Spark's event log says of one run; sums over all tasks where nothing else is said."""
+
+    tasks: int  # that succeeded, repeated ones once; the sums are over these
+    slots: int  # tasks that can run at once, cores summed over the executors (over ``spark.task.cpus``)
+    executor_run_seconds: float  # time that tasks spent running
+    garbage_collection_seconds: float  # part of it spent in garbage collection
+    input_bytes: int  # bytes read from input (cached blocks included)
+    shuffle_read_bytes: int  # bytes fetched by shuffles
+    spilled_bytes: int  # bytes written to disk for want of execution memory (sorting, aggregation, joins)
+    # in which no task ran, from all executors being there to the end: what the driver took
+    idle_seconds: float | None = None
+    peak_execution_memory_bytes: int | None = None  # the largest that a single task used
+    peak_stage_tasks: int | None = None  # tasks of the stage in which one used that
+    # memory of all executors that cached data may take; execution shares it
+    storage_memory_bytes: int | None = None
+    # memory that all the data that the job asked Spark to cache would take; 0 where it asked for none, None
+    # without block updates in the log. This and the next two are of the moment at which most was wanted
+    cache_wanted_bytes: int | None = None
+    cached_bytes: int | None = None  # of it really in memory
+    # bytes put on disk instead (serialised, so often fewer than in memory)
+    cached_on_disk_bytes: int | None = None
+    # whether cached data that finds no room is put on disk, and not made again
+    cache_falls_to_disk: bool | None = None
+    # run seconds of the stages that first made what is cached; the first task of each slot, which warms it
+    # up, counts as the others did on average
+    cache_filling_seconds: float | None = None
+    cache_reading_seconds: float | None = None  # run seconds of the stages that read nothing else
+    cache_reads: float | None = None  # how often those went through all of it
+    cache_partitions: int | None = None  # in which the cached data was made
+    # of the reads those that did not find their partition, 0..1; None where the bytes that tasks read do not
+    # tell it, as where partitions fall to disk
+    cache_missed_share: float | None = None
+    cache_missed_seconds: float | None = None  # run seconds of the tasks that did not, and made theirs again
+    # tasks that could run at once in the stages in which most of the run time goes; the median of the stages
+    # weighted by their run seconds
+    dominant_stage_tasks: int | None = None
+    # that must run at once, or Spark refuses their stage; None where no stage is of that kind
+    barrier_tasks: int | None = None
+
+    @property
+    def cache_share(self) -> float | None:
+        """Share of the wanted cache that lay in memory, 0..1; None where nothing was wanted or is known."""
+        if not self.cache_wanted_bytes or self.cached_bytes is None:
+            return None
+        return min(1.0, self.cached_bytes / self.cache_wanted_bytes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observation(Document):
+    """An experiment that was run."""
+
+    index: int  # index of the experiment in its design
+    machines: int  # distinct machines that really worked
+    scale: float  # the share of the input that was really read
+    seconds: float  # from the moment that all machines were there to the application's end
+    startup_seconds: float = 0.0  # from submission to that moment, without `waited_seconds`
+    waited_seconds: float = 0.0  # time spent waiting for machines that other runs still held
+    instance_type: str = "local"
+    # the data (bytes, features) in a row of its input, as a multiple of the whole input's rows
+    row_width: float = 1.0
+    iterations: int | None = None  # iterations the job ran, for iterative jobs
+    application_id: str | None = None
+    event_log: str | None = None
+    hosts: tuple[str, ...] = ()
+    metrics: RunMetrics | None = None  # what the event log tells of the run
+    origin: Origin | None = None  # the task instance that observed it; None outside Airflow
+    # it is a past run that nobody made for the model, so that it cost nothing; what is known of it is what
+    # its event log, or its record, tells
+    from_history: bool = False
+
+    @property
+    def configuration(self) -> tuple[int, float, float]:
+        """What repetitions of a run have in common: machines, scale and the width of rows."""
+        return self.machines, self.scale, self.row_width
+
+    def __post_init__(self) -> None:
+        """Refuse NaN, negative and zero measurements: no model may be fitted to them."""
+        positive(machines=self.machines, scale=self.scale, seconds=self.seconds, row_width=self.row_width)
+        not_negative(startup_seconds=self.startup_seconds, waited_seconds=self.waited_seconds)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObservationRecord(Record):
+    """A sample run as soon as it was observed, whatever becomes of the training it was made for."""
+
+    kind = "observation"
+    words = "sample run"
+
+    observation: Observation
+    artifact_sha256: str | None = None  # hash of the code that ran
+    conditions: RunConditions | None = None  # what, beside the code, it ran under
+
+    @property
+    def event_logs(self) -> tuple[str, ...]:
+        """That of the run."""
+        return known(self.observation.event_log)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PastRun(Document):
+    """A run of a recurring job, as its event log tells it."""
+
+    job: str  # the recurring job's name: the application's without dates, numbers and run ids
+    application_id: str
+    event_log: str  # where its event log lies, without credentials
+    started_at: str  # moment in UTC, ISO 8601
+    machines: int  # distinct ones that worked; 0 where none did before it failed
+    cores_per_machine: int  # that its executors had on one of them
+    seconds: float  # clean time, from all machines being there to the application's end
+    startup_seconds: float = 0.0  # from the application's start to that moment
+    instance_type: str | None = None  # of its machines; None where the log does not tell
+    # of its executors on one machine; None where the log does not tell
+    memory_megabytes_per_machine: int | None = None
+    # read from outside, cached blocks left out; 0 for nothing. Among runs that are compared
+    # (`history.jobs.comparable`) it is the records where Spark counts no bytes, as of JDBC
+    input_bytes: int = 0
+    input_records: int = 0  # read likewise; 0 where the log tells of none
+    failure: str = ""  # why it does not count as a run of the job, in words; empty where it ended well
+    spark: str | None = None
+    main: str | None = None  # main class or file, where the log tells
+    main_folder: str | None = None  # name of the folder in which that file lies
+    # whether the log tells the end; what the driver did after the last event is not known else
+    has_end: bool = True
+    # Spark's properties that may change a run's time, as `conditions.settings_that_count` has them
+    settings: tuple[tuple[str, str], ...] = ()
+    # that were there on average where machines came and went, as under dynamic allocation; None where all
+    # were
+    mean_machines: float | None = None
+    # that its machines were there, each from when it had come; None where that is not told
+    machine_seconds: float | None = None
+    metrics: RunMetrics | None = None  # what else the log tells; None of a run that failed
+
+    @property
+    def paid_machines(self) -> float:
+        """How many were there on average."""
+        return self.machines if self.mean_machines is None else self.mean_machines
+
+    @property
+    def paid_machine_seconds(self) -> float:
+        """What it is billed for: its machines while they were there, and no waiting for the first of them."""
+        if self.machine_seconds is not None:
+            return self.machine_seconds
+        return self.paid_machines * (self.startup_seconds + self.seconds)
+
+    @property
+    def unpaid_seconds(self) -> float:
+        """Of its start-up, what nobody pays for; see `paid_machine_seconds`."""
+        if not self.paid_machines:
+            return 0.0
+        paid = self.paid_machine_seconds / self.paid_machines
+        return min(self.startup_seconds, max(0.0, self.startup_seconds + self.seconds - paid))
+
+    @property
+    def tells_bytes(self) -> bool:
+        """Whether `input_bytes` are bytes, and not the records in their place."""
+        return self.input_bytes != self.input_records
+
+    def __post_init__(self) -> None:
+        """Refuse NaN and negative measurements."""
+        not_negative(
+            machines=self.machines,
+            cores_per_machine=self.cores_per_machine,
+            seconds=self.seconds,
+            startup_seconds=self.startup_seconds,
+            input_bytes=self.input_bytes,
+            input_records=self.input_records,
+        )
+
+
+def amount_read(amount: float, runs: Iterable[PastRun]) -> str:
+    """What such runs read, in words: 12.3 MB, or 16,000 records where no bytes are counted."""
+    return data_amount(amount) if any(run.tells_bytes for run in runs) else counted(round(amount), "record")

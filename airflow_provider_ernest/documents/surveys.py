@@ -1,0 +1,90 @@
+"""What a survey of event logs says: for each recurring job what it takes today, and what could be saved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from airflow_provider_ernest.documents.base import Document, Interval, Stored
+
+MODEL, REPLAY, BOTH = "model", "replay", "both"
+"""Where a prediction comes from: a model of the history, the replay of a single run, or both, which agree."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UsedSize(Document):
+    """A size at which a job ran: its clean seconds are the median of its runs there."""
+
+    machines: int
+    runs: int
+    seconds: float
+    instance_type: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictedSize(Document):
+    """What a job would take on another number of the same machines, with today's input."""
+
+    machines: int
+    seconds: float  # start-up included, median
+    likely_seconds: Interval  # the bounds of 80 % of runs
+    source: str  # `MODEL`, `REPLAY` or `BOTH`
+    cost: float | None = None  # dollars a run; None where no price is known
+    probability: float | None = None  # of a run to keep to the survey's limit
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurveyedJob(Document):
+    """One recurring job."""
+
+    job: str
+    runs: int  # that ended well
+    failed_runs: int = 0  # that did not
+    first_at: str = ""  # when the first run began, in UTC, ISO 8601
+    last_at: str = ""  # when the last did
+    runs_per_month: float | None = None  # by the history; None where that is too short to tell
+    used: tuple[UsedSize, ...] = ()  # the sizes at which it ran, the most used first
+    machines: int | None = None  # of today's size: the one that most of the latest runs had
+    cores_per_machine: int | None = None  # of that size
+    # of a run at today's size and input, start-up included; the median of the runs
+    seconds: float | None = None
+    limit_seconds: float | None = None  # that a run may take at another size
+    # that it is billed for; None where the runs a month are not known
+    machine_hours_per_month: float | None = None
+    dollars_per_month: float | None = None  # None where no price is known either
+    price_per_hour: float | None = None  # dollars for one machine of today's type; None where it is not known
+    slot_utilisation: float | None = None  # share of the machines' slots that ran tasks, 0..1
+    input_bytes: int | None = None  # that it reads now
+    input_records: int | None = None  # the same where Spark counts no bytes, as of JDBC; else None
+    # by so many times it grew in a month; None where that is not known
+    input_growth_per_month: float | None = None
+    sizes: tuple[PredictedSize, ...] = ()  # what other sizes would make of it, and today's
+    # the cheapest of them that keeps to the limit surely enough; None where none is known to
+    proposed: PredictedSize | None = None
+    # of what a run costs, by the proposed size; negative where that costs more, None where none is proposed
+    saved_share: float | None = None
+    likely_saved_share: Interval | None = None  # bounds with 80 % probability; may include what is lost
+    saved_per_month: float | None = None  # dollars, against today's size; None where that is not known
+    likely_saved_per_month: Interval | None = None  # their bounds
+    saved_machine_hours_per_month: float | None = None  # the same in machine-hours, which need no price
+    likely_saved_machine_hours_per_month: Interval | None = None  # their bounds
+    bottleneck: str = ""  # what it is bound by, of `documents.profiles`
+    why: str = ""  # the same as a sentence, with its figure
+    unknown: tuple[str, ...] = ()  # sentences: what is not known
+    # what sample runs would cost that tell it; None where nothing is missing, or no price is known
+    training_dollars: float | None = None
+    training_machine_hours: float | None = None  # the same without a price; None where nothing is missing
+
+
+@dataclass(frozen=True, kw_only=True)
+class Survey(Stored):
+    """All jobs of a survey, those that could save most first."""
+
+    kind = words = "survey"
+
+    jobs: tuple[SurveyedJob, ...]
+    logs: int  # event logs that were looked at
+    unread: tuple[tuple[str, int], ...] = ()  # how many of them could not be read, by the reason in words
+    # what a proposed size keeps to, in words, such as "today's time within 10 % in 80 % of runs"
+    goal: str = ""
+    confidence: float = 0.8  # that share of runs
+    notes: tuple[str, ...] = ()  # sentences: which names count as one job
