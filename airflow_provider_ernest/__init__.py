@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.assets import application_changed
     from airflow_provider_ernest.billing import Billing
     from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
-    from airflow_provider_ernest.clusters.emr.spec import EmrClusterSpec
+    from airflow_provider_ernest.clusters.emr.spec import EmrJobFlow
     from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
     from airflow_provider_ernest.dag import ernest_dag
     from airflow_provider_ernest.notifications.model_stale import ModelStaleNotifier
     from airflow_provider_ernest.operators.bottleneck_report import BottleneckReportOperator
     from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
     from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator, EC2PreflightOperator
-    from airflow_provider_ernest.operators.emr_cluster import EmrClusterOperator
+    from airflow_provider_ernest.operators.emr_job_flow import EmrJobFlowOperator
     from airflow_provider_ernest.operators.existing_cluster import ExistingClusterOperator
     from airflow_provider_ernest.operators.experiment_design import ExperimentDesignOperator
     from airflow_provider_ernest.operators.find_model import FindModelOperator
@@ -59,8 +59,8 @@ __all__ = [
     "EC2ClusterOperator",
     "EC2ClusterSpec",
     "EC2PreflightOperator",
-    "EmrClusterOperator",
-    "EmrClusterSpec",
+    "EmrJobFlow",
+    "EmrJobFlowOperator",
     "ErnestSparkSubmitOperator",
     "ErnestTaskGroup",
     "EventLogs",
@@ -98,8 +98,8 @@ _MODULES = {
     "EC2ClusterOperator": "operators.ec2_cluster",
     "EC2ClusterSpec": "clusters.ec2.spec",
     "EC2PreflightOperator": "operators.ec2_cluster",
-    "EmrClusterOperator": "operators.emr_cluster",
-    "EmrClusterSpec": "clusters.emr.spec",
+    "EmrJobFlow": "clusters.emr.spec",
+    "EmrJobFlowOperator": "operators.emr_job_flow",
     "ErnestSparkSubmitOperator": "operators.spark_submit",
     "ErnestTaskGroup": "task_group",
     "EventLogs": "settings",

@@ -10,7 +10,7 @@ OPERATORS = (
     "experiment_design",
     "local_cluster",
     "ec2_cluster",
-    "emr_cluster",
+    "emr_job_flow",
     "existing_cluster",
     "sample_run",
     "next_runs",

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from airflow.sdk import TaskGroup, XComArg
 
 from airflow_provider_ernest.clusters.base import EC2, EMR, EXISTING, LOCAL
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
-from airflow_provider_ernest.clusters.emr.spec import EmrClusterSpec
+from airflow_provider_ernest.clusters.emr.spec import EmrJobFlow
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.operators.bottleneck_report import BottleneckReportOperator
@@ -24,7 +24,7 @@ from airflow_provider_ernest.operators.fit_model import FitModelOperator
 from airflow_provider_ernest.operators.next_runs import NextRunsOperator
 from airflow_provider_ernest.operators.read_history import ReadHistoryOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
-from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
+from airflow_provider_ernest.operators.terminate_cluster import PERSISTENCE, TerminateClusterOperator
 from airflow_provider_ernest.setting_checks import PlannedCluster, SizingSettings
 from airflow_provider_ernest.settings import (
     FAIL,
@@ -45,18 +45,18 @@ if TYPE_CHECKING:
 
     from airflow_provider_ernest.operators.choose_config import JobConf
 
-ClusterSpec = LocalClusterSpec | EC2ClusterSpec | EmrClusterSpec | ConnectedCluster
+ClusterSpec = LocalClusterSpec | EC2ClusterSpec | EmrJobFlow | ConnectedCluster
 """The kinds of clusters that a task group can start, or find."""
 
 OPERATORS: Mapping[type, tuple[str, str]] = {
     LocalClusterSpec: ("local_cluster", "LocalClusterOperator"),
     EC2ClusterSpec: ("ec2_cluster", "EC2ClusterOperator"),
-    EmrClusterSpec: ("emr_cluster", "EmrClusterOperator"),
+    EmrJobFlow: ("emr_job_flow", "EmrJobFlowOperator"),
     ConnectedCluster: ("existing_cluster", "ExistingClusterOperator"),
 }
 """Module and name of what starts them, imported where they are used: DAG files pay for no other kind."""
 
-KINDS = {LocalClusterSpec: LOCAL, EC2ClusterSpec: EC2, EmrClusterSpec: EMR, ConnectedCluster: EXISTING}
+KINDS = {LocalClusterSpec: LOCAL, EC2ClusterSpec: EC2, EmrJobFlow: EMR, ConnectedCluster: EXISTING}
 """What a model calls them."""
 
 KEPT_OF_MACHINE = (
@@ -91,7 +91,6 @@ ONE_TYPE_ONLY = (
 MACHINE_SETTINGS = (
     "memory_megabytes_per_machine",
     "cpu_share",
-    "type_of_master",
     "launch_template",
     "launch_template_version",
     "setup_script",
@@ -100,11 +99,6 @@ MACHINE_SETTINGS = (
     "network_encryption",
     "volume_gigabytes",
     "volume_type",
-    "ebs_gigabytes",
-    "ebs_volume_type",
-    "security_configuration",
-    "configurations",
-    "bootstrap_actions",
 )
 """Of the specifications of all kinds of clusters: what may change how long a run takes on one machine."""
 
@@ -155,7 +149,7 @@ class ErnestTaskGroup(TaskGroup):
         input: the production input and how to sample it.
         bounds: what the sample runs may be.
         cluster: the cluster to start for the sample runs: a `LocalClusterSpec`, an
-            `EC2ClusterSpec` or an `EmrClusterSpec`; or a `ConnectedCluster` that is there already. A list of
+            `EC2ClusterSpec` or an `EmrJobFlow`; or a `ConnectedCluster` that is there already. A list of
             them, one for each type of machine, to choose among several types.
         goal: what the production run must keep to.
         model: how the model is made of the observations; None for the most accurate way known.
@@ -414,9 +408,10 @@ class TrainingBranch:
         serves_production: production may have that cluster, too.
         check: checks the cluster's specification; None where there is nothing to ask.
         design: designs the sample runs, maybe for several types.
-        create: starts the cluster, a setup.
+        start: starts a job flow of EMR, a setup; None where there is none to start.
+        create: starts the cluster, else a setup, or finds it.
         fit: fits the model.
-        terminate: ends the cluster, the teardown.
+        terminate: ends what was started, the teardown.
         training_tasks: ids of those that a stored model makes needless.
         sample_tasks: ids of those among them that are needless without sample runs, too.
     """
@@ -425,9 +420,10 @@ class TrainingBranch:
     serves_production: bool
     check: BaseOperator | None
     design: ExperimentDesignOperator
+    start: BaseOperator | None
     create: BaseOperator
     fit: FitModelOperator
-    terminate: TerminateClusterOperator
+    terminate: BaseOperator
     training_tasks: tuple[str, ...]
     sample_tasks: tuple[str, ...]
 
@@ -435,6 +431,11 @@ class TrainingBranch:
     def instance_type(self) -> str:
         """The name of its type of machine."""
         return type_name(self.cluster)
+
+    @property
+    def first(self) -> BaseOperator:
+        """The first of its tasks that may cost money."""
+        return self.start or self.create
 
     @property
     def cores(self) -> Any:
@@ -468,11 +469,12 @@ class TrainingBranch:
                 f"the cluster's {name}": getattr(cluster, name)
                 for name in MACHINE_SETTINGS
                 if getattr(cluster, name, None) not in (None, "", False, ())
-            },
+            }
+            | getattr(cluster, "compared", {}),
             "training_tasks": list(self.training_tasks),
             "sample_tasks": list(self.sample_tasks),
-            "run_cluster_tasks": list(_ids([self.create, self.terminate])),
-            "cluster_tasks": list(_ids([self.check, self.create, self.terminate])),
+            "run_cluster_tasks": list(_ids([self.start, self.create, self.terminate])),
+            "cluster_tasks": list(_ids([self.check, self.start, self.create, self.terminate])),
             "teardown": self.terminate.task_id,
             # One that is there anyway costs nothing, and tells how large it is today.
             "keeps_cluster": self.serves_production and isinstance(cluster, ConnectedCluster),
@@ -509,15 +511,23 @@ def training_branch(
     past_runs = stated.past_runs(type_name(cluster))
     own_design = design or design_task(stated, [cluster], cores=cores, past_runs=past_runs)
     rule = {"trigger_rule": WITHOUT_DESIGN} if serves_production else {}
-    create = create_task(cluster, {**CREATE_RETRIES, **rule, **options}, spark_conn_id)
+    beside = teardown or {"task_id": "terminate_cluster"}
+    start, terminate = None, None
+    if isinstance(cluster, EmrJobFlow) and cluster.job_flow is not None:
+        start, terminate = job_flow_tasks(cluster, rule=rule, teardown=beside, **_shared(options))
+        started: Any = start.output
+        found = replace(cluster, job_flow_id=started, job_flow=None)
+        create = create_task(found, {**CREATE_RETRIES, **options}, spark_conn_id)
+    else:
+        create = create_task(cluster, {**CREATE_RETRIES, **rule, **options}, spark_conn_id)
     rounds = _rounds(stated, own_design, create, cluster=cluster, past_runs=past_runs)
     fit = _fit_task(stated, rounds, design=own_design, cluster=_json_of(create.task_id), past_runs=past_runs)
-    terminate = TerminateClusterOperator(
-        **(teardown or {"task_id": "terminate_cluster"}), cluster=create.output
-    )
-    terminate.as_teardown(setups=create)
+    if terminate is None:
+        terminate = TerminateClusterOperator(**beside, cluster=create.output)
+        terminate.as_teardown(setups=create)
     report = _report_task(stated, rounds, fit) if stated.report_bottlenecks else None
-    own_design >> create >> rounds.runs[0]
+    own_design >> (start or create)
+    create >> rounds.runs[0]
     rounds.runs >> fit
     # Nothing else needs the cluster. What lies between a setup and its teardown does not run where the setup
     # fails, whatever its trigger rule: the decision has to, for its fallback.
@@ -531,6 +541,7 @@ def training_branch(
         serves_production=serves_production,
         check=check,
         design=own_design,
+        start=start,
         create=create,
         fit=fit,
         terminate=terminate,
@@ -744,7 +755,7 @@ def _follow(branch: TrainingBranch, before: TrainingBranch) -> None:
     """Start a cluster only when the one before is ended, however its training went."""
     # A task between them, for the rule is not one for a setup: it must not start after a failed design.
     ended = _empty("type_before_ended", trigger_rule="all_done")
-    before.terminate >> ended >> branch.create
+    before.terminate >> ended >> branch.first
 
 
 def _shared_design(
@@ -895,7 +906,7 @@ def find_task(
     for branch in branches:
         find >> [task for task in (branch.check, branch.design) if task is not None]
         if branch.serves_production:
-            find >> branch.create
+            find >> branch.first
     return find
 
 
@@ -961,6 +972,30 @@ def create_task(cluster: ClusterSpec, options: Mapping[str, Any], spark_conn_id:
     return create
 
 
+def job_flow_tasks(
+    cluster: EmrJobFlow, *, rule: Mapping[str, Any], teardown: Mapping[str, Any], **options: Any
+) -> tuple[BaseOperator, BaseOperator]:
+    """Amazon's operators that start a job flow, as a setup, and end it, as its teardown.
+
+    The setup has succeeded when EMR names the job flow, and not when that is ready: a setup that failed while
+    it waited would have no teardown.
+    """
+    from airflow.providers.amazon.aws.operators.emr import (
+        EmrCreateJobFlowOperator,
+        EmrTerminateJobFlowOperator,
+    )
+
+    request: Any = cluster.job_flow
+    start: BaseOperator = EmrCreateJobFlowOperator(
+        task_id="start_job_flow", emr_conn_id=None, job_flow_overrides=request, **rule, **options
+    )
+    end: BaseOperator = EmrTerminateJobFlowOperator(
+        **{**PERSISTENCE, **teardown}, job_flow_id=cast("str", start.output), **options
+    )
+    end.as_teardown(setups=start)
+    return start, end
+
+
 def resize_task(cluster: ClusterSpec, options: Mapping[str, Any], *, handle: Any, size: Any) -> BaseOperator:
     """The task that gives a running cluster another size.
 
@@ -996,7 +1031,7 @@ def spark_release(cluster: ClusterSpec) -> str | None:
     if isinstance(cluster, EC2ClusterSpec):
         distribution = cluster.spark_distribution.rpartition("/")[2]
         return f"{distribution} on {cluster.image}" if cluster.image else distribution
-    return cluster.release_label if isinstance(cluster, EmrClusterSpec) else None
+    return cluster.release_label if isinstance(cluster, EmrJobFlow) else None
 
 
 def cores_per_machine(cluster: ClusterSpec, check: BaseOperator | None) -> Any:
@@ -1023,7 +1058,7 @@ def planned(cluster: ClusterSpec) -> PlannedCluster:
         machines=certain_machines(cluster),
         # AWS tells the prices of EC2's machines; those of EMR include its own share.
         has_price=isinstance(cluster, EC2ClusterSpec) or getattr(cluster, "price_per_hour", None) is not None,
-        is_emr=isinstance(cluster, EmrClusterSpec),
+        is_emr=isinstance(cluster, EmrJobFlow),
         limits_production=isinstance(cluster, LocalClusterSpec),
     )
 

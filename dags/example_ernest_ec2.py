@@ -113,6 +113,5 @@ with DAG(
     is_paused_upon_creation=True,
     tags=["ernest", "example"],
 ):
-    # With include_emr=True job flows of EMR, too; that needs the rights of both policies in docs/.
     ReapClustersOperator(task_id="reap_clusters", regions="{{ var.value.get('ernest_regions', '') }}")
 # [END reaper]

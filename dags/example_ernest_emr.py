@@ -1,8 +1,8 @@
-"""Sizes a Spark job on Amazon EMR; the stock operators run it on a job flow of the size and type decided on.
+"""Sizes a Spark job on Amazon EMR; Amazon's operators run it on a job flow of the size and type decided on.
 
-The sample runs are steps of a small job flow, which ends with them. Production gets one of its own: a machine
-of the decision is a core instance with one executor. The job is yours: ``jobs/job.py`` of the bucket, called
-with the folders of its input and its output.
+The sample runs are steps of a small job flow, which Amazon's operators start and end around them. Production
+gets one of its own: a machine of the decision is a core instance with one executor. The job is yours:
+``jobs/job.py`` of the bucket, called with the folders of its input and its output.
 
 It needs EMR's default roles (``aws emr create-default-roles``), which must be able to read and write the
 bucket, Airflow's connection ``aws_default`` with a region, on the workers
@@ -10,6 +10,7 @@ bucket, Airflow's connection ``aws_default`` with a region, on the workers
 
 - ``ERNEST_EXAMPLE_BUCKET``: where the job, its input and the logs lie (default: s3://my-bucket).
 - ``ERNEST_EMR_SUBNET``: where the machines lie (default: the account's default).
+- ``AIRFLOW__ERNEST__DEPLOYMENT``: value of the tag that the IAM policy asks for (default: ernest).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from airflow.sdk import DAG, Param, task
 from airflow_provider_ernest import (
     Billing,
     DesignBounds,
-    EmrClusterSpec,
+    EmrJobFlow,
     ErnestTaskGroup,
     SampledInput,
     SizingGoal,
@@ -37,7 +38,30 @@ from airflow_provider_ernest import (
 BUCKET = os.environ.get("ERNEST_EXAMPLE_BUCKET", "s3://my-bucket")
 SUBNET = os.environ.get("ERNEST_EMR_SUBNET")
 RELEASE = "emr-7.5.0"
+DEPLOYMENT = os.environ.get("AIRFLOW__ERNEST__DEPLOYMENT", "ernest")
 MASTER = {"Name": "master", "InstanceRole": "MASTER", "InstanceType": "m5.xlarge", "InstanceCount": 1}
+CORE = {"Name": "core", "InstanceRole": "CORE", "InstanceType": "m5.xlarge", "InstanceCount": 4}
+
+
+def job_flow(groups: list[dict[str, Any]]) -> dict[str, Any]:
+    """What EMR is asked for: a master beside these machines."""
+    return {
+        "Name": "ernest",
+        "ReleaseLabel": RELEASE,
+        "Applications": [{"Name": "Spark"}],
+        "LogUri": f"{BUCKET}/logs/emr",
+        "ServiceRole": "EMR_DefaultRole",
+        "JobFlowRole": "EMR_EC2_DefaultRole",
+        "Instances": {
+            "InstanceGroups": [MASTER, *groups],
+            "KeepJobFlowAliveWhenNoSteps": True,
+            **({"Ec2SubnetId": SUBNET} if SUBNET else {}),
+        },
+        # Whatever becomes of this DAG run.
+        "AutoTerminationPolicy": {"IdleTimeout": 900},
+        "Tags": [{"Key": "ernest:deployment", "Value": DEPLOYMENT}],
+    }
+
 
 with DAG(
     "example_ernest_emr",
@@ -58,16 +82,15 @@ with DAG(
         job=job,
         input=SampledInput(path=f"{BUCKET}/input"),
         bounds=DesignBounds(max_machines=4),
-        cluster=EmrClusterSpec(
+        cluster=EmrJobFlow(
+            job_flow=job_flow([CORE]),
             machines=4,
             instance_type="m5.xlarge",
             cores_per_machine=4,
             # Amazon's price in us-east-1 for the machine, and EMR's for running it.
             price_per_hour=0.192 + 0.048,
             release_label=RELEASE,
-            log_uri=f"{BUCKET}/logs/emr",
             event_log_uri=f"{BUCKET}/logs/spark",
-            subnet=SUBNET,
         ),
         goal=SizingGoal(
             deadline_seconds="{{ params.deadline_seconds }}",
@@ -76,25 +99,6 @@ with DAG(
             billing=Billing(boot_seconds=420, master_price_per_hour=0.24),
         ),
     )
-
-    @task
-    def job_flow(groups: list[dict[str, Any]]) -> dict[str, Any]:
-        """What EMR is asked for: a master beside the machines decided on."""
-        return {
-            "Name": "ernest-production",
-            "ReleaseLabel": RELEASE,
-            "Applications": [{"Name": "Spark"}],
-            "LogUri": f"{BUCKET}/logs/emr",
-            "ServiceRole": "EMR_DefaultRole",
-            "JobFlowRole": "EMR_EC2_DefaultRole",
-            "Instances": {
-                "InstanceGroups": [MASTER, *groups],
-                "KeepJobFlowAliveWhenNoSteps": True,
-                **({"Ec2SubnetId": SUBNET} if SUBNET else {}),
-            },
-            # Whatever becomes of this DAG run.
-            "AutoTerminationPolicy": {"IdleTimeout": 900},
-        }
 
     @task
     def steps(arguments: list[str]) -> list[dict[str, Any]]:
@@ -112,7 +116,7 @@ with DAG(
     create = EmrCreateJobFlowOperator(
         task_id="create_job_flow",
         emr_conn_id=None,
-        job_flow_overrides=job_flow(ernest.config["emr_instance_groups"]),
+        job_flow_overrides=task(job_flow)(ernest.config["emr_instance_groups"]),
     ).as_setup()
     production = EmrAddStepsOperator(
         task_id="production",

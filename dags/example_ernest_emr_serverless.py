@@ -22,7 +22,7 @@ from airflow.sdk import DAG, Param, task
 from airflow_provider_ernest import (
     Billing,
     DesignBounds,
-    EmrClusterSpec,
+    EmrJobFlow,
     ErnestTaskGroup,
     SampledInput,
     SizingGoal,
@@ -30,6 +30,23 @@ from airflow_provider_ernest import (
 )
 
 BUCKET = os.environ.get("ERNEST_EXAMPLE_BUCKET", "s3://my-bucket")
+JOB_FLOW = {
+    "Name": "ernest",
+    "ReleaseLabel": "emr-7.5.0",
+    "Applications": [{"Name": "Spark"}],
+    "LogUri": f"{BUCKET}/logs/emr",
+    "ServiceRole": "EMR_DefaultRole",
+    "JobFlowRole": "EMR_EC2_DefaultRole",
+    "Instances": {
+        "InstanceGroups": [
+            {"InstanceRole": "MASTER", "InstanceType": "m5.xlarge", "InstanceCount": 1},
+            {"InstanceRole": "CORE", "InstanceType": "m5.xlarge", "InstanceCount": 4},
+        ],
+        "KeepJobFlowAliveWhenNoSteps": True,
+    },
+    "AutoTerminationPolicy": {"IdleTimeout": 900},
+    "Tags": [{"Key": "ernest:deployment", "Value": os.environ.get("AIRFLOW__ERNEST__DEPLOYMENT", "ernest")}],
+}
 
 with DAG(
     "example_ernest_emr_serverless",
@@ -53,12 +70,12 @@ with DAG(
         job=job,
         input=SampledInput(path=f"{BUCKET}/input"),
         bounds=DesignBounds(max_machines=4),
-        cluster=EmrClusterSpec(
+        cluster=EmrJobFlow(
+            job_flow=JOB_FLOW,
             machines=4,
             instance_type="m5.xlarge",
             cores_per_machine=4,
             release_label="emr-7.5.0",
-            log_uri=f"{BUCKET}/logs/emr",
             event_log_uri=f"{BUCKET}/logs/spark",
         ),
         goal=SizingGoal(

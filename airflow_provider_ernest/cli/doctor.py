@@ -34,6 +34,7 @@ LEAST_AIRFLOW = (3, 1, 1)
 
 PUBLIC_IMAGE = "/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64"
 NO_MACHINE = "i-00000000000000000"
+EMR_RELEASE = "emr-7.5.0"
 
 _REFUSALS = ("UnauthorizedOperation", "AccessDenied", "AccessDeniedException")
 
@@ -241,14 +242,14 @@ def _run_instances(args: Namespace) -> str:
     return f"allowed for {args.instance_type}, tags included"
 
 
-def _job_flows(args: Namespace) -> str:
+def _instance_types_of_emr(args: Namespace) -> str:
     for clients in clients_by_region(args).values():
-        _asked(lambda: clients("emr").list_clusters(ClusterStates=["RUNNING"]))  # noqa: B023
+        _asked(lambda: clients("emr").list_supported_instance_types(ReleaseLabel=EMR_RELEASE))  # noqa: B023
     return "allowed"
 
 
-def _run_job_flow(args: Namespace) -> str:
-    raise UntellableError("EMR has no dry run of RunJobFlow; docs/iam_policy_emr.json lists what it needs")
+def _steps(args: Namespace) -> str:
+    raise UntellableError("EMR has no dry run of steps; docs/iam_policy_emr.json lists what they need")
 
 
 _ON_EC2 = (
@@ -277,8 +278,8 @@ CHECKS = (
     *(_Check(f"ec2:{action}", (EC2,), _dry(action)) for action in _ON_EC2),
     _Check("ec2:RunInstances", (EC2,), _run_instances),
     _Check("ec2:TerminateInstances", (EC2,), _dry("TerminateInstances", InstanceIds=[NO_MACHINE])),
-    _Check("elasticmapreduce:ListClusters", (EMR,), _job_flows),
-    _Check("elasticmapreduce:RunJobFlow", (EMR,), _run_job_flow),
+    _Check("elasticmapreduce:ListSupportedInstanceTypes", (EMR,), _instance_types_of_emr),
+    _Check("elasticmapreduce:AddJobFlowSteps", (EMR,), _steps),
 )
 
 

@@ -152,9 +152,6 @@ def _add_reap_arguments(parser: ArgumentParser) -> None:
         default=5.0,
         help="how long after its expiry a machine may take to end itself; default %(default)g",
     )
-    parser.add_argument(
-        "--include-emr", action="store_true", help="end job flows of EMR, too, whose time is over"
-    )
     whose = parser.add_mutually_exclusive_group()
     whose.add_argument(
         "--deployment",
@@ -191,14 +188,13 @@ def _deployment(args: Namespace) -> str | None:
 
 
 def _run_reap(args: Namespace) -> None:
-    from airflow_provider_ernest.clusters.reaping import reap_regions
+    from airflow_provider_ernest.clusters.ec2.reaping import reap_regions
 
     report = reap_regions(
         clients_by_region(args),
         deployment=_deployment(args),
         grace_seconds=60 * args.grace_minutes,
         dry_run=args.dry_run,
-        include_emr=args.include_emr,
     )
     tell(args, report.lines, json=lambda: as_json(report.summary()))
     report.raise_failures()

@@ -150,7 +150,7 @@ def reopen(
         handle: of the cluster.
         clusters: the folder of local clusters; needed for these only.
         client: makes a boto3 client of an AWS service by its name, for the handle's region and with the
-            rights of its Airflow connection; needed for clusters on EC2 and EMR only.
+            rights of its Airflow connection; needed for clusters on EC2 only.
 
     Raises:
         ClusterError: no module of this package starts clusters of that kind, or what it needs is not given.
@@ -169,20 +169,20 @@ def reopen(
         from airflow_provider_ernest.clusters.existing import ExistingCluster
 
         return ExistingCluster.from_handle(handle)
-    if handle.kind not in (EC2, EMR):
+    if handle.kind == EMR:
+        from airflow_provider_ernest.clusters.emr.job_flow import JobFlowInUse
+
+        return JobFlowInUse(handle)
+    if handle.kind != EC2:
         raise ClusterError(
             f"No module of this package starts clusters of kind {handle.kind!r}.",
             remedy="Pass the output of a cluster operator of this package unchanged.",
         )
     if client is None:
         raise ClusterError(
-            f"Cluster {handle.name} is on AWS, and nothing was given to reach AWS by.",
+            f"Cluster {handle.name} is on EC2, and nothing was given to reach AWS by.",
             remedy="Use the operators of this package, or give `client`.",
         )
-    if handle.kind == EC2:
-        from airflow_provider_ernest.clusters.ec2.cluster import RunningCluster
+    from airflow_provider_ernest.clusters.ec2.cluster import RunningCluster
 
-        return RunningCluster(handle, client=client)
-    from airflow_provider_ernest.clusters.emr.cluster import RunningJobFlow
-
-    return RunningJobFlow(handle, client=client)
+    return RunningCluster(handle, client=client)

@@ -48,8 +48,8 @@ class TerminateClusterOperator(BaseOperator):
         kwargs: those of any operator; they win over what is said above, and a DAG's ``default_args`` do not.
 
     Raises:
-        InvalidParameterError: the handle is not as its kind of cluster has them, or names a job flow that is
-            not ours (no retry).
+        InvalidParameterError: the handle is not as its kind of cluster has them, or is none that this
+            package makes (no retry).
         ClusterError: machines still live; names them.
     """
 
@@ -97,14 +97,12 @@ class ReapClustersOperator(BaseOperator):
     once an hour or so; ``ernest reap`` does the same without Airflow. Other machines than those of this
     package are never touched. It is AWS's clock that counts, not the local one.
 
-    Returns a summary: ``machines`` (how many were ended), ``clusters`` and ``job_flows`` by region, and
-    ``dry_run``.
+    Returns a summary: ``machines`` (how many were ended), ``clusters`` by region, and ``dry_run``.
 
     Args:
         regions: AWS regions to look through; None for that of the connection.
         grace_seconds: how long after its expiry a machine may take to end itself.
         dry_run: end nothing, only list what would be ended.
-        include_emr: job flows of EMR whose time is over, too.
         all_deployments: what other deployments of Airflow in the same account have started, too. By default
             only what bears the id of this one; see ``[ernest] deployment``.
         aws_conn_id: Airflow connection of AWS; None for the credentials that boto3 finds by itself.
@@ -117,7 +115,6 @@ class ReapClustersOperator(BaseOperator):
         "regions",
         "grace_seconds",
         "is_dry_run",
-        "include_emr",
         "all_deployments",
         "aws_conn_id",
     )
@@ -129,7 +126,6 @@ class ReapClustersOperator(BaseOperator):
         regions: Sequence[str] | str | None = None,
         grace_seconds: Number = 300,
         dry_run: bool | str = False,
-        include_emr: bool | str = False,
         all_deployments: bool | str = False,
         aws_conn_id: str | None = "aws_default",
         **kwargs: Any,
@@ -139,13 +135,12 @@ class ReapClustersOperator(BaseOperator):
         self.grace_seconds = grace_seconds
         # BaseOperator has a method of the parameter's name.
         self.is_dry_run = dry_run
-        self.include_emr = include_emr
         self.all_deployments = all_deployments
         self.aws_conn_id = aws_conn_id
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Find and end them, region by region."""
-        from airflow_provider_ernest.clusters.reaping import reap_regions
+        from airflow_provider_ernest.clusters.ec2.reaping import reap_regions
         from airflow_provider_ernest.hooks.aws import aws_clients
         from airflow_provider_ernest.operators.locations import configured_deployment
         from airflow_provider_ernest.stated import texts, truth
@@ -159,7 +154,6 @@ class ReapClustersOperator(BaseOperator):
                 deployment=None if every else configured_deployment(),
                 grace_seconds=number("grace_seconds", self.grace_seconds),
                 dry_run=truth("dry_run", self.is_dry_run),
-                include_emr=truth("include_emr", self.include_emr),
             )
             for line in report.lines():
                 self.log.info("%s", line)

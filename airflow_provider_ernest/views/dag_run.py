@@ -103,7 +103,7 @@ OPERATORS = {
     "ExperimentDesignOperator": DESIGN,
     "LocalClusterOperator": CLUSTER,
     "EC2ClusterOperator": CLUSTER,
-    "EmrClusterOperator": CLUSTER,
+    "EmrJobFlowOperator": CLUSTER,
     "ExistingClusterOperator": CLUSTER,
     "SampleRunOperator": SAMPLE_RUN,
     "NextRunsOperator": NEXT_RUNS,

@@ -22,9 +22,7 @@ DEPLOYMENT = "ours"
 DOCS = Path(__file__).parents[2] / "docs"
 
 # Whose description IAM does not narrow to single resources.
-_ON_EVERYTHING = re.compile(
-    r"ec2:Describe(?!InstanceAttribute$)|pricing:|elasticmapreduce:List(Clusters|Supported)"
-)
+_ON_EVERYTHING = re.compile(r"ec2:Describe(?!InstanceAttribute$)|pricing:|elasticmapreduce:ListSupported")
 
 Context = Mapping[str, str | Sequence[str]]
 

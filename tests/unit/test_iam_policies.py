@@ -19,11 +19,9 @@ from moto import mock_aws
 import airflow_provider_ernest
 from airflow_provider_ernest.clusters.base import reopen
 from airflow_provider_ernest.clusters.ec2.cluster import cluster_secret
-from airflow_provider_ernest.clusters.ec2.identity import EXPIRY_TAG
 from airflow_provider_ernest.clusters.ec2.prices import PriceBook
 from airflow_provider_ernest.clusters.ec2.reaping import reap
-from airflow_provider_ernest.clusters.emr import cluster as job_flows
-from airflow_provider_ernest.clusters.emr.cluster import EmrCluster, find_job_flows, reap_job_flows
+from airflow_provider_ernest.clusters.emr.job_flow import look_up
 from airflow_provider_ernest.clusters.emr.steps import SparkStep, StepRun
 from airflow_provider_ernest.exceptions import (
     ClusterStartError,
@@ -34,7 +32,7 @@ from airflow_provider_ernest.exceptions import (
 from airflow_provider_ernest.spark.run_watch import RunLimits
 from tests.ec2_testbed import EC2Api
 from tests.unit.clusters.ec2.conftest import Bed
-from tests.unit.clusters.emr.conftest import BUCKET, FakeClient, identity, specification
+from tests.unit.clusters.emr.conftest import BUCKET, REQUEST, FakeClient, specification
 from tests.unit.iam_policy import (
     DEPLOYMENT,
     Access,
@@ -195,12 +193,11 @@ class JobFlows:
     def clients(self, service: str) -> Any:
         return {"emr": self.emr, "s3": self.s3}[service]
 
-    def cluster(self, **who: Any) -> EmrCluster:
-        return EmrCluster(specification(), identity(**who), client=self.clients, poll_seconds=0.0)
-
 
 def steps_on_a_job_flow(account: JobFlows, folder: Any) -> None:
-    handle = account.cluster().start()
+    # As Amazon's operators do.
+    job_flow_id = account.emr.run_job_flow(**REQUEST)["JobFlowId"]
+    handle = look_up(specification(job_flow_id), emr=account.emr)
     application = folder / "job.py"
     application.write_bytes(b"#" * REPEATED)
 
@@ -233,18 +230,8 @@ def steps_on_a_job_flow(account: JobFlows, folder: Any) -> None:
     ]
     with pytest.raises(SampleRunError):
         step_run().run(str(application))
-    reopen(handle, client=account.clients).terminate()
-
-
-def a_second_try_and_a_reaping(account: JobFlows, _: Any) -> None:
-    account.cluster().start()
-    account.cluster(try_number=2).start()
-    (live,) = find_job_flows(account.emr, deployment=None)
-    events = len(account.called)
-    over = {"Key": EXPIRY_TAG, "Value": "2020-01-01T00:00:00+00:00"}
-    account.emr._client.add_tags(ResourceId=live.id, Tags=[over])
-    del account.called[events:]
-    assert reap_job_flows(account.emr, deployment=None, dry_run=False)
+    reopen(handle).terminate()
+    account.emr.terminate_job_flows(JobFlowIds=[job_flow_id])
 
 
 @pytest.fixture(scope="module")
@@ -253,7 +240,6 @@ def emr_accesses(tmp_path_factory: pytest.TempPathFactory) -> list[Access]:
     with mock_aws(), pytest.MonkeyPatch.context() as patch:
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
             patch.setenv(name, "testing")
-        patch.setattr(job_flows, "_END_POLL_SECONDS", 0.0)
         called: list[tuple[str, str, dict[str, Any]]] = []
         emr, s3 = (boto3.client(service, region_name="us-east-1") for service in ("emr", "s3"))
         s3.create_bucket(Bucket=BUCKET)
@@ -265,8 +251,7 @@ def emr_accesses(tmp_path_factory: pytest.TempPathFactory) -> list[Access]:
                 ),
             )
         account = JobFlows(FakeClient(emr), s3, called)
-        for flow in (steps_on_a_job_flow, a_second_try_and_a_reaping):
-            flow(account, tmp_path_factory.mktemp("emr"))
+        steps_on_a_job_flow(account, tmp_path_factory.mktemp("emr"))
         # Some of EMR's answers are the test's own: those calls do not reach the client.
         called += [
             ("emr", emr.meta.method_to_api_mapping[name], given)
@@ -275,7 +260,8 @@ def emr_accesses(tmp_path_factory: pytest.TempPathFactory) -> list[Access]:
         ]
 
         def tags_of(job_flow_id: str) -> dict[str, str]:
-            return job_flows.describe(emr, job_flow_id).tags
+            described = emr.describe_cluster(ClusterId=job_flow_id)["Cluster"]
+            return {tag["Key"]: tag["Value"] for tag in described["Tags"]}
 
         found = []
         for service, operation, given in list(called):

@@ -9,7 +9,7 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import DAG
 
-from airflow_provider_ernest.clusters.emr.spec import EmrClusterSpec
+from airflow_provider_ernest.clusters.emr.spec import EmrJobFlow
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.setting_checks import require_sample_named
 from airflow_provider_ernest.settings import (
@@ -30,11 +30,11 @@ from tests.unit.operators.stated import group_arguments
 GOAL = {"deadline_seconds": 60, "max_machines": 4, "price_per_hour": 1}
 JOB = {"name": "enrich", "application": "job.py", "application_args": ["{{ sample.input }}"]}
 CONNECTED = {"spark_conn_id": "lake", "machines": 4, "cores_per_machine": 2}
-EMR = EmrClusterSpec(
+EMR = EmrJobFlow(
+    job_flow_id="j-1",
     machines=4,
     instance_type="m5.xlarge",
     release_label="emr-7.5.0",
-    log_uri="s3://logs/emr",
     event_log_uri="s3://logs/spark",
     cores_per_machine=4,
 )

@@ -4,6 +4,7 @@ import itertools
 import json
 from contextlib import nullcontext
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG, TaskGroup
 
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
-from airflow_provider_ernest.clusters.emr.spec import EmrClusterSpec
+from airflow_provider_ernest.clusters.emr.spec import EmrJobFlow
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.dag import ernest_dag
 from airflow_provider_ernest.exceptions import InvalidParameterError
@@ -284,25 +285,52 @@ def test_the_teardown_is_named_and_set_up_as_the_group_says(options, task_id):
     assert ernest.teardown.task_group.group_id == "etl"
 
 
-def test_a_cluster_of_emr_and_one_that_is_there_already():
-    emr = EmrClusterSpec(
-        machines=4,
-        instance_type="m5.xlarge",
-        release_label="emr-7.5.0",
-        log_uri="s3://logs/emr/",
-        event_log_uri="s3://logs/spark/",
-        cores_per_machine=4,
-    )
-    on_s3 = SampledInput(path="s3://data/flights", partitions=100)
-    tasks = sized(cluster=emr, staging_uri="s3://jobs/", input=on_s3).task_dict
-    assert settings_of(EmrClusterSpec, tasks["ernest.create_cluster"].spec, "spec") == emr
+ON_EMR = {
+    "machines": 4,
+    "instance_type": "m5.xlarge",
+    "release_label": "emr-7.5.0",
+    "event_log_uri": "s3://logs/spark/",
+}
+ON_S3 = {"staging_uri": "s3://jobs/", "input": SampledInput(path="s3://data/flights", partitions=100)}
+JOB_FLOW = {
+    "Name": "samples",
+    "Configurations": [{"Classification": "spark"}],
+    "AutoTerminationPolicy": {"IdleTimeout": 900},
+}
+
+
+def test_a_job_flow_of_emr_and_a_cluster_that_is_there_already():
+    emr = EmrJobFlow(job_flow_id="j-1", cores_per_machine=4, **ON_EMR)
+    tasks = sized(cluster=emr, **ON_S3).task_dict
+    assert settings_of(EmrJobFlow, tasks["ernest.create_cluster"].spec, "spec") == emr
     assert tasks["ernest.sample_run"].partial_kwargs["staging_uri"] == "s3://jobs/"
+    assert "ernest.start_job_flow" not in tasks
 
     there = ConnectedCluster(spark_conn_id="lake", machines=4, cores_per_machine=8)
     tasks = sized(cluster=there, cluster_options={"probe": True}).task_dict
     create = tasks["ernest.create_cluster"]
     assert (create.spec["spark_conn_id"], create.spec["machines"], create.probe) == ("lake", 4, True)
     assert tasks["ernest.design"].cores_per_machine == 8
+
+
+def test_amazons_operators_start_and_end_a_job_flow_around_the_sample_runs():
+    emr = EmrJobFlow(job_flow=JOB_FLOW, cores_per_machine=4, **ON_EMR)
+    tasks = sized(cluster=emr, cluster_options={"aws_conn_id": "aws_data"}, **ON_S3).task_dict
+    start, find, end = (
+        tasks[f"ernest.{name}"] for name in ("start_job_flow", "create_cluster", "terminate_cluster")
+    )
+
+    assert (type(start).__name__, start.is_setup) == ("EmrCreateJobFlowOperator", True)
+    assert (type(end).__name__, end.is_teardown) == ("EmrTerminateJobFlowOperator", True)
+    assert start.job_flow_overrides == JOB_FLOW
+    assert {start.aws_conn_id, find.aws_conn_id, end.aws_conn_id} == {"aws_data"}
+    assert "ernest.design" in start.upstream_task_ids, "not before it is known that runs are needed"
+    assert find.spec["job_flow_id"].operator is end.job_flow_id.operator is start
+    assert end.upstream_task_ids == {"ernest.start_job_flow", "ernest.sample_run"}, "not behind the decision"
+    assert end.retries * end.max_retry_delay >= timedelta(hours=8)
+    (told,) = tasks["ernest.find_model"].types
+    assert {start.task_id, find.task_id, end.task_id} <= {*told["cluster_tasks"], *told["run_cluster_tasks"]}
+    assert told["settings"] == {"the job flow's Configurations": JOB_FLOW["Configurations"]}
 
 
 @pytest.mark.parametrize(
@@ -317,17 +345,7 @@ def test_a_cluster_of_emr_and_one_that_is_there_already():
         ({"cluster": ConnectedCluster(spark_conn_id="lake")}, "machines=None must be known of Connected"),
         ({"cluster": EC2, "spark_conn_id": "lake"}, "spark_conn_id='lake' has no meaning"),
         (
-            {
-                "cluster": EmrClusterSpec(
-                    machines=4,
-                    instance_type="m5.xlarge",
-                    release_label="emr-7.5.0",
-                    log_uri="s3://logs/emr/",
-                    event_log_uri="s3://logs/spark/",
-                ),
-                "input": SampledInput(path="s3://data/flights", partitions=100),
-                "staging_uri": "s3://jobs/",
-            },
+            {"cluster": EmrJobFlow(job_flow_id="j-1", **ON_EMR), **ON_S3},
             "cores_per_machine=None must be stated",
         ),
     ],

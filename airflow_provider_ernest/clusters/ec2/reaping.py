@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -14,6 +15,8 @@ from airflow_provider_ernest.clusters.ec2.identity import DEPLOYMENT_TAG
 from airflow_provider_ernest.clusters.ec2.instances import TO_BE_ENDED, Instance, of_all_clusters, workers
 from airflow_provider_ernest.clusters.ec2.spec import MAX_TIME_TO_LIVE_SECONDS
 from airflow_provider_ernest.documents.base import Document
+from airflow_provider_ernest.exceptions import ClusterError, ErnestError, MissingResourceError
+from airflow_provider_ernest.owned_folders import runtime_folder, sweep
 from airflow_provider_ernest.words import UNKNOWN, dollars, duration
 
 log = logging.getLogger(__name__)
@@ -148,6 +151,101 @@ def reap(
     if not dry_run:
         end_machines(ec2, [instance_id for cluster in overdue for instance_id in cluster.overdue])
     return overdue
+
+
+@dataclass(kw_only=True)
+class ReapReport:
+    """What was found overdue.
+
+    Attributes:
+        dry_run: nothing was ended.
+        clusters: with overdue machines, by region; without the regions that failed.
+        failures: why a region could not be reaped.
+    """
+
+    dry_run: bool
+    clusters: dict[str, list[TaggedCluster]] = field(default_factory=dict)
+    failures: dict[str, ErnestError] = field(default_factory=dict)
+
+    @property
+    def machines(self) -> int:
+        """How many machines were overdue."""
+        return sum(len(cluster.overdue) for found in self.clusters.values() for cluster in found)
+
+    def summary(self) -> dict[str, Any]:
+        """The report as JSON-compatible builtins."""
+        return {
+            "dry_run": self.dry_run,
+            "machines": self.machines,
+            "clusters": {region: [c.to_dict() for c in found] for region, found in self.clusters.items()},
+            "failures": {region: str(error) for region, error in self.failures.items()},
+        }
+
+    def lines(self) -> list[str]:
+        """The report for people."""
+        if not self.clusters:
+            return []
+        verb = "Would end" if self.dry_run else "Ended"
+        told = f"{verb} {self.machines} overdue machines on EC2 in {', '.join(self.clusters)}."
+        return [told, *(cluster_table(self.clusters) if self.machines else ())]
+
+    def raise_failures(self) -> None:
+        """Raise where a region could not be reaped.
+
+        Raises:
+            ClusterError: machines in it may live on.
+        """
+        if self.failures:
+            joined = "; ".join(f"{region}: {error}" for region, error in self.failures.items())
+            raise ClusterError(f"Overdue machines may live on. {joined}")
+
+
+def reap_regions(
+    clients: Mapping[str, Callable[[str], Any]],
+    *,
+    deployment: str | None,
+    grace_seconds: float,
+    dry_run: bool,
+) -> ReapReport:
+    """End what is overdue, region by region; and remove secrets that killed tasks have left on this host.
+
+    A region that fails does not protect the others.
+
+    Args:
+        clients: what makes boto3's client of a service, by region.
+        deployment: whose machines; None for those of all deployments.
+        grace_seconds: how long after its expiry a machine may take to end itself, by AWS's clock.
+        dry_run: only find out what would be ended.
+    """
+    # A host without such a folder has none.
+    with contextlib.suppress(MissingResourceError):
+        sweep(runtime_folder(), dry_run=dry_run)
+    report = ReapReport(dry_run=dry_run)
+    for region, client in clients.items():
+        try:
+            report.clusters[region] = reap(
+                _client_of(region, client),
+                deployment=deployment,
+                grace_seconds=grace_seconds,
+                dry_run=dry_run,
+            )
+        except ErnestError as error:
+            report.failures[region] = error
+    return report
+
+
+def _client_of(region: str, client: Callable[[str], Any]) -> Any:
+    try:
+        return client("ec2")
+    except ErnestError:
+        raise
+    # Beside botocore's errors and ValueError: those of Airflow's hooks, which nothing here may import.
+    except Exception as error:
+        problem = f"{type(error).__name__}: {error}".rstrip(".")
+        raise ClusterError(
+            f"No client of ec2 could be made for region {region!r}: {problem}.",
+            remedy="Name a region as AWS does, such as eu-west-1, and check connection and credentials.",
+        ) from error
 
 
 def cluster_table(

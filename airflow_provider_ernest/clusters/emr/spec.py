@@ -1,213 +1,37 @@
-"""What a job flow of EMR and its steps shall be, as data. A DAG file may import this: it costs nothing."""
+"""A job flow of EMR as the place of sample runs, and what its steps can be given, as data.
+
+A DAG file may import this: it costs nothing.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from airflow_provider_ernest.clusters.local_spec import (
-    MIN_MEMORY_MEGABYTES,
-    is_line,
-    require_match,
-    require_number,
-    require_price,
-    require_whole,
-)
-from airflow_provider_ernest.documents.base import Document
+from airflow_provider_ernest.clusters.local_spec import require_match
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.stated import Reader, is_template, settings_of
-
-
-@dataclass(frozen=True, kw_only=True)
-class BootstrapAction(Document):
-    """A script that EMR runs on each machine before it starts its applications.
-
-    Attributes:
-        name: shown in EMR's console.
-        path: s3:// address of the script.
-        arguments: of the script.
-
-    Raises:
-        InvalidParameterError: a path that is not on S3.
-    """
-
-    name: str
-    path: str
-    arguments: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        """Refuse what EMR cannot fetch."""
-        if not is_template(self.path) and not self.path.startswith("s3://"):
-            raise InvalidParameterError(
-                "bootstrap_actions",
-                self.path,
-                "is not on S3",
-                remedy="Upload the script and write s3://...",
-            )
-
-
-def _bootstrap_actions(parameter: str, value: Any) -> tuple[BootstrapAction, ...]:
-    return tuple(
-        settings_of(BootstrapAction, one, parameter, is_rendered=False) for one in _listed(parameter, value)
-    )
-
-
-def _listed(parameter: str, value: Any) -> tuple[Any, ...]:
-    if not isinstance(value, tuple | list):
-        raise InvalidParameterError(
-            parameter, value, "is no tuple", remedy=f"Write {parameter}=(...,), one for each."
-        )
-    return tuple(value)
-
-
-@dataclass(frozen=True, kw_only=True)
-class EmrClusterSpec(Document):
-    """A job flow of EMR on EC2: one machine for the master, and the core instances that do the work.
-
-    EMR knows no time to live. What ends a forgotten job flow is that it is idle: no step outlives
-    `time_to_live_seconds`, and `idle_timeout_seconds` after the last one EMR ends it (Amazon EMR Management
-    Guide, "Using an auto-termination policy"). The time is written into its tags for the reaper, too.
-
-    Attributes:
-        machines: how many core instances.
-        instance_type: of the core instances.
-        release_label: EMR's release, such as "emr-7.5.0"; at least 5.30.0, or 6.1.0 of the sixes, since older
-            ones have no auto-termination policy.
-        log_uri: s3:// folder for EMR's own logs, those of the steps among them.
-        event_log_uri: s3:// folder for Spark's event logs, from which the runs are observed.
-        master_instance_type: of the master, on which the drivers run; None for `instance_type`.
-        subnet: where the machines lie; None for the account's default.
-        service_role: IAM role with which EMR acts.
-        job_flow_role: instance profile of the machines; it must read the application and its input, and write
-            to both folders.
-        key_name: key pair for SSH by hand; Ernest itself never uses SSH.
-        master_security_group, core_security_group, service_access_security_group: ids, instead of those that
-            EMR makes; EMR sets what it needs in them.
-        security_configuration: name of an EMR security configuration: encryption of the volumes and in
-            transit, and that machines demand IMDSv2, are set there.
-        applications: that EMR installs; Spark is one of them.
-        bootstrap_actions: scripts run on each machine first.
-        configurations: of EMR's applications, as the API takes them (Classification, Properties, ...).
-        ebs_gigabytes: size of the one additional volume of each machine; None for what EMR gives.
-        ebs_volume_type: of that volume.
-        tags: further tags; EMR passes them on to the machines.
-        cores_per_machine: offered to executors; None for all that the type has.
-        memory_megabytes_per_machine: heap of an executor; None for what YARN has on such a type.
-        python: of PySpark's workers; None for that of the release.
-        idle_timeout_seconds: EMR ends a job flow that has had no step for so long; 60 to 604800.
-        time_to_live_seconds: no step runs longer than until so long after the start.
-        start_timeout_seconds: how long it may take to be ready.
-        price_per_hour: dollars for a core instance and hour, EMR's own share included; None where unknown.
-
-    Raises:
-        InvalidParameterError: a value that cannot work.
-    """
-
-    readers: ClassVar[Mapping[str, Reader]] = {
-        "bootstrap_actions": _bootstrap_actions,
-        "configurations": _listed,
-    }
-
-    machines: int
-    instance_type: str
-    release_label: str
-    log_uri: str
-    event_log_uri: str
-    master_instance_type: str | None = None
-    subnet: str | None = None
-    service_role: str = "EMR_DefaultRole"
-    job_flow_role: str = "EMR_EC2_DefaultRole"
-    key_name: str | None = None
-    master_security_group: str | None = None
-    core_security_group: str | None = None
-    service_access_security_group: str | None = None
-    security_configuration: str | None = None
-    applications: tuple[str, ...] = ("Spark",)
-    bootstrap_actions: tuple[BootstrapAction, ...] = ()
-    configurations: tuple[Mapping[str, Any], ...] = ()
-    ebs_gigabytes: int | None = None
-    ebs_volume_type: str = "gp3"
-    tags: Mapping[str, str] = field(default_factory=dict)
-    cores_per_machine: int | None = None
-    memory_megabytes_per_machine: int | None = None
-    python: str | None = None
-    idle_timeout_seconds: int = 900
-    time_to_live_seconds: float = 7200
-    start_timeout_seconds: float = 1800
-    price_per_hour: float | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot work before anything is launched."""
-        require_whole("machines", self.machines, minimum=1)
-        # The limits of EMR's AutoTerminationPolicy.
-        require_whole("idle_timeout_seconds", self.idle_timeout_seconds, minimum=60, maximum=604_800)
-        for name, minimum in _OPTIONAL_COUNTS.items():
-            if getattr(self, name) is not None:
-                require_whole(name, getattr(self, name), minimum=minimum)
-        for name in ("time_to_live_seconds", "start_timeout_seconds"):
-            require_number(name, getattr(self, name), minimum=1, unit="seconds")
-        if self.price_per_hour is not None:
-            require_price("price_per_hour", self.price_per_hour)
-        self._check_texts()
-        _check_release(self.release_label)
-        self._check_lists()
-
-    def _check_texts(self) -> None:
-        for name in _TEXTS:
-            if not is_line(getattr(self, name)):
-                raise InvalidParameterError(name, getattr(self, name), "is not a text of one line")
-        for name in _OPTIONAL_TEXTS:
-            if getattr(self, name) is not None and not is_line(getattr(self, name)):
-                raise InvalidParameterError(name, getattr(self, name), "is not a text of one line")
-        for name in ("log_uri", "event_log_uri"):
-            require_s3_folder(name, getattr(self, name))
-
-    def _check_lists(self) -> None:
-        for name in ("applications", "bootstrap_actions", "configurations"):
-            if not is_template(getattr(self, name)):
-                _listed(name, getattr(self, name))
-        if not is_template(self.applications) and "Spark" not in self.applications:
-            raise InvalidParameterError(
-                "applications", self.applications, "lack Spark", remedy="Add 'Spark', written so."
-            )
-        if is_template(self.tags):
-            return
-        if not isinstance(self.tags, Mapping):
-            raise InvalidParameterError("tags", self.tags, "is no mapping of names to values")
-        for tag in self.tags:
-            if tag.startswith(_OUR_TAGS):
-                raise InvalidParameterError(
-                    "tags", tag, f"begins with one of {_OUR_TAGS}, which are not yours to set"
-                )
-
-    @property
-    def type_of_master(self) -> str:
-        """The master's instance type."""
-        return self.master_instance_type or self.instance_type
-
-
-_OPTIONAL_COUNTS = {
-    "cores_per_machine": 1,
-    "ebs_gigabytes": 1,
-    "memory_megabytes_per_machine": MIN_MEMORY_MEGABYTES,
-}
-_TEXTS = ("instance_type", "service_role", "job_flow_role", "ebs_volume_type")
-_OPTIONAL_TEXTS = (
-    "master_instance_type",
-    "subnet",
-    "key_name",
-    "master_security_group",
-    "core_security_group",
-    "service_access_security_group",
-    "security_configuration",
-    "python",
+from airflow_provider_ernest.stated import (
+    Count,
+    Number,
+    OptionalCount,
+    OptionalNumber,
+    checked,
+    count,
+    is_template,
+    line,
+    mapping,
+    optional,
+    positive,
+    price,
+    setting,
+    settings,
 )
-_OUR_TAGS = ("ernest:", "aws:")
-_RELEASE = re.compile(r"emr-(\d+)\.(\d+)\.(\d+)")
+
+_JOB_FLOW_ID = re.compile(r"j-[0-9A-Z]+")
 _S3_FOLDER = re.compile(r"s3://(?P<bucket>[^/]+)(/[\w!.*'()+=@:/-]*)?")
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+_COMPARED = ("BootstrapActions", "Configurations", "SecurityConfiguration")
 
 
 def require_s3_folder(parameter: str, uri: object) -> None:
@@ -228,17 +52,91 @@ def require_s3_folder(parameter: str, uri: object) -> None:
         )
 
 
-def _check_release(label: str) -> None:
-    require_match("release_label", label, _RELEASE, "is no release of EMR", "Write it as 'emr-7.5.0'.")
-    release = _RELEASE.fullmatch(label)
-    version = tuple(int(part) for part in release.groups()) if release else (7, 0, 0)
-    if version < (5, 30, 0) or (6, 0, 0) <= version < (6, 1, 0):
+def _s3_folder(parameter: str, uri: Any) -> str:
+    require_s3_folder(parameter, uri)
+    return str(uri)
+
+
+def _job_flow_id(parameter: str, value: Any) -> str:
+    require_match(parameter, value, _JOB_FLOW_ID, "is no id of a job flow of EMR", "It looks like j-1K48XX.")
+    return str(value)
+
+
+def _job_flow(parameter: str, request: Any) -> Mapping[str, Any]:
+    """What RunJobFlow takes; without an end of its own a job flow that everybody forgot would run on."""
+    if not mapping(parameter, request).get("AutoTerminationPolicy"):
         raise InvalidParameterError(
-            "release_label",
-            label,
-            "has no auto-termination policy, without which a forgotten job flow would run on",
-            remedy="Use 5.30.0 or a later 5.x, or 6.1.0 or later.",
+            parameter,
+            dict(request),
+            "has no AutoTerminationPolicy, without which a forgotten job flow would run on",
+            remedy='Add "AutoTerminationPolicy": {"IdleTimeout": 900}, in seconds.',
         )
+    return dict(request)
+
+
+@settings
+class EmrJobFlow:
+    """A job flow of Amazon EMR whose steps the sample runs are, one at a time.
+
+    Name one that runs by `job_flow_id`. Or say by `job_flow` how one is started: `ErnestTaskGroup` then puts
+    Amazon's EmrCreateJobFlowOperator and EmrTerminateJobFlowOperator around the sample runs, and both are
+    skipped where no sample run is made.
+
+    Raises:
+        InvalidParameterError: a value that cannot work.
+    """
+
+    kind: ClassVar[str] = "emr"
+
+    machines: Count = setting(count, "core instances that it has at least")
+    instance_type: str = setting(line, "of the core instances")
+    release_label: str = setting(
+        line, 'EMR\'s release, such as "emr-7.5.0"; models are reused on the same one'
+    )
+    event_log_uri: str = setting(_s3_folder, "s3:// folder that its machines may write Spark's event logs to")
+    job_flow_id: str | None = setting(
+        optional(_job_flow_id), "of one that runs, or a template of its id", default=None
+    )
+    job_flow: Mapping[str, Any] | None = setting(
+        optional(_job_flow),
+        "what one is started with: EMR's RunJobFlow, as EmrCreateJobFlowOperator takes it in "
+        "job_flow_overrides. It must end itself when it is idle (AutoTerminationPolicy)",
+        default=None,
+        keeps_templates=True,
+    )
+    cores_per_machine: OptionalCount = setting(
+        optional(count), "cores offered to executors; default: all that the type has", default=None
+    )
+    memory_megabytes_per_machine: OptionalCount = setting(
+        optional(count), "heap of an executor; default: what YARN has on such a type", default=None
+    )
+    python: str | None = setting(
+        optional(line), "of PySpark's workers; default: that of the release", default=None
+    )
+    time_to_live_seconds: Number = setting(
+        positive, "no step runs longer than until so long after the job flow was found ready", default=7200
+    )
+    start_timeout_seconds: Number = setting(positive, "how long it may take to be ready", default=1800)
+    price_per_hour: OptionalNumber = setting(
+        optional(price), "dollars for a core instance and hour, EMR's own share included", default=None
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot work before anything is started."""
+        checked(self)
+        if (self.job_flow_id is None) == (self.job_flow is None):
+            raise InvalidParameterError(
+                "job_flow_id",
+                self.job_flow_id,
+                "and job_flow are both given, or neither",
+                remedy="Name a job flow that runs, or say how one is started.",
+            )
+
+    @property
+    def compared(self) -> dict[str, Any]:
+        """What of the job flow may change how long a run takes, where it is stated here."""
+        stated = self.job_flow if isinstance(self.job_flow, Mapping) else {}
+        return {f"the job flow's {name}": stated[name] for name in _COMPARED if stated.get(name)}
 
 
 _PATH_SWITCHES = {"jars": "--jars", "py_files": "--py-files", "files": "--files", "archives": "--archives"}

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.clusters.ec2.aws_errors import explained
-from airflow_provider_ernest.clusters.emr import cluster
+from airflow_provider_ernest.clusters.emr import job_flow as job_flows
 from airflow_provider_ernest.clusters.emr.spec import APPLICATION_REMEDY, require_remote, step_switches
 from airflow_provider_ernest.eventlog.files import IN_PROGRESS_SUFFIX
 from airflow_provider_ernest.exceptions import ClusterLostError, SampleRunError
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from airflow_provider_ernest.clusters.base import ClusterHandle
-    from airflow_provider_ernest.clusters.emr.cluster import JobFlow
+    from airflow_provider_ernest.clusters.emr.job_flow import JobFlow
     from airflow_provider_ernest.spark.run_watch import RunLimits
 
 POLL_SECONDS = 10.0
@@ -184,20 +184,19 @@ class StepRun:
 
     def _require_ready(self) -> float:
         """Refuse a job flow that has ended or lost machines; returns the step's deadline, since the epoch."""
-        job_flow = cluster.describe(self._emr, self._handle.name)
-        job_flow.require_ours()
-        if job_flow.state not in cluster.READY_STATES:
+        job_flow = job_flows.describe(self._emr, self._handle.name)
+        if job_flow.state not in job_flows.READY_STATES:
             raise _lost(job_flow)
-        alive = len(cluster.running_instances(self._emr, job_flow.id, "CORE"))
+        alive = len(job_flows.running_instances(self._emr, job_flow.id, "CORE"))
         if alive < self._step.machines:
             raise ClusterLostError(
                 f"The run needs {self._step.machines} machines; job flow {job_flow.id} has {alive}.",
                 remedy="Machines were lost: clear the task that starts the cluster to have it start anew.",
             )
-        left = job_flow.seconds_left
+        left = job_flow.seconds_until(self._handle.expires_at)
         if left <= 0:
             raise ClusterLostError(
-                f"The time to live of job flow {job_flow.id} is over.",
+                f"The time to live that was stated of job flow {job_flow.id} is over.",
                 remedy="Raise time_to_live_seconds, or make fewer or smaller sample runs.",
             )
         if self._limits.run_seconds is not None:
@@ -266,7 +265,7 @@ class StepRun:
             if self._ending.is_set():
                 raise SampleRunError("The run was ended: its task was killed.")
             ask = partial(self._emr.describe_step, ClusterId=self._handle.name, StepId=step_id)
-            answer = cluster.unless_busy(ask)
+            answer = job_flows.unless_busy(ask)
             if answer is not None:
                 step = answer["Step"]
                 self._note_state(step_id, step["Status"]["State"])
@@ -279,7 +278,7 @@ class StepRun:
                 raise SampleRunError(
                     f"The run was ended: step {step_id} of job flow {self._handle.name} had time until "
                     f"{until}, and was {self._state or 'in an unknown state'} when last heard of.",
-                    remedy="Raise time_to_live_seconds of the cluster, or make fewer or smaller sample runs.",
+                    remedy="Raise time_to_live_seconds, or make fewer or smaller sample runs.",
                 )
             self._ending.wait(self._poll_seconds)
 
@@ -298,8 +297,8 @@ class StepRun:
                 remedy="The driver's output is in the step's stderr there.",
             )
         if self._state in _LOST_STATES:
-            job_flow = cluster.describe(self._emr, self._handle.name)
-            if job_flow.state not in cluster.READY_STATES:
+            job_flow = job_flows.describe(self._emr, self._handle.name)
+            if job_flow.state not in job_flows.READY_STATES:
                 raise _lost(job_flow)
             raise SampleRunError(f"Step {step_id} is {self._state}: {_why(step)}.")
 

@@ -85,7 +85,7 @@ def test_a_region_that_fails_does_not_protect_the_others(api, run):
 
 @pytest.mark.usefixtures("clusters")
 def test_a_region_that_is_none_does_not_protect_the_others(api, run):
-    out, err = run("reap", "--region", "eu west 1", "--region", "us-east-1", "--include-emr", code=1)
+    out, err = run("reap", "--region", "eu west 1", "--region", "us-east-1", code=1)
 
     assert "'eu west 1'" in err
     assert "InvalidRegionError" in err

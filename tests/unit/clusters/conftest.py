@@ -7,7 +7,6 @@ import pytest
 from moto import mock_aws
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
-from airflow_provider_ernest.clusters.emr import cluster
 from airflow_provider_ernest.spark.machines import Machine
 from tests.unit.spark_masters import Page, served_page
 
@@ -36,9 +35,8 @@ def page() -> Iterator[Page]:
 
 @pytest.fixture
 def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """An account that moto keeps, where job flows end without a pause."""
+    """An account that moto keeps."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
         monkeypatch.setenv(name, "testing")
-    monkeypatch.setattr(cluster, "_END_POLL_SECONDS", 0.0)
     with mock_aws():
         yield

@@ -109,7 +109,6 @@ def test_a_handle_is_reopened_by_its_kind(cluster_handle, tmp_path):
     [
         ("local", r"nothing tells the folder"),
         ("ec2", r"nothing was given to reach AWS"),
-        ("emr", r"nothing was given to reach AWS"),
         ("toaster", r"kind 'toaster'"),
     ],
 )

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest.billing import BilledCost, Billing
+from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.documents.models import TrainedMachine, TrainingCluster, training_dollars
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.prediction.training import train

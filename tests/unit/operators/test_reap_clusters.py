@@ -35,7 +35,6 @@ def test_templates_may_render_everything_as_text(api, context):
         regions="us-east-1, us-west-2",
         dry_run="True",
         grace_seconds="60",
-        include_emr="False",
     ).execute(context)
 
     assert summary["dry_run"] is True

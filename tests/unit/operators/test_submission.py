@@ -12,7 +12,6 @@ import pytest
 from moto import mock_aws
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
-from airflow_provider_ernest.clusters.ec2.identity import CLUSTER_TAG
 from airflow_provider_ernest.clusters.emr.steps import StepRun
 from airflow_provider_ernest.clusters.local import ClusterDirectory
 from airflow_provider_ernest.exceptions import ClusterLostError, InvalidParameterError
@@ -20,6 +19,7 @@ from airflow_provider_ernest.operators import locations
 from airflow_provider_ernest.operators.sample_run import DriverSubmission, RunRequest, submission
 from airflow_provider_ernest.spark.run_watch import RunLimits
 from tests import examples
+from tests.unit.clusters.emr.conftest import started
 
 LOG = logging.getLogger("test")
 
@@ -152,30 +152,21 @@ def emr(monkeypatch):
 
 
 def on_emr(emr: Any) -> ClusterHandle:
-    group = {"InstanceType": "m5.xlarge", "Market": "ON_DEMAND"}
-    groups = [
-        {**group, "InstanceRole": "MASTER", "InstanceCount": 1},
-        {**group, "InstanceRole": "CORE", "InstanceCount": 1},
-    ]
-    instances = {"InstanceGroups": groups, "KeepJobFlowAliveWhenNoSteps": True}
-    cluster_name = f"ernest-here-{'0f' * 10}"
-    tags = [{"Key": CLUSTER_TAG, "Value": cluster_name}]
-    started = emr.run_job_flow(Name=cluster_name, ReleaseLabel="emr-7.5.0", Instances=instances, Tags=tags)
-    name = started["JobFlowId"]
     return handle(
         "emr",
-        name=name,
+        name=started(emr),
         master_url="yarn",
         directory="s3://ernest-logs/spark",
         aws_conn_id="aws_data",
         region="eu-west-1",
+        expires_at="2126-01-01T00:00:00+00:00",
     )
 
 
 def test_a_run_on_emr_is_a_step_of_its_job_flow(request_for, emr):
-    """One machine is there: that it is noticed shows that this job flow was asked, through its connection."""
-    submitted = submission(on_emr(emr), spark_conn_id=None, request=request_for(), log=LOG)
+    """That its three machines are noticed shows that it was asked, through its connection."""
+    submitted = submission(on_emr(emr), spark_conn_id=None, request=request_for(machines=4), log=LOG)
 
     assert isinstance(submitted, StepRun)
-    with pytest.raises(ClusterLostError, match=r"needs 2 machines; job flow j-\w+ has 1"):
+    with pytest.raises(ClusterLostError, match=r"needs 4 machines; job flow j-\w+ has 3"):
         submitted.run("s3://code/job.py")

@@ -3,11 +3,9 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 
-import boto3
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import DAG
-from moto import mock_aws
 
 from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
 from airflow_provider_ernest.exceptions import ErnestError, MissingResourceError
@@ -85,8 +83,9 @@ def test_a_local_handle_with_a_foreign_directory_removes_nothing(context, tmp_pa
     assert foreign.exists()
 
 
-def test_the_end_of_a_cluster_that_is_not_ours_is_left_to_its_owner(context):
-    terminate(handle("existing", spark_conn_id="lake", aws_conn_id=None, region=None)).execute(context)
+@pytest.mark.parametrize("kind", ["existing", "emr"])
+def test_the_end_of_a_cluster_that_is_not_ours_is_left_to_its_owner(context, kind):
+    terminate(handle(kind, spark_conn_id="lake", aws_conn_id=None, region=None)).execute(context)
 
 
 def test_a_handle_that_jinja_has_rendered_is_a_handle(api, context):
@@ -101,25 +100,11 @@ def test_without_a_cluster_it_says_what_to_pass(context, nothing):
         terminate(nothing).execute(context)
 
 
-@pytest.mark.parametrize(("kind", "name"), [("ec2", IDENTITY.cluster_name), ("emr", "j-1")])
-def test_a_connection_that_is_not_there_for_the_moment_is_looked_for_again(context, kind, name):
+def test_a_connection_that_is_not_there_for_the_moment_is_looked_for_again(context):
     with pytest.raises(MissingResourceError, match="no Airflow connection 'nowhere'"):
-        terminate(handle(kind, name=name, aws_conn_id="nowhere")).execute(context)
+        terminate(handle("ec2", name=IDENTITY.cluster_name, aws_conn_id="nowhere")).execute(context)
 
 
-@pytest.mark.parametrize(("kind", "name"), [("ec2", "ernest-*"), ("emr", "j-*")])
-def test_a_forged_handle_is_not_tried_again(context, kind, name):
+def test_a_forged_handle_is_not_tried_again(context):
     with pytest.raises(AirflowFailException, match=r"cluster='.*\*' is no .*unchanged"):
-        terminate(handle(kind, name=name)).execute(context)
-
-
-def test_a_job_flow_whose_tags_do_not_agree_is_left_alone_and_not_tried_again(context, monkeypatch):
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
-    with mock_aws():
-        emr = boto3.client("emr", "us-east-1")
-        machines = {"MasterInstanceType": "m5.xlarge", "KeepJobFlowAliveWhenNoSteps": True}
-        theirs = emr.run_job_flow(Name=IDENTITY.cluster_name, Instances=machines)["JobFlowId"]
-        with pytest.raises(AirflowFailException, match=f"{theirs}.*is no job flow that this package"):
-            terminate(handle("emr", name=theirs, aws_conn_id=None)).execute(context)
-        assert emr.describe_cluster(ClusterId=theirs)["Cluster"]["Status"]["State"] == "WAITING"
+        terminate(handle("ec2", name="ernest-*")).execute(context)

@@ -352,7 +352,7 @@ class TestSteps:
         assert told["production"]["cost"] == pytest.approx(8 * 0.2 / 6)
         assert told["fit_model"]["cost"] is None
 
-    @pytest.mark.parametrize("of", ["Local", "Emr", "Existing"])
+    @pytest.mark.parametrize("of", ["Local", "Existing"])
     def test_a_clusters_operator_of_any_kind_is_a_cluster(self, of: str):
         run = example_run(changed={"create_cluster": {"operator": f"{of}ClusterOperator"}})
         assert steps_of(run)["create_cluster"]["kind"] == "cluster"

@@ -1,3 +1,4 @@
+import socket
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -10,8 +11,11 @@ from airflow_provider_ernest.clusters.ec2.reaping import (
     cluster_table,
     find_clusters,
     reap,
+    reap_regions,
 )
 from airflow_provider_ernest.clusters.ec2.spec import MAX_TIME_TO_LIVE_SECONDS
+from airflow_provider_ernest.exceptions import ClusterError
+from airflow_provider_ernest.owned_folders import runtime_folder
 
 
 @pytest.fixture
@@ -177,3 +181,31 @@ def test_the_machines_of_other_deployments_are_left_alone(bed, clusters):
     assert {machine.tags["ernest:deployment"] for machine in bed.live()} == {"theirs"}
     assert len(reap(bed.client(), deployment=None)) == 1
     assert not bed.live()
+
+
+@pytest.mark.parametrize("raised", [ValueError("bad endpoint"), RuntimeError("an error of Airflow")])
+def test_a_client_that_cannot_be_made_does_not_protect_other_regions(bed, clusters, raised):
+    bed.api.expire(*bed.live_ids())
+
+    def broken(_):
+        raise raised
+
+    report = reap_regions(
+        {"eu-west-1": broken, "us-east-1": bed.client}, deployment="ours", grace_seconds=300, dry_run=False
+    )
+
+    assert not bed.live()
+    assert report.lines()[0] == "Ended 10 overdue machines on EC2 in us-east-1."
+    assert str(raised) in report.summary()["failures"]["eu-west-1"]
+    with pytest.raises(ClusterError, match=rf"eu-west-1.*{raised}"):
+        report.raise_failures()
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_secrets_that_killed_tasks_have_left_on_this_host_go(tmp_path, monkeypatch, dry_run):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    # No process has so high an id.
+    left_over = runtime_folder() / f"{socket.gethostname()}.{2**31 - 1}.1700000000000.abc"
+    left_over.mkdir()
+    reap_regions({}, deployment=None, grace_seconds=0, dry_run=dry_run)
+    assert left_over.exists() == dry_run

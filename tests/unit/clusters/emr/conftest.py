@@ -1,15 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
-from airflow_provider_ernest.clusters.emr.spec import EmrClusterSpec
+from airflow_provider_ernest.clusters.emr.spec import EmrJobFlow
+from tests.unit.iam_policy import DEPLOYMENT
 
 REGION = "eu-west-1"
 BUCKET = "ernest-logs"
@@ -65,53 +64,48 @@ def clients(emr: FakeClient, s3: Any) -> Callable[[str], Any]:
     return {"emr": emr, "s3": s3}.__getitem__
 
 
-def specification(**changes: Any) -> EmrClusterSpec:
+REQUEST: dict[str, Any] = {
+    "Name": "sample runs",
+    "ReleaseLabel": "emr-7.5.0",
+    "LogUri": f"s3://{BUCKET}/emr/",
+    "Applications": [{"Name": "Spark"}],
+    "ServiceRole": "EMR_DefaultRole",
+    "JobFlowRole": "EMR_EC2_DefaultRole",
+    "Instances": {
+        "InstanceGroups": [
+            {"InstanceRole": "MASTER", "InstanceType": "m5.xlarge", "InstanceCount": 1},
+            {"InstanceRole": "CORE", "InstanceType": "m5.xlarge", "InstanceCount": 3},
+        ],
+        "KeepJobFlowAliveWhenNoSteps": True,
+    },
+    "AutoTerminationPolicy": {"IdleTimeout": 900},
+    "Tags": [{"Key": "ernest:deployment", "Value": DEPLOYMENT}],
+}
+"""What a job flow of somebody else's is started with."""
+
+
+def specification(job_flow_id: str | None = "j-1", **changes: Any) -> EmrJobFlow:
     fields = {
+        "job_flow_id": job_flow_id,
         "machines": 3,
         "instance_type": "m5.xlarge",
         "release_label": "emr-7.5.0",
-        "log_uri": f"s3://{BUCKET}/emr/",
         "event_log_uri": f"s3://{BUCKET}/spark",
         **changes,
     }
-    return EmrClusterSpec(**fields)
+    return EmrJobFlow(**fields)
 
 
-def identity(**changes: Any) -> ClusterIdentity:
-    fields = {
-        "deployment": "ours",
-        "dag_id": "nightly",
-        "run_id": "manual__2026-01-01T00:00:00+00:00",
-        "task_id": "ernest.create_cluster",
-        "try_number": 1,
-        **changes,
-    }
-    return ClusterIdentity(**fields)
+def started(emr: Any, **changes: Any) -> str:
+    """The id of a job flow that somebody has started."""
+    return str(emr.run_job_flow(**{**REQUEST, **changes})["JobFlowId"])
 
 
-def job_flow(state: str, *, reason: dict[str, str] | None = None, **changes: Any) -> dict[str, Any]:
+def job_flow(state: str, *, reason: dict[str, str] | None = None) -> dict[str, Any]:
     """An answer of DescribeCluster."""
-    expires_at = datetime.now(UTC) + timedelta(hours=1)
-    return {
-        "Cluster": {
-            "Id": "j-1",
-            "Name": identity().cluster_name,
-            "LogUri": f"s3://{BUCKET}/emr/",
-            "Status": {"State": state, "StateChangeReason": reason or {}},
-            "Tags": [
-                {"Key": "ernest:expires-at", "Value": expires_at.isoformat()},
-                {"Key": "ernest:cluster", "Value": identity().cluster_name},
-            ],
-            **changes,
-        }
-    }
+    status = {"State": state, "StateChangeReason": reason or {}}
+    return {"Cluster": {"Id": "j-1", "LogUri": f"s3://{BUCKET}/emr/", "Status": status}}
 
 
 def throttled(call: str, code: str = "ThrottlingException") -> ClientError:
     return ClientError({"Error": {"Code": code, "Message": "Rate exceeded"}}, call)
-
-
-def states(emr: Any) -> list[str]:
-    """The states of all job flows, the ended ones included."""
-    pages = emr.get_paginator("list_clusters").paginate()
-    return sorted(one["Status"]["State"] for page in pages for one in page["Clusters"])

@@ -8,6 +8,7 @@ import os
 import subprocess
 import threading
 import time
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,7 +20,7 @@ from moto.emr.models import emr_backends
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.emr import steps
-from airflow_provider_ernest.clusters.emr.cluster import EmrCluster
+from airflow_provider_ernest.clusters.emr.job_flow import look_up
 from airflow_provider_ernest.clusters.emr.steps import SparkStep, StepRun, fetch_event_log
 from airflow_provider_ernest.documents.runs import Experiment
 from airflow_provider_ernest.exceptions import (
@@ -31,15 +32,15 @@ from airflow_provider_ernest.spark.observing import observe
 from airflow_provider_ernest.spark.run_watch import RunLimits
 from airflow_provider_ernest.spark.sampling import Sample
 
-from .conftest import BUCKET, REGION, identity, job_flow, specification, throttled
+from .conftest import BUCKET, REGION, job_flow, specification, started, throttled
 
 APPLICATION = f"s3://{BUCKET}/job.py"
 SUBMITTED = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture
-def handle(clients) -> ClusterHandle:
-    return EmrCluster(specification(), identity(), client=clients, poll_seconds=0.0).start()
+def handle(emr) -> ClusterHandle:
+    return look_up(specification(started(emr)), emr=emr)
 
 
 @pytest.fixture
@@ -49,11 +50,12 @@ def run(handle, clients, tmp_path):
         limits: RunLimits | None = None,
         directory: Path = tmp_path,
         poll_seconds: float = 0.0,
+        expires_at: str | None = handle.expires_at,
         **step: Any,
     ) -> StepRun:
         fields = {"name": "ernest-sample-0", "machines": 2, "conf": {"spark.cores.max": "8"}, **step}
         return StepRun(
-            handle=handle,
+            handle=replace(handle, expires_at=expires_at),
             step=SparkStep(**fields),
             clients=clients,
             directory=directory,
@@ -195,11 +197,10 @@ def test_what_is_submitted(emr, s3, run, handle, writes):
     assert s3.head_object(Bucket=BUCKET, Key=f"{key}/"), "Spark refuses folders that do not exist"
 
 
-def test_no_step_outlives_its_job_flow(emr, run, handle, writes):
+def test_no_step_outlives_the_time_to_live(emr, run, writes):
     soon = (datetime.now(UTC) + timedelta(seconds=90)).isoformat()
-    emr.add_tags(ResourceId=handle.name, Tags=[{"Key": "ernest:expires-at", "Value": soon}])
     emr.answers["describe_step"] = [writes()]
-    run().run(APPLICATION)
+    run(expires_at=soon).run(APPLICATION)
     # AWS tells its time in whole seconds.
     assert time.time() < deadline(arguments(emr)) <= datetime.fromisoformat(soon).timestamp() + 1
 
@@ -422,27 +423,22 @@ def test_a_job_flow_that_ends_under_a_step_is_lost(emr, run):
         run().run(APPLICATION)
 
 
-def ended(emr: Any, handle: ClusterHandle) -> None:
-    emr.terminate_job_flows(JobFlowIds=[handle.name])
-
-
-def expired(emr: Any, handle: ClusterHandle) -> None:
-    gone = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
-    emr.add_tags(ResourceId=handle.name, Tags=[{"Key": "ernest:expires-at", "Value": gone}])
+GONE = "2026-01-01T00:00:00+00:00"
 
 
 @pytest.mark.parametrize(
-    ("lose", "machines", "named"),
+    ("has_ended", "changes", "named"),
     [
-        (ended, 2, r"j-\w+ takes no steps, it is TERMINATED"),
-        (expired, 2, r"time to live of job flow .* is over"),
-        (lambda *_: None, 4, r"needs 4 machines; job flow j-\w+ has 3"),
+        (True, {}, r"j-\w+ takes no steps, it is TERMINATED"),
+        (False, {"expires_at": GONE}, r"time to live that was stated of job flow .* is over"),
+        (False, {"machines": 4}, r"needs 4 machines; job flow j-\w+ has 3"),
     ],
 )
-def test_a_job_flow_that_cannot_take_the_run_gets_no_step(emr, run, handle, lose, machines, named):
-    lose(emr, handle)
+def test_a_job_flow_that_cannot_take_the_run_gets_no_step(emr, run, handle, has_ended, changes, named):
+    if has_ended:
+        emr.terminate_job_flows(JobFlowIds=[handle.name])
     with pytest.raises(ClusterLostError, match=named):
-        run(machines=machines).run(APPLICATION)
+        run(**changes).run(APPLICATION)
     assert emr.called("add_job_flow_steps") == []
 
 
