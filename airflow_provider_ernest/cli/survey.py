@@ -162,7 +162,7 @@ _Asked: TypeAlias = "tuple[str, Sequence[PastRun], Sequence[RunProfile], SurveyG
 
 def _surveyed(asked: Sequence[_Asked], processes: int | None) -> Iterator[SurveyedJob]:
     """Each job; of many jobs several at a time."""
-    from airflow_provider_ernest.history.pool import cores
+    from airflow_provider_ernest.history.scan import cores
 
     wanted = processes or cores()
     if len(asked) <= FEW_JOBS or wanted == 1:

@@ -10,23 +10,37 @@ import contextlib
 import hashlib
 import json
 import os
+import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
-from dataclasses import replace
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from importlib.util import find_spec
+from itertools import islice
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import TYPE_CHECKING, Any
+from threading import Thread
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from airflow_provider_ernest.documents.runs import PastRun
-from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError
+from airflow_provider_ernest.exceptions import (
+    ErnestError,
+    InvalidDocumentError,
+    InvalidParameterError,
+    MissingResourceError,
+)
 from airflow_provider_ernest.history.finding import FoundLog, LogFinder
 from airflow_provider_ernest.history.jobs import NO_JOB, JobNames
-from airflow_provider_ernest.history.pool import Pool, cores
-from airflow_provider_ernest.history.worker import PROBLEM, PROFILE, RUN
-from airflow_provider_ernest.places import local_path
+from airflow_provider_ernest.places import Place, boto3_client, local_path, place_of
+from airflow_provider_ernest.privacy import without_addresses
 from airflow_provider_ernest.version import __version__
+from airflow_provider_ernest.words import duration
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.documents.profiles import RunProfile
@@ -38,6 +52,10 @@ MOST_SECONDS = 900.0
 """For one log."""
 
 COPY = "a copy of another log"
+NO_LOG = "no event log of Spark"
+
+RUN, PROFILE, PROBLEM = "run", "profile", "problem"
+"""What an answer holds; the first two are also what is asked for."""
 
 _FRESH_SECONDS = 86_400.0
 """A log without an end that was written to more lately may go on: it is read again next time."""
@@ -81,7 +99,8 @@ def scan(
         An iterator of the runs, also of those that do not count (`PastRun.failure` says why).
 
     Raises:
-        MissingResourceError: (while it is gone through) there is no such place, or nothing that reads it.
+        MissingResourceError: (while it is gone through) there is no such place, nothing that reads it, or no
+            process that reads can be started.
         InvalidParameterError: (likewise) there are more files than anybody means.
     """
     return Scan(
@@ -90,9 +109,22 @@ def scan(
         since=since,
         processes=processes or cores(),
         cache=_Cache(cache),
-        limits={"most_tasks": most_tasks, "most_seconds": most_seconds},
+        limits=_Limits(most_tasks=most_tasks, most_seconds=most_seconds),
         told=told or (lambda done, of: None),
     )
+
+
+def cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Limits:
+    """Of one log."""
+
+    most_tasks: int
+    most_seconds: float
 
 
 def _absolute(source: str) -> str:
@@ -120,7 +152,7 @@ class Scan(Iterator[PastRun]):
         since: datetime | None,
         processes: int,
         cache: _Cache,
-        limits: dict[str, Any],
+        limits: _Limits,
         told: Told,
     ) -> None:
         self.logs = 0
@@ -156,7 +188,7 @@ class Scan(Iterator[PastRun]):
             found[_key(log.place, log.size_bytes, log.version)] = log
             self.logs = len(found)
         for key, answer in self._cache.answers(found.keys()):
-            if answer.get("most_tasks", self._limits["most_tasks"]) != self._limits["most_tasks"]:
+            if answer.get("most_tasks", self._limits.most_tasks) != self._limits.most_tasks:
                 continue
             # What another version kept may not be readable: then it is read anew.
             try:
@@ -171,9 +203,8 @@ class Scan(Iterator[PastRun]):
     def _read(self, found: dict[str, FoundLog]) -> Iterator[PastRun]:
         # The largest first: at the end all processes have small ones left.
         waiting = sorted(found.items(), key=lambda each: -each[1].size_bytes)
-        pool = Pool(min(self._processes, len(waiting)), most_seconds=self._limits["most_seconds"])
-        asked = ((key, {"what": RUN, "place": log.place, **self._limits}) for key, log in waiting)
-        for key, answer in pool.answers(asked):
+        places = {key: log.place for key, log in waiting}
+        for key, answer in _answers(RUN, places, self._limits, processes=self._processes):
             self.read += 1
             if _is_lasting(answer, found.pop(key)):
                 self._cache.keep(key, answer)
@@ -253,10 +284,9 @@ def profiles(
         except InvalidDocumentError:
             continue
         yield known
-    limits = {"most_tasks": most_tasks, "most_seconds": most_seconds}
-    asked = [(key, {"what": PROFILE, "place": run.event_log, **limits}) for key, run in waiting.items()]
-    pool = Pool(min(processes or cores(), len(asked)), most_seconds=most_seconds)
-    for key, answer in pool.answers(asked):
+    limits = _Limits(most_tasks=most_tasks, most_seconds=most_seconds)
+    places = {key: run.event_log for key, run in waiting.items()}
+    for key, answer in _answers(PROFILE, places, limits, processes=processes or cores()):
         if PROFILE in answer:
             keeper.keep(key, answer)
         yield done(key, answer)
@@ -265,6 +295,172 @@ def profiles(
 def profile_of(run: PastRun, *, cache: str | Path | None = None) -> RunProfile | None:
     """Where the time of one past run went; None where its log cannot be read any more."""
     return next(profiles([run], processes=1, cache=cache))[1]
+
+
+# Reading in several processes.
+
+
+def _answers(
+    what: str, places: Mapping[str, str], limits: _Limits, *, processes: int
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What the logs tell, in the order in which they have been read.
+
+    A process that dies, as where memory runs out, takes its pool with it. The logs that were being read then
+    are read again, each alone; one that ends its process once more is given up.
+
+    Args:
+        what: `RUN` or `PROFILE`.
+        places: of the logs, by a key that each answer comes with.
+        limits: of each log.
+        processes: that read at the same time.
+    """
+    left = dict(places)
+    while left:
+        for suspect in (yield from _answers_of_a_pool(what, left, limits, processes)):
+            alone = {suspect: left.pop(suspect)}
+            if (yield from _answers_of_a_pool(what, alone, limits, 1)):
+                yield suspect, {PROBLEM: "reading it ended its process"}
+
+
+def _answers_of_a_pool(
+    what: str, left: dict[str, str], limits: _Limits, processes: int
+) -> Generator[tuple[str, dict[str, Any]], None, list[str]]:
+    """The same by one pool, until a process dies: takes the logs that were read out of `left`.
+
+    Returns:
+        The keys of those that were being read when a process died.
+    """
+    running: dict[Future[dict[str, Any]], str] = {}
+    waiting = iter(list(left))
+    # Nothing is ever sent: the processes end when the other end of the pipe is closed, and so when this
+    # process dies.
+    life, held = _SPAWN.Pipe(duplex=False)
+    pool = ProcessPoolExecutor(
+        min(processes, len(left)), mp_context=_SPAWN, initializer=_begin, initargs=(life,)
+    )
+    started = pool.submit(os.getpid)
+    try:
+        # One more than there are processes: none waits for whoever takes the answers.
+        running = {pool.submit(_read, what, left[key], limits): key for key in islice(waiting, processes + 1)}
+        while running:
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                answer = future.result()
+                key = running.pop(future)
+                del left[key]
+                yield key, answer
+                for following in islice(waiting, 1):
+                    running[pool.submit(_read, what, left[following], limits)] = following
+    except BrokenProcessPool as error:
+        if started.exception() is not None:
+            raise MissingResourceError(
+                "The processes that read event logs cannot be started.",
+                remedy="See what Python says above. A script that is run by itself must do its work below "
+                'if __name__ == "__main__":',
+            ) from error
+    finally:
+        held.close()
+        pool.shutdown(cancel_futures=True)
+        life.close()
+    return list(running.values())
+
+
+_SPAWN = get_context("spawn")
+"""What reads S3 has threads, and a forked process would hold their locks for ever."""
+
+
+def _begin(life: Connection) -> None:
+    """What a process that reads does first."""
+    Thread(target=_end_with, args=(life,), daemon=True).start()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGALRM, _stop_reading)
+    # Where memory runs out, the kernel shall end this process, not the one that asked.
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
+    # What libraries print is nothing for the user.
+    silence = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silence, 1)
+    os.dup2(silence, 2)
+    # What each log needs is loaded before the first.
+    import airflow_provider_ernest.eventlog.reading
+    import airflow_provider_ernest.history.runs  # noqa: F401
+
+
+def _end_with(life: Connection) -> None:
+    """End this process at once, whatever it reads, when the one that asked lets it go or has ended."""
+    life.poll(None)
+    os._exit(1)
+
+
+class _TooLongError(BaseException):
+    """A log has taken its time; no library takes it for an error of its own."""
+
+
+def _stop_reading(signum: int, frame: object) -> NoReturn:
+    raise _TooLongError
+
+
+def _read(what: str, source: str, limits: _Limits) -> dict[str, Any]:
+    """What a log tells; runs in a process of the pool. What hangs is given up, too: a pipe, a network."""
+    is_lasting = False
+    # Again each second, should the first be lost in a callback.
+    signal.setitimer(signal.ITIMER_REAL, limits.most_seconds, 1.0)
+    try:
+        return _read_log(what, source, limits)
+    except _TooLongError:
+        problem = f"not read within {duration(limits.most_seconds)}"
+    except ErnestError as error:
+        cause = error.__cause__
+        told = getattr(cause, "strerror", None) or (type(cause).__name__ if cause else "")
+        problem = f"cannot be read: {told}" if told else error.message.replace(source, "it")
+        is_lasting = cause is None
+    # A log is whatever an application wrote: what it makes the reader stumble over costs no other.
+    except Exception as error:
+        problem = f"cannot be read: {type(error).__name__}"
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    return _problem(problem, limits, is_lasting=is_lasting)
+
+
+def _problem(problem: str, limits: _Limits, *, is_lasting: bool) -> dict[str, Any]:
+    told = without_addresses(problem).rstrip(".")
+    return {PROBLEM: told, "is_lasting": is_lasting, "most_tasks": limits.most_tasks}
+
+
+def _read_log(what: str, source: str, limits: _Limits) -> dict[str, Any]:
+    from airflow_provider_ernest.eventlog.reading import read_event_log
+    from airflow_provider_ernest.history.runs import past_run
+
+    place = place_of(source, s3_clients=_s3_client)
+    if not _begins_as_a_log(place):
+        return _problem(NO_LOG, limits, is_lasting=True)
+    log = read_event_log(place, most_tasks=limits.most_tasks)
+    if what == PROFILE:
+        from airflow_provider_ernest.clarity.profile import profile_run
+
+        return {PROFILE: profile_run(log, event_log=source).to_dict()}
+    return {RUN: past_run(log, event_log=source).to_dict(), "is_complete": log.is_complete}
+
+
+@lru_cache
+def _s3_client(connection: str) -> Any:
+    """One for all logs: to make one takes longer than to read a small log. None where s3fs reads S3."""
+    return None if find_spec("s3fs") else boto3_client(connection, f"s3://{connection}")
+
+
+def _begins_as_a_log(place: Place) -> bool:
+    """Whether its first line may be an event, so that gigabytes of something else are not gone through."""
+    from airflow_provider_ernest.eventlog.bounds import Notes
+    from airflow_provider_ernest.eventlog.events import event_name
+    from airflow_provider_ernest.eventlog.files import open_lines
+
+    notes = Notes()
+    for line in open_lines(place, notes=notes):
+        if line.strip():
+            return bool(event_name(line))
+    return bool(notes.too_long_lines)
+
+
+# What is kept.
 
 
 def _key(place: str, *state: object) -> str:

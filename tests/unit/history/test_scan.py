@@ -1,6 +1,9 @@
 import json
 import os
 import signal
+import subprocess
+import sys
+from multiprocessing import resource_tracker, spawn
 from pathlib import Path
 
 import psutil
@@ -146,23 +149,31 @@ def _hanging(path: Path) -> Path:
     return path
 
 
-def test_a_process_that_is_killed_costs_the_log_that_it_read(tmp_path: Path):
-    log_of(tmp_path / "app-1")
-    log_of(tmp_path / "app-2", application="app-2")
-    _hanging(tmp_path / "eventlog_v2_app-3")
-    killed = []
+def _readers() -> list[psutil.Process]:
+    """The processes that read; the standard library starts another, which keeps count of semaphores."""
+    return [each for each in psutil.Process().children() if _is_reader(each)]
 
-    def kill_the_hanging(done: int, of: int) -> None:
-        if done == of - 1:
-            children = [each for each in psutil.Process().children() if "worker" in " ".join(each.cmdline())]
-            killed.extend(child.pid for child in children)
-            for child in children:
-                child.send_signal(signal.SIGKILL)
 
-    found = scan([tmp_path], processes=2, told=kill_the_hanging)
-    assert {run.application_id for run in found} == {"app-1", "app-2"}
-    assert killed
-    assert dict(found.unread) == {"reading it ended its process (signal SIGKILL)": 1}
+def _is_reader(process: psutil.Process) -> bool:
+    try:
+        return "spawn_main" in " ".join(process.cmdline())
+    except (psutil.NoSuchProcess, psutil.ZombieProcess):
+        return False
+
+
+def _read_or_die(what, source, limits):
+    if Path(source).name == "app-3":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return scanning._read(what, source, limits)
+
+
+def test_a_process_that_is_killed_costs_the_log_that_it_read(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(scanning, "_read", _read_or_die)
+    for number in range(6):
+        log_of(tmp_path / f"app-{number}", application=f"app-{number}")
+    found = scan([tmp_path], processes=2)
+    assert {run.application_id for run in found} == {f"app-{number}" for number in (0, 1, 2, 4, 5)}
+    assert dict(found.unread) == {"reading it ended its process": 1}
 
 
 def test_a_log_that_takes_too_long_is_given_up(tmp_path: Path):
@@ -171,13 +182,40 @@ def test_a_log_that_takes_too_long_is_given_up(tmp_path: Path):
     found = scan([tmp_path], most_seconds=0.5, processes=2)
     assert len(list(found)) == 1
     assert list(found.unread) == ["not read within 0.5 s"]
-    assert not [each for each in psutil.Process().children() if "history.worker" in " ".join(each.cmdline())]
+    assert not _readers()
 
 
-def test_where_no_process_can_be_started_that_is_said(tmp_path: Path, monkeypatch):
-    monkeypatch.setattr("sys.executable", "/bin/false")
-    with pytest.raises(MissingResourceError, match="cannot be started"):
-        list(scan([log_of(tmp_path / "app-1")]))
+def test_a_scan_that_is_closed_leaves_no_process(tmp_path: Path):
+    log_of(tmp_path / "app-1")
+    _hanging(tmp_path / "eventlog_v2_app-3")
+    found = scan([tmp_path], processes=2)
+    next(found)
+    assert _readers()
+    found.close()
+    assert not _readers()
+
+
+def test_processes_end_with_the_one_that_asked(tmp_path: Path):
+    pipe = _hanging(tmp_path / "eventlog_v2_app-3") / "events_2_app-3"
+    program = "import sys; from airflow_provider_ernest.history.scan import scan; list(scan(sys.argv[1:]))"
+    asking = subprocess.Popen([sys.executable, "-c", program, str(tmp_path)])
+    with pipe.open("wb"):
+        children = psutil.Process(asking.pid).children()
+        asking.kill()
+        asking.wait()
+        _, alive = psutil.wait_procs(children, timeout=60)
+    assert not alive
+
+
+def test_where_no_process_can_be_started_that_is_said(tmp_path: Path):
+    resource_tracker.ensure_running()
+    python = spawn.get_executable()
+    spawn.set_executable("/bin/false")
+    try:
+        with pytest.raises(MissingResourceError, match="cannot be started"):
+            list(scan([log_of(tmp_path / "app-1")]))
+    finally:
+        spawn.set_executable(python)
 
 
 def test_what_is_not_there_is_named(tmp_path: Path):
