@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from airflow_provider_ernest.billing import Billing as Billing
 from airflow_provider_ernest.exceptions import InvalidParameterError
@@ -240,6 +240,8 @@ class ConnectedCluster:
     Raises:
         InvalidParameterError: a value that cannot work.
     """
+
+    kind: ClassVar[str] = "existing"
 
     spark_conn_id: str = setting(line, 'the Airflow connection of its master, in deploy mode "client"')
     machines: OptionalCount = setting(

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from airflow.sdk import TaskGroup, XComArg
 
-from airflow_provider_ernest.clusters.base import EC2, EMR, EXISTING, LOCAL
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.clusters.emr.spec import EmrJobFlow
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
@@ -55,9 +54,6 @@ OPERATORS: Mapping[type, tuple[str, str]] = {
     ConnectedCluster: ("existing_cluster", "ExistingClusterOperator"),
 }
 """Module and name of what starts them, imported where they are used: DAG files pay for no other kind."""
-
-KINDS = {LocalClusterSpec: LOCAL, EC2ClusterSpec: EC2, EmrJobFlow: EMR, ConnectedCluster: EXISTING}
-"""What a model calls them."""
 
 KEPT_OF_MACHINE = (
     *("cores_per_machine", "memory_megabytes_per_machine"),
@@ -453,7 +449,7 @@ class TrainingBranch:
     def machine(self) -> Mapping[str, Any]:
         """What is known of a machine where no cluster is started."""
         return {
-            "kind": KINDS[type(self.cluster)],
+            "kind": self.cluster.kind,
             "instance_type": self.instance_type,
             **{name: self._stated_or_checked(name) for name in KEPT_OF_MACHINE},
         }

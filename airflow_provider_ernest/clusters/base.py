@@ -3,13 +3,17 @@
 A cluster is started in one task and ended in another, in another process and perhaps on another
 host: all that is known of it travels in its `ClusterHandle`, by XCom. It holds no secrets: XComs are
 shown to whoever may see the DAG.
+
+To add a kind of cluster, say "toaster", write a module or package ``clusters/toaster`` that calls
+``register("toaster", Kind(...))`` when it is imported: it is found by that name. Its specification, data
+that costs a DAG file nothing, goes into `task_group.OPERATORS` with the operator that starts it.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from airflow_provider_ernest.documents.base import Document
@@ -18,15 +22,6 @@ from airflow_provider_ernest.spark.machines import Machine
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-LOCAL = "local"
-"""The kind of cluster that shares the Airflow worker's own machine; see `clusters.local`."""
-EC2 = "ec2"
-"""A Spark standalone cluster on machines of Amazon EC2; see `clusters.ec2`."""
-EMR = "emr"
-"""A job flow of Amazon EMR; see `clusters.emr`."""
-EXISTING = "existing"
-"""A cluster that somebody else starts and ends, known by an Airflow connection; see `clusters.existing`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +37,7 @@ class ClusterHandle(Document):
     """A running Spark cluster.
 
     Attributes:
-        kind: which cluster module knows it: "local", "ec2", "emr" or "existing".
+        kind: the module of clusters that knows it, such as "local" or "ec2".
         name: unique among the clusters of that kind.
         master_url: spark://host:port, or "yarn", or k8s://...
         web_url: http address of a standalone master's page and its /json/ state; None for other masters.
@@ -89,21 +84,9 @@ class ClusterHandle(Document):
         return sum(known) / len(known) if known and len(known) == len(prices) else None
 
     @property
-    def limits_production(self) -> bool:
-        """Whether production can have no more machines than there are.
-
-        A cluster on EC2 can grow, and production runs beside a job flow of EMR, never in it.
-        """
-        return self.kind in (LOCAL, EXISTING)
-
-    @property
     def most_machines(self) -> int | None:
-        """How many production can have; None where it can have more than there are.
-
-        A local cluster that has ended limits nothing: the next one may be larger.
-        """
-        has_ended = self.kind == LOCAL and not self.master_url
-        return len(self.machines) if self.limits_production and not has_ended else None
+        """How many machines production can have; None where it can have more than there are."""
+        return len(self.machines) if kind_of(self).limits_production(self) else None
 
     @property
     def master_price_per_hour(self) -> float | None:
@@ -126,12 +109,7 @@ class ClusterHandle(Document):
             conf["spark.network.crypto.enabled"] = "true"
         if self.driver_host:
             conf["spark.driver.host"] = self.driver_host
-        if self.kind == LOCAL:
-            # Executors share the driver's machine: they must find the same Python packages, and
-            # nobody else must find the driver.
-            conf["spark.pyspark.python"] = sys.executable
-            conf["spark.driver.host"] = conf["spark.driver.bindAddress"] = "127.0.0.1"
-        return conf
+        return {**conf, **kind_of(self).spark_conf()}
 
 
 class Cluster(Protocol):
@@ -139,6 +117,51 @@ class Cluster(Protocol):
 
     def terminate(self) -> str:
         """End it. Repeatable: nothing to do is a success. Returns what was done, for the log."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """What others ask of a kind of cluster.
+
+    Attributes:
+        reopen: gives the cluster of a handle, with the further arguments of `reopen`.
+        limits_production: whether production can have no more machines than this cluster has.
+        spark_conf: properties that an application needs there, beside those that the handle tells.
+    """
+
+    reopen: Callable[[ClusterHandle, Path | None, Callable[[str], Any] | None], Cluster]
+    limits_production: Callable[[ClusterHandle], bool] = lambda handle: False
+    spark_conf: Callable[[], Mapping[str, str]] = dict
+
+
+_KINDS: dict[str, Kind] = {}
+
+
+def register(name: str, kind: Kind) -> None:
+    """Make a kind of cluster known; called by the module ``clusters.NAME`` when it is imported."""
+    _KINDS[name] = kind
+
+
+def kind_of(handle: ClusterHandle) -> Kind:
+    """The kind of a cluster, whose module is imported when it is first asked for.
+
+    Raises:
+        ClusterError: no module of this package starts clusters of that kind.
+    """
+    name = handle.kind
+    module = f"{__package__}.{name}"
+    if name not in _KINDS and name.isidentifier():
+        try:
+            import_module(module)
+        except ModuleNotFoundError as error:
+            if error.name != module:
+                raise
+    if name not in _KINDS:
+        raise ClusterError(
+            f"No module of this package starts clusters of kind {name!r}.",
+            remedy="Pass the output of a cluster operator of this package unchanged.",
+        )
+    return _KINDS[name]
 
 
 def reopen(
@@ -156,33 +179,4 @@ def reopen(
         ClusterError: no module of this package starts clusters of that kind, or what it needs is not given.
         InvalidParameterError: the handle is not as its kind of cluster has them.
     """
-    if handle.kind == LOCAL:
-        from airflow_provider_ernest.clusters.local import LocalCluster
-
-        if clusters is None:
-            raise ClusterError(
-                f"Cluster {handle.name} is local, and nothing tells the folder of local clusters.",
-                remedy="Use the operators of this package, or give `clusters`.",
-            )
-        return LocalCluster.from_handle(handle, below=clusters)
-    if handle.kind == EXISTING:
-        from airflow_provider_ernest.clusters.existing import ExistingCluster
-
-        return ExistingCluster.from_handle(handle)
-    if handle.kind == EMR:
-        from airflow_provider_ernest.clusters.emr.job_flow import JobFlowInUse
-
-        return JobFlowInUse(handle)
-    if handle.kind != EC2:
-        raise ClusterError(
-            f"No module of this package starts clusters of kind {handle.kind!r}.",
-            remedy="Pass the output of a cluster operator of this package unchanged.",
-        )
-    if client is None:
-        raise ClusterError(
-            f"Cluster {handle.name} is on EC2, and nothing was given to reach AWS by.",
-            remedy="Use the operators of this package, or give `client`.",
-        )
-    from airflow_provider_ernest.clusters.ec2.cluster import RunningCluster
-
-    return RunningCluster(handle, client=client)
+    return kind_of(handle).reopen(handle, clusters, client)

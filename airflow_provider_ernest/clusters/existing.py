@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from airflow_provider_ernest.clusters.base import EXISTING, ClusterHandle
+from airflow_provider_ernest.clusters.base import Cluster, ClusterHandle, Kind, register
 from airflow_provider_ernest.exceptions import ClusterError, ClusterLostError, InvalidParameterError
 from airflow_provider_ernest.settings import ConnectedCluster
 from airflow_provider_ernest.spark.machines import Machine
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.spark.master import MasterState
 
 log = logging.getLogger(__name__)
+
+EXISTING = ConnectedCluster.kind
 
 _WEB_PORT = 8080
 _ANSWER_SECONDS = 5.0
@@ -177,3 +179,10 @@ def _has_port(address: str) -> bool:
     # Of a port that is no number, or none of a port.
     except ValueError:
         return False
+
+
+def _reopen(handle: ClusterHandle, clusters: Any, client: Any) -> Cluster:
+    return ExistingCluster.from_handle(handle)
+
+
+register(EXISTING, Kind(reopen=_reopen, limits_production=lambda handle: True))

@@ -25,7 +25,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from airflow_provider_ernest.clusters.base import LOCAL, ClusterHandle
+from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.cpu_groups import CpuGroup, find_cpu_controller, remove_group
 from airflow_provider_ernest.clusters.local import (
     MASTER_HOST,
@@ -36,6 +36,7 @@ from airflow_provider_ernest.clusters.local import (
     busy_host,
     tail,
 )
+from airflow_provider_ernest.clusters.local_spec import LOCAL
 from airflow_provider_ernest.exceptions import (
     ClusterError,
     ClusterLostError,

@@ -26,9 +26,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from airflow_provider_ernest.clusters.base import LOCAL, ClusterHandle
+from airflow_provider_ernest.clusters.base import Cluster, ClusterHandle, Kind, register
 from airflow_provider_ernest.clusters.cpu_groups import remove_group
-from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
+from airflow_provider_ernest.clusters.local_spec import LOCAL, LocalClusterSpec
 from airflow_provider_ernest.documents.base import Document
 from airflow_provider_ernest.exceptions import (
     ClusterError,
@@ -278,6 +278,32 @@ def _require_ours(handle: ClusterHandle, directory: Path, below: Path) -> None:
             remedy="Pass the output of the task that started the local cluster unchanged, and set [ernest] "
             "clusters alike for all tasks.",
         )
+
+
+def _reopen(handle: ClusterHandle, clusters: Path | None, client: Any) -> Cluster:
+    if clusters is None:
+        raise ClusterError(
+            f"Cluster {handle.name} is local, and nothing tells the folder of local clusters.",
+            remedy="Use the operators of this package, or give `clusters`.",
+        )
+    return LocalCluster.from_handle(handle, below=clusters)
+
+
+def _spark_conf() -> dict[str, str]:
+    """Executors share the driver's machine: they find its packages, and nobody else finds the driver."""
+    return {
+        "spark.pyspark.python": sys.executable,
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+    }
+
+
+def _limits_production(handle: ClusterHandle) -> bool:
+    """One that has ended limits nothing: the next one may be larger."""
+    return bool(handle.master_url)
+
+
+register(LOCAL, Kind(reopen=_reopen, limits_production=_limits_production, spark_conf=_spark_conf))
 
 
 LONGEST_START = 5

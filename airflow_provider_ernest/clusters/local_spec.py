@@ -10,12 +10,14 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeGuard
+from typing import ClassVar, TypeGuard
 
 from airflow_provider_ernest.documents.base import Document
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.stated import is_template
 
+LOCAL = "local"
+"""The kind of cluster that shares the Airflow worker's own machine; see `clusters.local`."""
 MIN_MEMORY_MEGABYTES = 450
 """Spark refuses executors with less than 1.5 times the 300 MB that it reserves for itself."""
 
@@ -45,6 +47,8 @@ class LocalClusterSpec(Document):
     Raises:
         InvalidParameterError: a value that cannot work.
     """
+
+    kind: ClassVar[str] = LOCAL
 
     machines: int
     cores_per_machine: int = 1

@@ -6,7 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.clusters.base import EC2, EMR, EXISTING, LOCAL, ClusterHandle
+from airflow_provider_ernest.clusters.base import ClusterHandle
+from airflow_provider_ernest.clusters.ec2 import EC2
+from airflow_provider_ernest.clusters.emr import EMR
+from airflow_provider_ernest.clusters.existing import EXISTING
+from airflow_provider_ernest.clusters.local_spec import LOCAL
 from airflow_provider_ernest.decision.candidates import WithinReach
 from airflow_provider_ernest.decision.forms.all_forms import UNAVAILABLE, outputs
 from airflow_provider_ernest.decision.forms.machines import HEAP, MachineShape, groups_of, layout_on

@@ -81,7 +81,7 @@ def cluster_secret(handle: ClusterHandle) -> str | None:
         ClusterLostError: the cluster is no longer there.
         InvalidParameterError: the handle is none that a local cluster has.
     """
-    from airflow_provider_ernest.clusters.base import LOCAL
+    from airflow_provider_ernest.clusters.local_spec import LOCAL
 
     if handle.kind == LOCAL:
         from airflow_provider_ernest.clusters.local import LocalCluster

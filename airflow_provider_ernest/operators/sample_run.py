@@ -313,7 +313,7 @@ def sample_cluster(document: Any, *, machines: int) -> ClusterHandle | None:
 
 def require_readable_input(handle: ClusterHandle | None, sampled: SampledInput) -> None:
     """Refuse a sample that would lie where the cluster's machines cannot read it."""
-    from airflow_provider_ernest.clusters.base import EMR
+    from airflow_provider_ernest.clusters.emr import EMR
     from airflow_provider_ernest.setting_checks import require_emr_input
 
     if handle is not None and handle.kind == EMR:
@@ -422,7 +422,7 @@ def submission(
         MissingResourceError: there is no such connection.
         ClusterLostError: the cluster has ended, or there is no way to it.
     """
-    from airflow_provider_ernest.clusters.base import EMR
+    from airflow_provider_ernest.clusters.emr import EMR
 
     if handle is not None and handle.kind == EMR:
         return _step(handle, request, log)
@@ -481,7 +481,7 @@ class DriverSubmission:
 
 
 def _hook(handle: ClusterHandle | None, spark_conn_id: str | None, request: RunRequest) -> ErnestSubmitHook:
-    from airflow_provider_ernest.clusters.base import EXISTING
+    from airflow_provider_ernest.clusters.existing import EXISTING
     from airflow_provider_ernest.operators.existing_cluster import require_own_driver, require_same_master
     from airflow_provider_ernest.operators.locations import cluster_secret
     from airflow_provider_ernest.operators.spark_submit import driver_properties

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 
-from airflow_provider_ernest.clusters.base import EC2, EMR, LOCAL
+from airflow_provider_ernest.clusters.ec2 import EC2
+from airflow_provider_ernest.clusters.emr import EMR
+from airflow_provider_ernest.clusters.local_spec import LOCAL
 from airflow_provider_ernest.eventlog.files import application_of_name
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.lineage import EmitsLineage
@@ -184,7 +186,8 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
         return hook
 
     def _hook_to(self, document: dict[str, Any]) -> ProductionHook:
-        from airflow_provider_ernest.clusters.base import EXISTING, ClusterHandle
+        from airflow_provider_ernest.clusters.base import ClusterHandle
+        from airflow_provider_ernest.clusters.existing import EXISTING
         from airflow_provider_ernest.operators.existing_cluster import require_same_master
         from airflow_provider_ernest.operators.locations import cluster_secret
 

@@ -14,8 +14,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.clusters.base import EC2
-from airflow_provider_ernest.clusters.ec2 import ending
+from airflow_provider_ernest.clusters.ec2 import EC2, ending
 from airflow_provider_ernest.clusters.ec2.aws_errors import explained
 from airflow_provider_ernest.clusters.ec2.ending import AttemptGuard, end_machines, terminate_cluster
 from airflow_provider_ernest.clusters.ec2.identity import (

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from airflow_provider_ernest.clusters.base import EC2, ClusterHandle, CulledMachine
+from airflow_provider_ernest.clusters.base import ClusterHandle, CulledMachine
+from airflow_provider_ernest.clusters.ec2 import EC2
 from airflow_provider_ernest.clusters.ec2.ending import end_machines
 from airflow_provider_ernest.clusters.ec2.instances import (
     COMING_OR_THERE,

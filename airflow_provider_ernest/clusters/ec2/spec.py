@@ -8,9 +8,10 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
+from airflow_provider_ernest.clusters.ec2 import EC2
 from airflow_provider_ernest.clusters.ec2.identity import tag_value
 from airflow_provider_ernest.clusters.local_spec import (
     MIN_MEMORY_MEGABYTES,
@@ -88,6 +89,8 @@ class EC2ClusterSpec(Document):
     Raises:
         InvalidParameterError: a value that cannot work.
     """
+
+    kind: ClassVar[str] = EC2
 
     machines: int
     instance_type: str

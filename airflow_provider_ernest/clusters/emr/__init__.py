@@ -1,1 +1,18 @@
-"""Sample runs on Amazon EMR: a job flow for the time of the training, its runs as steps."""
+"""Sample runs as steps of a job flow of Amazon EMR. Production runs beside it, never in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from airflow_provider_ernest.clusters.base import Cluster, ClusterHandle, Kind, register
+
+EMR = "emr"
+
+
+def _reopen(handle: ClusterHandle, clusters: Any, client: Any) -> Cluster:
+    from airflow_provider_ernest.clusters.emr.job_flow import JobFlowInUse
+
+    return JobFlowInUse(handle)
+
+
+register(EMR, Kind(reopen=_reopen))

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from airflow_provider_ernest.clusters.base import EMR, ClusterHandle
+from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.ec2.aws_errors import Meaning, code_of, explained, meaning_of, time_of
+from airflow_provider_ernest.clusters.emr import EMR
 from airflow_provider_ernest.exceptions import (
     ClusterError,
     ClusterLostError,

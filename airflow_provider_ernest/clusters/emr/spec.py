@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from airflow_provider_ernest.clusters.emr import EMR
 from airflow_provider_ernest.clusters.local_spec import require_match
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.stated import (
@@ -86,7 +87,7 @@ class EmrJobFlow:
         InvalidParameterError: a value that cannot work.
     """
 
-    kind: ClassVar[str] = "emr"
+    kind: ClassVar[str] = EMR
 
     machines: Count = setting(count, "core instances that it has at least")
     instance_type: str = setting(line, "of the core instances")

@@ -62,7 +62,7 @@ def test_what_is_still_known_of_a_cluster_that_has_ended():
     assert handle.price_per_hour == pytest.approx(0.3), "without the machines that were culled"
     assert {each.memory_megabytes for each in handle.machines} == {7000}
     assert handle.master.price_per_hour == 0.1
-    assert not handle.limits_production
+    assert handle.most_machines is None
 
 
 def test_what_a_model_keeps_of_its_cluster():
