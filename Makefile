@@ -94,7 +94,6 @@ benchmarks: install java browser ## designs (what they cost, what they are worth
 	$(BIN)/python -m benchmarks.store
 	$(BIN)/python -m benchmarks.event_log
 	$(BIN)/python -m benchmarks.survey_speed
-	$(BIN)/python -m benchmarks.replay_prior
 	$(BIN)/python -m benchmarks.first_paint
 
 release: ## build sdist and wheel and check them as who installs them would (AUDIT=no: ask no index about them)

@@ -23,6 +23,7 @@ napoleon_use_ivar = True
 
 INDEX = "index"
 OF_DOCSTRINGS = re.compile(r"<!-- autodoc\n(.*?)\n-->", re.DOTALL)
+OF_A_FILE = re.compile(r"<!-- include (\S+) -->")
 ROW = re.compile(r"^\| \[[^]]+\]\(([\w/]+)\.md\)", re.MULTILINE)
 
 
@@ -33,12 +34,13 @@ def add_contents(_app: Sphinx, page: str, source: list[str]) -> None:
         source[0] += "\n".join(["", "", "```{toctree}", ":hidden:", "", *chapters, "```", ""])
 
 
-def add_docstrings(_app: Sphinx, _page: str, source: list[str]) -> None:
+def add_directives(_app: Sphinx, _page: str, source: list[str]) -> None:
     """Make directives of the comments that hold them, where GitHub does not show them."""
     source[0] = OF_DOCSTRINGS.sub(r"```{eval-rst}\n\1\n```", source[0])
+    source[0] = OF_A_FILE.sub(r"```{literalinclude} \1\n```", source[0])
 
 
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
-    app.connect("source-read", add_docstrings)
+    app.connect("source-read", add_directives)
     app.connect("source-read", add_contents)

@@ -1,49 +1,121 @@
-"""The pages of docs/ are as the code is, and can be read where nothing builds them."""
+"""What the documents name is there: commands and their options, settings, arguments, routes, programs."""
 
 from __future__ import annotations
 
+import argparse
+import importlib.util
+import inspect
+import json
 import re
+import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from benchmarks.doc_blocks import filled
+import airflow_provider_ernest
+from airflow_provider_ernest.cli.main import build_parser
+from airflow_provider_ernest.command_line import COMMANDS
+from airflow_provider_ernest.provider_info import get_provider_info
 
-DOCS = Path(__file__).parents[2] / "docs"
-README = DOCS.parent / "README.md"
-PAGES = sorted(DOCS.rglob("*.md"))
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())
-def test_copies_of_files_and_tables_of_the_code_are_up_to_date(page: Path):
-    """Run `python -m benchmarks.doc_blocks` where one is not."""
-    text = page.read_text(encoding="utf-8")
-    assert filled(text) == text
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())
-def test_no_directive_can_be_seen_where_sphinx_has_not_read_the_page(page: Path):
-    shown = re.findall(r"^`{3,}\{.*|^:::.*|\{(?:doc|ref|term)\}`", page.read_text("utf-8"), re.MULTILINE)
-    assert not shown
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+OPTIONS = get_provider_info()["config"]["ernest"]["options"]
+DOCUMENTS = [
+    *(path for path in sorted(ROOT.glob("*.md")) if path.name != "CHANGELOG.md"),
+    *sorted(DOCS.rglob("*.md")),
+]
 
 
-def test_every_page_is_reached_from_the_first():
-    waiting, reached = [DOCS / "index.md"], set()
-    while waiting:
-        page = waiting.pop()
-        if page in reached:
-            continue
-        reached.add(page)
-        links = re.findall(r"\]\(([^)#:\s]+\.md)", page.read_text(encoding="utf-8"))
-        linked = [(page.parent / link).resolve() for link in links]
-        waiting += [each for each in linked if DOCS in each.parents]
-    assert reached == set(PAGES)
+def commands_named(text: str) -> Iterator[list[str]]:
+    """The words after ``ernest``, of code within lines and of blocks."""
+    text = re.sub(r"\\\n\s*", " ", text)
+    blocks = "\n".join(re.findall(r"^```\w*\n(.*?)^```", text, re.DOTALL | re.MULTILINE))
+    lines = re.findall(r"^(?:[$] )?(?:airflow |[\w./]+/)?ernest ([a-z][^#|>&\n]*)", blocks, re.MULTILINE)
+    for line in (*re.findall(r"`ernest ([a-z][^`,.…]*)`", text), *lines):
+        yield shlex.split(line)
+
+
+def unknown_in_command(words: list[str]) -> list[str]:
+    """Commands and options that the program does not have."""
+    parser: argparse.ArgumentParser = build_parser(COMMANDS)
+    unknown = []
+    for word in words:
+        below = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]
+        if below and word in below[0].choices:
+            parser = below[0].choices[word]
+        elif below and not word.startswith("-"):
+            return [word]
+        elif word.startswith("--") and word.partition("=")[0] not in parser._option_string_actions:
+            unknown.append(word)
+    return unknown
+
+
+def unknown_arguments(text: str) -> Iterator[str]:
+    """Arguments, as in ``DesignBounds(rounds=2)``, that a public class does not take."""
+    for name, arguments in re.findall(r"\b([A-Z]\w+)\(([^()]*)\)", text):
+        if name in airflow_provider_ernest.__all__:
+            taken = inspect.signature(getattr(airflow_provider_ernest, name)).parameters
+            if not any(each.kind is inspect.Parameter.VAR_KEYWORD for each in taken.values()):
+                given = re.findall(r"(?:^|[,\s])(\w+)=(?!=)", arguments)
+                yield from (f"{name}({each}=" for each in given if each not in taken)
+
+
+def unknown_names(text: str) -> Iterator[str]:
+    targets = re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    for words in commands_named(text):
+        if unknown_in_command(words):
+            yield f"ernest {' '.join(words)}"
+    yield from unknown_arguments(text)
+    for name in re.findall(r"AIRFLOW__ERNEST__([A-Z_]+)", text):
+        if name.lower() not in OPTIONS:
+            yield name
+    for target in re.findall(r"(?:^|`)make ([a-z0-9-]+)", text, re.MULTILINE):
+        if target not in targets:
+            yield f"make {target}"
+    for module in re.findall(r"python -m (benchmarks(?:\.\w+)+)", text):
+        if importlib.util.find_spec(module) is None:
+            yield module
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_what_a_document_names_is_there(document: Path):
+    assert not [*unknown_names(document.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```\nernest survey LOGS \\\n  --prize 0.2\n```",
+        "`ernest survye LOGS`",
+        "`DesignBounds(rounds=2, most=3)`",
+        "AIRFLOW__ERNEST__SHOP",
+        "`make coffee`",
+        "`python -m benchmarks.nothing`",
+    ],
+)
+def test_what_is_not_there_is_found(text: str):
+    assert [*unknown_names(text)]
+
+
+def test_every_setting_is_documented():
+    page = (DOCS / "reference" / "configuration.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| `?([^|`]*)`? \|", page, re.MULTILINE))
+    assert {name: default.strip() for name, default in rows.items()} == {
+        name: option["default"] or "" for name, option in OPTIONS.items()
+    }
+
+
+def test_every_route_is_documented():
+    page = (DOCS / "reference" / "json_api.md").read_text(encoding="utf-8")
+    openapi = ROOT / "tests" / "golden" / "expected" / "interfaces" / "openapi.json"
+    routes = json.loads(openapi.read_text(encoding="utf-8"))["paths"]
+    assert set(re.findall(r"^\| `/ernest([^`]*)`", page, re.MULTILINE)) == set(routes)
 
 
 def test_the_dag_of_the_readme_is_whole_and_parses():
-    (source,) = re.findall(
-        r"^```python\n(.*?)^```", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
-    )
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (source,) = re.findall(r"^```python\n(.*?)^```", readme, re.DOTALL | re.MULTILINE)
     names: dict[str, object] = {}
     exec(source, names)
     dag = names["production"].dag

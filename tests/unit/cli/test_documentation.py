@@ -1,4 +1,4 @@
-"""The examples of docs/reference/command_line.md are run, and those of the how-to understood."""
+"""The examples of docs/reference/command_line.md are run."""
 
 import re
 import shlex
@@ -8,15 +8,11 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_ernest.cli import analyze, history, survey
-from airflow_provider_ernest.cli.main import COMMANDS, build_parser
-from airflow_provider_ernest.command_line import COMMANDS as ALL_COMMANDS
+from airflow_provider_ernest.cli.main import COMMANDS
 from airflow_provider_ernest.command_line import main
-from benchmarks.survey_example import commands_of
 from tests.unit.cli.conftest import LOG
 
-DOCS = Path(__file__).parents[3] / "docs"
-PAGE = DOCS / "reference" / "command_line.md"
-HOW_TO = DOCS / "start" / "from_event_logs.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "command_line.md"
 
 
 def test_every_command_line_of_the_page_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -37,11 +33,3 @@ def test_every_command_line_of_the_page_works(tmp_path: Path, monkeypatch: pytes
     assert {argv[0] for _, *argv in commands} == {
         command.name for command in (*COMMANDS, analyze.COMMAND, history.COMMAND, survey.COMMAND)
     }
-
-
-def test_the_command_lines_of_the_how_to_can_be_understood():
-    """`benchmarks.survey_example` runs them on the logs that the page is about, and writes what they say."""
-    commands = [shlex.split(line.partition(" | ")[0]) for line in commands_of(HOW_TO.read_text())]
-    parser = build_parser(ALL_COMMANDS)
-    understood = [parser.parse_args(argv).command.name for program, *argv in commands if program == "ernest"]
-    assert understood == ["survey", "history", "analyze"]

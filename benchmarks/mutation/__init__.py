@@ -1,1 +1,0 @@
-"""Do the tests notice changes? Sampled mutants of single areas: `python -m benchmarks.mutation`."""
