@@ -23,8 +23,10 @@ from urllib.parse import quote, unquote, urlencode
 from PIL import Image
 from playwright.sync_api import Browser, FrameLocator, Page, StorageState, expect
 
+from airflow_provider_ernest.command_line import main as ernest
 from benchmarks.browser import chromium, log_in
 from benchmarks.demo.airflow_server import USERNAME, AirflowServer
+from benchmarks.recordings import HISTORY, unpack
 from tests.browser.sample_store import seed
 from tests.browser.site import RUN_DAG, first_run
 
@@ -118,6 +120,22 @@ def take(browser: Browser, airflow: AirflowServer, cookies: StorageState, shot: 
     return path
 
 
+def take_survey(browser: Browser, folder: Path) -> Path:
+    """The upper part of a survey's page of recorded logs, with its first job unfolded."""
+    with tempfile.TemporaryDirectory() as root:
+        logs, report = Path(root) / "spark-events", Path(root) / "survey.html"
+        unpack(HISTORY, logs)
+        ernest(["survey", str(logs), "--price", "0.192", "--html", str(report)])
+        page = browser.new_page(viewport={"width": 1320, "height": 1500}, device_scale_factor=1.5)
+        page.goto(report.as_uri())
+        page.evaluate("document.getElementById('job-0').open = true")
+        wait_until_drawn(page)
+        path = folder / "survey.png"
+        path.write_bytes(smaller(page.screenshot()))
+        page.close()
+    return path
+
+
 def wait_until_drawn(ours: Page | FrameLocator) -> None:
     """Wait until nothing loads any more and each chart is drawn."""
     expect(ours.get_by_role("heading", level=1)).to_be_visible()
@@ -161,8 +179,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             context = browser.new_context()
             log_in(context.new_page(), airflow.url, username=USERNAME, password=airflow.password)
             cookies = context.storage_state()
-            for shot in shots(run_id):
-                path = take(browser, airflow, cookies, shot, folder)
+            taken = [take(browser, airflow, cookies, shot, folder) for shot in shots(run_id)]
+            for path in (*taken, take_survey(browser, folder)):
                 kilobytes = path.stat().st_size / 1000
                 print(f"{path}  {kilobytes:.0f} kB")
                 too_large += [path] if kilobytes > MOST_KILOBYTES else []

@@ -1,79 +1,90 @@
-"""Predictions from history alone, judged by a corpus of real event logs.
+"""Predictions from history alone, judged by recorded event logs.
 
-``python -m benchmarks.history`` evaluates the packed corpus; a few minutes. ``... record DIR`` makes, as
-root, the runs that neither the corpus nor DIR holds; all of them take two hours. ``... pack DIR`` packs
-those of DIR with the others.
+python -m benchmarks.history    a few minutes
 """
 
 from __future__ import annotations
 
-import argparse
 import os
-import signal
-import sys
 import tempfile
-from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import groupby
 from pathlib import Path
 
-from benchmarks.history.packing import PACKED, pack, packed_runs
-from benchmarks.history.schedule import planned_runs
+import pandas as pd
+from airflow_provider_ernest.run_profile import RunProfile
+
+from airflow_provider_ernest.clarity.profile import profile_run
+from airflow_provider_ernest.eventlog.reading import read_event_log
+from airflow_provider_ernest.exceptions import EventLogError
+from airflow_provider_ernest.history.scan import scan
+from benchmarks.history.evaluation import CASES, RecordedRun, said_of
+from benchmarks.recordings import HISTORY, error_table, shown, unpack
+
+PER_JOB_RUNS = (2, 10)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what the command line asks for."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.history", description=(__doc__ or "").partition("\n\n")[0]
-    )
-    parser.set_defaults(do=_evaluate, archives=PACKED)
-    commands = parser.add_subparsers()
-    evaluating = commands.add_parser("evaluate", help="what is done without a command, of other archives")
-    evaluating.add_argument("archives", type=Path, metavar="DIR")
-    recording = commands.add_parser("record", help="make the runs that are missing")
-    recording.set_defaults(do=_record)
-    recording.add_argument("folder", type=Path, metavar="DIR")
-    recording.add_argument("--most-minutes", type=float, default=60.0, help="no run is begun later")
-    recording.add_argument("--only", default="", help="runs whose name begins so")
-    packing = commands.add_parser("pack", help="pack what has been recorded")
-    packing.set_defaults(do=_pack)
-    packing.add_argument("folder", type=Path, metavar="DIR")
-    packing.add_argument("--into", type=Path, default=PACKED, help="folder for the archives")
-    options = parser.parse_args(arguments)
-    return int(options.do(options) or 0)
-
-
-def _record(options: argparse.Namespace) -> None:
-    from benchmarks.history.recording import record
-
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # clusters are ended then, too
-    known = packed_runs()
-    runs = [run for run in planned_runs() if run.id.startswith(options.only) and run.id not in known]
-    record(runs, options.folder.absolute(), most_seconds=60 * options.most_minutes, say=_say)
-
-
-def _pack(options: argparse.Namespace) -> None:
-    for archive in pack(planned_runs(), options.folder, options.into):
-        print(f"{archive.name}: {archive.stat().st_size / 1e3:.0f} kB")
-
-
-def _evaluate(options: argparse.Namespace) -> None:
-    from benchmarks.history.corpus import recorded_runs
-    from benchmarks.history.evaluation import said_of
-    from benchmarks.history.report import report_lines
-
+def main() -> None:
+    """Predict all runs from those before, and print how near that came."""
     with tempfile.TemporaryDirectory(prefix="ernest-history-") as folder:
-        runs = recorded_runs(options.archives, Path(folder))
+        runs = recorded_runs(Path(folder))
     by_job = {job: list(of_job) for job, of_job in groupby(runs, key=lambda run: run.job)}
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        said = [each for of_job in pool.map(said_of, by_job, by_job.values()) for each in of_job]
-    for line in report_lines(runs, said):
-        print(line, flush=True)
+        said = pd.DataFrame([row for rows in pool.map(said_of, by_job, by_job.values()) for row in rows])
+    print(f"{len(runs)} real runs of {len(by_job)} jobs; seconds are clean")
+    print("failed: runs whose driver ended with an error; told: those whose logs say so")
+    print(pd.DataFrame([_corpus_row(job, of_job) for job, of_job in by_job.items()]).to_string(index=False))
+    for case in CASES:
+        of_case = said[said["case"] == case]
+        print(f"\nRuns on {case}; errors in per cent of what came, by number of runs known")
+        print(shown(error_table(of_case, ["method", "known"])))
+        print(f"\nMean absolute error by job, on {case}, per cent")
+        errors = error_table(of_case[of_case["known"].isin(PER_JOB_RUNS)], ["job", "method", "known"])["mean"]
+        print(
+            errors.unstack(["method", "known"])
+            .sort_index()
+            .to_string(float_format="{:.0f}".format, na_rep="-")
+        )
 
 
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+def recorded_runs(folder: Path) -> list[RecordedRun]:
+    """All runs, by job and in their order, as `ernest history` and `ernest analyze` read them."""
+    facts = unpack(HISTORY, folder)
+    found = {Path(run.event_log).name: run for run in scan([folder])}
+    runs = [
+        RecordedRun(
+            job=fact["job"],
+            number=fact["number"],
+            past=found[fact["run"]],
+            profile=_profile(folder / fact["run"]),
+            failed=fact["fails"],
+        )
+        for fact in facts
+    ]
+    return sorted(runs, key=lambda run: (run.job, run.number))
+
+
+def _profile(log: Path) -> RunProfile | None:
+    try:
+        return profile_run(read_event_log(log), changes=())
+    except EventLogError:
+        return None
+
+
+def _corpus_row(job: str, runs: list[RecordedRun]) -> dict[str, object]:
+    good = [run.past for run in runs if not run.failed]
+    counts = sorted({run.machines for run in good})
+    seconds, megabytes = [run.seconds for run in good], [run.input_bytes / 1e6 for run in good]
+    return {
+        "job": job,
+        "runs": len(runs),
+        "failed": sum(run.failed for run in runs),
+        "told": sum(bool(run.past.failure) for run in runs),
+        "machines: runs": ", ".join(f"{n}: {sum(run.machines == n for run in good)}" for n in counts),
+        "seconds": f"{min(seconds):.0f}..{max(seconds):.0f}",
+        "input MB": f"{min(megabytes):.0f}..{max(megabytes):.0f}",
+    }
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

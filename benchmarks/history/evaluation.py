@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from airflow_provider_ernest.past_runs import PastRun
+from airflow_provider_ernest.run_profile import RunProfile
 
 from airflow_provider_ernest.clarity.replay_scaled import replay_scaled
-from airflow_provider_ernest.documents.profiles import RunProfile
-from airflow_provider_ernest.documents.runs import Observation, PastRun
+from airflow_provider_ernest.documents import Observation
 from airflow_provider_ernest.exceptions import ErnestError
 from airflow_provider_ernest.history.observations import History, TodaysRun, observations_of
 from airflow_provider_ernest.history.sizes import today_of
@@ -25,22 +27,14 @@ from airflow_provider_ernest.prediction.averaging import TermAveraging
 from airflow_provider_ernest.prediction.predictors import observed_columns
 from airflow_provider_ernest.prediction.prior import prior_for
 from airflow_provider_ernest.prediction.terms import RunColumns
+from benchmarks.recordings import LEVELS
 
 NUMBERS_OF_RUNS = (1, 2, 5, 10)
-LEVELS = (0.8, 0.95)
 
 USUAL, OTHER = "the usual machines, grown input", "other machines than any run before"
 CASES = (USUAL, OTHER)
 
-LAST_RUN, MODEL, MODEL_OF_ALL, REPLAY, SURVEY = (
-    "as the last run",
-    "model",
-    "model, prior for the rest",
-    "replay",
-    "survey",
-)
-METHODS = (LAST_RUN, MODEL, MODEL_OF_ALL, REPLAY, SURVEY)
-
+MODEL, MODEL_OF_ALL = "model", "model, prior for the rest"
 
 SAME_INPUT = 1.15
 """A survey tells of today's input: runs whose input differs by more are none of its."""
@@ -66,29 +60,6 @@ class RecordedRun:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Said:
-    """What a method said of a run.
-
-    Attributes:
-        method: of `METHODS`.
-        job: of the corpus.
-        run: number of the run that was predicted.
-        case: of `CASES`.
-        runs: how many were known.
-        error: what was said over what came, as a logarithm; None where it could not say anything.
-        held: for each of `LEVELS` whether the interval held the run; None where there was no interval.
-    """
-
-    method: str
-    job: str
-    run: int
-    case: str
-    runs: int
-    error: float | None = None
-    held: tuple[bool | None, ...] = (None,) * len(LEVELS)
-
-
-@dataclass(frozen=True, kw_only=True)
 class _Question:
     """A run that is to be predicted, and what is known before it."""
 
@@ -103,19 +74,11 @@ class _Question:
         return self.target.input_bytes / whole if whole and self.target.input_bytes else 1.0
 
 
-def said_of(job: str, runs: Sequence[RecordedRun]) -> list[Said]:
-    """What each method said of each run of a job, from each number of runs.
-
-    Args:
-        job: of the corpus.
-        runs: all of it.
-    """
-    return list(_said_of(job, runs))
-
-
-def _said_of(job: str, runs: Sequence[RecordedRun]) -> Iterator[Said]:
+def said_of(job: str, runs: Sequence[RecordedRun]) -> list[dict[str, Any]]:
+    """What each method said of each run of a job, from each number of runs: rows for `error_table`."""
     in_order = sorted(runs, key=lambda run: run.past.started_at)
     usual = Counter(run.past.machines for run in in_order if not run.failed).most_common(1)[0][0]
+    rows = []
     for place, target in enumerate(in_order):
         if target.failed or target.past.failure:
             continue
@@ -126,17 +89,10 @@ def _said_of(job: str, runs: Sequence[RecordedRun]) -> Iterator[Said]:
         for count in NUMBERS_OF_RUNS:
             if len(before) >= count:
                 question = _question(target.past, before[-count:])
-                for method, ask in _ASKED.items():
-                    error, held = _answer(ask, question)
-                    yield Said(
-                        method=method,
-                        job=job,
-                        run=target.number,
-                        case=case,
-                        runs=count,
-                        error=error,
-                        held=held,
-                    )
+                for method, ask in METHODS.items():
+                    told = {"job": job, "run": target.number, "case": case, "method": method, "known": count}
+                    rows.append(told | _answer(ask, question))
+    return rows
 
 
 def _question(target: PastRun, known: Sequence[RecordedRun]) -> _Question:
@@ -148,26 +104,27 @@ def _question(target: PastRun, known: Sequence[RecordedRun]) -> _Question:
 
 
 _Seconds = tuple[float, Sequence[tuple[float, float] | None], float]
-"""What is said, its intervals, and what came."""
+"""What is said, its intervals at `LEVELS`, and what came."""
+
+_NO_INTERVALS = (None,) * len(LEVELS)
 
 
-def _answer(
-    ask: Callable[[_Question], _Seconds | None], question: _Question
-) -> tuple[float | None, tuple[bool | None, ...]]:
-    """`error` and `held` of what is said."""
+def _answer(ask: Callable[[_Question], _Seconds | None], question: _Question) -> dict[str, float]:
+    """What is said over what came, NaN where nothing is said."""
     try:
         answer = ask(question)
     except ErnestError:
         answer = None
-    if answer is None:
-        return None, (None,) * len(LEVELS)
-    said, intervals, came = answer
-    held = (None if bounds is None else bounds[0] <= came <= bounds[1] for bounds in intervals)
-    return math.log(said / came), tuple(held)
+    said, intervals, came = answer or (math.nan, _NO_INTERVALS, 1.0)
+    columns = {"error": said / came - 1.0}
+    for level, bounds in zip(LEVELS, intervals, strict=True):
+        low, high = bounds or (math.nan, math.nan)
+        columns |= {f"low {level:.0%}": low / came, f"high {level:.0%}": high / came}
+    return columns
 
 
 def _as_the_last_run(question: _Question) -> _Seconds:
-    return question.known[-1].past.seconds, (None,) * len(LEVELS), question.target.seconds
+    return question.known[-1].past.seconds, _NO_INTERVALS, question.target.seconds
 
 
 def _by_model(question: _Question) -> _Seconds | None:
@@ -210,7 +167,7 @@ def _by_replay(question: _Question) -> _Seconds | None:
     )
     if not opinion.sizes:
         return None
-    return opinion.sizes[0].replayed_seconds, (None,) * len(LEVELS), question.target.seconds
+    return opinion.sizes[0].replayed_seconds, _NO_INTERVALS, question.target.seconds
 
 
 def _by_survey(question: _Question) -> _Seconds | None:
@@ -229,10 +186,10 @@ def _by_survey(question: _Question) -> _Seconds | None:
     return size.seconds, (size.likely_seconds, None), came
 
 
-_ASKED: Mapping[str, Callable[[_Question], _Seconds | None]] = {
-    LAST_RUN: _as_the_last_run,
+METHODS: Mapping[str, Callable[[_Question], _Seconds | None]] = {
+    "as the last run": _as_the_last_run,
     MODEL: _by_model,
     MODEL_OF_ALL: _by_model_of_all,
-    REPLAY: _by_replay,
-    SURVEY: _by_survey,
+    "replay": _by_replay,
+    "survey": _by_survey,
 }

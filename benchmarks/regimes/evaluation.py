@@ -1,90 +1,107 @@
-"""What was said of each run from runs on the other side of a change, or on its own, beside what it took."""
+"""What is said of each run from runs on the other side of a change, or on its own, beside what it took.
+
+The runs are of nine jobs with little memory: caches that do not hold on few machines, sorts and aggregations
+that spill, and a join whose smaller side stops being small.
+"""
 
 from __future__ import annotations
 
 import math
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
+from typing import Any
 
-from airflow_provider_ernest.documents.runs import Observation
+from airflow_provider_ernest.documents import Observation
+from airflow_provider_ernest.eventlog.run_facts import read_run, registered_at, run_metrics, run_seconds
 from airflow_provider_ernest.exceptions import ErnestError
 from airflow_provider_ernest.prediction.predict import WHOLE_CACHE, predict_interval, predict_seconds
 from airflow_provider_ernest.prediction.regimes import RegimeForecast, foresee
 from airflow_provider_ernest.prediction.training import train
-from benchmarks.regimes.corpus import RecordedRun, is_short
+from benchmarks.recordings import LEVELS, REGIMES, unpack
 
-LEVELS = (0.8, 0.95)
+MOST_MACHINES = 4
+TARGET_FILES = 16
+"""Of input, which are called the whole of it."""
 
-INTO_SHORTAGE, OUT_OF_SHORTAGE, SEEN_ONCE, SAME_SIDE = (
+CHANGES_AT = {"joining": 12}
+"""Files of input from which on a job takes another course, where Spark's figures do not tell its side."""
+
+INTO_SHORTAGE, OUT_OF_SHORTAGE, SEEN_ONCE, SAME_SIDE = CASES = (
     "into shortage",
     "out of shortage",
     "into shortage, seen once",
     "same side",
 )
-CASES = (INTO_SHORTAGE, OUT_OF_SHORTAGE, SEEN_ONCE, SAME_SIDE)
 """Trained on runs that had enough and asked of those that did not, the reverse, with the shortest run on the
 short side among those trained on, and each run from the others of its side."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Said:
-    """What was said of a run.
+class RecordedRun:
+    """A run of a setting: a job and the memory that it has.
 
     Attributes:
-        case: of `CASES`.
-        setting: whose run it is.
-        machines: of the run.
-        scale: of it.
-        seconds: that it took.
-        predicted: seconds; None where nothing was said.
-        intervals: seconds, for each of `LEVELS`; none where nothing was said.
-        announced: whether Spark's figures of the runs trained on told the side on which it would be; None
-            where that is the side of them all.
-        runs: how many were trained on.
-        most_machines: of those.
-        silent_because: why nothing was said.
+        setting: its name.
+        observation: of the run; its scale is the files read over those of the whole input.
+        is_short: whether it was on the side where memory ran short, or the job took another course.
     """
 
-    case: str
     setting: str
-    machines: int
-    scale: float
-    seconds: float
-    predicted: float | None = None
-    intervals: tuple[tuple[float, float], ...] = ()
-    announced: bool | None = None
-    runs: int = 0
-    most_machines: int = 0
-    silent_because: str = ""
-
-    @property
-    def error(self) -> float | None:
-        """Said over came, less 1."""
-        return None if self.predicted is None else self.predicted / self.seconds - 1.0
-
-    @property
-    def held(self) -> tuple[bool, ...]:
-        """For each interval whether it held the run."""
-        return tuple(low <= self.seconds <= high for low, high in self.intervals)
-
-    @property
-    def widths(self) -> tuple[float, ...]:
-        """Upper bound over lower, for each interval."""
-        return tuple(high / low if low > 0 else math.inf for low, high in self.intervals)
+    observation: Observation
+    is_short: bool
 
 
-def evaluate(runs: Sequence[RecordedRun]) -> list[Said]:
-    """What is said of each run in each case."""
+def recorded_runs() -> list[RecordedRun]:
+    """All runs, by setting and in their order, as a sample run of the package is kept."""
+    with tempfile.TemporaryDirectory(prefix="ernest-regimes-") as folder:
+        facts = sorted(unpack(REGIMES, Path(folder)), key=lambda fact: (fact["job"], fact["number"]))
+        return [_run(fact, Path(folder) / fact["run"]) for fact in facts]
+
+
+def _run(fact: Mapping[str, Any], log_file: Path) -> RecordedRun:
+    log = read_run(log_file)
+    observation = Observation(
+        index=fact["number"],
+        machines=fact["machines"],
+        scale=fact["files"] / TARGET_FILES,
+        seconds=run_seconds(log, fact["machines"]),
+        startup_seconds=max(0.0, registered_at(log, fact["machines"]) - log.started_at),
+        application_id=log.application_id,
+        hosts=tuple(executor.host for executor in log.machines),
+        metrics=run_metrics(log),
+    )
+    changes_at = CHANGES_AT.get(fact["job"])
+    short = is_short(observation) if changes_at is None else fact["files"] >= changes_at
+    return RecordedRun(setting=fact["job"], observation=observation, is_short=short)
+
+
+def is_short(observation: Observation) -> bool:
+    """Whether memory ran short by Spark's figures: a cache was not all in memory, or tasks spilled."""
+    metrics = observation.metrics
+    if metrics is None:
+        return False
+    share = metrics.cache_share
+    return metrics.spilled_bytes > 0 or (share is not None and share < WHOLE_CACHE)
+
+
+def evaluate(runs: Sequence[RecordedRun]) -> list[dict[str, Any]]:
+    """What is said of each run in each case: rows for `error_table`.
+
+    Their column ``announced`` is whether Spark's figures of the runs trained on told the side on which it
+    would be; None where that is the side of them all.
+    """
     in_order = sorted(runs, key=lambda run: run.setting)
     return [
-        said
-        for setting, of_setting in groupby(in_order, key=lambda run: run.setting)
-        for said in _said_of(setting, list(of_setting))
+        row
+        for _, of_setting in groupby(in_order, key=lambda run: run.setting)
+        for row in _said_of(list(of_setting))
     ]
 
 
-def _said_of(setting: str, runs: Sequence[RecordedRun]) -> Iterator[Said]:
+def _said_of(runs: Sequence[RecordedRun]) -> Iterator[dict[str, Any]]:
     ample = [run for run in runs if not run.is_short]
     short = sorted((run for run in runs if run.is_short), key=lambda run: run.observation.seconds)
     cases: Mapping[str, Callable[[RecordedRun], Sequence[RecordedRun]]] = {
@@ -96,7 +113,7 @@ def _said_of(setting: str, runs: Sequence[RecordedRun]) -> Iterator[Said]:
     for case, known_of in cases.items():
         for run in runs:
             if known := known_of(run):
-                yield _say(case, setting, run, [each.observation for each in known])
+                yield _say(case, run, [each.observation for each in known])
 
 
 def _is_beside(run: RecordedRun, other: RecordedRun) -> bool:
@@ -105,30 +122,33 @@ def _is_beside(run: RecordedRun, other: RecordedRun) -> bool:
     return run.is_short == other.is_short and (one.machines, one.scale) != (two.machines, two.scale)
 
 
-def _say(case: str, setting: str, run: RecordedRun, known: Sequence[Observation]) -> Said:
+def _say(case: str, run: RecordedRun, known: Sequence[Observation]) -> dict[str, Any]:
     target = run.observation
     crosses = case in (INTO_SHORTAGE, OUT_OF_SHORTAGE)
     forecast = foresee(known, machines=target.machines, scale=target.scale)
-    asked = Said(
-        case=case,
-        setting=setting,
-        machines=target.machines,
-        scale=target.scale,
-        seconds=target.seconds,
-        announced=_is_announced(run, known, forecast) if crosses else None,
-        runs=len(known),
-        most_machines=max(each.machines for each in known),
-    )
+    row: dict[str, Any] = {
+        "case": case,
+        "setting": run.setting,
+        "machines": target.machines,
+        "scale": target.scale,
+        "seconds": target.seconds,
+        "announced": _is_announced(run, known, forecast) if crosses else None,
+        "known": len(known),
+        "on more": target.machines > max(each.machines for each in known),
+    }
+    said, bounds = math.nan, dict.fromkeys(LEVELS, (math.nan, math.nan))
     try:
-        model = train(known, job=setting)
-        (predicted,) = predict_seconds(model, machines=target.machines, scale=target.scale)
-        intervals = []
+        model = train(known, job=run.setting)
+        (said,) = predict_seconds(model, machines=target.machines, scale=target.scale).tolist()
         for level in LEVELS:
             low, high = predict_interval(model, machines=target.machines, scale=target.scale, level=level)
-            intervals.append((float(low[0]), float(high[0])))
-    except ErnestError as error:
-        return replace(asked, silent_because=error.message)
-    return replace(asked, predicted=float(predicted), intervals=tuple(intervals))
+            bounds[level] = float(low[0]), float(high[0])
+    except ErnestError:
+        pass  # a refusal is an answer, and is counted
+    row["error"] = said / target.seconds - 1.0
+    for level, (low, high) in bounds.items():
+        row |= {f"low {level:.0%}": low / target.seconds, f"high {level:.0%}": high / target.seconds}
+    return row
 
 
 def _is_announced(run: RecordedRun, known: Sequence[Observation], forecast: RegimeForecast) -> bool:
