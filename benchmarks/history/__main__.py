@@ -12,9 +12,9 @@ from itertools import groupby
 from pathlib import Path
 
 import pandas as pd
-from airflow_provider_ernest.run_profile import RunProfile
 
 from airflow_provider_ernest.clarity.profile import profile_run
+from airflow_provider_ernest.documents.profiles import RunProfile
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.exceptions import EventLogError
 from airflow_provider_ernest.history.scan import scan

@@ -14,11 +14,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from airflow_provider_ernest.past_runs import PastRun
-from airflow_provider_ernest.run_profile import RunProfile
 
 from airflow_provider_ernest.clarity.replay_scaled import replay_scaled
-from airflow_provider_ernest.documents import Observation
+from airflow_provider_ernest.documents.profiles import RunProfile
+from airflow_provider_ernest.documents.runs import Observation, PastRun
 from airflow_provider_ernest.exceptions import ErnestError
 from airflow_provider_ernest.history.observations import History, TodaysRun, observations_of
 from airflow_provider_ernest.history.sizes import today_of

@@ -14,7 +14,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from airflow_provider_ernest.documents import Observation
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.eventlog.run_facts import read_run, registered_at, run_metrics, run_seconds
 from airflow_provider_ernest.exceptions import ErnestError
 from airflow_provider_ernest.prediction.predict import WHOLE_CACHE, predict_interval, predict_seconds
@@ -139,7 +139,7 @@ def _say(case: str, run: RecordedRun, known: Sequence[Observation]) -> dict[str,
     said, bounds = math.nan, dict.fromkeys(LEVELS, (math.nan, math.nan))
     try:
         model = train(known, job=run.setting)
-        (said,) = predict_seconds(model, machines=target.machines, scale=target.scale).tolist()
+        said = float(predict_seconds(model, machines=target.machines, scale=target.scale)[0])
         for level in LEVELS:
             low, high = predict_interval(model, machines=target.machines, scale=target.scale, level=level)
             bounds[level] = float(low[0]), float(high[0])

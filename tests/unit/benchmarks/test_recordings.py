@@ -8,9 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from airflow_provider_ernest.past_runs import PastRun
 
-from airflow_provider_ernest.documents import Observation, RunMetrics
+from airflow_provider_ernest.documents.runs import Observation, PastRun, RunMetrics
 from benchmarks.history import evaluation as history
 from benchmarks.recordings import error_table
 from benchmarks.regimes.evaluation import (
