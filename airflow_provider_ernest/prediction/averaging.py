@@ -18,23 +18,18 @@ from numpy.typing import NDArray
 from airflow_provider_ernest.documents.models import AveragingPrior
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
 from airflow_provider_ernest.numbers import FloatArray, seconds_of_runs
-from airflow_provider_ernest.prediction.draws import draw
 from airflow_provider_ernest.prediction.evidence import (
     POINTS_LEFT,
     POINTS_TO_SUSPECT,
     Points,
     memory_cuts,
     merge_repetitions,
-    noise_variance,
-    same_machines,
-    shared_deviation,
     term_columns,
     ways_to_count,
-    weigh,
 )
+from airflow_provider_ernest.prediction.posterior import NO_TIME, Posterior
 from airflow_provider_ernest.prediction.regression import (
     mixture_probabilities,
-    mixture_quantiles,
     nearest,
     non_negative_least_squares,
     two_sided,
@@ -45,9 +40,7 @@ from airflow_provider_ernest.prediction.terms import (
     RunColumns,
     Runs,
     check_terms,
-    iteration_factors,
 )
-from airflow_provider_ernest.prediction.unseen import unseen
 from airflow_provider_ernest.words import counted, input_share
 from airflow_provider_ernest.words import duration as seconds_in_words
 
@@ -209,93 +202,6 @@ class TermAveraging:
         if not hasattr(self, "posterior_"):
             raise FitError("This predictor has seen no runs yet.", remedy="Call fit first.")
         return self.posterior_
-
-
-NO_TIME = np.finfo(float).tiny
-"""Seconds of a run by a draw whose terms are all 0 there: it weighs next to nothing but needs a logarithm."""
-
-SMALLEST_SHARE = 0.05
-"""A draw's terms never explain less of a point than this: the logarithm must stay finite."""
-
-
-class Posterior:
-    """k draws from the hypotheses about a job with p terms, given its n points."""
-
-    def __init__(self, points: Points, *, terms: tuple[str, ...], prior: AveragingPrior) -> None:
-        self.terms = terms
-        self.prior = prior
-        self.evidence = weigh(points, terms, prior)
-        self.draws = draw(self.evidence)
-        self.unseen = unseen(points, prior, places=self.draws.places)
-
-    def mean(self, of_draws: FloatArray | NDArray[np.bool_]) -> FloatArray:
-        """The mean of what the draws say, shape (k, ...), by their weights."""
-        return np.asarray(np.tensordot(self.draws.weights, of_draws, axes=1), dtype=np.float64)
-
-    def quantiles(self, runs: Runs, probabilities: tuple[float, ...]) -> FloatArray:
-        """Seconds that single runs stay below with m probabilities, shape (m, q); infinite beyond numbers."""
-        means, spreads = self.log_seconds(runs)
-        is_finite = np.isfinite(means).all(axis=0)
-        found = np.full((len(probabilities), means.shape[1]), np.inf)
-        found[:, is_finite] = mixture_quantiles(
-            means[:, is_finite], spreads[:, is_finite], probabilities, weights=self.draws.weights
-        )
-        return np.asarray(np.exp(found), dtype=np.float64)
-
-    def parts(self, runs: Runs) -> FloatArray:
-        """Seconds of each draw, run and term, shape (k, q, p)."""
-        machines, scale, workers = runs.columns()
-        width = runs.row_widths()
-        coefficients = self.draws.coefficients * iteration_factors(self.terms, runs.iteration_ratio)
-        columns = np.empty((len(coefficients), len(machines), len(self.terms)))
-        for position, counting in enumerate(self.evidence.countings):
-            these = self.draws.counting == position
-            busy = np.minimum(workers, self.unseen.most_workers[these, None])
-            of_each = np.broadcast_arrays(machines, scale, width, busy)[:3]
-            columns[these] = counting.columns(
-                self.terms,
-                machines=of_each[0].ravel(),
-                scale=of_each[1].ravel(),
-                workers=busy.ravel(),
-                row_width=of_each[2].ravel(),
-            ).reshape(*busy.shape, len(self.terms))
-        return np.asarray(columns * coefficients[:, None, :], dtype=np.float64)
-
-    def log_seconds(self, runs: Runs) -> tuple[FloatArray, FloatArray]:
-        """Mean and standard deviation of the logarithm of a single run's seconds, by draw and run: (k, q)."""
-        machines, scale, _ = runs.columns()
-        points, asked = self.evidence.points, np.column_stack([machines, scale])
-        together = shared_deviation(self.prior, points.configurations, asked)
-        again = points.told_again[:, None] * same_machines(points.configurations, asked)
-        residuals = self._residuals()
-        deviation, variance = np.zeros((2, len(residuals), len(machines)))
-        hypotheses = np.column_stack([self.draws.outside, self.draws.discrepancy, self.draws.noise])
-        for outside, discrepancy, noise in np.unique(hypotheses, axis=0):
-            these = (hypotheses == (outside, discrepancy, noise)).all(axis=1)
-            level = self.prior.discrepancy[discrepancy] ** 2
-            # What does not belong to the others and was told again is not disturbed: there it is so.
-            apart = self.prior.disturbed_spread**2 * self.evidence.outside[outside][:, None] * again
-            shared = level * together + apart
-            weights = self.evidence.precisions[outside, discrepancy, noise] @ shared
-            deviation[these] = residuals[these] @ weights
-            left = level + apart.max(axis=0) - (shared * weights).sum(axis=0)
-            variance[these] = np.maximum(left, 0.0)
-        mean = np.log(np.maximum(self.parts(runs).sum(axis=-1), NO_TIME)) + deviation
-        variance += self.noise_variance(np.exp(mean)) + self.unseen.variance(scale)
-        return mean, np.sqrt(variance)
-
-    def noise_variance(self, seconds: FloatArray) -> FloatArray:
-        """Of log(seconds) of single runs, by draw, shape (k, q); the seconds are of shape (q,) or (k, q)."""
-        levels = np.array(self.prior.noise)[self.draws.noise]
-        return noise_variance(levels[:, None], seconds, self.prior)
-
-    def _residuals(self) -> FloatArray:
-        """What each draw's terms leave of the logarithms of the points' seconds, shape (k, n)."""
-        shares = self.evidence.columns[self.draws.counting] / self.evidence.reference[:, None]
-        explained = np.einsum("knp,kp->kn", shares, self.draws.coefficients)
-        return np.asarray(
-            self.evidence.deviations - np.log(np.maximum(explained, SMALLEST_SHARE)), dtype=np.float64
-        )
 
 
 # Whether runs can be runs of one job at all, and if not, which of them is wrong.

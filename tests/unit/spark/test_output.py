@@ -8,8 +8,7 @@ import pytest
 
 from airflow_provider_ernest.exceptions import SampleRunError
 from airflow_provider_ernest.privacy import exception_line
-from airflow_provider_ernest.spark.output import END, GROUP, FoldedOutput
-from airflow_provider_ernest.spark.submit import ErnestSubmitHook
+from airflow_provider_ernest.spark.submit import END, GROUP, ErnestSubmitHook, FoldedOutput
 
 PYTHON = """\
 26/01/01 10:00:00 INFO SparkContext: Running Spark version 4.0.0

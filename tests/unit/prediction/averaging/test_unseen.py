@@ -8,9 +8,9 @@ import pytest
 from airflow_provider_ernest.documents.models import AveragingPrior
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.prediction.averaging import TermAveraging
+from airflow_provider_ernest.prediction.posterior import octaves_until
 from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds
 from airflow_provider_ernest.prediction.training import train
-from airflow_provider_ernest.prediction.unseen import octaves_until
 from tests.examples import metrics, observe
 
 WITHOUT = AveragingPrior(plateau=0.0, plateau_observed=0.0, other_shape=0.0)
