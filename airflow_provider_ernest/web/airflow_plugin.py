@@ -76,7 +76,7 @@ class ErnestPlugin(AirflowPlugin):
         {
             "name": "Ernest",
             "href": (
-                f"{MOUNTED_AT}/task?dag_id={{DAG_ID}}&run_id={{RUN_ID}}"
+                f"{MOUNTED_AT}/run?dag_id={{DAG_ID}}&run_id={{RUN_ID}}"
                 "&task_id={TASK_ID}&map_index={MAP_INDEX}"
             ),
             "destination": "task_instance",

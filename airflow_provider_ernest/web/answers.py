@@ -39,7 +39,7 @@ STORE_UNREADABLE = (
 LONGEST_VALUE = 80
 """Characters of a wrong value that are repeated to its sender."""
 
-PAGES = ("", "/", "/models", "/model", "/run", "/survey", "/task")
+PAGES = ("", "/", "/models", "/model", "/run", "/survey")
 
 
 def handle_errors(app: FastAPI) -> None:

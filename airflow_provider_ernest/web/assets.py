@@ -20,7 +20,6 @@ STYLES = {
     "models": ("models",),
     "model": ("model", "life", "why"),
     "run": ("run",),
-    "task": ("run",),
     "survey": ("model", "survey"),
 }
 """The pages, by name, with the style sheets that each has besides; its script is ``js/pages/NAME.js``."""

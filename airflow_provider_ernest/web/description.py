@@ -32,7 +32,6 @@ ANSWERS = {
     "ProductionRuns": "model",
     "Run": "run",
     "SurveyPage": "survey_page",
-    "Task": "run",
     "TypesAtSameCost": "prediction",
     "UntrainedRuns": "sample_runs",
 }

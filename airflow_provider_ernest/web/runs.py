@@ -1,11 +1,10 @@
-"""The JSON API of DAG runs and task instances."""
+"""The JSON API of DAG runs."""
 
 from __future__ import annotations
 
 import json
 import logging
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from airflow.models.dagbag import DBDagBag
@@ -28,8 +27,7 @@ from airflow_provider_ernest.views.dag_run import (
     RunRecord,
     TaskRow,
 )
-from airflow_provider_ernest.views.run import run_page, task_page
-from airflow_provider_ernest.views.run_documents import StoredOfRun, stored_of
+from airflow_provider_ernest.views.run import StoredOfRun, run_page
 from airflow_provider_ernest.web.access import AccessDep
 from airflow_provider_ernest.web.answers import JsonAnswer
 from airflow_provider_ernest.web.description import answers
@@ -63,8 +61,6 @@ def read_run(session: Any, dag_id: str, run_id: str) -> RunRecord | None:
         dag_id=dag_id,
         run_id=run_id,
         state=_text(run.state),
-        started_at=run.start_date,
-        ended_at=run.end_date,
         tasks=tasks,
         values=_values(session, dag_id, run_id, ours),
         downstream=_downstream(session, run) if ours else {},
@@ -81,7 +77,6 @@ def _tasks(session: Any, dag_id: str, run_id: str) -> tuple[TaskRow, ...]:
         "state",
         "start_date",
         "end_date",
-        "try_number",
         "rendered_map_index",
         "task_display_name",
     )
@@ -96,7 +91,6 @@ def _tasks(session: Any, dag_id: str, run_id: str) -> tuple[TaskRow, ...]:
             state=_text(row.state),
             started_at=row.start_date,
             ended_at=row.end_date,
-            try_number=row.try_number,
             name=row.rendered_map_index or row.task_display_name or "",
         )
         for row in rows
@@ -160,13 +154,12 @@ def _map_index(value: Any) -> Any:
     return -1 if value in ("", "{MAP_INDEX}") else value
 
 
-DagId = Annotated[str, Query(min_length=1)]
-RunId = Annotated[str, Query(min_length=1)]
-TaskId = Annotated[str, Query(min_length=1)]
+Name = Annotated[str, Query(min_length=1)]
+TaskId = Annotated[str | None, Query(min_length=1, description="Only the task group of this task.")]
 MapIndex = Annotated[int, BeforeValidator(_map_index), Query(ge=-1, description="-1 where it is not mapped.")]
 
 
-def allowed_run(dag_id: DagId, run_id: RunId, access: AccessDep) -> tuple[str, str]:
+def allowed_run(dag_id: Name, run_id: Name, access: AccessDep) -> tuple[str, str]:
     """The run that is asked for, once it is clear that the user may read it.
 
     Raises:
@@ -176,44 +169,21 @@ def allowed_run(dag_id: DagId, run_id: RunId, access: AccessDep) -> tuple[str, s
     return dag_id, run_id
 
 
-def found_run(
+@router.get("/run", summary="What was decided in a DAG run, and what came of it", **answers("Run"))
+def of_run(
     allowed: Annotated[tuple[str, str], Depends(allowed_run)],
     read: Annotated[RunReader, Depends(run_reader)],
-) -> RunRecord:
-    """The run.
-
-    Raises:
-        HTTPException: 404 where there is none.
-    """
+    store: Annotated[ModelStore | StoreError, Depends(model_store)],
+    access: AccessDep,
+    task_id: TaskId = None,
+    map_index: MapIndex = -1,
+) -> Response:
+    """For each task group of Ernest the decision, the production run, the training's cost and what failed."""
     run = read(*allowed)
     if run is None:
         raise HTTPException(404, NO_RUN)
-    return run
-
-
-RunDep = Annotated[RunRecord, Depends(found_run)]
-
-
-def stored_of_run(
-    run: RunDep, store: Annotated[ModelStore | StoreError, Depends(model_store)]
-) -> StoredOfRun:
-    """What the model store holds of the run; nothing where there is no store to read."""
-    return stored_of(store, run)
-
-
-StoredDep = Annotated[StoredOfRun, Depends(stored_of_run)]
-
-
-@router.get("/run", summary="From design to decision in a DAG run", **answers("Run"))
-def of_run(run: RunDep, stored: StoredDep) -> Response:
-    """The steps of each task group of Ernest in a run, with times, costs, decision and production."""
-    return JsonAnswer(run_page(run, stored=stored, now=datetime.now(UTC), link=configured_link()))
-
-
-@router.get("/task", summary="What came of a task instance", **answers("Task"))
-def of_task(run: RunDep, stored: StoredDep, task_id: TaskId, map_index: MapIndex = -1) -> Response:
-    """What a task instance of Ernest did, and which model it belongs to."""
-    page = task_page(run, stored=stored, task_id=task_id, map_index=map_index, link=configured_link())
+    stored = StoredOfRun(store, access.readable({run.dag_id}))
+    page = run_page(run, stored, link=configured_link(), task_id=task_id, map_index=map_index)
     if page is None:
         raise HTTPException(404, NO_TASK)
     return JsonAnswer(page)

@@ -1,45 +1,40 @@
 """DAG runs for the preview, by the id that is asked for; every DAG has all of them.
 
-succeeded, retried, running, failed_design, fallback, most_probable, two_types, too_inaccurate,
-production_failed, purged, hostile, two_groups, without_ernest, reused, reused_purged, retrained, half_reused,
-recorded, reported, report_failed, report_skipped, report_hostile, two_reports,
-out_of_reach, kept, missed, broken_sample. Any other run does not exist.
+`PREVIEW_RUNS` has their names. Any other run does not exist.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from airflow_provider_ernest.documents.models import DATA
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.dag_run import RunRecord
 from tests.unit.views.dag_runs import (
+    TRAINED_ON,
+    TYPE,
     WHY_TRAINED,
-    chosen_run,
+    broken_sample_run,
     decision,
     downstream,
     example_run,
+    failing,
     half_reused_run,
-    mark,
+    looking,
+    model,
     never_run,
     other_model,
     other_record,
-    production_run,
-    pushing,
+    record,
     recorded_run,
+    recording,
     refused_run,
-    report,
-    reported_run,
-    retrained_run,
     reused_model,
     reused_run,
     row,
     rows,
-    two_reports_run,
     two_types_run,
-    values,
 )
 
 MARKUP = "<img src=x onerror=alert(1)> \u202e名前"
@@ -52,6 +47,7 @@ FALLBACK = decision(
     likely_seconds=None,
     nearly_certain_seconds=None,
     predicted_cost=None,
+    probability=None,
     fallback_reason="There is no model to choose by: its training failed or was skipped.",
     warnings=("The stated fallback of 8 machines was taken: there is no model to choose by.",),
 )
@@ -64,124 +60,76 @@ def preview_run(dag_id: str, run_id: str) -> RunRecord | None:
 
 
 def seed_runs(store: ModelStore) -> None:
-    """Write what the runs "two_types", "retrained" and "hostile" stored, in the examples' DAG."""
-    for model in (reused_model(), other_model()):
-        store.save(model)
-    for number, (run_id, reason) in enumerate((("retrained", WHY_TRAINED), ("hostile", MARKUP))):
-        told = mark(id=f"2026112011572{number}.000000Z-0badcafe", reason=reason)
-        assert told.origin is not None
-        store.save(replace(told, cause=DATA, origin=replace(told.origin, run_id=run_id)))
+    """Write the models of the examples' DAG; of the run "kept" what it cost, too."""
+    trained = model(cluster=TRAINED_ON)
+    assert trained.origin is not None
+    for each in (
+        reused_model(),
+        other_model(),
+        replace(trained, origin=replace(trained.origin, run_id="kept")),
+    ):
+        store.save(each)
 
 
 def _running() -> RunRecord:
-    now = datetime.now(UTC)
-    return example_run(
-        changed={
-            "create_cluster": {
-                "started_at": now - timedelta(minutes=9),
-                "ended_at": now - timedelta(minutes=4),
-            },
-            "sample_run": {"state": "running", "started_at": now - timedelta(seconds=70), "ended_at": None},
-            **dict.fromkeys(("fit_model", "choose_config", "terminate_cluster", "production"), NOT_YET),
-        },
-        without=("sample_run", "fit_model", "choose_config"),
-        state="running",
-        ended_at=None,
-    )
+    changed = {
+        "sample_run": {"state": "running", "ended_at": None},
+        **dict.fromkeys(("fit_model", "choose_config", "terminate_cluster", "production"), NOT_YET),
+    }
+    return example_run(changed=changed, state="running")
 
 
 def _ended(deadline_seconds: float) -> RunRecord:
     """Production took 590 s."""
-    run = chosen_run(deadline_seconds=deadline_seconds)
-    return pushing(run, "production", production_run().to_dict(), key="production_run")
-
-
-def _broken_sample() -> RunRecord:
-    why = "job.py failed: ValueError: unknown zone ..."
-    run = example_run(changed={"sample_run": {"state": "failed"}, **never_run("fit_model", "choose_config")})
-    return pushing(run, "sample_run", why, key="failure", map_index=2)
-
-
-def _fallback() -> RunRecord:
-    run = example_run(
-        changed={"sample_run": {"state": "failed"}, **never_run("fit_model")},
-        without=("sample_run", "fit_model"),
-    )
-    return replace(
-        run, values={**run.values, ("ernest.choose_config", -1, "return_value"): FALLBACK.to_dict()}
-    )
+    return recording(example_run(chosen=record(deadline_seconds=deadline_seconds)))
 
 
 def _hostile() -> RunRecord:
-    run = retrained_run(changed={"design": {"name": MARKUP}, "production": {"task_id": MARKUP}})
-    broken: dict[tuple[str, int, str], Any] = {
-        ("ernest.find_model", -1, "reasons"): {MARKUP: MARKUP},
-        ("ernest.find_model", -1, "models"): {MARKUP: {"model_id": MARKUP}},
-        ("ernest.fit_model", -1, "return_value"): {"model_id": MARKUP},
-        ("ernest.sample_run", 0, "return_value"): {"index": 0, "machines": -1, "scale": 1, "seconds": MARKUP},
-        ("ernest.choose_config", -1, "return_value"): decision(goal=MARKUP, warnings=(MARKUP,)).to_dict(),
-    }
-    return replace(
-        run,
-        values={**run.values, **broken},
-        downstream={**run.downstream, "ernest.choose_config": frozenset({MARKUP})},
-    )
+    chosen = record(decision=decision(goal=MARKUP, warnings=(MARKUP,)))
+    run = example_run(chosen=chosen, changed={"production": {"task_id": MARKUP, "state": "failed"}})
+    run = looking(run, **{MARKUP: MARKUP, TYPE: MARKUP})
+    return replace(run, downstream={**run.downstream, "ernest.choose_config": frozenset({MARKUP})})
 
 
 def _two_groups() -> RunRecord:
     names = (("small_input", "report"), ("large_input", "archive"))
+    told = {(f"{group}.choose_config", -1, "record"): record().to_dict() for group, _ in names}
     return example_run(
         tasks=tuple(task for group, production in names for task in rows(group, production)),
-        values={key: value for group, _ in names for key, value in values(group).items()},
+        values=told,
         downstream={
             key: value for group, production in names for key, value in downstream(group, production).items()
         },
     )
 
 
-PREVIEW_RUNS = {
-    "succeeded": example_run,
-    "retried": lambda: example_run(changed={"sample_run": {"try_number": 3}}),
+PREVIEW_RUNS: dict[str, Callable[[], RunRecord]] = {
+    "kept": lambda: _ended(900.0),
+    "missed": lambda: _ended(500.0),
+    "unrecorded": example_run,
+    "recorded": recorded_run,
     "running": _running,
     "failed_design": lambda: example_run(
-        changed={"design": {"state": "failed"}, **never_run(*BEHIND_THE_DESIGN)},
-        without=("design", *BEHIND_THE_DESIGN),
-        state="failed",
+        changed={"design": {"state": "failed"}, **never_run(*BEHIND_THE_DESIGN)}, state="failed"
     ),
-    "fallback": _fallback,
+    "fallback": lambda: example_run(
+        changed={"sample_run": {"state": "failed"}, **never_run("fit_model")},
+        chosen=record(decision=FALLBACK, model_id=None),
+    ),
     "most_probable": lambda: two_types_run(
         chosen=other_record(fallback_reason=OUT_OF_REACH, probability=0.04)
     ),
     "two_types": two_types_run,
-    "too_inaccurate": lambda: replace(
-        example_run(
-            changed={"fit_model": {"state": "failed"}, **never_run("choose_config", "production")},
-            without=("choose_config",),
-            state="failed",
-        ),
-        values={
-            key: value
-            for key, value in example_run(without=("choose_config",)).values.items()
-            if key != ("ernest.fit_model", -1, "return_value")
-        },
+    "production_failed": lambda: failing(
+        example_run(changed={"production": {"state": "failed"}}, state="failed"), "production", "Exit code 1."
     ),
-    "production_failed": lambda: example_run(changed={"production": {"state": "failed"}}, state="failed"),
     "purged": lambda: example_run(values={}),
     "hostile": _hostile,
     "two_groups": _two_groups,
     "reused": reused_run,
-    "reused_purged": lambda: reused_run(values={}),
-    "retrained": retrained_run,
+    "retrained": lambda: looking(example_run(), **{TYPE: WHY_TRAINED}),
     "half_reused": half_reused_run,
-    "recorded": recorded_run,
-    "reported": reported_run,
-    "report_failed": lambda: reported_run(state="failed"),
-    "report_skipped": lambda: reported_run(state="skipped"),
     "out_of_reach": refused_run,
-    "kept": lambda: _ended(900.0),
-    "broken_sample": lambda: _broken_sample(),
-    "missed": lambda: _ended(500.0),
-    "report_hostile": lambda: reported_run(told=report(headline=MARKUP, application_id=MARKUP)),
-    "two_reports": two_reports_run,
-    "without_ernest": lambda: example_run(tasks=(row("hello", "BashOperator", 0, 1),), values={}),
+    "broken_sample": broken_sample_run,
+    "without_ernest": lambda: example_run(tasks=(row("hello", "BashOperator", 0, 1),)),
 }

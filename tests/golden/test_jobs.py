@@ -125,12 +125,6 @@ def test_the_page_of_the_last_run(
     run = sized.runs[-1]
     about = {"dag_id": run.dag.dag_id, "run_id": run.run_id}
     golden(f"{job}/api/run.json", scrubber.data(server.get("/api/run", params=about).json()))
-    seen = {}
-    for task_id, map_index in sorted(run.states):
-        if map_index < 1:  # one sample run is enough
-            asked = {**about, "task_id": task_id, "map_index": map_index}
-            seen[task_id] = server.get("/api/task", params=asked).json()
-    golden(f"{job}/api/tasks.json", scrubber.data(seen))
 
 
 STORE_COMMANDS = {

@@ -14,7 +14,6 @@ ROUTES = (
     "/models",
     "/model",
     "/run",
-    "/task",
     "/survey",
     "/assets/0/model.js",
     "/assets/0/nothing.js",
@@ -29,7 +28,6 @@ ROUTES = (
     "/api/untrained_runs?job=a&instance_type=b",
     "/api/clarity?job=a&instance_type=b",
     "/api/run?dag_id=a&run_id=b",
-    "/api/task?dag_id=a&run_id=b&task_id=c",
     "/api/survey",
 )
 

@@ -43,7 +43,7 @@ assert 'airflow_provider_ernest.views.prediction' in sys.modules
 
 # The page of a model is the one that will ask for predictions: it has them loaded while it is on its way. The
 # description of the API is derived from the views, predictions among them; programmers ask for it, rarely.
-PAGES = ("/models", "/run", "/task", "/api/models", "/api/run?dag_id=a&run_id=b")
+PAGES = ("/models", "/run", "/api/models", "/api/run?dag_id=a&run_id=b")
 
 
 def modules_of(program: str, *arguments: str) -> list[str]:

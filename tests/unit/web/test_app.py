@@ -13,7 +13,7 @@ from airflow_provider_ernest.web.answers import JsonAnswer, error_answer
 from airflow_provider_ernest.web.assets import asset
 from tests.unit.web.pages_app import StubAuthManager, pages
 
-SHELLS = ("/models", "/model", "/run", "/task", "/survey")
+SHELLS = ("/models", "/model", "/run", "/survey")
 A_RUN = "/api/run?dag_id=a&run_id=b"
 
 

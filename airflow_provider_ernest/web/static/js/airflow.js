@@ -60,6 +60,11 @@ function surroundingDocument() {
   }
 }
 
+/** Whether Airflow shows this page in a frame, below its own header. */
+export function isFramed() {
+  return surroundingDocument() !== null;
+}
+
 /**
  * Follows a link in the page around this one: Airflow's frame lets nothing in it open windows or leave
  * the frame, so a link of the surrounding document is clicked in its stead.

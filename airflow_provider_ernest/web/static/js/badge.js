@@ -3,21 +3,6 @@
 import { element, uniqueId } from "./dom.js";
 import { inReadersTime } from "./format.js";
 
-const TASK_STATES = {
-  success: { kind: "good", sign: "✓" },
-  failed: { kind: "bad", sign: "✕" },
-  upstream_failed: { kind: "bad", sign: "✕" },
-  running: { kind: "busy", sign: "●" },
-  deferred: { kind: "busy", sign: "●" },
-  queued: { kind: "busy", sign: "○" },
-  scheduled: { kind: "busy", sign: "○" },
-  restarting: { kind: "busy", sign: "↻" },
-  up_for_retry: { kind: "warning", sign: "↻" },
-  up_for_reschedule: { kind: "warning", sign: "↻" },
-  skipped: { kind: "", sign: "→" },
-  removed: { kind: "", sign: "–" },
-};
-
 function content(sign, text) {
   return [element("span", { "aria-hidden": "true" }, sign), element("span", {}, text)];
 }
@@ -72,10 +57,4 @@ const TONES = { good: "✓", warning: "↻", bad: "⚠" };
 /** A word or two on a model ({words, tone, says} as the API gives it); what they mean shows when asked. */
 export function toneBadge({ words, tone, says }) {
   return reasonedBadge({ kind: tone, sign: TONES[tone] ?? "", text: words }, says);
-}
-
-/** The state of a task instance or a run in Airflow's words. */
-export function taskStateBadge(state) {
-  const text = state ? String(state).replaceAll("_", " ") : "not started";
-  return badge({ ...(TASK_STATES[state] ?? { kind: "", sign: "○" }), text });
 }

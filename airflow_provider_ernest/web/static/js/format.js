@@ -114,13 +114,22 @@ export function age(seconds) {
   return counted(Math.floor(seconds / DAY), "day");
 }
 
-/** A moment (ISO 8601) in the reader's time zone: 2026-11-21 18:45:03. */
+/** The time zone that the reader has chosen in Airflow; undefined, for the browser's, where there is none. */
+function airflowsTimeZone() {
+  try {
+    const timeZone = JSON.parse(window.localStorage.getItem("timezone")) ?? undefined;
+    return new Intl.DateTimeFormat("en", { timeZone }).resolvedOptions().timeZone;
+  } catch {
+    return undefined; // storage is forbidden, or holds no zone
+  }
+}
+
+/** A moment (ISO 8601) in the time zone of Airflow's pages: 2026-11-21 18:45:03. */
 export function dateTime(iso) {
   const moment = iso ? new Date(iso) : null;
   if (!moment || Number.isNaN(moment.getTime())) return UNKNOWN;
-  const two = (value) => String(value).padStart(2, "0");
-  const day = `${moment.getFullYear()}-${two(moment.getMonth() + 1)}-${two(moment.getDate())}`;
-  return `${day} ${two(moment.getHours())}:${two(moment.getMinutes())}:${two(moment.getSeconds())}`;
+  // Swedish dates are ISO 8601.
+  return moment.toLocaleString("sv-SE", { timeZone: airflowsTimeZone() });
 }
 
 const MOMENT = /\b\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)/g;

@@ -1,42 +1,182 @@
-/** The page of a DAG run: the way from design to decision; follows the run while it goes on. */
+/** The tab of a DAG run or a task instance: a card for each decision of Ernest; follows the run. */
 
-import { airflowLink, runUrl } from "../airflow.js";
-import { ApiError, fetchJson, pageParams } from "../api.js";
-import { taskStateBadge } from "../badge.js";
-import { element, renew, replace, setText } from "../dom.js";
+import { airflowLink, externalLink, isFramed, runUrl, taskUrl } from "../airflow.js";
+import { ApiError, fetchJson, pageParams, pageUrl } from "../api.js";
+import { badge } from "../badge.js";
+import { element, renew, setText } from "../dom.js";
+import { fallbackWords } from "../fallback.js";
 import { follower, isGoingOn } from "../follow.js";
-import { dateTime, inReadersTime, isolated, unbroken } from "../format.js";
-import { fillPage, notice, pageHeader } from "../header.js";
+import {
+  confidence, dateTime, dollars, duration, durationRange, inReadersTime, isolated, machines, number, percentage,
+  probability, unbroken,
+} from "../format.js";
+import { facts, fillPage, notice, pageHeader } from "../header.js";
 import { emptyState, errorState, loadingState } from "../states.js";
-import { MODELS_CRUMB, runGroup } from "./run_group.js";
-import { modelUrl } from "./run_tables.js";
+
+const MODELS = { text: "Models", href: pageUrl("models") };
+const TITLE = "Cluster size of this run";
+
+function isKnown(value) {
+  return value !== null && value !== undefined;
+}
+
+/** The machines that were decided, with their type or types. */
+function chosenWords({ machines: count, instance_type: type, composition }) {
+  const parts = composition.length ? composition : [{ machines: count, instance_type: type }];
+  return parts.map((each) => `${machines(each.machines)} of ${isolated(each.instance_type)}`).join(" and ");
+}
+
+function titleOf({ decision, failed }) {
+  if (decision) return chosenWords(decision);
+  return failed ? "Nothing was decided" : "Nothing is decided yet";
+}
+
+/** "5 % longer than predicted": the API's errors are positive where the prediction was too high. */
+function errorWords(percent) {
+  if (!isKnown(percent)) return null;
+  const change = 100 / (1 + percent / 100) - 100;
+  if (Math.abs(change) < 0.05) return "as predicted";
+  return `${percentage(Math.abs(change))} ${change > 0 ? "longer" : "shorter"} than predicted`;
+}
+
+function verdicts({ outcome }) {
+  if (!outcome) return null;
+  const { likely_seconds: likely, is_unlikely: isUnlikely, kept } = outcome;
+  return element("p", { class: "badges" },
+    isKnown(kept) ? badge(kept ? { kind: "good", sign: "✓", text: "deadline kept" }
+      : { kind: "bad", sign: "✕", text: "deadline missed" }) : null,
+    likely ? badge(isUnlikely ? { kind: "warning", sign: "!", text: "outside the 80\u00a0% range" }
+      : { kind: "good", sign: "✓", text: "within the 80\u00a0% range" }) : null);
+}
+
+/** Time and cost, predicted beside actual. */
+function comparison({ decision, production, latest_seconds: latest }) {
+  const outcome = production?.outcome;
+  const isOver = production?.state === "success";
+  const predicted = outcome?.predicted_seconds ?? decision?.predicted_seconds;
+  const likely = outcome?.likely_seconds ?? decision?.likely_seconds;
+  const seconds = outcome?.seconds ?? (isOver ? production.seconds : null);
+  const cost = outcome?.predicted_cost ?? decision?.predicted_cost;
+  if (!isKnown(predicted) && !isKnown(seconds)) return null;
+  const row = (name, ...cells) => element("tr", {}, element("th", { scope: "row" }, name),
+    cells.map(([value, remark]) => element("td", { class: "number" }, value,
+      remark ? element("span", { class: "below" }, unbroken(remark)) : null)));
+  const deadline = isKnown(latest) ? `deadline ${duration(latest)}` : null;
+  return element("table", { class: "comparison" },
+    element("caption", { class: "visually-hidden" }, "Predicted and actual"),
+    element("thead", {}, element("tr", {}, element("td", {}),
+      ["Predicted", "Actual"].map((title) => element("th", { scope: "col", class: "number" }, title)))),
+    element("tbody", {},
+      row("Time", [duration(predicted), likely ? `${durationRange(likely)} in 80 % of runs` : null],
+        [duration(seconds), [errorWords(outcome?.error_percent), deadline].filter(Boolean).join(", ")]),
+      isKnown(cost) || isKnown(outcome?.cost) ? row("Cost", [dollars(cost)], [dollars(outcome?.cost)]) : null));
+}
+
+function whyWords({ decision }) {
+  const { goal, probability: chance, confidence: asked, worth } = decision;
+  const sure = isKnown(chance) ? `chance to meet it ${probability(chance, asked)}` : "";
+  const wanted = isKnown(chance) && isKnown(asked) ? ` (asked: ${confidence(asked)})` : "";
+  const words = [isolated(goal), sure && `${sure}${wanted}`].filter(Boolean).join("; ");
+  return element("bdi", {}, unbroken([`${words}.`, worth].filter(Boolean).join(" ")));
+}
+
+/** What the training cost, also in production runs; why there was one, or none. */
+function trainingWords({ training, production, decision }) {
+  const { is_reused: isReused, reasons, cost } = training;
+  const each = production?.outcome?.cost ?? decision?.predicted_cost;
+  const runs = cost > 0 && each > 0 ? `, as much as ${number(cost / each)} production runs` : "";
+  const paid = isReused ? "none: a stored model is reused" : isKnown(cost) ? `${dollars(cost)}${runs}` : null;
+  const lines = [paid, ...reasons].filter(Boolean);
+  return lines.length ? element("span", {}, lines.map((line, place) =>
+    element(place ? "span" : "bdi", { class: place ? "below" : null }, isolated(unbroken(inReadersTime(line)))))) : null;
+}
+
+/** The address of the model's page, with what was asked. */
+function modelUrl({ job, instance_type, model_id }, question) {
+  const { billing, ...asked } = question ?? {};
+  const { market: _, ...billed } = billing ?? {};
+  return pageUrl("model", { job, instance_type, model_id, ...asked, ...billed });
+}
+
+function modelLink({ model, question }) {
+  if (!model) return null;
+  const words = `${isolated(model.job)} on ${isolated(model.instance_type)}`;
+  const link = element("a", { href: modelUrl(model, model.is_of_run ? question : null) }, words);
+  return element("span", {}, link, model.is_of_run ? null : " (the newest of this DAG; this run made none)");
+}
+
+/** What failed, each with its log: Airflow's page of the task instance opens it. */
+function failuresOf(run, { failures, failed, group_id: group }) {
+  const items = failures.map((task) => {
+    const index = task.map_index >= 0 && !task.name.includes(String(task.map_index)) ? ` [${task.map_index}]` : "";
+    const name = `${task.name.startsWith(`${group}.`) ? task.name.slice(group.length + 1) : task.name}${index}`;
+    const address = taskUrl({ dag_id: run.dag_id, run_id: run.run_id, ...task });
+    return element("span", {}, element("strong", {}, isolated(name)), ": ",
+      element("bdi", {}, unbroken(inReadersTime(task.reason))), " ",
+      airflowLink(address, "Open its log", { class: "nowrap", "aria-label": `Open the log of ${name}` }));
+  });
+  const others = failed - failures.length;
+  if (others > 0) items.push(`${others} more failed.`);
+  return notice({ title: "What failed", kind: "bad", level: 3, items });
+}
+
+/** A fallback by itself, before anything else: production does not run on what was asked for. */
+function warningsOf(decision) {
+  if (!decision) return [];
+  const reason = decision.fallback_reason;
+  const others = decision.warnings.filter((each) => !reason || !each.includes(reason));
+  return [
+    decision.fallback
+      ? notice({ title: `Fallback: ${fallbackWords(decision)}`, kind: "warning", level: 3, items: [reason] }) : null,
+    notice({ title: "Warnings", kind: "warning", level: 3, items: others }),
+  ];
+}
+
+function card(run, data, id) {
+  const { decision, production, group_id: group } = data;
+  const history = production?.outcome?.history_url;
+  return element("section", { class: "card run-card", "aria-labelledby": id },
+    run.cards.length > 1 ? element("p", { class: "muted small-text" }, isolated(group || "in no task group")) : null,
+    element("h2", { id }, unbroken(titleOf(data))),
+    production ? verdicts(production) : null,
+    failuresOf(run, data), warningsOf(decision), comparison(data),
+    facts([
+      ["Why", decision ? whyWords(data) : null],
+      ["Decided", decision?.decided_at ? dateTime(decision.decided_at) : null],
+      ["Training cost", trainingWords(data)],
+      ["Model", modelLink(data)],
+      ["Spark", history ? externalLink(history, "Open the production run in the history server") : null],
+    ]));
+}
+
+/** Airflow's frame shows DAG, run and task above the page: there only what it does not show is said. */
+function header(params) {
+  const { dag_id: dagId, run_id: runId, task_id: taskId } = params;
+  const names = [dagId, runId, taskId].filter(Boolean);
+  return pageHeader({
+    title: TITLE,
+    crumbs: [MODELS, ...(isFramed() ? [] : names.map((name) => ({ node: element("span", {}, name) })))],
+    subtitle: isFramed() || !dagId || !runId ? [] : [airflowLink(runUrl(dagId, runId), "The run in Airflow")],
+  });
+}
+
+function nothing(title, text) {
+  const actions = [element("a", { class: "button", href: MODELS.href }, "All models")];
+  return emptyState({ title, text, actions, isWholePage: true });
+}
 
 class RunPage {
-  constructor(params) {
-    this.params = { dag_id: params.dag_id, run_id: params.run_id };
-    this.groups = new Map();
+  constructor({ dag_id, run_id, task_id, map_index }) {
+    this.params = { dag_id, run_id, task_id, map_index: task_id ? map_index : null };
     this.content = element("div", { class: "stack" });
     this.status = element("p", { class: "muted small-text", role: "status" });
-    this.state = element("span", {});
+    this.before = "";
     this.goesOn = false;
-    this.hints = element("div", {});
-    this.marks = element("div", {});
-    this.before = new Map();
     this.follower = follower((signal) => this.load(signal));
   }
 
   show() {
-    const { dag_id: dagId, run_id: runId } = this.params;
-    const link = airflowLink(runUrl(dagId, runId), runId);
-    fillPage(
-      pageHeader({
-        title: "Ernest in this run",
-        crumbs: [MODELS_CRUMB, { node: element("span", {}, dagId) }, { node: element("span", {}, runId) }],
-        subtitle: [element("span", {}, "Run ", link), this.state],
-      }),
-      this.status,
-      this.content,
-    );
+    fillPage(header(this.params), this.status, this.content);
     this.content.append(loadingState("Loading the run …"));
     this.follower.start();
   }
@@ -46,6 +186,7 @@ class RunPage {
       const run = await fetchJson("api/run", this.params, { signal });
       if (signal.aborted) return;
       this.goesOn = isGoingOn(run.state);
+      setText(this.status, this.goesOn ? "The run goes on: this page follows it." : "");
       this.showRun(run);
       this.follower.next({ goesOn: this.goesOn });
     } catch (error) {
@@ -55,7 +196,7 @@ class RunPage {
 
   failed(error) {
     if (!(error instanceof ApiError)) console.error(error);
-    if (this.before.size) {
+    if (this.before) {
       setText(this.status, `Could not refresh: ${error.message}`);
       this.follower.next({ goesOn: this.goesOn && error.status !== 401, hasFailed: true });
       return;
@@ -63,75 +204,20 @@ class RunPage {
     renew(this.content, errorState(error, () => this.follower.start()));
   }
 
-  /** Fills a place anew where what it shows has changed since. */
-  fill(place, data, make) {
-    const text = JSON.stringify(data);
-    if (text === this.before.get(place)) return;
-    renew(place, make());
-    this.before.set(place, text);
-  }
-
   showRun(run) {
-    replace(this.state, run.state ? taskStateBadge(run.state) : null,
-      run.started_at ? element("span", { class: "muted" }, ` started ${dateTime(run.started_at)}`) : null,
-      run.ended_at ? element("span", { class: "muted" }, `, ended ${dateTime(run.ended_at)}`) : null);
-    setText(this.status, this.goesOn ? "The run goes on: this page follows it." : "");
-    const names = run.groups.map((group) => group.group_id);
-    this.fill(this.content, [names, names.length ? null : run.hints], () => this.contentOf(run));
-    for (const group of run.groups) this.groups.get(group.group_id).update(run, group);
-    this.fill(this.hints, run.hints, () => notice({ title: "Hints", items: run.hints }));
-    this.hints.hidden = !run.hints.length;
-    this.fill(this.marks, run.marks, () => marked(run.marks));
-    this.marks.hidden = !run.marks.length;
-  }
-
-  contentOf(run) {
-    this.groups = new Map(run.groups.map((group, place) =>
-      [group.group_id, runGroup(run, group, `group-${place}`)]));
-    return run.groups.length ? [this.hints, this.marks, [...this.groups.values()]] : nothingOfErnest(run);
+    const text = JSON.stringify([run.cards, run.hints]);
+    if (text === this.before) return;
+    this.before = text;
+    renew(this.content, run.cards.length
+      ? [run.cards.map((each, place) => card(run, each, `card-${place}`)),
+         notice({ title: "Hints", items: run.hints.map((each) => inReadersTime(each)) })]
+      : nothing("Nothing of Ernest here", run.hints.join(" ")));
   }
 }
 
-/** What the run noted against models. The reasons name the model; which one it is, is a link besides. */
-function marked(marks) {
-  return notice({
-    title: marks.length === 1 ? "This run marked a model as stale" : "This run marked models as stale",
-    kind: "warning",
-    items: marks.map((mark) => element("span", {},
-      element("strong", {}, `${isolated(mark.job)} on ${isolated(mark.instance_type)}, ${mark.cause}: `),
-      element("bdi", {}, unbroken(inReadersTime(mark.reason))), " ",
-      element("a", { href: modelUrl(mark), class: "nowrap" }, "Open the model"))),
-  });
+const params = pageParams();
+if (params.dag_id && params.run_id) new RunPage(params).show();
+else {
+  fillPage(header({}), nothing("Which run?", "The address of this page lacks dag_id or run_id: open a DAG run in " +
+    "Airflow, then its tab “Ernest”."));
 }
-
-function nothingOfErnest(run) {
-  return emptyState({
-    title: "Nothing of Ernest in this run",
-    text: run.hints.length
-      ? element("span", {}, run.hints.join(" "))
-      : ["No task of this run is one of Ernest's. Put an ", element("code", {}, "ErnestTaskGroup"),
-         " ahead of the Spark job in the DAG to have its cluster chosen."],
-    actions: [element("a", { class: "button", href: MODELS_CRUMB.href }, "All models")],
-    isWholePage: true,
-  });
-}
-
-function start() {
-  const params = pageParams();
-  if (params.dag_id && params.run_id) {
-    new RunPage(params).show();
-    return;
-  }
-  fillPage(
-    pageHeader({ title: "Ernest in a run", crumbs: [MODELS_CRUMB] }),
-    emptyState({
-      title: "Which run?",
-      text: "The address of this page lacks dag_id or run_id: open a DAG run in Airflow, then its tab " +
-        "“Ernest”.",
-      actions: [element("a", { class: "button", href: MODELS_CRUMB.href }, "All models")],
-      isWholePage: true,
-    }),
-  );
-}
-
-start();
