@@ -78,7 +78,7 @@ def shots(run_id: str) -> list[Shot]:
         Shot(name="model-dark", page=learned, width=1024, height=768, colours="dark"),
         Shot(name="why", page=model, height=1240, scroll_to="why", unfold="#logs-sample"),
         Shot(name="history", page=learned, height=760, scroll_to="history"),
-        Shot(name="run", page=run, height=1240),
+        Shot(name="run", page=run, height=660),
         Shot(name="phone", page=learned, width=390, height=844, in_airflow=False),
         Shot(name="phone-dark", page=learned, width=390, height=844, colours="dark", in_airflow=False),
     ]

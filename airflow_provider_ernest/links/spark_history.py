@@ -57,7 +57,7 @@ class SparkHistoryLink(BaseOperatorLink):
     """From a run to its application in the history server that ``[ernest] history_server`` names.
 
     Without one, or where the application was not found out, to the Ernest tab of the task instance, which
-    names the event log. The operator tells the application by an attribute ``application_id``.
+    leads to the model with its logs. The operator tells the application by an attribute ``application_id``.
     """
 
     name = "Spark history"

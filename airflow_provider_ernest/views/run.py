@@ -75,8 +75,8 @@ NOT_KEPT = (
     "in the model store of these pages."
 )
 NOT_RECORDED = (
-    "{task_id} is not recorded: its time is Airflow's, and the model does not learn from it. Run it by an "
-    "ErnestSparkSubmitOperator with decision=, or put a RecordRunOperator behind it."
+    "The run of {task_id} is not recorded: its time is Airflow's, and the model does not learn from it. Use "
+    "an ErnestSparkSubmitOperator with decision=, or put a RecordRunOperator behind it."
 )
 NO_PRODUCTION = (
     "No task follows directly on {task_id}, so there is no production run to compare with. Put the "
@@ -91,7 +91,7 @@ class FailedTask:
     """A task instance that failed, or that failed once and is tried again.
 
     Attributes:
-        name: how Airflow's pages call it.
+        name: how Airflow's pages call it; empty for its id.
         reason: why, and what to do, as far as it is known.
     """
 
@@ -122,12 +122,12 @@ class Training:
 
     Attributes:
         is_reused: whether a stored model made it needless.
-        reasons: why it was, or was not.
+        reasons: why it was, or was not, by type of machine.
         cost: dollars of the sample runs, as on the model's page; null where unknown, or nothing was trained.
     """
 
     is_reused: bool
-    reasons: tuple[str, ...]
+    reasons: dict[str, str]
     cost: float | None
 
 
@@ -384,21 +384,17 @@ def _training(
 ) -> Training:
     fits = group.of_kind(FIT)
     found = [task for task in group.of_kind(FIND) if task.state == SUCCESS]
-    told = [run.value(task, REASONS) for task in found]
-    reasons = [
-        (str(name), reason[:LONGEST_REASON])
-        for each in told
-        if isinstance(each, dict)
-        for name, reason in each.items()
-        if isinstance(reason, str)
-    ]
-    kept = [record.reuse] if record and record.reuse else []
+    reasons = {record.instance_type: record.reuse} if record and record.reuse else {}
+    for task in found:
+        told = run.value(task, REASONS)
+        for name, reason in told.items() if isinstance(told, dict) else ():
+            if isinstance(reason, str):
+                reasons[name] = reason[:LONGEST_REASON]
     costs = [training_dollars(model) for model in trained]
     known = [cost for cost in costs if cost is not None]
     return Training(
         is_reused=bool(found and fits) and all(task.state == SKIPPED for task in fits),
-        reasons=tuple(f"{name}: {reason}" if len(reasons) > 1 else reason for name, reason in reasons)
-        or tuple(kept),
+        reasons=reasons,
         cost=sum(known) if known and len(known) == len(costs) else None,
     )
 
@@ -430,7 +426,7 @@ def _failed(run: RunRecord, group: Group) -> Iterator[FailedTask]:
         yield FailedTask(
             task_id=task.task_id,
             map_index=task.map_index,
-            name=task.name or task.task_id,
+            name=task.name,
             state=task.state,
             reason=why if task.state == FAILED else f"{why}{TRIED_AGAIN}",
         )

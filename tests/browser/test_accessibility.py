@@ -35,14 +35,12 @@ STOPS = """main =>
 
 
 def pages(site: Site) -> dict[str, tuple[str, dict[str, Any]]]:
-    run = {"dag_id": RUN_DAG, "run_id": site.run_id}
     return {
         "models": ("models", {}),
         "model": ("model", of(site.seeded.nightly_join)),
         "model that has learned": ("model", of(site.seeded.learned)),
         "model without a DAG": ("model", of(site.seeded.without_dag)),
-        "run": ("run", run),
-        "task": ("task", {**run, "task_id": "ernest.sample_run", "map_index": 0}),
+        "run": ("run", {"dag_id": RUN_DAG, "run_id": site.run_id}),
         "survey": ("survey", {}),
         "no such model": ("model", {"job": "none", "instance_type": "none"}),
     }
@@ -54,7 +52,6 @@ NAMES = [
     "model that has learned",
     "model without a DAG",
     "run",
-    "task",
     "survey",
     "no such model",
 ]

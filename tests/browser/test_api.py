@@ -13,7 +13,7 @@ from tests.browser.site import RUN_DAG, Site, of
 pytestmark = pytest.mark.airflow
 
 METHODS = {"get", "put", "post", "delete", "options", "head", "patch", "trace"}
-ANSWERS = ("api/models", "api/model", "api/prediction", "api/run", "api/task")
+ANSWERS = ("api/models", "api/model", "api/prediction", "api/run")
 
 
 def resolved(node: Any, document: dict[str, Any]) -> Any:
@@ -59,7 +59,7 @@ def test_answers_are_as_described(site: Site, description: dict[str, Any], path:
     from jsonschema import Draft202012Validator
 
     run = {"dag_id": RUN_DAG, "run_id": site.run_id, "task_id": "ernest.fit_model"}
-    parameters = {"api/models": {}, "api/run": run, "api/task": run}.get(path, of(site.seeded.nightly_join))
+    parameters = {"api/models": {}, "api/run": run}.get(path, of(site.seeded.nightly_join))
     answer = site.answer(path, **parameters)
     content = description["paths"][f"/{path}"]["get"]["responses"]["200"]["content"]
     schema = {**content["application/json"]["schema"], "components": description["components"]}
@@ -76,7 +76,7 @@ def test_wrong_parameters_are_named(site: Site):
         ("api/prediction", {**model, "scale": "nan"}, "scale"),
         ("api/prediction", {**model, "min_machines": 1, "max_machines": 5000}, "machines"),
         ("api/prediction", {**model, "deadline_seconds": 60, "budget_dollars": 1}, "budget"),
-        ("api/task", {"dag_id": RUN_DAG, "run_id": site.run_id}, "task_id"),
+        ("api/run", {"dag_id": RUN_DAG}, "run_id"),
     ]
     with site.client() as client:
         for path, parameters, named in wrong:

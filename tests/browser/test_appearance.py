@@ -80,18 +80,16 @@ def test_without_a_choice_the_system_decides(site: Site, visit, scheme: str):
 
 
 def phone_pages(site: Site) -> dict[str, tuple[str, dict[str, Any]]]:
-    run = {"dag_id": RUN_DAG, "run_id": site.run_id}
     return {
         "models": ("models", {}),
         "model": ("model", of(site.seeded.nightly_join)),
         "learned": ("model", of(site.seeded.learned)),
         "hostile": ("model", of(site.seeded.hostile)),
-        "run": ("run", run),
-        "task": ("task", {**run, "task_id": "ernest.sample_run", "map_index": 0}),
+        "run": ("run", {"dag_id": RUN_DAG, "run_id": site.run_id}),
     }
 
 
-@pytest.mark.parametrize("name", ["models", "model", "learned", "hostile", "run", "task"])
+@pytest.mark.parametrize("name", ["models", "model", "learned", "hostile", "run"])
 def test_a_phone_needs_no_scrolling_sideways_and_its_text_can_be_read(site: Site, visit, name: str):
     here = visit(site, **PHONE)
     page, parameters = phone_pages(site)[name]

@@ -88,7 +88,7 @@ def test_broken_files_hide_no_others(site: Site, visit):
             path.unlink()
 
 
-@pytest.mark.parametrize("page", ["model", "run", "task"])
+@pytest.mark.parametrize("page", ["model", "run"])
 def test_an_address_cut_short_leads_on(site: Site, visit, page: str):
     here = visit(site)
     here.open(page)

@@ -1,4 +1,4 @@
-"""What a reader wants of the page of a run and of the task that decides: runs made up by hand."""
+"""The card of a DAG run and of a task instance: runs made up by hand."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.axe import broken_rules
+from tests.browser.preview_runs import PREVIEW_RUNS
 from tests.browser.site import Site
 from tests.browser.visit import expect_no_scrolling_sideways
 
@@ -16,73 +17,74 @@ pytestmark = pytest.mark.airflow
 RUN = {"dag_id": "nightly_sizing"}
 
 
-@pytest.mark.parametrize(("run_id", "shown"), [("kept", "kept"), ("missed", "missed")])
-def test_see_whether_the_deadline_was_kept(made_up: Site, visit, run_id: str, shown: str):
+@pytest.mark.parametrize(
+    ("run_id", "words"),
+    [
+        ("kept", r"8 machines of m5\.xlarge.*deadline kept.*10\smin\s49\ss.*9\smin\s50\ss.*9\.1\s% shorter"),
+        (
+            "kept",
+            r"\$0\.28.*\$0\.30.*Best value within 15\smin.*chance to meet it 93\s%.*\$0\.0358, 12\s% of",
+        ),
+        ("missed", r"deadline missed"),
+        ("unrecorded", r"10\smin\s30\ss.*10\smin.*The run of production is not recorded"),
+        ("recorded", r"within the 80\s% range.*11\smin\s4\ss"),
+        ("fallback", r"Fallback: the stated configuration.*There is no model to choose by"),
+        ("reused", r"none: a stored model is reused.*nothing that it depends on has changed"),
+        ("retrained", r"The application has changed"),
+        ("half_reused", r"m5\.xlarge: .* is reused.*r5\.large: .* is not reused"),
+        ("out_of_reach", r"Nothing was decided.*a deadline of 10\smin\s40\ss"),
+        ("running", r"The run goes on.*Nothing is decided yet"),
+        ("purged", r"is kept neither in Airflow"),
+    ],
+)
+def test_what_it_says(made_up: Site, visit, run_id: str, words: str):
     here = visit(made_up, None)
     here.open("run", **RUN, run_id=run_id)
-    figure = here.page.locator(".key-figure", has=here.page.get_by_text("Deadline", exact=True))
-    expect(figure).to_contain_text(shown)
-    expect(here.page.locator(".headline").first).to_contain_text(f"deadline {shown}")
+    expect(here.page.locator("main")).to_contain_text(re.compile(words, re.DOTALL))
 
 
-def test_find_out_why_the_goal_is_out_of_reach(made_up: Site, visit):
-    """The nearest goal, all sizes with time, dollars and chance, and the way to the model with the goal."""
-    here = visit(made_up, None)
-    for page, more in (("run", {}), ("task", {"task_id": "ernest.choose_config"})):
-        here.open(page, **RUN, run_id="out_of_reach", **more)
-        notice = here.page.locator(".out-of-reach")
-        expect(notice).to_contain_text("nothing meets the deadline of 3 min 20 s")
-        expect(notice).to_contain_text(re.compile(r"a deadline of 10\smin\s40\ss \(16\smachines"))
-        rows = here.page.locator("table.candidates tbody tr")
-        expect(rows).to_have_count(4)
-        expect(rows.last).to_contain_text(re.compile(r"Nearest.*16.*8\smin.*\$0\.427.*99\s%"))
-        link = here.page.locator("a[href*='deadline_seconds=200']").first
-        expect(link).to_have_attribute("href", re.compile("confidence=0.995.*boot_seconds=60"))
-
-
-def test_see_what_there_was_to_choose_from(made_up: Site, visit):
-    here = visit(made_up, None)
-    here.open("task", **RUN, run_id="kept", task_id="ernest.choose_config")
-    rows = here.page.locator("table.candidates tbody tr")
-    expect(rows).to_have_count(4)
-    expect(rows.filter(has_text="chosen")).to_contain_text(re.compile(r"8.*10\smin\s30\ss.*\$0\.28.*93\s%"))
-    link = here.page.get_by_role("link", name="Open the model page")
-    expect(link).to_have_attribute("href", re.compile("deadline_seconds=900"))
-
-
-def test_the_costs_of_the_steps_add_up(made_up: Site, visit):
-    here = visit(made_up, None)
-    here.open("run", **RUN, run_id="kept")
-    costs = {}
-    for row in here.page.locator("table.steps tbody tr").all():
-        name, cost = row.locator("th").inner_text(), row.locator("td[data-title=Cost]").inner_text()
-        if cost.startswith("$") and name != "production":
-            costs[name] = float(cost.removeprefix("$"))
-    training = costs.pop("Training")
-    assert sum(costs.values()) == pytest.approx(training, abs=0.002)
-    expect(here.page.locator(".key-figure").filter(has_text="Training cost")).to_contain_text(
-        f"${training:g}"
-    )
-
-
-def test_a_sample_run_that_failed_says_why(made_up: Site, visit):
+def test_what_failed_has_its_reason_and_its_log(made_up: Site, visit):
     here = visit(made_up, None)
     here.open("run", **RUN, run_id="broken_sample")
-    notice = here.page.locator(".notice.bad")
-    expect(notice).to_contain_text("ValueError: unknown zone ...")
-    expect(notice).to_contain_text("sample_run")
+    failed = here.page.locator(".notice.bad li").nth(2)
+    expect(failed).to_contain_text("sample_run [4 machines, 8.00\u00a0%]: job.py failed: ValueError: unknown")
+    log = failed.get_by_role("link")
+    expect(log).to_have_attribute("href", re.compile(r"/dags/.*/tasks/ernest\.sample_run/mapped/2$"))
 
 
-@pytest.mark.parametrize("run_id", ["kept", "out_of_reach", "broken_sample"])
-def test_by_the_rules_of_axe(made_up: Site, visit, run_id: str):
+def test_the_model_is_asked_what_was_asked(made_up: Site, visit):
     here = visit(made_up, None)
-    for page, more in (("run", {}), ("task", {"task_id": "ernest.choose_config"})):
-        here.open(page, **RUN, run_id=run_id, **more)
-        assert not broken_rules(here.page)
+    here.open("run", **RUN, run_id="half_reused")
+    link = here.page.get_by_role("link", name="nightly join on r5.large")
+    expect(link).to_have_attribute("href", re.compile("deadline_seconds=900&.*confidence=0.9"))
+    link.click()
+    here.loaded(here.page)
+    expect(here.page.get_by_role("heading", level=1)).to_have_text("nightly join")
 
 
-@pytest.mark.parametrize("run_id", ["kept", "out_of_reach"])
-def test_on_a_phone_nothing_is_cut_off(made_up: Site, visit, run_id: str):
+def test_each_group_has_a_card_and_a_task_that_of_its_group(made_up: Site, visit):
+    here = visit(made_up, None)
+    here.open("run", **RUN, run_id="two_groups")
+    expect(here.page.locator(".run-card")).to_have_count(2)
+    here.open("run", **RUN, run_id="two_groups", task_id="archive", map_index="{MAP_INDEX}")
+    expect(here.page.locator(".run-card")).to_have_count(1)
+
+
+def test_times_are_those_of_the_zone_that_was_chosen_in_airflow(made_up: Site, visit):
+    here = visit(made_up, None, timezone_id="UTC")
+    here.open("run", **RUN, run_id="kept")
+    expect(here.page.locator(".facts")).to_contain_text("2026-11-20 12:30:00")
+    here.page.evaluate("localStorage.setItem('timezone', JSON.stringify('Asia/Tokyo'))")
+    here.page.reload()
+    expect(here.page.locator(".facts")).to_contain_text("2026-11-20 21:30:00")
+
+
+def test_all_runs_by_the_rules_of_axe_and_at_the_width_of_a_phone(made_up: Site, visit):
     here = visit(made_up, None, viewport={"width": 360, "height": 740})
-    here.open("run", **RUN, run_id=run_id)
-    expect_no_scrolling_sideways(here.page)
+    for run_id in PREVIEW_RUNS:
+        here.open("run", **RUN, run_id=run_id)
+        expect_no_scrolling_sideways(here.page)
+        for colours in ("light", "dark"):
+            here.in_colours(colours)
+            broken = broken_rules(here.page)
+            assert not broken, (run_id, broken)

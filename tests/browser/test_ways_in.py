@@ -68,24 +68,20 @@ def test_the_tab_of_a_run(site: Site, visit):
     open_run(visit.page, site)
     visit.page.get_by_role("link", name="Ernest", exact=True).click()
     visit.loaded(visit.frame)
-    steps = visit.frame.locator("main")
-    for task in ("design", "fit_model", "choose_config", "production"):
-        expect(steps.get_by_role("rowheader", name=re.compile(rf"\b{task}$"))).to_be_visible()
-    (group,) = site.answer("api/run", dag_id=RUN_DAG, run_id=site.run_id)["groups"]
-    runs, machines = len(group["branches"][0]["observations"]), group["decision"]["machines"]
-    expect(steps).to_contain_text(re.compile(rf"{runs} sample runs.*→ {machines} machines of {RUN_TYPE}"))
-    visit.frame.get_by_role("link", name="Ask the model what if").click()
+    (card,) = site.answer("api/run", dag_id=RUN_DAG, run_id=site.run_id)["cards"]
+    size = f"{card['decision']['machines']} machine"
+    expect(visit.frame.get_by_role("heading", level=2)).to_contain_text(size)
+    visit.frame.get_by_role("link", name=f"{RUN_JOB} on {RUN_TYPE}").click()
     expect(visit.frame.get_by_role("heading", level=1)).to_contain_text(RUN_JOB)
 
 
-def test_the_tab_of_a_task(site: Site, visit):
+@pytest.mark.parametrize("task_id", ["ernest.fit_model", "production"])
+def test_the_tab_of_a_task(site: Site, visit, task_id: str):
     visit = visit(site)
-    open_task(visit.page, site, "ernest.fit_model")
+    open_task(visit.page, site, task_id)
     visit.page.get_by_role("link", name="Ernest", exact=True).click()
     visit.loaded(visit.frame)
-    expect(visit.frame.locator("main")).to_contain_text(RUN_JOB)
-    visit.frame.get_by_role("link", name=re.compile(RUN_JOB)).first.click()
-    expect(visit.frame.get_by_role("heading", level=1)).to_contain_text(RUN_JOB)
+    expect(visit.frame.get_by_role("link", name=f"{RUN_JOB} on {RUN_TYPE}")).to_be_visible()
 
 
 def test_the_tab_of_one_of_many_runs(site: Site, visit):
@@ -94,21 +90,7 @@ def test_the_tab_of_one_of_many_runs(site: Site, visit):
     visit.page.goto(site.airflow(*task, "mapped", "3"))
     visit.page.get_by_role("link", name="Ernest", exact=True).click()
     visit.loaded(visit.frame)
-    observation = site.answer(
-        "api/task", dag_id=RUN_DAG, run_id=site.run_id, task_id="ernest.sample_run", map_index=3
-    )["observation"]
-    expect(visit.frame.locator("main")).to_contain_text(observation["application_id"])
-
-
-def test_the_tab_of_a_task_of_somebody_else(site: Site, visit):
-    """Airflow shows the tab on every task; where there is nothing to see, it says where there is."""
-    visit = visit(site)
-    open_task(visit.page, site, "production")
-    visit.page.get_by_role("link", name="Ernest", exact=True).click()
-    visit.loaded(visit.frame)
-    hints = site.answer("api/task", dag_id=RUN_DAG, run_id=site.run_id, task_id="production")["hints"]
-    for hint in hints:
-        expect(visit.frame.locator("main")).to_contain_text(hint)
+    expect(visit.frame.locator("main")).to_contain_text(RUN_JOB)
 
 
 def test_the_link_of_the_fit(site: Site, visit):

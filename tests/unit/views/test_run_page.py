@@ -190,23 +190,23 @@ class TestTraining:
 
     def test_was_needless(self, stored: Any):
         told = card_of(reused_run(), stored(reused_model()))
-        assert told["training"] == {"is_reused": True, "reasons": [WHY_REUSED], "cost": None}
+        assert told["training"] == {"is_reused": True, "reasons": {TYPE: WHY_REUSED}, "cost": None}
         assert (told["model"]["model_id"], told["model"]["is_of_run"]) == (REUSED_ID, True)
 
     def test_was_needless_by_the_kept_decision(self):
         kept = record(model_id=REUSED_ID, reuse=WHY_REUSED).to_dict()
         run = pushing(replace(reused_run(), values={}), "choose_config", kept, key="record")
-        assert card_of(run)["training"]["reasons"] == [WHY_REUSED]
+        assert card_of(run)["training"]["reasons"] == {TYPE: WHY_REUSED}
 
     def test_of_several_types_each_says_why(self):
         told = card_of(half_reused_run())["training"]
         assert told["is_reused"] is False
-        assert told["reasons"] == [f"{TYPE}: {WHY_REUSED}", f"{OTHER_TYPE}: {WHY_TRAINED}"]
+        assert told["reasons"] == {TYPE: WHY_REUSED, OTHER_TYPE: WHY_TRAINED}
 
     @pytest.mark.parametrize("reasons", [7, "s3://elsewhere", [1], {TYPE: 7}, {TYPE: None}])
     def test_whatever_the_values_hold(self, reasons: Any):
         run = pushing(looking(example_run()), "find_model", reasons, key="reasons")
-        assert card_of(run)["training"]["reasons"] == []
+        assert card_of(run)["training"]["reasons"] == {}
 
 
 class TestModel:

@@ -7,7 +7,7 @@ import { element, renew, setText } from "../dom.js";
 import { fallbackWords } from "../fallback.js";
 import { follower, isGoingOn } from "../follow.js";
 import {
-  confidence, dateTime, dollars, duration, durationRange, inReadersTime, isolated, machines, number, percentage,
+  asPercent, dateTime, dollars, duration, durationRange, inReadersTime, isolated, machines, number, percentage,
   probability, unbroken,
 } from "../format.js";
 import { facts, fillPage, notice, pageHeader } from "../header.js";
@@ -74,21 +74,24 @@ function comparison({ decision, production, latest_seconds: latest }) {
 
 function whyWords({ decision }) {
   const { goal, probability: chance, confidence: asked, worth } = decision;
-  const sure = isKnown(chance) ? `chance to meet it ${probability(chance, asked)}` : "";
-  const wanted = isKnown(chance) && isKnown(asked) ? ` (asked: ${confidence(asked)})` : "";
-  const words = [isolated(goal), sure && `${sure}${wanted}`].filter(Boolean).join("; ");
-  return element("bdi", {}, unbroken([`${words}.`, worth].filter(Boolean).join(" ")));
+  const sure = isKnown(chance) ? `; chance to meet it ${probability(chance, asked)}` : "";
+  const words = `${isolated(goal.charAt(0).toUpperCase() + goal.slice(1))}${sure}.`;
+  return element("bdi", {}, unbroken([words, worth].filter(Boolean).join(" ")));
 }
 
-/** What the training cost, also in production runs; why there was one, or none. */
+/** What the training cost, also beside a production run; why there was one, or none, for each type. */
 function trainingWords({ training, production, decision }) {
   const { is_reused: isReused, reasons, cost } = training;
-  const each = production?.outcome?.cost ?? decision?.predicted_cost;
-  const runs = cost > 0 && each > 0 ? `, as much as ${number(cost / each)} production runs` : "";
-  const paid = isReused ? "none: a stored model is reused" : isKnown(cost) ? `${dollars(cost)}${runs}` : null;
-  const lines = [paid, ...reasons].filter(Boolean);
-  return lines.length ? element("span", {}, lines.map((line, place) =>
-    element(place ? "span" : "bdi", { class: place ? "below" : null }, isolated(unbroken(inReadersTime(line)))))) : null;
+  const run = production?.outcome?.cost ?? decision?.predicted_cost;
+  const share = cost > 0 && run > 0 ? cost / run : null;
+  const beside = share === null ? ""
+    : share < 1 ? `, ${asPercent(share)} of a production run` : `, as much as ${number(share)} production runs`;
+  const paid = isReused ? "none: a stored model is reused" : isKnown(cost) ? `${dollars(cost)}${beside}` : "";
+  const types = Object.keys(reasons);
+  const why = types.map((type) => element("span", { class: "below" },
+    types.length > 1 ? [element("bdi", {}, isolated(type)), ": "] : null,
+    element("bdi", {}, unbroken(inReadersTime(reasons[type])))));
+  return paid || why.length ? element("span", {}, paid, why) : null;
 }
 
 /** The address of the model's page, with what was asked. */
@@ -105,13 +108,19 @@ function modelLink({ model, question }) {
   return element("span", {}, link, model.is_of_run ? null : " (the newest of this DAG; this run made none)");
 }
 
+/** The task without its group; of a mapped one, which instance it is. */
+function taskName({ task_id: id, map_index: index, name }) {
+  const own = id.split(".").pop();
+  if (index >= 0) return `${own} [${name || index}]`;
+  return name && name !== id ? name : own;
+}
+
 /** What failed, each with its log: Airflow's page of the task instance opens it. */
-function failuresOf(run, { failures, failed, group_id: group }) {
+function failuresOf(run, { failures, failed }) {
   const items = failures.map((task) => {
-    const index = task.map_index >= 0 && !task.name.includes(String(task.map_index)) ? ` [${task.map_index}]` : "";
-    const name = `${task.name.startsWith(`${group}.`) ? task.name.slice(group.length + 1) : task.name}${index}`;
+    const name = taskName(task);
     const address = taskUrl({ dag_id: run.dag_id, run_id: run.run_id, ...task });
-    return element("span", {}, element("strong", {}, isolated(name)), ": ",
+    return element("span", {}, element("strong", {}, element("bdi", {}, isolated(name))), ": ",
       element("bdi", {}, unbroken(inReadersTime(task.reason))), " ",
       airflowLink(address, "Open its log", { class: "nowrap", "aria-label": `Open the log of ${name}` }));
   });
@@ -143,7 +152,7 @@ function card(run, data, id) {
     facts([
       ["Why", decision ? whyWords(data) : null],
       ["Decided", decision?.decided_at ? dateTime(decision.decided_at) : null],
-      ["Training cost", trainingWords(data)],
+      ["Training", trainingWords(data)],
       ["Model", modelLink(data)],
       ["Spark", history ? externalLink(history, "Open the production run in the history server") : null],
     ]));
