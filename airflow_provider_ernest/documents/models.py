@@ -339,8 +339,7 @@ def training_dollars(model: Model) -> float | None:
     """Dollars for the machines over the time of the sample runs; None where prices are not known.
 
     All machines of the cluster are paid for while any run is on, however many it uses; runs count one
-    after the other. What the cluster took to form, and its culled machines, are left out: where the DAG run
-    is still known to Airflow, its page has the bill to the second.
+    after the other. What the cluster took to form, and its culled machines, are left out.
     """
     # Those that it has learned from in production come after them, and past runs cost nothing.
     samples = model.observations[: len(model.observations) - len(model.learned_from)]

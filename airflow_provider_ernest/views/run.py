@@ -12,13 +12,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
-from airflow_provider_ernest.documents import (
-    DecisionRecord,
-    Model,
-    ProductionRun,
-    time_of,
-    training_dollars,
-)
+from airflow_provider_ernest.documents.base import time_of
+from airflow_provider_ernest.documents.decisions import DecisionRecord, ProductionRun
+from airflow_provider_ernest.documents.models import Model, training_dollars
 from airflow_provider_ernest.exceptions import ErnestError, StoreError
 from airflow_provider_ernest.store.catalogue import DECISION, MODEL, PRODUCTION_RUN, CatalogueEntry, entry_of
 from airflow_provider_ernest.store.store import ModelStore

@@ -14,19 +14,10 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
-from airflow_provider_ernest.documents import (
-    Configuration,
-    Decision,
-    DecisionRecord,
-    FittedTerm,
-    Fold,
-    Model,
-    ModelMark,
-    Observation,
-    Origin,
-    ProductionRun,
-    Validation,
-)
+from airflow_provider_ernest.documents.base import Origin
+from airflow_provider_ernest.documents.decisions import Configuration, Decision, DecisionRecord, ProductionRun
+from airflow_provider_ernest.documents.models import FittedTerm, Fold, Model, ModelMark, Validation
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.views.dag_run import RunRecord, TaskRow
 from tests import examples
 

@@ -12,7 +12,8 @@ from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG
 
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
-from airflow_provider_ernest.documents import Configuration, training_dollars
+from airflow_provider_ernest.documents.decisions import Configuration
+from airflow_provider_ernest.documents.models import training_dollars
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.settings import DesignBounds, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.store.store import ModelStore
