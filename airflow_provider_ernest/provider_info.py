@@ -114,8 +114,8 @@ def get_provider_info() -> dict[str, Any]:
                         "default": "0",
                     },
                     "retention_models": {
-                        "description": "So many models of each job and instance type are kept whatever their "
-                        "age, with what they came from.",
+                        "description": "So many newest models of each job and instance type are kept at any "
+                        "age, and so many newest documents of each other kind.",
                         "version_added": "0.1.0",
                         "type": "integer",
                         "example": "10",

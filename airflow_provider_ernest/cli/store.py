@@ -7,10 +7,13 @@ import os
 import re
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import unquote
 
 from airflow_provider_ernest.cli.command import (
     JSON,
@@ -19,23 +22,22 @@ from airflow_provider_ernest.cli.command import (
     Progress,
     add_commands,
     add_result_arguments,
+    age_of,
+    aligned,
     as_json,
     at_least_one,
     rows_as_csv,
     tell,
     warn,
 )
-from airflow_provider_ernest.exceptions import (
-    InvalidParameterError,
-    MissingResourceError,
-    StoreError,
-)
-from airflow_provider_ernest.words import counted
+from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
+from airflow_provider_ernest.words import UNKNOWN, count, counted, duration, machines, percentage
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.cli.store_list import Group
-    from airflow_provider_ernest.documents.base import Record
+    from airflow_provider_ernest.learning.freshness import State
+    from airflow_provider_ernest.store.catalogue import CatalogueEntry
     from airflow_provider_ernest.store.pruning import Prune
+    from airflow_provider_ernest.store.records import SetAside
     from airflow_provider_ernest.store.store import ModelStore
 
 SECTION = "ernest"
@@ -163,6 +165,245 @@ def _in_file(option: str) -> str:
         return ""
 
 
+STATES = ("fresh", "stale", "drifting")
+
+KINDS = ("model", "decision", "production", "observation", "mark", "profile", "bottlenecks")
+"""Those of `store.records.FOLDERS`, which the parser of the options need not load."""
+_COUNTED = {
+    "models": "model",
+    "decisions": "decision",
+    "production runs": "production",
+    "sample runs": "observation",
+}
+"""Columns of the list, and the kinds of documents that they count."""
+
+MOST_SET_ASIDE = 5
+"""So many files that were set aside are named in the text."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Group:
+    """What a store holds of a job on a type of machine.
+
+    Attributes:
+        entries: of the catalogue, oldest first.
+        ids: of all its documents by kind, oldest first.
+        model: its newest model; None if there is none.
+        state: of that model.
+    """
+
+    job: str
+    instance_type: str
+    entries: list[CatalogueEntry]
+    ids: dict[str, list[str]]
+    model: CatalogueEntry | None
+    state: State | None
+
+
+def _groups(store: ModelStore, job: str | None) -> list[_Group]:
+    """All that a store holds, or what it holds of a job, by name."""
+    from airflow_provider_ernest.learning.freshness import Lineage
+    from airflow_provider_ernest.store.files import safe_name
+
+    entries = store.catalogue.entries(job)
+    of_job, of_group = defaultdict(list), defaultdict(list)
+    for entry in entries:
+        of_job[entry.job].append(entry)
+        of_group[entry.job, entry.instance_type].append(entry)
+    # What a long name was cannot be told from its folder's.
+    names = {safe_name("name", name): name for pair in of_group for name in pair}
+    ids: dict[tuple[str, str], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for place in store.places():
+        pair = tuple(names.get(each) or unquote(each) for each in (place.job, place.instance_type))
+        ids[pair[0], pair[1]][place.form.kind].append(place.file.removesuffix(".json"))
+    groups = []
+    for name in sorted({*ids, *of_group}):
+        if job in (None, name[0]):
+            models = [entry for entry in of_group[name] if entry.kind == "model"]
+            model = max(models, key=lambda entry: (entry.at, entry.id), default=None)
+            groups.append(
+                _Group(
+                    job=name[0],
+                    instance_type=name[1],
+                    entries=of_group[name],
+                    ids=ids[name],
+                    model=model,
+                    state=Lineage(model, of_job[name[0]]).state() if model else None,
+                )
+            )
+    return groups
+
+
+def _group_row(group: _Group) -> dict[str, Any]:
+    model, state = group.model, group.state
+    return {
+        "job": group.job,
+        "instance_type": group.instance_type,
+        "id": model.id if model else None,
+        "at": model.at if model else None,
+        "state": state.name if state else None,
+        "cause": state.cause if state else "",
+        "reason": state.reason if state else "",
+        "median_error_percent": model.median_error_percent if model else None,
+        **{f"{kind}s": len(group.ids[kind]) for kind in (*_COUNTED.values(), "mark")},
+    }
+
+
+def _group_table(rows: Iterable[dict[str, Any]], now: datetime) -> list[str]:
+    numbers = ("age", "error", *_COUNTED)
+    return aligned(
+        ("job", "type", "state", "newest model", *numbers),
+        (
+            (
+                row["job"],
+                row["instance_type"],
+                (row["state"] or UNKNOWN) + (f" ({row['cause']})" if row["cause"] else ""),
+                row["id"] or UNKNOWN,
+                age_of(row["at"] or "", now=now),
+                percentage(row["median_error_percent"]),
+                *(str(row[f"{kind}s"]) for kind in _COUNTED.values()),
+            )
+            for row in rows
+        ),
+        right=", ".join(numbers),
+    )
+
+
+def _document_rows(groups: Iterable[_Group], kind: str) -> list[dict[str, Any]]:
+    """The documents of a kind, oldest first; of kinds that the catalogue does not list by their ids alone."""
+    from airflow_provider_ernest.documents.base import moment_of
+
+    rows = []
+    for group in groups:
+        entries = {entry.id: entry for entry in group.entries if entry.kind == kind}
+        for name in entries or group.ids[kind]:
+            entry, moment = entries.get(name), moment_of(name)
+            rows.append(
+                {
+                    "kind": kind,
+                    "job": group.job,
+                    "instance_type": group.instance_type,
+                    "id": name,
+                    "at": entry.at if entry else moment.isoformat() if moment else "",
+                    "model_id": entry.model_id if entry and entry.model_id != name else None,
+                    "says": ", ".join(_said(entry)) if entry else "",
+                }
+            )
+    return sorted(rows, key=lambda row: (row["at"], row["id"]))
+
+
+def _document_table(rows: Iterable[dict[str, Any]], now: datetime) -> list[str]:
+    return aligned(
+        ("id", "job", "type", "age", "model", "says"),
+        (
+            (
+                row["id"],
+                row["job"],
+                row["instance_type"],
+                age_of(row["at"], now=now),
+                row["model_id"] or UNKNOWN,
+                row["says"],
+            )
+            for row in rows
+        ),
+        right="age",
+    )
+
+
+def _said(entry: CatalogueEntry) -> Iterator[str]:
+    if entry.reason:
+        yield f"{entry.cause}: {entry.reason}"
+    if entry.method:
+        yield f"{entry.method}, {counted(entry.observations - entry.learned_from, 'sample run')}"
+        yield f"error {percentage(entry.median_error_percent)}"
+    if entry.learned_from:
+        yield f"learned from {counted(entry.learned_from, 'production run')}"
+    if entry.machines is not None:
+        yield machines(entry.machines)
+    if entry.predicted_seconds is not None:
+        yield f"predicted {duration(entry.predicted_seconds)}"
+    if entry.seconds is not None:
+        yield f"took {duration(entry.seconds)}"
+    if entry.is_unusual or entry.is_unlikely:
+        yield f"outside the {'95' if entry.is_unusual else '80'} % interval"
+
+
+def _set_aside_lines(torn: list[SetAside]) -> list[str]:
+    if not torn:
+        return []
+    found = "file that was damaged was" if len(torn) == 1 else "files that were damaged were"
+    lines = [f"{count(len(torn))} {found} set aside:"]
+    lines += [f"  {each.path}: {each.problem}" for each in torn[:MOST_SET_ASIDE]]
+    if len(torn) > MOST_SET_ASIDE:
+        lines.append(f"  and {count(len(torn) - MOST_SET_ASIDE)} more, which --format json lists")
+    return lines
+
+
+def _add_list_arguments(parser: ArgumentParser) -> None:
+    add_store_argument(parser)
+    parser.add_argument("--job", metavar="NAME", help="only of this job")
+    parser.add_argument("--type", metavar="TYPE", help="only on this type of machine")
+    parser.add_argument(
+        "--kind",
+        choices=KINDS,
+        help="one line for each document of this kind, instead of one for each job and type of machine",
+    )
+    parser.add_argument("--state", choices=STATES, help="only where the newest model is in this state")
+    parser.add_argument("--limit", metavar="N", type=at_least_one, help="at most so many lines, the newest")
+    add_result_arguments(parser, result="the list")
+
+
+def _run_list(args: Namespace) -> None:
+    from airflow_provider_ernest.store.records import list_set_aside
+
+    store = open_store(args)
+    groups = [
+        group
+        for group in _groups(store, args.job)
+        if args.type in (None, group.instance_type)
+        and (args.state is None or (group.state is not None and group.state.name == args.state))
+    ]
+    rows = _document_rows(groups, args.kind) if args.kind else [_group_row(group) for group in groups]
+    if args.limit is not None:
+        newest_first = sorted(rows, key=lambda row: (row["at"] or "", row["id"] or ""), reverse=True)
+        chosen = {id(row) for row in newest_first[: args.limit]}
+        rows = [row for row in rows if id(row) in chosen]
+    torn, surveys = list_set_aside(store.root), store.survey_ids()
+
+    def lines() -> Iterator[str]:
+        if rows:
+            yield from (_document_table if args.kind else _group_table)(rows, datetime.now(UTC))
+        else:
+            is_empty = not (groups or surveys or _is_narrowed(args))
+            yield "The store is empty." if is_empty else "Nothing in the store matches."
+        if surveys and not _is_narrowed(args):
+            yield f"{counted(len(surveys), 'survey')} of event logs, the newest {surveys[0]}"
+        yield from _set_aside_lines(torn)
+
+    set_aside = [{"path": str(each.path), "problem": each.problem, "at": each.at} for each in torn]
+    document = {"store": str(store.root), "rows": rows, "surveys": surveys, "set_aside": set_aside}
+    tell(args, lines, json=lambda: as_json(document), csv=lambda: rows_as_csv(rows))
+
+
+def _is_narrowed(args: Namespace) -> bool:
+    return any((args.job, args.type, args.kind, args.state))
+
+
+LIST = Command(
+    name="list",
+    summary="list jobs with their newest model, its state and what is kept beside it",
+    description="List what a store holds: for each job and type of machine the newest model, whether it "
+    "can still be used and if not why, its age, its median leave-one-out error, and how many "
+    "documents there are. With --kind each document has a line. Torn files that were set aside are named.",
+    example="""\
+  %(prog)s
+  %(prog)s --state stale --format json
+  %(prog)s --job nightly-sums --kind production --limit 10""",
+    add_arguments=_add_list_arguments,
+    run=_run_list,
+)
+
+
 def _add_prune_arguments(parser: ArgumentParser) -> None:
     add_store_argument(parser)
     parser.add_argument(
@@ -176,17 +417,14 @@ def _add_prune_arguments(parser: ArgumentParser) -> None:
         "--keep-models",
         metavar="N",
         type=at_least_one,
-        help="the newest models of each job and type of machine, which stay however old they are; those that "
-        "have learned count as one with the model that they go on from; default: [ernest] retention_models "
-        "of Airflow's configuration, or 5",
+        help="so many newest models of each job and type of machine stay however old they are, and so many "
+        "newest documents of each other kind; default: [ernest] retention_models of Airflow's configuration, "
+        "or 5",
     )
     parser.add_argument(
         "--event-logs",
         metavar="FOLDER",
         help="remove event logs, too, that lie in this folder and that only removed documents name",
-    )
-    parser.add_argument(
-        "--set-aside", action="store_true", help="remove torn files, too, that were set aside as long ago"
     )
     parser.add_argument("--dry-run", action="store_true", help="remove nothing, only list what would go")
     parser.add_argument("--yes", action="store_true", help="do not ask")
@@ -203,7 +441,6 @@ def _run_prune(args: Namespace) -> None:
         older_than_days=_days(args),
         keep_models=_keep_models(args),
         event_logs=LogFolder(args.event_logs) if args.event_logs else None,
-        is_for_set_aside=args.set_aside,
         progress=Progress("looked through"),
     )
     if not args.dry_run:
@@ -248,21 +485,17 @@ def _days(args: Namespace) -> float:
 
 
 def _keep_models(args: Namespace) -> int:
-    from airflow_provider_ernest.store.pruning import KEEP_MODELS, retention_models
+    from airflow_provider_ernest.store.pruning import retention_models
 
-    if args.keep_models:
-        return int(args.keep_models)
-    return retention_models(configured("retention_models"), default=KEEP_MODELS)
+    return int(args.keep_models or retention_models(configured("retention_models")))
 
 
 PRUNE = Command(
     name="prune",
     summary="remove old documents, but nothing that one that stays needs",
-    description="Remove documents that are older than a given age. The newest models of each job and type of "
-    "machine stay, and with each production run its decision, with each decision its models, with each model "
-    "the one that it has learned on from, the marks that speak against it and what was found to bind it. "
-    "Samples of the input whose runs were killed on this host go, too. It may be interrupted and repeated, "
-    "and tasks may write meanwhile.",
+    description="Remove documents that are older than a given age. The newest of each kind stay for each job "
+    "and type of machine, and all that a document that stays refers to. Samples of the input whose runs were "
+    "killed on this host go, too. It may be interrupted and repeated, and tasks may write meanwhile.",
     example="""\
   %(prog)s --older-than 90d --dry-run
   %(prog)s --older-than 90d --keep-models 3 --event-logs /var/lib/ernest/event_logs --yes""",
@@ -271,177 +504,7 @@ PRUNE = Command(
 )
 
 
-STATES = ("fresh", "stale", "drifting")
-
-KINDS = ("model", "decision", "production", "observation", "mark", "profile", "bottlenecks")
-"""Those of `store.records.FOLDERS`, which the parser of the options need not load."""
-
-
-def _add_list_arguments(parser: ArgumentParser) -> None:
-    add_store_argument(parser)
-    parser.add_argument("--job", metavar="NAME", help="only of this job")
-    parser.add_argument("--type", metavar="TYPE", help="only on this type of machine")
-    parser.add_argument(
-        "--kind",
-        choices=KINDS,
-        help="one line for each document of this kind, instead of one for each job and type of machine",
-    )
-    parser.add_argument("--state", choices=STATES, help="only where the newest model is in this state")
-    parser.add_argument("--limit", metavar="N", type=at_least_one, help="at most so many lines, the newest")
-    add_result_arguments(parser, result="the list")
-
-
-def _run_list(args: Namespace) -> None:
-    from airflow_provider_ernest.cli.store_list import (
-        group_row,
-        group_table,
-        groups_of,
-        record_rows,
-        record_table,
-        set_aside_lines,
-    )
-    from airflow_provider_ernest.store.records import FORMS, list_set_aside
-
-    store = open_store(args)
-    groups = [
-        group
-        for group in groups_of(store, job=args.job, instance_type=args.type)
-        if args.state is None or (group.state is not None and group.state.name == args.state)
-    ]
-    rows = (
-        record_rows(groups, FORMS[args.kind], limit=args.limit)
-        if args.kind
-        else [group_row(group) for group in groups]
-    )
-    if args.limit is not None:
-        newest_first = sorted(rows, key=lambda row: (row["at"] or "", row["id"] or ""), reverse=True)
-        chosen = {id(row) for row in newest_first[: args.limit]}
-        rows = [row for row in rows if id(row) in chosen]
-    torn, surveys = list_set_aside(store.root), store.surveys.ids()
-
-    def lines() -> Iterator[str]:
-        if rows:
-            yield from (record_table if args.kind else group_table)(rows, now=datetime.now(UTC))
-        else:
-            is_empty = not (groups or surveys or _is_narrowed(args))
-            yield "The store is empty." if is_empty else "Nothing in the store matches."
-        if surveys and not _is_narrowed(args):
-            yield f"{counted(len(surveys), 'survey')} of event logs, the newest {surveys[0]}"
-        yield from set_aside_lines(torn)
-
-    set_aside = [{"path": str(each.path), "problem": each.problem, "at": each.at} for each in torn]
-    document = {"store": str(store.root), "rows": rows, "surveys": surveys, "set_aside": set_aside}
-    tell(args, lines, json=lambda: as_json(document), csv=lambda: rows_as_csv(rows))
-
-
-def _is_narrowed(args: Namespace) -> bool:
-    return any((args.job, args.type, args.kind, args.state))
-
-
-LIST = Command(
-    name="list",
-    summary="list jobs with their newest model, its state and what is kept beside it",
-    description="List what a store holds: for each job and type of machine the newest model, whether it "
-    "can still be used and if not why, its age, its median leave-one-out error, and how many "
-    "documents there are. With --kind each document has a line. Torn files that were set aside are named.",
-    example="""\
-  %(prog)s
-  %(prog)s --state stale --format json
-  %(prog)s --job nightly-sums --kind production --limit 10""",
-    add_arguments=_add_list_arguments,
-    run=_run_list,
-)
-
-
-def _add_show_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("name", metavar="ID|JOB", help="id of a document, or the name of a job")
-    add_store_argument(parser)
-    parser.add_argument("--type", metavar="TYPE", help="only on this type of machine")
-    parser.add_argument(
-        "--limit",
-        metavar="N",
-        type=at_least_one,
-        default=20,
-        help="of a job, the newest documents of each kind; default %(default)s",
-    )
-    add_result_arguments(parser, formats=(TABLE, JSON), result="what is shown")
-
-
-def _run_show(args: Namespace) -> None:
-    from airflow_provider_ernest.cli.store_list import groups_of
-    from airflow_provider_ernest.cli.store_show import Life, record_lines
-    from airflow_provider_ernest.cli.survey_text import survey_lines
-
-    store = open_store(args)
-    groups = groups_of(store, instance_type=args.type)
-    lives = [Life(group=group, limit=args.limit) for group in groups if group.job == args.name]
-    if lives:
-        document = {"job": args.name, "types": [life.to_dict() for life in lives]}
-        tell(
-            args,
-            lambda: [
-                line for number, life in enumerate(lives) for line in ([""] if number else []) + life.lines()
-            ],
-            json=lambda: as_json(document),
-        )
-        return
-    if args.name in store.surveys.ids():
-        survey = store.surveys.load(args.name)
-        tell(
-            args,
-            lambda: [f"survey {survey.id} of {survey.at}", "", *survey_lines(survey)],
-            json=lambda: as_json(survey.to_dict()),
-        )
-        return
-    records = _records(store, groups, args.name)
-    if not records:
-        raise MissingResourceError(
-            f"The store in {store.root} has neither a document nor a job {args.name!r}"
-            f"{f' on {args.type}' if args.type else ''}.",
-            remedy="See what it has with `ernest store list`.",
-        )
-    documents = [record.to_dict() for record in records]
-    tell(
-        args,
-        lambda: [line for record in records for line in record_lines(record)],
-        json=lambda: as_json(documents[0] if len(documents) == 1 else documents),
-    )
-
-
-def _records(store: ModelStore, groups: Sequence[Group], name: str) -> list[Record]:
-    """Those of that id: usually one."""
-    from airflow_provider_ernest.store.catalogue import LISTED
-    from airflow_provider_ernest.store.records import FOLDERS, FORMS
-
-    listed = [(FORMS[entry.kind], group) for group in groups for entry in group.entries if entry.id == name]
-    others = [(form, group) for form in FOLDERS if form not in LISTED for group in groups]
-    records = []
-    for form, group in listed or others:
-        try:
-            records.append(store.load(form, group.job, group.instance_type, name))
-        except StoreError as error:
-            if listed or not isinstance(error.__cause__, FileNotFoundError):
-                raise
-    return records
-
-
-SHOW = Command(
-    name="show",
-    summary="show a document, or all that became of a job",
-    description="Show one document by its id, or the life of a job on each type of machine: its models and "
-    "what they learned from, the marks against them, what was decided and how long it took, the evidence of "
-    "drift, the conditions that the models are for, and what binds the job. Each number stands beside the id "
-    "of its document.",
-    example="""\
-  %(prog)s nightly-sums
-  %(prog)s nightly-sums --type m5.large --format json
-  %(prog)s 20260102T030405.000000Z-0123abcd""",
-    add_arguments=_add_show_arguments,
-    run=_run_show,
-)
-
-
-ACTIONS = (LIST, SHOW, PRUNE)
+ACTIONS = (LIST, PRUNE)
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
@@ -454,14 +517,13 @@ def _run(args: Namespace) -> None:
 
 COMMAND = Command(
     name="store",
-    summary="list, show and prune what is kept of jobs",
+    summary="list and prune what is kept of jobs",
     description="Look into a store of models, decisions, production runs, sample runs, marks and what binds "
     "the jobs, and remove what is old. Without --store it is the one that Airflow's configuration "
     "names, by AIRFLOW__ERNEST__STORE or by [ernest] store in airflow.cfg, or else "
     "AIRFLOW_HOME/ernest/store. It needs no Airflow.",
     example="""\
   %(prog)s list
-  %(prog)s show nightly-sums
   %(prog)s prune --older-than 90d --dry-run""",
     add_arguments=_add_arguments,
     run=_run,

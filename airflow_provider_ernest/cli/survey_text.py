@@ -1,4 +1,4 @@
-"""A survey of event logs as text, for ``ernest survey`` and ``ernest store show``."""
+"""A survey of event logs as text, for ``ernest survey``."""
 
 from __future__ import annotations
 

@@ -24,22 +24,21 @@ class PruneStoreOperator(BaseOperator):
     """Remove documents from the model store that are older than a number of days.
 
     For a DAG of its own that runs once a day or so; ``ernest store prune`` does the same without Airflow. The
-    newest models of each job and type of machine stay, and all that a document that stays refers to: see
-    `store.pruning`. Other tasks may write meanwhile, and the next run makes good one that was interrupted.
+    newest documents of each kind stay for each job and type of machine, and all that a document that stays
+    refers to. Other tasks may write meanwhile, and a run that was interrupted may be repeated.
 
     Samples of the input whose runs were killed on this worker go in any case.
 
-    Returns a summary: ``removed`` (how many by kind), ``kept``, ``event_logs`` and ``leftovers`` (how many),
-    ``older_than_days`` and ``dry_run``. What was removed, and why the rest stayed, is in the log.
+    Returns a summary: ``removed`` (how many by kind), ``kept``, ``event_logs`` (how many),
+    ``older_than_days`` and ``dry_run``. What was removed is in the log.
 
     Args:
         older_than_days: younger documents stay; 0 keeps everything; None for ``[ernest] retention_days``,
             by default 0.
-        keep_models: so many newest models of each job and type of machine stay, however old; those that have
-            learned count as one with the model that they go on from. None for ``[ernest] retention_models``,
-            by default 5.
-        event_logs: whether event logs go as well that only removed documents name, where they lie below
-            ``[ernest] event_logs`` on this worker.
+        keep_models: so many newest models of each job and type of machine stay, however old, and so many
+            newest documents of each other kind; None for ``[ernest] retention_models``, by default 5.
+        event_logs: whether event logs below ``[ernest] event_logs`` on this worker go as well, with the last
+            document that names them.
         dry_run: remove nothing, only log what would be removed.
         store: root of the model store; None for ``[ernest] store``.
 
@@ -98,8 +97,6 @@ class PruneStoreOperator(BaseOperator):
                 prune.carry_out()
             for line in prune.lines():
                 self.log.info("%s", line)
-            for document, why in prune.plan.kept_because.items():
-                self.log.debug("%s stays: %s", " ".join(document), why)
             prune.raise_failures()
             summary = prune.summary()
         return {
@@ -108,7 +105,6 @@ class PruneStoreOperator(BaseOperator):
             "removed": summary["removed"],
             "kept": summary["kept"],
             "event_logs": len(summary["event_logs"]),
-            "leftovers": len(summary["leftovers"]),
         }
 
     def _days(self) -> float:
@@ -118,12 +114,10 @@ class PruneStoreOperator(BaseOperator):
         return retention_days(_configured("retention_days")) if given is None else given
 
     def _keep_models(self) -> int:
-        from airflow_provider_ernest.store.pruning import KEEP_MODELS, retention_models
+        from airflow_provider_ernest.store.pruning import retention_models
 
         given = optional_whole_number("keep_models", self.keep_models)
-        if given is not None:
-            return given
-        return retention_models(_configured("retention_models"), default=KEEP_MODELS)
+        return retention_models(_configured("retention_models")) if given is None else given
 
     def _event_logs(self, is_wanted: bool) -> LogFolder | None:
         """The folder of event logs, where they are to go and where it is."""

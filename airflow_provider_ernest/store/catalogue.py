@@ -12,9 +12,9 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from datetime import datetime
+from itertools import islice
 from operator import attrgetter
 from statistics import median
 from threading import Lock
@@ -25,7 +25,6 @@ import msgspec
 from airflow_provider_ernest.documents.base import SCHEMA, Document, Record
 from airflow_provider_ernest.documents.decisions import DecisionRecord, ProductionRun
 from airflow_provider_ernest.documents.models import Model, ModelMark, training_dollars
-from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.store.files import (
     changed_at,
     files,
@@ -45,7 +44,6 @@ from airflow_provider_ernest.store.records import (
     read,
     read_or_skip,
 )
-from airflow_provider_ernest.words import duration
 
 log = logging.getLogger(__name__)
 
@@ -229,13 +227,21 @@ READ_TOGETHER = 256
 """Records held in memory at once by those who go through all of them."""
 
 
+def places(root: Any) -> Iterator[Place]:
+    """Where all records of a store lie, by the names of their files, job by job and oldest first in a folder.
+
+    Raises:
+        OSError: the root cannot be listed.
+    """
+    for job_folder in sorted(files(root), key=lambda folder: str(folder.name)):
+        found = (place_named(str(job_folder.name), name) for name in _names_below(job_folder) or ())
+        yield from sorted(place for place in found if place is not None)
+
+
 def all_records(root: Any) -> Iterator[Record]:
-    """Every record in a store, job by job and folder by folder, oldest first in each.
+    """Every record in a store, in the order of `places`.
 
     What cannot be read is skipped with a warning in the log, which names it.
-
-    Args:
-        root: the store's.
 
     Raises:
         OSError: the root cannot be listed.
@@ -245,12 +251,10 @@ def all_records(root: Any) -> Iterator[Record]:
         record = read_or_skip(root, place.form, place.path(root))
         return None if record is None or is_misplaced(root, place, record) else record
 
-    for job_folder in sorted(files(root), key=lambda folder: str(folder.name)):
-        places = (place_named(str(job_folder.name), name) for name in _names_below(job_folder) or ())
-        found = sorted(place for place in places if place is not None)
-        for first in range(0, len(found), READ_TOGETHER):
-            records = in_threads(read_place, found[first : first + READ_TOGETHER], most=READERS)
-            yield from (record for record in records if record is not None)
+    found = places(root)
+    while some := list(islice(found, READ_TOGETHER)):
+        records = in_threads(read_place, some, most=READERS)
+        yield from (record for record in records if record is not None)
 
 
 def _names_below(job_folder: Any) -> list[str] | None:
@@ -266,9 +270,6 @@ FOLDER = ".catalogue"
 """No job's folder has a name that begins with a dot."""
 MOST_UNWRITTEN = 16
 """With more records of a job than these that its summary does not know, it is written again."""
-MOST_SECONDS_IN_LINE = 20.0
-"""So long one thread waits for another one that reads the catalogue."""
-
 
 _TOLD = tuple(each.name for each in fields(CatalogueEntry))
 
@@ -295,28 +296,6 @@ class _Summary:
 # Made here, since msgspec must not learn of a class in several threads at once.
 _SUMMARIES = msgspec.json.Decoder(_Summary)
 
-
-@dataclass(kw_only=True)
-class _Job:
-    """What an object knows of a job.
-
-    Attributes:
-        entries: by the names of the records under the job's folder.
-        unwritten: of them so many are not in the summary, or were and are gone.
-        oldest_first: the entries, sorted; None where they have changed since.
-    """
-
-    entries: dict[str, CatalogueEntry]
-    unwritten: int = 0
-    oldest_first: list[CatalogueEntry] | None = None
-
-    def sorted(self) -> list[CatalogueEntry]:
-        """Its entries, oldest first."""
-        if self.oldest_first is None:
-            self.oldest_first = sorted(self.entries.values(), key=_key)
-        return self.oldest_first
-
-
 _key = attrgetter("id", "kind", "job", "instance_type")
 """What `CatalogueEntry.key` is, made for tens of thousands of entries at once."""
 
@@ -333,9 +312,10 @@ class Catalogue:
 
     def __init__(self, root: Any) -> None:
         self.root = root
-        self._jobs: dict[str, _Job] = {}
+        # By the names of the job's folder, and of the record under it.
+        self._jobs: dict[str, dict[str, CatalogueEntry]] = {}
+        self._unwritten: Counter[str] = Counter()
         self._refused: dict[Place, datetime | None] = {}
-        self._sorted: list[CatalogueEntry] | None = None
         self._has_warned = False
         self._lock = Lock()
 
@@ -347,67 +327,39 @@ class Catalogue:
         Raises:
             StoreError: the store cannot be read.
         """
-        with self._held(), store_errors(f"The documents in {self.root} cannot be listed"):
+        # One reader at a time: what it reads the others know, too.
+        with self._lock, store_errors(f"The documents in {self.root} cannot be listed"):
             wanted = None if job is None else safe_name("job", job)
             folders = [folder for folder in files(self.root) if wanted in (None, str(folder.name))]
             names = [str(folder.name) for folder in folders]
             listed = dict(zip(names, in_threads(self._listed, folders, most=READERS), strict=True))
-            if job is None and self._jobs.keys() - listed.keys():
-                self._jobs = {name: known for name, known in self._jobs.items() if name in listed}
-                self._sorted = None
             self._read_new(listed)
             for name, found in listed.items():
                 if found is not None:
                     self._settle(name, found)
-            if job is not None:
-                entries = (entry for name in names for entry in self._jobs[name].sorted())
-                # Names that differ in case only share a folder on some file systems.
-                return [entry for entry in entries if entry.job == job]
-            if self._sorted is None:
-                # Runs that are sorted are merged in little time.
-                self._sorted = sorted(
-                    (entry for known in self._jobs.values() for entry in known.sorted()), key=_key
-                )
-            return list(self._sorted)
-
-    @contextmanager
-    def _held(self) -> Iterator[None]:
-        """One reader at a time: what it reads the others know, too. Nobody waits long where storage hangs."""
-        if not self._lock.acquire(timeout=MOST_SECONDS_IN_LINE):
-            raise StoreError(
-                f"Listing the documents in {self.root} takes more than {duration(MOST_SECONDS_IN_LINE)}.",
-                remedy="Try again; if it stays like that, check that the store's storage answers.",
-            )
-        try:
-            yield
-        finally:
-            self._lock.release()
+            entries = [entry for name in names for entry in self._jobs[name].values()]
+        # Names that differ in case only share a folder on some file systems.
+        return sorted((entry for entry in entries if job in (None, entry.job)), key=_key)
 
     def _listed(self, job_folder: Any) -> list[str] | None:
-        self._known(str(job_folder.name))
+        """The names of the files under a job's folder; first its summary is read, where it was not before."""
+        job = str(job_folder.name)
+        if job not in self._jobs:
+            self._jobs[job] = self._summary(job)
         return _names_below(job_folder)
 
-    def _known(self, job: str) -> _Job:
-        """What is known of the job whose folder has that name."""
-        if job not in self._jobs:
-            path, entries = self._summary(job), {}
-            try:
-                forget_listing(path.parent)
-                summary = _SUMMARIES.decode(path.read_bytes())
-                entries = summary.entries if summary.is_current else {}
-            except FileNotFoundError:
-                log.debug("There is no %s yet", path)
-            # It is damaged, or a newer version's, or cannot be read now: the records tell the same.
-            except Exception as error:
-                log.info("%s is not used: %s", path, error)
-            self._jobs[job], self._sorted = _Job(entries=entries), None
-        return self._jobs[job]
-
-    def _changed(self, known: _Job) -> None:
-        known.oldest_first = self._sorted = None
-
-    def _summary(self, job: str) -> Any:
-        return self.root / FOLDER / f"{job}{SUFFIX}"
+    def _summary(self, job: str) -> dict[str, CatalogueEntry]:
+        path = self.root / FOLDER / f"{job}{SUFFIX}"
+        try:
+            forget_listing(path.parent)
+            summary = _SUMMARIES.decode(path.read_bytes())
+        except FileNotFoundError:
+            return {}
+        # It is damaged, or a newer version's, or cannot be read now: the records tell the same.
+        except Exception as error:
+            log.info("%s is not used: %s", path, error)
+            return {}
+        return summary.entries if summary.is_current else {}
 
     def _read_new(self, listed: Mapping[str, Sequence[str] | None]) -> None:
         """Read the records that are not known, by their jobs' folders and their names under those."""
@@ -415,16 +367,14 @@ class Catalogue:
             place
             for job, names in listed.items()
             for name in names or ()
-            if name not in self._jobs[job].entries
+            if name not in self._jobs[job]
             and (place := place_named(job, name)) is not None
             and place.form in LISTED
         ]
         for place, entry in zip(unread, in_threads(self._entry, unread, most=READERS), strict=True):
             if entry is not None:
-                known = self._jobs[place.job]
-                known.entries[place.name] = entry
-                known.unwritten += 1
-                self._changed(known)
+                self._jobs[place.job][place.name] = entry
+                self._unwritten[place.job] += 1
 
     def _entry(self, place: Place) -> CatalogueEntry | None:
         """Of the record at a place; None, with a warning, where there is none, or it cannot be read now."""
@@ -448,15 +398,17 @@ class Catalogue:
     def _settle(self, job: str, found: Sequence[str]) -> None:
         """Forget what is there no more, and write for the other processes what has been read."""
         known = self._jobs[job]
-        gone = known.entries.keys() - set(found)
+        gone = known.keys() - set(found)
         for name in gone:
-            del known.entries[name]
-        if gone:
-            self._changed(known)
-        elif known.unwritten <= MOST_UNWRITTEN:
+            del known[name]
+        if not gone and self._unwritten[job] <= MOST_UNWRITTEN:
             return
+        path = self.root / FOLDER / f"{job}{SUFFIX}"
         try:
-            self._write(job)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            summary = _Summary(told=_TOLD, entries=known)
+            replace_whole(path, msgspec.json.encode(summary).decode("utf-8"))
+            self._unwritten[job] = 0
         # The libraries behind object stores raise errors of their own.
         except Exception as error:
             if not self._has_warned:
@@ -466,10 +418,3 @@ class Catalogue:
                     error,
                 )
             self._has_warned = True
-
-    def _write(self, job: str) -> None:
-        known, path = self._jobs[job], self._summary(job)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        summary = _Summary(told=_TOLD, entries=known.entries)
-        replace_whole(path, msgspec.json.encode(summary).decode("utf-8"))
-        known.unwritten = 0

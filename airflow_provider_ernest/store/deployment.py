@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import secrets
-import time
 from typing import Any
 
-from airflow_provider_ernest.store.files import create_whole, local_path, store_errors
+from airflow_provider_ernest.exceptions import StoreError
+from airflow_provider_ernest.store.files import create_exclusively, local_path, store_errors
 
 log = logging.getLogger(__name__)
 
 FILE = ".deployment"
 """At the root of a store."""
-
-_SETTLE_SECONDS = 2.0
-"""In an object store the last of several that write at once wins: so long after, it has."""
 
 
 def deployment_of_store(root: Any, *, make: bool = True) -> str:
@@ -30,28 +26,32 @@ def deployment_of_store(root: Any, *, make: bool = True) -> str:
         The id; empty where there is none.
 
     Raises:
-        StoreError: it cannot be read or written.
+        StoreError: it cannot be read or written, or the storage cannot tell who is first.
     """
     path = root / FILE
     problem = f"No id of this deployment can be read or made in {path} (set [ernest] deployment to need none)"
     with store_errors(problem):
-        if make and not path.exists():
-            _make(root)
-        return str(path.read_text(encoding="utf-8")).strip() if path.exists() else ""
+        if not path.exists():
+            if not make:
+                return ""
+            root.mkdir(parents=True, exist_ok=True)
+            _make(path, problem)
+        return str(path.read_text(encoding="utf-8")).strip()
 
 
-def _make(root: Any) -> None:
-    root.mkdir(parents=True, exist_ok=True)
+def _make(path: Any, problem: str) -> None:
     made = secrets.token_hex(6)
-    with contextlib.suppress(FileExistsError):  # somebody else was first: that one counts
-        create_whole(root / FILE, made)
-        if local_path(root) is None:
-            time.sleep(_SETTLE_SECONDS)
-        else:
-            log.warning(
-                "This deployment of Airflow has got the id %s, kept in %s. Where its workers do not share "
-                "that folder, set [ernest] deployment: else neither retries nor the reaper find what an "
-                "earlier task has launched.",
-                made,
-                root / FILE,
-            )
+    try:
+        create_exclusively(path, made)
+    except FileExistsError:  # somebody else was first: that one counts
+        return
+    except StoreError as error:
+        raise StoreError(f"{problem}: {error.message}", remedy=error.remedy) from error
+    if local_path(path) is not None:
+        log.warning(
+            "This deployment of Airflow has got the id %s, kept in %s. Where its workers do not share "
+            "that folder, set [ernest] deployment: else neither retries nor the reaper find what an "
+            "earlier task has launched.",
+            made,
+            path,
+        )

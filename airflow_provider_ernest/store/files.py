@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import re
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -33,8 +32,7 @@ from airflow_provider_ernest.exceptions import (
 NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 """How file systems without hard links (FAT, some network file systems) refuse them."""
 RANDOM_BYTES = 4
-"""In the names of temporary files."""
-TEMPORARY = re.compile(rf"\..+\.[0-9a-f]{{{2 * RANDOM_BYTES}}}")
+"""In names that nobody else uses."""
 
 
 def create_whole(path: Any, text: str) -> None:
@@ -78,11 +76,6 @@ def replace_whole(path: Any, text: str) -> None:
         temporary.replace(local)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def is_temporary(name: str) -> bool:
-    """Whether a file of that name is one that `create_whole` was still writing."""
-    return TEMPORARY.fullmatch(name) is not None
 
 
 def local_path(path: Any) -> Path | None:
@@ -166,45 +159,28 @@ def _name(temporary: Path, path: Path, *, is_exclusive: bool) -> None:
         temporary.replace(path)
 
 
-def move_whole(path: Any, target: Any) -> None:
-    """Move a file to where there is none; at every moment it is whole in one of both places, or in both.
+def move_aside(path: Any, folder: Any) -> Any:
+    """Move a file into a folder, under a name that no other file there has; it is whole in one place or both.
 
     Args:
         path: of a `pathlib.Path` or anything with its methods.
-        target: on the same storage; its folder exists.
+        folder: on the same storage; it exists.
+
+    Returns:
+        The new path.
 
     Raises:
-        FileExistsError: there is another file.
         FileNotFoundError: there is no file to move.
         OSError: it cannot be moved.
     """
+    target = folder / f"{path.name}.{secrets.token_hex(RANDOM_BYTES)}"
     local, local_target = local_path(path), local_path(target)
     if local is not None and local_target is not None:
-        _move_locally(local, local_target)
-        return
-    content = path.read_bytes()
-    if not target.exists():
-        target.write_bytes(content)
-    elif target.read_bytes() != content:
-        raise FileExistsError(f"{target} exists")
-    path.unlink()
-
-
-def _move_locally(path: Path, target: Path) -> None:
-    try:
-        target.hardlink_to(path)
-    except FileExistsError:
-        # Another process may be moving it at this moment.
-        if not path.samefile(target):
-            raise
-    except OSError as error:
-        if error.errno not in NO_HARD_LINKS:
-            raise
-        if target.exists():
-            raise FileExistsError(f"{target} exists") from error
-        path.rename(target)
-        return
-    path.unlink(missing_ok=True)
+        local.rename(local_target)
+    else:
+        target.write_bytes(path.read_bytes())
+        path.unlink()
+    return target
 
 
 def delete(path: Any) -> bool:
@@ -356,11 +332,10 @@ def files_below(folder: Any, *, depth: int) -> list[str]:
     Raises:
         OSError: it cannot be listed.
     """
-    local, file_system = local_path(folder), _file_system(folder)
+    local = local_path(folder)
     if local is not None:
         return list(_local_files_below(str(local), "", depth))
-    if file_system is None:
-        return list(_files_below(folder, "", depth))
+    file_system = _file_system(folder)
     file_system.invalidate_cache(folder.path)
     prefix = f"{str(folder.path).rstrip('/')}/"
     paths = map(str, file_system.find(folder.path))
@@ -383,14 +358,6 @@ def _local_files_below(folder: str, prefix: str, depth: int) -> Iterator[str]:
             yield prefix + entry.name
         elif depth > 1:
             yield from _local_files_below(entry.path, f"{prefix}{entry.name}/", depth - 1)
-
-
-def _files_below(folder: Any, prefix: str, depth: int) -> Iterator[str]:
-    for path in files(folder) if folder.is_dir() else ():
-        if not path.is_dir():
-            yield f"{prefix}{path.name}"
-        elif depth > 1:
-            yield from _files_below(path, f"{prefix}{path.name}/", depth - 1)
 
 
 def _files(folder: Any) -> list[Any]:

@@ -16,11 +16,9 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import re
-import secrets
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import takewhile
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -36,11 +34,13 @@ from airflow_provider_ernest.store.files import (
     changed_at,
     create_whole,
     decode_json,
+    delete,
     files,
+    files_below,
     forget_listing,
     is_settled,
     local_path,
-    move_whole,
+    move_aside,
     safe_name,
     store_errors,
 )
@@ -306,8 +306,6 @@ def damage_in(content: bytes) -> str:
 
 
 SET_ASIDE = ".set-aside"
-_DEEPEST = DEPTH + 1
-_NAME = re.compile(r"(?P<original>.+\.json)(\.[0-9a-f]{8})?")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -315,14 +313,12 @@ class SetAside:
     """A file that was set aside.
 
     Attributes:
-        path: where it lies.
-        original: where it lay.
+        path: where it lies, below the folders that it lay in.
         problem: what is wrong with it, and what to do about that.
         at: when it was set aside, as the storage tells: ISO 8601 with UTC offset; empty where it does not.
     """
 
     path: Any
-    original: Any
     problem: str
     at: str
 
@@ -340,10 +336,12 @@ def set_aside_if_damaged(root: Any, path: Any) -> bool:
         content = path.read_bytes()
         if not damage_in(content) or not is_settled(path):
             return False
-        target = set_aside(root, path, _problem(content))
-        if not damage_in(target.read_bytes()):
+        target = _set_aside(root, path, _problem(content))
+        content = target.read_bytes()
+        if not damage_in(content):
             # Somebody has put a whole file there between reading and moving it.
-            move_whole(target, path)
+            create_whole(path, content.decode("utf-8"))
+            delete(target)
             return False
         return True
     except FileNotFoundError:
@@ -353,33 +351,18 @@ def set_aside_if_damaged(root: Any, path: Any) -> bool:
         return False
 
 
-def set_aside(root: Any, path: Any, problem: str) -> Any:
-    """Move a file of a store out of the way of its readers, and say so in a warning in the log.
-
-    Returns:
-        Its new path.
+def _set_aside(root: Any, path: Any, problem: str) -> Any:
+    """Move a file of a store out of the way of its readers, with a warning in the log; returns its new path.
 
     Raises:
         FileNotFoundError: it is not there any more.
         OSError: it cannot be moved.
     """
-    folders: list[str] = []
-    folder = path.parent
-    while folder != root and len(folders) < _DEEPEST:
-        folders.insert(0, str(folder.name))
-        folder = folder.parent
-    target_folder = root / SET_ASIDE
-    for name in folders:
-        target_folder = target_folder / name
-    target_folder.mkdir(parents=True, exist_ok=True)
-    target = target_folder / str(path.name)
-    while True:
-        try:
-            move_whole(path, target)
-            break
-        except FileExistsError:
-            target = target_folder / f"{path.name}.{secrets.token_hex(4)}"
-    log.warning("%s was set aside: %s It is now %s; `ernest store` lists it.", path, problem, target)
+    folders = [str(each.name) for each in takewhile(lambda each: each != root, path.parents)]
+    folder = (root / SET_ASIDE).joinpath(*reversed(folders))
+    folder.mkdir(parents=True, exist_ok=True)
+    target = move_aside(path, folder)
+    log.warning("%s was set aside: %s It is now %s; `ernest store list` names it.", path, problem, target)
     return target
 
 
@@ -391,28 +374,19 @@ def list_set_aside(root: Any) -> list[SetAside]:
     """
     with store_errors(f"What was set aside in {root} cannot be listed"):
         folder = root / SET_ASIDE
-        # What begins with a dot, as the folder of surveys does, is not listed.
-        found = (*_below(folder / SURVEYS, root / SURVEYS, _DEEPEST), *_below(folder, root, 0))
-        return [_described(original, path) for original, path in found]
+        names = [
+            *(f"{SURVEYS}/{name}" for name in files_below(folder / SURVEYS, depth=1)),
+            *files_below(folder, depth=DEPTH + 1),
+        ]
+        return [_described(folder / name) for name in sorted(names)]
 
 
-def _below(folder: Any, original: Any, depth: int) -> Iterator[tuple[Any, Any]]:
-    """The folders that the files lay in, and the files."""
-    for path in sorted(files(folder), key=lambda path: str(path.name)):
-        if depth < _DEEPEST and path.is_dir():
-            yield from _below(path, original / str(path.name), depth + 1)
-        else:
-            yield original, path
-
-
-def _described(folder: Any, path: Any) -> SetAside:
-    name = _NAME.fullmatch(str(path.name))
+def _described(path: Any) -> SetAside:
     try:
         problem = _problem(path.read_bytes())
     except OSError as error:
         problem = f"It cannot be read: {error}."
-    original = folder / (name["original"] if name else str(path.name))
-    return SetAside(path=path, original=original, problem=problem, at=_moved_at(path))
+    return SetAside(path=path, problem=problem, at=_moved_at(path))
 
 
 def _moved_at(path: Any) -> str:

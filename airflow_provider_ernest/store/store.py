@@ -14,9 +14,10 @@ from typing import Any
 
 from airflow_provider_ernest.documents.base import Record, Stored, moment_of, new_id_after
 from airflow_provider_ernest.documents.models import Model
+from airflow_provider_ernest.documents.surveys import Survey
 from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError
 from airflow_provider_ernest.store import records
-from airflow_provider_ernest.store.catalogue import READERS, Catalogue, all_records
+from airflow_provider_ernest.store.catalogue import READERS, Catalogue, all_records, places
 from airflow_provider_ernest.store.files import (
     delete,
     files,
@@ -25,8 +26,7 @@ from airflow_provider_ernest.store.files import (
     safe_name,
     store_errors,
 )
-from airflow_provider_ernest.store.records import FOLDERS, FORMS, SUFFIX, Kept
-from airflow_provider_ernest.store.surveys import Surveys
+from airflow_provider_ernest.store.records import FOLDERS, FORMS, SUFFIX, SURVEYS, AnyStored, Kept
 
 log = logging.getLogger(__name__)
 
@@ -44,17 +44,8 @@ class ModelStore:
 
     def __init__(self, root: Any) -> None:
         self.root = root
-        self._catalogue = Catalogue(root)
-
-    @property
-    def catalogue(self) -> Catalogue:
+        self.catalogue = Catalogue(root)
         """What the store holds, in a few words each."""
-        return self._catalogue
-
-    @property
-    def surveys(self) -> Surveys:
-        """What is kept of many jobs at once."""
-        return Surveys(self.root)
 
     def save(self, record: Stored) -> Any:
         """Write a record or a survey. Repeating it is allowed, overwriting another is not.
@@ -74,7 +65,9 @@ class ModelStore:
         Raises:
             StoreError: it cannot be read, or is not there: then its cause is a FileNotFoundError.
         """
-        path = records.place(form, job, instance_type, record_id).path(self.root)
+        return self._read(form, records.place(form, job, instance_type, record_id).path(self.root), record_id)
+
+    def _read(self, form: type[AnyStored], path: Any, record_id: str) -> AnyStored:
         with store_errors(f"There is no readable {form.words} {record_id} at {path}"):
             forget_listing(path.parent)
             try:
@@ -185,6 +178,15 @@ class ModelStore:
             return model
         return replace(model, id=new_id_after(newest) or model.id)
 
+    def places(self) -> list[records.Place]:
+        """Where all records lie, by the names of their files alone: job by job, oldest first in each folder.
+
+        Raises:
+            StoreError: the store cannot be listed.
+        """
+        with store_errors(f"The documents in {self.root} cannot be listed"):
+            return [*places(self.root)]
+
     def all_documents(self) -> Iterator[Record]:
         """Every record of all kinds, listed or not, job by job; read as they are asked for.
 
@@ -215,7 +217,43 @@ class ModelStore:
             raise InvalidParameterError(
                 "kind", kind, "is no kind of documents", remedy=f"Use one of {', '.join(FORMS)}."
             )
-        path = records.place(form, job, instance_type, document_id).path(self.root)
+        return self._delete(form, records.place(form, job, instance_type, document_id).path(self.root))
+
+    def _delete(self, form: type[Stored], path: Any) -> bool:
         with store_errors(f"The {form.words} in {path} cannot be deleted"):
             forget_listing(path.parent)
             return delete(path)
+
+    def survey_ids(self) -> list[str]:
+        """The ids of all surveys, newest first, by the names of their files alone.
+
+        Raises:
+            StoreError: they cannot be listed.
+        """
+        return [str(path.name).removesuffix(SUFFIX) for path in self._surveys()]
+
+    def load_survey(self, survey_id: str) -> Survey:
+        """One survey; see `load`."""
+        return self._read(Survey, records.survey_path(self.root, survey_id), survey_id)
+
+    def newest_survey(self) -> Survey | None:
+        """The newest survey that can be read; None if there is none.
+
+        Raises:
+            StoreError: they cannot be listed.
+        """
+        found = (records.read_or_skip(self.root, Survey, path) for path in self._surveys())
+        return next((survey for survey in found if survey is not None), None)
+
+    def remove_survey(self, survey_id: str) -> bool:
+        """Delete a survey for good; whether it was there.
+
+        Raises:
+            StoreError: it cannot be deleted.
+        """
+        return self._delete(Survey, records.survey_path(self.root, survey_id))
+
+    def _surveys(self) -> list[Any]:
+        with store_errors(f"The surveys in {self.root} cannot be listed"):
+            found = records.newest_first(self.root / SURVEYS)
+            return [path for path in found if str(path.name).endswith(SUFFIX)]

@@ -250,7 +250,7 @@ def list_all(
 
 
 def _newest_survey(store: ModelStore) -> StoredSurvey | None:
-    ids = store.surveys.ids()
+    ids = store.survey_ids()
     return stored_survey(ids[0]) if ids else None
 
 

@@ -47,14 +47,14 @@ def one(
     found = _survey(store, survey_id)
     if found is None:
         raise HTTPException(404, NO_SURVEY)
-    return JsonAnswer(survey_page(found, store.surveys.ids()))
+    return JsonAnswer(survey_page(found, store.survey_ids()))
 
 
 def _survey(store: ModelStore, survey_id: str | None) -> Survey | None:
     if survey_id is None:
-        return next(store.surveys.newest_first(), None)
+        return store.newest_survey()
     try:
-        return store.surveys.load(survey_id)
+        return store.load_survey(survey_id)
     except StoreError as error:
         if not is_gone(error):
             raise

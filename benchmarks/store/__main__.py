@@ -110,7 +110,7 @@ def _pruning(root: Any) -> Iterator[Step]:
         )
 
     yield "planning to prune what is older than half of it", _seconds(plan)
-    yield f"pruning these {len(plans[0].plan.removed):,} documents", _seconds(plans[0].carry_out)
+    yield f"pruning these {len(plans[0].items):,} documents", _seconds(plans[0].carry_out)
     yield "the page of all models, after that, cold", _seconds(lambda: _page(ModelStore(root)))
 
 

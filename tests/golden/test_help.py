@@ -17,7 +17,6 @@ COMMANDS = [
     "report",
     "store",
     "store list",
-    "store show",
     "store prune",
     "analyze",
     "history",

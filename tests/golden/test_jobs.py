@@ -131,7 +131,6 @@ STORE_COMMANDS = {
     "list": "store list",
     "list_decisions": "store list --kind decision",
     "list_production": "store list --kind production",
-    "show": "store show {job}",
     "prune": "store prune --older-than 90d --dry-run",
 }
 

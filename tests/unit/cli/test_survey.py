@@ -85,10 +85,10 @@ def test_how_often_jobs_run_may_be_stated(ernest, tmp_path):
 
 def test_a_survey_is_kept_in_a_store_where_its_page_finds_it(ernest, logs, tmp_path):
     told = ernest("survey", logs, "--processes", 1, "--store", tmp_path / "store").out
-    surveys = ModelStore(tmp_path / "store").surveys
-    (kept,) = surveys.ids()
+    store = ModelStore(tmp_path / "store")
+    (kept,) = store.survey_ids()
     assert f"written: survey {kept} in the store {tmp_path / 'store'}" in told
-    assert surveys.load(kept).jobs[0].job == "orders"
+    assert store.load_survey(kept).jobs[0].job == "orders"
 
 
 def test_prices_by_type_come_from_a_file(ernest, tmp_path):

@@ -21,7 +21,7 @@ TODAY = datetime.now(UTC)
 
 @pytest.fixture
 def store(context) -> ModelStore:
-    """The configured one: seven models, 300 to 120 days old, and an old sample run with its event log."""
+    """The configured one: seven models, 300 to 120 days old, an old sample run with its log, six new ones."""
     log = folder("event_logs") / "app-1"
     log.parent.mkdir(parents=True)
     log.write_text("{}")
@@ -29,7 +29,8 @@ def store(context) -> ModelStore:
     return save_all(
         ModelStore(store_root()),
         *(model(number, at=ago(300 - 30 * number, since=TODAY)) for number in range(7)),
-        observation_record(id="o", days=0, observation=run, at=ago(200, since=TODAY)),
+        observation_record(id="0", observation=run, at=ago(200, since=TODAY)),
+        *(observation_record(number, at=ago(1, since=TODAY)) for number in range(6)),
     )
 
 
@@ -44,7 +45,7 @@ def count(store) -> int:
 def test_by_default_everything_is_kept(store, context, capsys):
     summary = prune(context)
     assert json.loads(json.dumps(summary)) == summary
-    assert (summary["removed"], count(store)) == ({}, 8)
+    assert (summary["removed"], count(store)) == ({}, 14)
     assert "Everything is kept" in capsys.readouterr().out
 
 
@@ -63,10 +64,10 @@ def test_the_configured_retention(store, context, monkeypatch, capsys):
     monkeypatch.setenv("AIRFLOW__ERNEST__RETENTION_MODELS", "6")
     summary = prune(context)
     assert summary["removed"] == {"model": 1, "observation": 1}
-    assert summary["kept"] == {"model": 6}
+    assert summary["kept"] == {"model": 6, "observation": 6}
     told = capsys.readouterr().out
     assert f"model {model(0).id} of 'pca'" in told
-    assert "as old stay: it is one of the 6 newest" in told
+    assert "6 as old stay: they are among the newest" in told
     assert prune(context)["removed"] == {}, "a second time nothing is left to do"
 
 
@@ -74,9 +75,9 @@ def test_parameters_go_before_the_configuration_and_may_be_texts(store, context,
     monkeypatch.setenv("AIRFLOW__ERNEST__RETENTION_DAYS", "9000")
     parameters = {"older_than_days": "90", "keep_models": "2"}
     assert prune(context, **parameters, dry_run="True")["removed"] == {"model": 5, "observation": 1}
-    assert count(store) == 8
+    assert count(store) == 14
     assert prune(context, **parameters, event_logs="False")["removed"] == {"model": 5, "observation": 1}
-    assert count(store) == 2
+    assert count(store) == 8
     assert (folder("event_logs") / "app-1").exists()
 
 
@@ -86,9 +87,9 @@ def test_event_logs_where_that_is_asked_for(store, context):
 
 
 def test_a_store_of_its_own(store, context, tmp_path):
-    other = save_all(ModelStore(tmp_path / "other"), observation_record(id="o", days=500))
-    assert prune(context, older_than_days=1, store=str(tmp_path / "other"), event_logs=True)["removed"]
-    assert (count(other), count(store)) == (0, 8)
+    other = save_all(ModelStore(tmp_path / "other"), model(0, days=500), model(1, days=500))
+    assert prune(context, older_than_days=1, keep_models=1, store=str(tmp_path / "other"))["removed"]
+    assert (count(other), count(store)) == (1, 14)
 
 
 def test_what_could_not_be_removed_fails_the_task_and_may_be_tried_again(store, context, monkeypatch):
@@ -112,4 +113,4 @@ def test_what_could_not_be_removed_fails_the_task_and_may_be_tried_again(store, 
 def test_what_cannot_be_is_named_and_not_tried_again(store, context, parameters, named):
     with pytest.raises(AirflowFailException, match=named):
         prune(context, **parameters)
-    assert count(store) == 8
+    assert count(store) == 14

@@ -1,20 +1,29 @@
 import logging
-import time
+from pathlib import Path
 
 import pytest
 from upath import UPath
 
 from airflow_provider_ernest.exceptions import StoreError
-from airflow_provider_ernest.store.deployment import FILE, deployment_of_store
+from airflow_provider_ernest.store.deployment import deployment_of_store
 
 
-def test_of_two_first_launches_on_an_object_store_both_take_the_id_that_stays(tmp_path, monkeypatch):
-    """Both have found none; the other one's comes a moment later, and replaces the first."""
-    root = UPath(f"memory://{tmp_path}/store")
-    monkeypatch.setattr(time, "sleep", lambda seconds: (root / FILE).write_text("0th3r"))
-    assert deployment_of_store(root) == "0th3r"
-    monkeypatch.undo()
-    assert deployment_of_store(root) == "0th3r"
+def test_of_two_first_launches_both_take_the_id_of_the_first(tmp_path, monkeypatch):
+    """Both have found none; the other one's comes a moment before this one's."""
+    real = Path.hardlink_to
+
+    def another_was_faster(self, target):
+        monkeypatch.undo()
+        self.write_text("0th3r")
+        real(self, target)
+
+    monkeypatch.setattr(Path, "hardlink_to", another_was_faster)
+    assert deployment_of_store(tmp_path) == deployment_of_store(tmp_path) == "0th3r"
+
+
+def test_a_storage_that_cannot_tell_who_is_first_needs_a_configured_id(tmp_path):
+    with pytest.raises(StoreError, match=r"set \[ernest\] deployment.*cannot exclude other writers"):
+        deployment_of_store(UPath(f"memory://{tmp_path}/store"))
 
 
 def test_an_id_that_only_this_host_may_know_is_warned_of_once(tmp_path, caplog):

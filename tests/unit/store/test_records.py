@@ -69,7 +69,11 @@ def contents(folder):
 
 @pytest.fixture
 def watched(tmp_path) -> ModelStore:
-    store = save_all(ModelStore(tmp_path / "store"), model(0, days=300), decision_record(0, days=300))
+    store = save_all(
+        ModelStore(tmp_path / "store"),
+        model(0, days=300),
+        *(decision_record(number, days=300, model_id=None) for number in range(2)),
+    )
     for name in (
         "looks/ab.json",
         "looks/torn.json",
@@ -83,8 +87,8 @@ def watched(tmp_path) -> ModelStore:
 
 
 def test_it_is_no_record_and_not_listed(watched, capsys, caplog):
-    assert len(watched.catalogue.entries()) == 2
-    assert len(list(watched.all_documents())) == 2
+    assert len(watched.catalogue.entries()) == 3
+    assert len(list(watched.all_documents())) == 3
     assert main(["store", "list", "--store", str(watched.root)]) == 0
     assert FOLDER not in capsys.readouterr().out
     assert not caplog.records
@@ -92,7 +96,7 @@ def test_it_is_no_record_and_not_listed(watched, capsys, caplog):
 
 def test_pruning_leaves_it(watched):
     before = contents(watched.root / FOLDER)
-    prune = Prune(store=watched, now=NOW, older_than_days=0, keep_models=1, is_for_set_aside=True)
+    prune = Prune(store=watched, now=NOW, older_than_days=0, keep_models=1)
     prune.carry_out()
     assert prune.summary()["removed"] == {"decision": 1}
     assert contents(watched.root / FOLDER) == before
