@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 KEEP_MODELS = 5
 """So many newest documents of each kind stay, for each job and instance type, and so many newest surveys."""
 
-ORDER = (
+ORDER: tuple[type[Record], ...] = (
     ProductionRun,
     DecisionRecord,
     BottleneckReport,
