@@ -286,12 +286,12 @@ def _capacity(log: EventLog, args: Namespace) -> Capacity | None:
 
 
 def _write(profiles: Sequence[RunProfile], args: Namespace) -> None:
-    from airflow_provider_ernest.views.report.run import render
-
     if args.job_profile is not None:
         say(_write_job_profile(profiles, args), beside=beside(args))
     if args.html is not None:
-        write_text(args.html, render(profiles[0]), force=args.force)
+        from airflow_provider_ernest.views.report import of_run
+
+        write_text(args.html, of_run(profiles[0]), force=args.force)
     written = {
         "page": args.html,
         "profile": args.output,

@@ -475,7 +475,7 @@ def _add_report_arguments(parser: ArgumentParser) -> None:
 
 def _run_report(args: Namespace) -> None:
     from airflow_provider_ernest.views.prediction import prediction_alone
-    from airflow_provider_ernest.views.report.model import render
+    from airflow_provider_ernest.views.report import of_model
 
     model = read_model(args.model)
     billing = None
@@ -488,7 +488,7 @@ def _run_report(args: Namespace) -> None:
     prediction = prediction_alone(
         model, machines=machines, scale=args.scale, iterations=args.iterations, billing=billing, goal=goal
     )
-    write_text(args.output, render(model, prediction, goal=goal), force=args.force)
+    write_text(args.output, of_model(model, prediction, goal=goal), force=args.force)
     if prediction.out_of_reach:
         warn([prediction.out_of_reach])
     if args.output != STANDARD:

@@ -228,10 +228,10 @@ def _with_aws_prices(stated: Prices, jobs: Mapping[str, Sequence[PastRun]], args
 
 
 def _write(survey: Survey, args: Namespace, store: ModelStore | None) -> None:
-    from airflow_provider_ernest.views.report.survey import render
-
     if args.html is not None:
-        write_text(args.html, render(survey), force=args.force)
+        from airflow_provider_ernest.views.report import of_survey
+
+        write_text(args.html, of_survey(survey), force=args.force)
     told = [
         f"{what} in {where}"
         for what, where in {"page": args.html, "survey": args.output}.items()

@@ -18,6 +18,7 @@ from airflow_provider_ernest.documents.profiles import (
     ProfileRecord,
     ReplayedSize,
     ResourceLimit,
+    RunProfile,
     Straggler,
     StragglerCause,
     WhatIf,
@@ -32,6 +33,7 @@ from airflow_provider_ernest.views.loaded import (
     newest_profile_for,
     visible_records,
 )
+from airflow_provider_ernest.views.profile_words import cautions
 from airflow_provider_ernest.views.sample_runs import ApplicationLink
 from airflow_provider_ernest.views.view import view_of
 
@@ -77,6 +79,7 @@ class ExplainedRun:
 
     Attributes:
         purpose: sample or production.
+        recorded_at: empty where it is not kept in a store.
         category: sql, streaming, mllib, graphx or core.
         seconds: without start-up.
         driver_seconds: in which no task ran.
@@ -132,17 +135,22 @@ OF_BOTH = ("headline", "bottleneck", "category", "limits", "straggler_causes", "
 
 
 def explained_run(
-    record: ProfileRecord, report: BottleneckReport | None, link: ApplicationLink
+    profile: RunProfile,
+    *,
+    purpose: str,
+    link: ApplicationLink,
+    recorded_at: str = "",
+    origin: Origin | None = None,
+    report: BottleneckReport | None = None,
 ) -> ExplainedRun:
-    """A run by its profile."""
-    profile = record.profile
-    warnings = [*(report.warnings if report else ()), *profile.warnings]
+    """A run by its profile and, where there is one, the report that goes by it."""
+    warnings = [*cautions(profile), *(report.warnings if report else ()), *profile.warnings]
     return view_of(
         ExplainedRun,
         profile,
-        purpose=record.purpose,
-        recorded_at=record.at,
-        origin=record.origin,
+        purpose=purpose,
+        recorded_at=recorded_at,
+        origin=origin,
         history_url=link(profile.application_id),
         stages=tuple(view_of(RunStage, stage) for stage in profile.stages),
         stragglers=profile.stragglers[:MOST_STRAGGLERS],
@@ -267,7 +275,7 @@ def _sample(
     record = _profile_of(store, report)
     if record is None or not visible_records([record], readable):
         return of_report_alone(report, link)
-    return explained_run(record, report, link)
+    return _of_record(record, link, report)
 
 
 def _profile_of(store: ModelStore, report: BottleneckReport) -> ProfileRecord | None:
@@ -289,4 +297,17 @@ def _production(
     record = newest_profile_for(
         PRODUCTION, store, model.job, model.instance_type, readable=readable, limit=MOST_PROFILES
     )
-    return None if record is None else explained_run(record, None, link)
+    return None if record is None else _of_record(record, link)
+
+
+def _of_record(
+    record: ProfileRecord, link: ApplicationLink, report: BottleneckReport | None = None
+) -> ExplainedRun:
+    return explained_run(
+        record.profile,
+        purpose=record.purpose,
+        recorded_at=record.at,
+        origin=record.origin,
+        report=report,
+        link=link,
+    )

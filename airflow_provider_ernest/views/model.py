@@ -336,29 +336,11 @@ class Life:
     conditions: Conditions | None
 
 
-def life_of(
-    store: ModelStore,
-    model: Model,
-    lineage: Lineage,
-    *,
-    of_type: Sequence[CatalogueEntry],
-    versions: Sequence[Version],
-    readable: Readable,
-) -> Life:
-    """The history of a model since it was trained.
-
-    Args:
-        store: where its marks lie.
-        model: the model.
-        lineage: of the model.
-        of_type: what may be seen of its job on its type of machine.
-        versions: the models among that, newest first.
-        readable: whether a DAG may be read.
-    """
+def _life(model: Model, lineage: Lineage, *, versions: Sequence[Version], marks: Sequence[ModelMark]) -> Life:
     return Life(
         base_model_id=model.base_model_id or model.id,
         lineage=tuple(each for each in reversed(versions) if each.model_id in lineage.ids),
-        marks=tuple(map(shown_mark, _marks(store, of_type, lineage.ids, readable))),
+        marks=tuple(map(shown_mark, marks)),
         evidence=view_of(DriftEvidence, lineage.evidence),
         conditions=conditions_in_numbers(model.conditions),
     )
@@ -518,14 +500,41 @@ def model_page(
     """
     of_job = visible_entries((entry for entry in entries if entry.job == model.job), readable)
     of_type = [entry for entry in of_job if _is_of(entry, model)]
-    decisions = decisions_of(store, model, of_job, readable)
-    others = other_types(store, model, of_job, readable)
-    versions = _versions(model, of_type)
     lineage = Lineage(entry_of(model), of_job)
+    return _page(
+        model,
+        of_job,
+        lineage,
+        marks=_marks(store, of_type, lineage.ids, readable),
+        decisions=decisions_of(store, model, of_job, readable),
+        others=other_types(store, model, of_job, readable),
+        production=production_page(store, of_job, model.instance_type, readable=readable, link=link),
+        readable=readable,
+        link=link,
+    )
+
+
+def model_page_alone(model: Model) -> ModelPage:
+    """The same of a model without a store."""
+    return _page(model, (), Lineage(entry_of(model), ()), readable=lambda _: True, link=no_link)
+
+
+def _page(
+    model: Model,
+    of_job: Sequence[CatalogueEntry],
+    lineage: Lineage,
+    *,
+    marks: Sequence[ModelMark] = (),
+    decisions: Sequence[DecisionRecord] = (),
+    others: Sequence[OtherType] = (),
+    production: ProductionRuns = ProductionRuns(total=0, offset=0, runs=()),
+    readable: Readable,
+    link: ApplicationLink,
+) -> ModelPage:
+    versions = _versions(model, [entry for entry in of_job if _is_of(entry, model)])
     price = known_price(model, decisions[::-1])
     # What the sample runs were paid at, which production may no longer be.
     paid = price_of_cluster(model) or price
-    production = production_page(store, of_job, model.instance_type, readable=readable, link=link)
     state = lineage.state()
     return ModelPage(
         model=_facts(model),
@@ -536,7 +545,7 @@ def model_page(
         design=design_facts(model.design, model.observations, price_per_hour=paid),
         cluster=model.cluster,
         versions=versions,
-        life=life_of(store, model, lineage, of_type=of_type, versions=versions, readable=readable),
+        life=_life(model, lineage, versions=versions, marks=marks),
         production_runs=production.runs,
         production_total=production.total,
         money=money(entries_by_place(of_job).get((model.job, model.instance_type), ()), baseline_of(of_job)),

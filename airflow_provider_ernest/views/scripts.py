@@ -9,6 +9,26 @@ from pathlib import Path
 
 STATIC = Path(__file__).resolve().parents[1] / "web" / "static"
 
+CHARTS = "echarts.min.js"
+"""The charts' library, below ``static/vendor``."""
+
+COMMON_STYLES = ("tokens", "base", "components", "tables", "controls", "notices")
+STYLES = {
+    "models": ("models",),
+    "model": ("model", "life", "why"),
+    "run": ("run",),
+    "survey": ("model", "survey"),
+    "analysis": ("model", "why"),
+}
+"""The pages, by name, with the style sheets that each has besides; its script is ``js/pages/NAME.js``."""
+
+
+def styles_of(page: str) -> str:
+    """All style sheets of a page."""
+    names = (*COMMON_STYLES, *STYLES[page])
+    return "".join((STATIC / "css" / f"{name}.css").read_text(encoding="utf-8") for name in names)
+
+
 # How all scripts of the pages are written; the tests hold them to it.
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) (\w+))", re.MULTILINE)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from airflow_provider_ernest.billing import HOUR_SECONDS
 from airflow_provider_ernest.documents.base import Interval
-from airflow_provider_ernest.documents.surveys import BOTH, MODEL, REPLAY, PredictedSize, Survey, SurveyedJob
+from airflow_provider_ernest.documents.surveys import BOTH, MODEL, REPLAY, Survey, SurveyedJob
 from airflow_provider_ernest.views.profile_words import short
 from airflow_provider_ernest.words import (
     UNKNOWN,
@@ -20,7 +20,6 @@ from airflow_provider_ernest.words import (
     duration_range,
     machines,
     number,
-    probability,
     shortened,
     signed_percentage,
 )
@@ -365,25 +364,3 @@ def training(job: SurveyedJob) -> str:
         return ""
     price = "" if job.training_dollars is None else f", about {dollars(job.training_dollars)}"
     return f"A training (sample runs, and a model of them) would take {number(hours)} machine-hours{price}."
-
-
-def size_columns(job: SurveyedJob) -> dict[str, list[str]]:
-    """The sizes as columns of words."""
-    today = job.machines
-
-    def remark(size: PredictedSize) -> str:
-        told = ["today"] if size.machines == today else []
-        told += ["proposed"] if job.proposed and size.machines == job.proposed.machines != today else []
-        return ", ".join(told)
-
-    return {
-        "machines": [count(size.machines) for size in job.sizes],
-        "seconds": [number(size.seconds) for size in job.sizes],
-        f"{LIKELY} of runs": [duration_range(size.likely_seconds) for size in job.sizes],
-        "keeps to the goal": [
-            "" if size.probability is None else probability(size.probability) for size in job.sizes
-        ],
-        "a run costs": ["" if size.cost is None else dollars(size.cost) for size in job.sizes],
-        "from": [SOURCES.get(size.source, size.source) for size in job.sizes],
-        "": [remark(size) for size in job.sizes],
-    }

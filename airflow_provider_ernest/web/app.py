@@ -12,11 +12,12 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from airflow_provider_ernest.version import __version__
+from airflow_provider_ernest.views.scripts import STYLES
 from airflow_provider_ernest.web import models as models_api
 from airflow_provider_ernest.web import runs, surveys
 from airflow_provider_ernest.web.access import requires_pages
 from airflow_provider_ernest.web.answers import NOTHING_HERE, Headers, Limiter, handle_errors
-from airflow_provider_ernest.web.assets import STYLES, asset, page_html
+from airflow_provider_ernest.web.assets import asset, page_html
 from airflow_provider_ernest.web.description import REFUSALS, schemas
 from airflow_provider_ernest.web.first_answers import first_answers
 
@@ -62,7 +63,8 @@ def _add_page(name: str) -> None:
         return HTMLResponse(page_html(name), headers={"Cache-Control": "no-cache"})
 
 
-for _name in STYLES.keys() - {"model"}:
+# An analysis is a report only: no answer of the API is of a single event log.
+for _name in STYLES.keys() - {"model", "analysis"}:
     _add_page(_name)
 
 

@@ -11,19 +11,9 @@ import hashlib
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from airflow_provider_ernest.views.scripts import STATIC, bundled, modules_of
+from airflow_provider_ernest.views.scripts import CHARTS, STATIC, bundled, modules_of, styles_of
 
 CSS, JS = "text/css; charset=utf-8", "text/javascript; charset=utf-8"
-
-COMMON_STYLES = ("tokens", "base", "components", "tables", "controls", "notices")
-STYLES = {
-    "models": ("models",),
-    "model": ("model", "life", "why"),
-    "run": ("run",),
-    "survey": ("model", "survey"),
-}
-"""The pages, by name, with the style sheets that each has besides; its script is ``js/pages/NAME.js``."""
-CHARTS = "echarts.min.js"
 
 
 @dataclass(frozen=True)
@@ -66,11 +56,10 @@ def asset(name: str) -> Asset:
     if name == CHARTS:
         return Asset(name, JS, (STATIC / "vendor" / name).read_bytes())
     page, _, kind = name.partition(".")
-    styles = (*COMMON_STYLES, *STYLES[page])
     if kind == "js":
         return Asset(name, JS, bundled(f"pages/{page}.js").encode())
     if kind == "css":
-        return Asset(name, CSS, b"".join((STATIC / "css" / f"{each}.css").read_bytes() for each in styles))
+        return Asset(name, CSS, styles_of(page).encode())
     raise KeyError(name)
 
 

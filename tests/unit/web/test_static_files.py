@@ -8,14 +8,14 @@ import re
 
 import pytest
 
-from airflow_provider_ernest.views.scripts import STATIC, bundled, modules_of
-from airflow_provider_ernest.web.assets import CHARTS, STYLES, asset, page_html
+from airflow_provider_ernest.views.scripts import CHARTS, STATIC, STYLES, bundled, modules_of
+from airflow_provider_ernest.web.assets import asset, page_html
 
 JS, VENDOR = STATIC / "js", STATIC / "vendor"
 SCRIPTS = {
     path.relative_to(JS).as_posix(): path.read_text(encoding="utf-8") for path in sorted(JS.rglob("*.js"))
 }
-ENTRIES = [f"pages/{name}.js" for name in (*STYLES, "report")]
+ENTRIES = [f"pages/{name}.js" for name in STYLES]
 IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";', re.MULTILINE)
 EXPORT = re.compile(r"^export (?:async )?(?:function\*?|const|class|let) (\w+)", re.MULTILINE)
 MARKUP = re.compile(
@@ -46,7 +46,7 @@ def test_a_page_is_one_script_and_one_style_sheet_and_holds_no_script_of_its_own
     assert loaded == [asset(f"{name}.css").address, asset(f"{name}.js").address]
     # The content security policy would not let it run.
     assert not re.search(r"<script(?![^>]*\bsrc=)|\son\w+=|javascript:", html)
-    assert (f'data-charts="{asset(CHARTS).address}"' in html) == (name in ("model", "survey"))
+    assert (f'data-charts="{asset(CHARTS).address}"' in html) == (name in ("model", "survey", "analysis"))
 
 
 def test_what_is_imported_is_there_and_nothing_lies_about():
@@ -85,7 +85,7 @@ def test_scripts_are_written_as_the_bundle_needs_them(entry: str):
 
 def test_a_bundle_leaves_no_name_of_a_module_to_another():
     # Each is a function of its own: what two of them call alike must not collide.
-    assert bundled("pages/report.js").count("const COLUMNS = [") > 1
+    assert bundled("pages/model.js").count("const COLUMNS = [") > 1
 
 
 def test_what_others_wrote_is_shipped_as_they_published_it_with_its_licence():

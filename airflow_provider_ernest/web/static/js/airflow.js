@@ -2,6 +2,9 @@
 
 import { element, isSafeUrl } from "./dom.js";
 
+/** Whether this page is a report: a file with its data in it, and no Airflow around it. */
+export const isReport = "report" in document.documentElement.dataset;
+
 /** The pages lie at <root of Airflow>/ernest/<page>. */
 function airflowRoot() {
   return new URL("../", window.location.href);
@@ -86,6 +89,7 @@ function follow(event, address, target) {
 
 /** A link to a page of Airflow, given relative to Airflow's root (or whole). */
 export function airflowLink(address, text, attributes = {}) {
+  if (isReport) return element("span", attributes, text);
   const whole = new URL(address, airflowRoot()).href;
   if (!isSafeUrl(whole)) return element("span", attributes, text);
   return element("a", { ...attributes, href: whole, onClick: (event) => follow(event, whole) }, text);

@@ -1,9 +1,10 @@
 /** The pages' own addresses and the data behind them. All addresses are relative, so any prefix works. */
 
-import { replaceQuery } from "./airflow.js";
+import { isReport, replaceQuery } from "./airflow.js";
 
 const LOGGED_OUT = "You are logged out: log in to Airflow, then reload this page.";
 const NO_ANSWER = "The server does not answer: see whether Airflow's API server runs, then try again.";
+const NOT_BROUGHT = "This report does not hold it: see the page in Airflow.";
 const NOT_JSON = "The server's answer is not the data expected: see the API server's log, then try again.";
 
 /** What went wrong with a request: `status` of HTTP (0: no answer) and a message for people. */
@@ -48,6 +49,7 @@ function decoded(text) {
  * address as they are, and URLSearchParams would make a space of it.
  */
 export function pageParams(search = window.location.search) {
+  if (isReport) return answersBrought()[0].params;
   const params = {};
   for (const part of search.replace(/^\?/, "").split("&")) {
     const at = part.indexOf("=");
@@ -79,15 +81,21 @@ async function readJson(response) {
   }
 }
 
-/** The answers that the page brought along. Each counts once: asked again, it may be another. */
 let brought = null;
 
-function broughtAlong(path, params) {
+function answersBrought() {
   brought ??= JSON.parse(document.getElementById("answers")?.textContent ?? "[]");
+  return brought;
+}
+
+/** An answer that the page brought along. Each counts once: asked again, it may be another. */
+function broughtAlong(path, params) {
+  const answers = answersBrought();
+  if (isReport) return answers.find((each) => each.path === path)?.answer;
   // In any order of the parameters.
   const address = (asked) => query(asked).split("&").sort().join("&");
-  const at = brought.findIndex((each) => each.path === path && address(each.params) === address(params));
-  return at < 0 ? undefined : brought.splice(at, 1)[0].answer;
+  const at = answers.findIndex((each) => each.path === path && address(each.params) === address(params));
+  return at < 0 ? undefined : answers.splice(at, 1)[0].answer;
 }
 
 /**
@@ -101,6 +109,7 @@ function broughtAlong(path, params) {
 export async function fetchJson(path, params = {}, { signal } = {}) {
   const known = broughtAlong(path, params);
   if (known !== undefined) return known;
+  if (isReport) throw new ApiError(404, NOT_BROUGHT);
   let response;
   try {
     response = await fetch(pageUrl(path, params), {

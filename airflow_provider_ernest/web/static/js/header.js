@@ -1,12 +1,13 @@
 /** The head of a page: where one is, what it shows, its most important numbers. */
 
+import { isReport } from "./airflow.js";
 import { element, renew } from "./dom.js";
 import { UNKNOWN, unbroken } from "./format.js";
 // Also where nothing is drawn the page has to be light or dark as Airflow is.
 import {} from "./theme.js";
 
 /**
- * Breadcrumb, heading and what belongs beside it; sets the window's title, too.
+ * Breadcrumb, heading and what belongs beside it; sets the window's title, too. A report leads nowhere else.
  *
  * @param {Object} options
  * @param {string} options.title
@@ -16,7 +17,7 @@ import {} from "./theme.js";
  */
 export function pageHeader({ title, crumbs = [], subtitle = [], actions = [] }) {
   document.title = `${title} · Ernest`;
-  const links = crumbs.map((crumb) =>
+  const links = (isReport ? [] : crumbs).map((crumb) =>
     element("li", {}, crumb.node ?? element("a", { href: crumb.href }, crumb.text)));
   return element(
     "header",

@@ -1,6 +1,6 @@
 /** What could be won at most if tasks never waited for one thing. */
+import { element } from "../dom.js";
 import { duration, isolated, number, percentage } from "../format.js";
-import { bars } from "./bars.js";
 import { numeric } from "./columns.js";
 
 const NAMES = new Map([
@@ -37,10 +37,19 @@ export function limitsFigure(run) {
     caption: [CAPTION, unmeasured(run)].filter(Boolean).join(" "),
     columns: COLUMNS,
     rows,
-    draw: (container) => bars(container, rows.map((row) => ({
-      name: nameOf(row), share: row.improvement_percent / 100, words: words(row),
-    }))),
+    draw: (container) => bars(container, rows),
   };
+}
+
+/** Bars as plain elements: they reflow on phones, and their words never run into each other. */
+function bars(container, rows) {
+  container.append(element("div", { class: "bars" }, rows.map((row) =>
+    element("div", { class: "bars-row" },
+      element("span", { class: "bars-name" }, nameOf(row)),
+      element("span", { class: "bars-track" },
+        element("span", { class: "bars-bar", style: { width: `${Math.min(100, Math.max(0, row.improvement_percent))}%` } })),
+      element("span", { class: "bars-words" }, words(row))))));
+  return null;
 }
 
 /** What no limit tells of; empty where it is little, or nothing is kept of it. */

@@ -1,5 +1,5 @@
 /** Details, closed: sample runs, design, machines, terms, decisions, versions, types at the same cost, facts. */
-import { airflowLink, taskUrl } from "../airflow.js";
+import { airflowLink, isReport, taskUrl } from "../airflow.js";
 import { designFigure } from "../charts/design.js";
 import { hasScores, machinesFigure, workers } from "../charts/machines.js";
 import { hasProbabilities, TERM_COLUMNS, termsFigure } from "../charts/terms.js";
@@ -8,6 +8,7 @@ import { downloadButtons } from "../download.js";
 import { asPercent, count, counted, dateTime, dollars, duration, number, unbroken } from "../format.js";
 import { facts } from "../header.js";
 import { dataTable } from "../table.js";
+import { conditions } from "./conditions.js";
 import { decisions } from "./decisions.js";
 import { lineage, untrained } from "./life.js";
 import { observations } from "./observations.js";
@@ -38,13 +39,14 @@ export function details(page) {
     { id: "details", title: "Details" },
     element("div", { class: "card folds" },
       folded({ id: "sample-runs", title: "Sample runs", remark: count(runs.length) },
-        () => [observations(page, name("observations")), untrained(model)]),
+        () => [observations(page, name("observations")), isReport ? null : untrained(model)]),
       folded({ id: "measured", title: "Machines of the sample runs" }, () => cluster(page, name("machines"))),
       folded({ id: "fitted", title: "Terms of the model" }, () => terms(model, name("terms"))),
-      folded({ id: "decided", title: "Decisions", remark: count(made.length) }, () => decisions(page, name("decisions"))),
+      isReport ? null
+        : folded({ id: "decided", title: "Decisions", remark: count(made.length) }, () => decisions(page, name("decisions"))),
       folded({ id: "versions-of", title: "Versions", remark: count(versions.length) }, () => lineage(page)),
       compared,
-      folded({ id: "known", title: "Facts" }, () => provenance(model))),
+      folded({ id: "known", title: "Facts" }, () => [provenance(model), isReport ? conditions(page.life.conditions) : null])),
   );
   node.ask = (params) => compared?.ask({ ...params, deadline_seconds: null, budget_dollars: null, objective: null });
   return node;

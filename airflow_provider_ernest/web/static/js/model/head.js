@@ -1,5 +1,5 @@
 /** The head of a model's page: the job, its types of machine, how the model stands, what can be done. */
-import { airflowLink, sharedAddress } from "../airflow.js";
+import { airflowLink, isReport, sharedAddress } from "../airflow.js";
 import { pageUrl } from "../api.js";
 import { toneBadge } from "../badge.js";
 import { copyButton } from "../copy.js";
@@ -15,7 +15,8 @@ export function head(page) {
       title: model.job,
       crumbs: [{ text: "Models", href: "models" }],
       subtitle: [types(page), badges.map(toneBadge)],
-      actions: [retrain(model), copyButton(sharedAddress, "the link to this question", "Copy link")].filter(Boolean),
+      actions: isReport ? []
+        : [retrain(model), copyButton(sharedAddress, "the link to this question", "Copy link")].filter(Boolean),
     }),
     olderVersion(page),
   ];

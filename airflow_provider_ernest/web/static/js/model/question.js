@@ -1,18 +1,20 @@
 /** The decision and what it hangs on: what is asked, the answer, one chart and one table. */
+import { isReport } from "../airflow.js";
 import { ApiError, fetchJson, pageUrl } from "../api.js";
 import { costFigure } from "../charts/cost.js";
 import { sharesFigure } from "../charts/shares.js";
 import { chosenPoint, timeFigure } from "../charts/time.js";
 import { debounce, radioSwitch } from "../controls.js";
 import { element, replace } from "../dom.js";
-import { count, inputShare, isolated } from "../format.js";
+import { count, counted, inputShare, isolated } from "../format.js";
 import { askedAtFirst, predictionParams, remember } from "./asked.js";
 import { controls } from "./asking.js";
 import { candidates, decisionPlace } from "./decision.js";
 import { replayCaption, replayed } from "./replay.js";
 import { figureSlot } from "./slot.js";
 
-const NEEDS_A_PRICE = "Enter the price of a machine and hour under More to see what each number of machines costs.";
+const NEEDS_A_PRICE = isReport ? "No price of a machine and hour was given."
+  : "Enter the price of a machine and hour under More to see what each number of machines costs.";
 
 /** So many numbers of machines are compared at most. */
 const WIDEST_SPAN = 1000;
@@ -34,7 +36,8 @@ export function question(page, params, onAnswer) {
   const decision = decisionPlace();
   const rows = element("div", { class: "compared", id: "candidates" });
   const figures = slots(page, state);
-  const places = { decision, rows, figures, onAnswer };
+  // A report holds one answer, and nobody to ask for another: it says what was asked.
+  const places = { decision, rows, figures, onAnswer, asked: element("p", { class: "muted" }) };
   const refresh = () => predict(page, state, places);
   const soon = debounce(refresh, 30);
   const ask = (changed) => {
@@ -49,14 +52,17 @@ export function question(page, params, onAnswer) {
     onChange: ask,
     onInvalid: (words) => decision.fail(words),
   });
-  state.onDeadline = (deadline) => {
-    asking.setDeadline(deadline);
-    ask({ deadline });
-  };
+  if (!isReport) {
+    state.onDeadline = (deadline) => {
+      asking.setDeadline(deadline);
+      ask({ deadline });
+    };
+  }
   refresh();
   return [
     decision,
-    element("section", { class: "card what-if", id: "question", "aria-label": "What if" }, asking),
+    isReport ? places.asked
+      : element("section", { class: "card what-if", id: "question", "aria-label": "What if" }, asking),
     element("div", { class: "chart-and-table" }, tabs(state, figures, () => draw(page, state, figures)), rows),
   ];
 }
@@ -112,6 +118,7 @@ async function predict(page, state, places) {
     if (state.request !== request) return;
     Object.assign(state, { prediction, answered: asked });
     decision.say(prediction.answer);
+    places.asked.textContent = askedWords(prediction);
     replace(rows, candidates(prediction.answer), elsewhere(prediction, page));
     onAnswer(prediction, params);
     draw(page, state, figures);
@@ -122,6 +129,15 @@ async function predict(page, state, places) {
       element("button", { type: "button", class: "button small", onClick: retry }, "Try again"));
   }
   if (state.request === request) decision.removeAttribute("aria-busy");
+}
+
+function askedWords({ curve, scale, iterations, goal }) {
+  return [
+    `Asked for: ${count(curve[0].machines)} to ${counted(curve.at(-1).machines, "machine")}`,
+    `${inputShare(scale)} of the input`,
+    iterations ? counted(iterations, "iteration") : "",
+    goal ?? "",
+  ].filter(Boolean).join(", ");
 }
 
 /** That the choice is of another type than the one that the page is of; nothing where it is not. */

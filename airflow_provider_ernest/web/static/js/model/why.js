@@ -1,5 +1,5 @@
 /** "What to fix in the job": what the event logs of its runs tell. Asked for once the page is there. */
-import { airflowLink, externalLink, taskUrl } from "../airflow.js";
+import { airflowLink, externalLink, isReport, taskUrl } from "../airflow.js";
 import { analyzeCommand } from "../analyze.js";
 import { fetchJson } from "../api.js";
 import { limitsFigure } from "../charts/limits.js";
@@ -55,17 +55,16 @@ export function why(page) {
 }
 
 /** Production tells most; what differs in the sample run is said. */
-function shown(page, { report, sample, production }) {
+function shown({ model }, { report, sample, production }) {
   const run = production ?? sample;
   if (!run) return element("p", { class: "card muted" }, NOTHING);
   const other = production && sample ? sample : null;
   const details = (each) => folded(
     { id: `logs-${each.purpose}`, title: `What the event log of the ${each.purpose} run tells` },
-    () => explained(page, each, each === sample ? report : null));
+    () => explained(each, `${model.job}-${model.instance_type}-${each.purpose}`, each === sample ? report : null));
   return [
     element("div", { class: "card" },
-      element("p", { class: "headline" }, element("bdi", {}, unbroken(run.headline) || "Nothing stands out.")),
-      advice(run.advice),
+      found(run),
       other ? disagreement(run, other) : null,
       element("div", { class: "folds" }, details(run), other ? details(other) : null)),
   ];
@@ -81,8 +80,17 @@ function disagreement(production, sample) {
   });
 }
 
-function explained({ model }, run, report) {
-  const name = (subject) => `${model.job}-${model.instance_type}-${run.purpose}-${subject}`;
+/** What binds the run, and what to do about it. */
+export function found(run) {
+  return [
+    element("p", { class: "headline" }, element("bdi", {}, unbroken(run.headline) || "Nothing stands out.")),
+    advice(run.advice),
+  ];
+}
+
+/** All that the event log of a run tells; `of` begins the names of the files of its figures. */
+export function explained(run, of, report) {
+  const name = (subject) => `${of}-${subject}`;
   return element("div", { class: "why-run" },
     notice({ title: "Before you trust this", kind: "warning", level: 3, items: warningsOf(run) }),
     run.has_profile ? null : element("p", { class: "muted" }, NO_PROFILE),
@@ -146,7 +154,7 @@ function factsOf(run, report) {
     ["A machine", capacityOf(run.capacity)],
     ["Its own replay", replayOf(run)],
     ["Event log", run.event_log ? copyable(run.event_log, "the event log's path") : null],
-    ["The same in a terminal", run.event_log ? copyable(analyzeCommand(run), "the command") : null],
+    ["The same in a terminal", run.event_log && !isReport ? copyable(analyzeCommand(run), "the command") : null],
     ["Reported by", report?.origin ? airflowLink(taskUrl(report.origin), report.origin.task_id) : null],
   ];
 }
@@ -154,12 +162,13 @@ function factsOf(run, report) {
 function whichRun({ purpose, application_id: application, history_url: history, origin }) {
   const named = history ? externalLink(history, application) : element("code", {}, application);
   const task = origin ? [", ", airflowLink(taskUrl(origin), taskName(origin))] : null;
-  return element("span", {}, purpose === PRODUCTION ? "production run " : "sample run ", named, task);
+  const kind = purpose === PRODUCTION ? "production run " : "sample run ";
+  return element("span", {}, isReport ? null : kind, named, task);
 }
 
 function conditionsOf({ recorded_at: at, has_profile: isKnown, machines: number, slots, scale, iterations }) {
   const told = [
-    `${isKnown ? `${dateTime(at).slice(0, 16)} ` : ""}on ${machines(number)}${slots ? `, ${counted(slots, "task")} at once` : ""}`,
+    `${isKnown && at ? `${dateTime(at).slice(0, 16)} ` : ""}on ${machines(number)}${slots ? `, ${counted(slots, "task")} at once` : ""}`,
     `${inputShare(scale)} of the input`,
     iterations ? counted(iterations, "iteration") : "",
   ];

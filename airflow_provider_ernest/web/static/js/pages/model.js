@@ -1,4 +1,5 @@
 /** The page of one model: the decision, what if, what came of it, can it be trusted, what to fix, details. */
+import { isReport } from "../airflow.js";
 import { fetchJson, pageParams } from "../api.js";
 import { element } from "../dom.js";
 import { fillPage, pageHeader } from "../header.js";
@@ -39,7 +40,8 @@ async function show() {
     fillPage(shown);
     // What was asked for is painted first; the rest is drawn while the prediction is on its way.
     await painted();
-    shown.append(history(page), checks, why(page), folded);
+    // A report is of a model alone: it knows no production run and no event log.
+    shown.append(...(isReport ? [checks, folded] : [history(page), checks, why(page), folded]));
     goToAnchor();
   } catch (error) {
     if (!error.status && error.status !== 0) console.error(error);

@@ -1,0 +1,90 @@
+"""Reports: a page of the Airflow UI as one HTML file that needs nothing else.
+
+The file holds the page's scripts, styles and the answers of the web API that its scripts would ask for. All
+that a user wrote is in those answers, as JSON that cannot break out of its element, and the policy lets no
+other script run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from airflow_provider_ernest.documents.models import Model
+from airflow_provider_ernest.documents.profiles import SAMPLE, RunProfile
+from airflow_provider_ernest.documents.surveys import Survey
+from airflow_provider_ernest.settings import SizingGoal
+from airflow_provider_ernest.views.clarity import Clarity, explained_run
+from airflow_provider_ernest.views.model import model_page_alone
+from airflow_provider_ernest.views.prediction import Prediction
+from airflow_provider_ernest.views.prediction_request import in_bounds
+from airflow_provider_ernest.views.sample_runs import no_link
+from airflow_provider_ernest.views.scripts import CHARTS, STATIC, bundled, harmless, styles_of
+from airflow_provider_ernest.views.survey_page import survey_page
+from airflow_provider_ernest.views.view import json_ready
+
+
+def of_model(model: Model, prediction: Prediction, *, goal: SizingGoal | None = None) -> str:
+    """The page of a model, without what needs a store: its production runs, and asking it anew.
+
+    Args:
+        model: what is reported on.
+        prediction: by it alone; see `views.prediction.prediction_alone`.
+        goal: what was asked for.
+    """
+    page = model_page_alone(model)
+    budget = in_bounds(goal.budget_dollars) if goal else None
+    # Without a store nobody knows whether code, input or production runs speak against it.
+    page = replace(page, badges=page.badges[1:], defaults=replace(page.defaults, budget_dollars=budget))
+    answer = prediction.answer
+    tiles = tuple(tile for tile in answer.tiles if tile.name != "kept")
+    checks = tuple(check for check in answer.checks if check.name in ("error", "size"))
+    prediction = replace(prediction, answer=replace(answer, tiles=tiles, checks=checks))
+    named = {"job": model.job, "instance_type": model.instance_type}
+    return _whole_page("model", named, {"api/model": page, "api/prediction": prediction})
+
+
+def of_run(profile: RunProfile) -> str:
+    """What the page of a model says of a run's profile."""
+    name = profile.name or profile.application_id
+    run = explained_run(profile, purpose=SAMPLE, link=no_link)
+    clarity = Clarity(report=None, sample=run, production=None)
+    return _whole_page("analysis", {"job": name}, {"api/clarity": clarity})
+
+
+def of_survey(survey: Survey) -> str:
+    """The page of a survey."""
+    return _whole_page("survey", {}, {"api/survey": survey_page(survey, ())})
+
+
+def _whole_page(name: str, params: Mapping[str, str], answers: Mapping[str, Any]) -> str:
+    """The HTML of a page with its answers; the same arguments give the same text.
+
+    Args:
+        name: of the page.
+        params: of its address.
+        answers: of the web API, by their paths.
+    """
+    scripts = ((STATIC / "vendor" / CHARTS).read_text(encoding="utf-8"), bundled(f"pages/{name}.js"))
+    known = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src {known}"
+    brought = [{"path": path, "params": params, "answer": answer} for path, answer in answers.items()]
+    data = harmless(json.dumps(json_ready(brought), ensure_ascii=True, separators=(",", ":")))
+    head = (
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        f"    <style>{styles_of(name)}</style>"
+    )
+    body = [f'<script type="application/json" id="answers">{data}</script>']
+    body += [f"<script>{script}</script>" for script in scripts]
+    before, after = (STATIC / "page.html").read_text(encoding="utf-8").split("</body>")
+    page = before.replace("TITLE", name.capitalize()).replace("<!-- HEAD -->", head)
+    page = page.replace("<html ", "<html data-report ", 1)
+    return "\n".join([page.rstrip(), *body, f"</body>{after}"])
+
+
+def _digest(script: str) -> str:
+    return b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -1,1 +1,0 @@
-"""A model, or where the time of a run went, as one self-contained HTML page."""

@@ -1,0 +1,23 @@
+/** The page that `ernest analyze --html` writes: why the run of one event log took as long as it did. */
+import { fetchJson, pageParams } from "../api.js";
+import { element } from "../dom.js";
+import { fillPage, pageHeader } from "../header.js";
+import { explained, found } from "../model/why.js";
+import { errorState } from "../states.js";
+
+const { job } = pageParams();
+
+async function show() {
+  const header = pageHeader({ title: job, subtitle: ["Why it takes this long"] });
+  try {
+    const { sample: run } = await fetchJson("api/clarity");
+    fillPage(header, element("div", { class: "why" },
+      element("div", { class: "card" }, found(run)),
+      explained(run, job)));
+  } catch (error) {
+    console.error(error);
+    fillPage(header, errorState(error, show));
+  }
+}
+
+show();
