@@ -29,8 +29,7 @@ from airflow_provider_ernest.documents.profiles import (
     RunProfile,
     StageProfile,
 )
-from airflow_provider_ernest.eventlog.judging import A_STREAM, IN_DRIVER, why_not_counted
-from airflow_provider_ernest.eventlog.losses import losses_of
+from airflow_provider_ernest.eventlog.judging import losses_of, why_not_counted
 from airflow_provider_ernest.eventlog.tables import EventLog
 from airflow_provider_ernest.eventlog.tasks import FloatColumn, TaskColumns, busy_seconds
 from airflow_provider_ernest.exceptions import EventLogError
@@ -160,11 +159,10 @@ def _outline(run: _Run) -> RunProfile:
         (tasks.launched_at - log.ready_at).clip(0.0),
         (tasks.finished_at - log.ready_at).clip(0.0),
     )
-    reason = why_not_counted(log)
+    verdict = why_not_counted(log)
     return RunProfile(
         application_id=log.application_id,
-        # Of a stream or a program on one host it is asked all the same where its time went.
-        not_counted="" if reason in (A_STREAM, IN_DRIVER) else reason,
+        not_counted="" if verdict is None or verdict.is_other_kind else verdict.reason,
         losses=losses_of(log),
         name=call_site(log.name),
         spark=log.spark,

@@ -8,6 +8,7 @@ Snappy's framing), one after another; several streams may follow one another in 
 
 from __future__ import annotations
 
+import gzip
 import zlib
 from collections.abc import Callable, Iterator
 from struct import Struct
@@ -85,13 +86,6 @@ class _Pieces:
             raise _DamagedError(f"it ends within {what}")
         return self._take(size)
 
-    def give_back(self, size: int) -> None:
-        """Put back so many of the bytes read last that a decompressor did not want.
-
-        The next of several streams begins there. Nothing is copied: there may be very many of them.
-        """
-        self._at -= size
-
     @property
     def is_at_end(self) -> bool:
         return not self.peek(1)
@@ -121,25 +115,18 @@ def _plain_text(pieces: _Pieces) -> Iterator[bytes]:
         yield chunk
 
 
-_GZIP_STEP_BYTES = 4096
-"""Where a step meets damage, what it has decompressed before is lost."""
-_GZIP_WINDOW = 16 + zlib.MAX_WBITS
-
-
 def _gzip_text(pieces: _Pieces) -> Iterator[bytes]:
     """As those who archive logs leave it; of one member or several."""
-    while not pieces.is_at_end:
-        decompressor = zlib.decompressobj(_GZIP_WINDOW)
-        while not decompressor.eof:
-            data = decompressor.unconsumed_tail or pieces.read(_GZIP_STEP_BYTES)
+    source: Any = pieces
+    with gzip.GzipFile(fileobj=source, mode="rb") as text:
+        while True:
             try:
-                text = decompressor.decompress(data, CHUNK_BYTES)
-            except zlib.error as error:
+                chunk = text.read1(CHUNK_BYTES)
+            except (EOFError, OSError, zlib.error) as error:
                 raise _DamagedError(str(error)) from error
-            if not data and not text and not decompressor.eof:
-                raise _DamagedError("it ends within a member")
-            yield text
-        pieces.give_back(len(decompressor.unused_data))
+            if not chunk:
+                return
+            yield chunk
 
 
 _LZ4_MAGIC = b"LZ4Block"

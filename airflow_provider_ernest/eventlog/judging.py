@@ -3,26 +3,69 @@
 A run counts if it ended well at one known size, on machines that were there whenever there was work for them,
 and its log is whole. Streams, runs inside the driver, and those that lost machines, waited for some or shared
 them do not, for a reason that is told.
+
+Why executors were lost is told by the words of Spark, YARN and Kubernetes; what dynamic allocation lets go is
+no loss.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from airflow_provider_ernest.documents.profiles import HEAP_FULL, KILLED_FOR_MEMORY
-from airflow_provider_ernest.eventlog.losses import LET_GO, cause_in
+from airflow_provider_ernest.documents.profiles import (
+    DECOMMISSIONED,
+    HEAP_FULL,
+    KILLED_FOR_MEMORY,
+    LOST,
+    PREEMPTED,
+    PYTHON_WORKER_KILLED,
+    SHUFFLE_LOST,
+    ExecutorLoss,
+)
 from airflow_provider_ernest.eventlog.tables import DRIVER
 from airflow_provider_ernest.eventlog.tasks import busy_seconds
+from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.words import count, counted
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.eventlog.tables import EventLog
+    from airflow_provider_ernest.eventlog.tables import EventLog, ExecutorRow
     from airflow_provider_ernest.numbers import FloatArray
+
+LET_GO = ""
+"""By Spark itself, under dynamic allocation."""
+
+_EXIT_CODE = r"exit(?:ed with)?(?: exit)? (?:code|status)(?: is)?\W{0,3}"
+
+_CAUSES = {
+    # Of YARN -102; first, for what is preempted is ended by a signal, too.
+    PREEMPTED: re.compile(r"preempt|exit (?:code|status):? *-102\b", re.IGNORECASE),
+    LET_GO: re.compile(
+        r"killed by driver|idle|dynamic allocation|Executor finished|spark scale down"
+        # On YARN.
+        r"|exited from explicit termination request",
+        re.IGNORECASE,
+    ),
+    DECOMMISSIONED: re.compile(r"decommission", re.IGNORECASE),
+    # Of Spark itself 52.
+    HEAP_FULL: re.compile(rf"OutOfMemory|{_EXIT_CODE}52\b", re.IGNORECASE),
+    # By the kernel's and YARN's signals.
+    KILLED_FOR_MEMORY: re.compile(rf"memory limits|OOMKilled|{_EXIT_CODE}(?:137|143)\b", re.IGNORECASE),
+}
+
+
+_POD_DELETED = "deleted by a user or the framework"
+"""Of Kubernetes: the framework lets pods go under dynamic allocation, else somebody has deleted it."""
+
+_THE_WORST_FIRST = (
+    *(KILLED_FOR_MEMORY, HEAP_FULL, PYTHON_WORKER_KILLED),
+    *(PREEMPTED, DECOMMISSIONED, LOST, SHUFFLE_LOST),
+)
 
 STEADY_SHARE = 0.9
 """Of its most machines a run must have had so many on average, or have missed the others for no more than the
@@ -40,8 +83,22 @@ JOB_CLUSTER = re.compile(r"job-(?P<job>\d+)-run-\d+(?:-(?P<key>.+))?")
 """A cluster that Databricks started for one run of a job; others are shared by whoever works on them."""
 
 
-A_STREAM = "it is a stream, whose time is not that of a job"
-IN_DRIVER = "it ran inside its driver, not on machines"
+@dataclass(frozen=True)
+class NotCounted:
+    """Why a run's time is not that of its job at one size.
+
+    Attributes:
+        reason: as a clause.
+        is_other_kind: whether it is a stream or a program on one host: where its time went is asked all the
+            same.
+    """
+
+    reason: str
+    is_other_kind: bool = False
+
+
+A_STREAM = NotCounted("it is a stream, whose time is not that of a job", is_other_kind=True)
+IN_DRIVER = NotCounted("it ran inside its driver, not on machines", is_other_kind=True)
 
 
 class Sizes:
@@ -132,26 +189,27 @@ def _each(moments: Sequence[float] | FloatArray, more: tuple[int, int, int, int]
     return np.column_stack((np.asarray(moments, dtype=np.float64), np.tile(more, (len(moments), 1))))
 
 
-def why_not_counted(log: EventLog, sizes: Sizes | None = None) -> str:
-    """Why the run's time is not that of its job at one size, the most telling reason; empty where it is.
+def why_not_counted(log: EventLog, sizes: Sizes | None = None) -> NotCounted | None:
+    """The most telling reason for which a run does not count; None where it does.
 
     Args:
         log: of the run.
         sizes: of it, where they are known already.
     """
-    return next(_reasons(log, sizes or Sizes(log)), "")
-
-
-def _reasons(log: EventLog, sizes: Sizes) -> Iterator[str]:
-    yield from filter(None, (_of_the_application(log), _of_the_machines(log, sizes)))
-    if not log.task_columns.succeeded.any():
-        yield "no task did its work"
-    yield from filter(None, (why_not_whole(log),))
+    if log.is_streaming and not _is_batch(log):
+        return A_STREAM
+    if reason := _of_the_application(log):
+        return NotCounted(reason)
+    if any(each.executor_id == DRIVER for each in log.executors):
+        return IN_DRIVER
+    reason = _of_the_machines(log, sizes or Sizes(log))
+    if not reason and not log.task_columns.succeeded.any():
+        reason = "no task did its work"
+    reason = reason or why_not_whole(log)
+    return NotCounted(reason) if reason else None
 
 
 def _of_the_application(log: EventLog) -> str:
-    if log.is_streaming and not _is_batch(log):
-        return A_STREAM
     if not log.is_complete and not _has_ended(log):
         return "its log has no end: it was cut off, or still runs"
     if log.exit_code:
@@ -172,8 +230,6 @@ def _is_batch(log: EventLog) -> bool:
 
 
 def _of_the_machines(log: EventLog, sizes: Sizes) -> str:
-    if any(each.executor_id == DRIVER for each in log.executors):
-        return IN_DRIVER
     if _is_shared(log.properties):
         return "it ran on a cluster that others share"
     if not sizes.most:
@@ -240,3 +296,57 @@ def why_not_whole(log: EventLog) -> str:
     is_in_pieces = any(word in each for each in log.warnings for word in ("compacted", "missing", "damaged"))
     is_whole = not is_in_pieces and not (tasks.executor < 0).any()
     return "" if is_whole else "its log is not whole: some of what happened is not in it"
+
+
+def cause_of(removed_because: str, *, is_dynamic: bool = True) -> str:
+    """Why an executor was lost, by Spark's words; `LET_GO` where it was no loss.
+
+    Args:
+        removed_because: those words.
+        is_dynamic: whether the run had dynamic allocation.
+    """
+    if is_dynamic and _POD_DELETED in removed_because:
+        return LET_GO
+    told = (cause for cause, words in _CAUSES.items() if words.search(removed_because))
+    return next(told, LOST)
+
+
+def cause_in(log: EventLog, lost: ExecutorRow) -> str:
+    """The same of an executor that a run lost."""
+    is_dynamic = log.properties.get("spark.dynamicAllocation.enabled", "").lower() == "true"
+    return cause_of(lost.removed_because, is_dynamic=is_dynamic)
+
+
+def losses_of(log: EventLog) -> tuple[ExecutorLoss, ...]:
+    """What a run lost, by cause, what was killed for its memory first."""
+    by_cause: dict[str, list[ExecutorRow]] = {}
+    for executor in log.lost:
+        by_cause.setdefault(cause_in(log, executor), []).append(executor)
+    losses = {cause: _loss(log, cause, executors) for cause, executors in by_cause.items()}
+    if log.python_crashes:
+        losses[PYTHON_WORKER_KILLED] = ExecutorLoss(
+            cause=PYTHON_WORKER_KILLED, failed_tasks=log.python_crashes
+        )
+    if unfetched := next((each.failure for each in log.stages if "fetch" in each.failure.lower()), ""):
+        # With the stage that failed, those are made again that had made its data.
+        tasks = log.task_columns
+        again = tasks.stage_attempt > 0
+        losses[SHUFFLE_LOST] = ExecutorLoss(
+            cause=SHUFFLE_LOST,
+            because=without_credentials(" ".join(unfetched.split())),
+            failed_tasks=int(again.sum()),
+            lost_seconds=round(float(tasks.seconds[again].sum()), 3),
+        )
+    return tuple(losses[cause] for cause in _THE_WORST_FIRST if cause in losses)
+
+
+def _loss(log: EventLog, cause: str, executors: list[ExecutorRow]) -> ExecutorLoss:
+    tasks = log.task_columns
+    again = ~tasks.succeeded & np.isin(tasks.executor, [each.number for each in executors])
+    return ExecutorLoss(
+        cause=cause,
+        executors=tuple(f"{each.executor_id} on {each.worker}" for each in executors),
+        because=without_credentials(executors[0].removed_because),
+        failed_tasks=int(again.sum()),
+        lost_seconds=round(float(tasks.seconds[again].sum()), 3),
+    )

@@ -62,7 +62,7 @@ def past_run(log: EventLog, *, event_log: str) -> PastRun:
     """
     sizes = Sizes(log)
     machines = sizes.most
-    failure = why_not_counted(log, sizes)
+    not_counted = why_not_counted(log, sizes)
     cores = _cores_per_machine(log)
     return PastRun(
         job=_name(log),
@@ -77,7 +77,7 @@ def past_run(log: EventLog, *, event_log: str) -> PastRun:
         memory_megabytes_per_machine=_memory(log, machines, cores),
         input_bytes=_outside(log, log.task_columns.input_bytes),
         input_records=_outside(log, log.task_columns.input_records),
-        failure=failure,
+        failure="" if not_counted is None else not_counted.reason,
         spark=log.spark,
         main=log.main or None,
         main_folder=log.main_folder or None,
@@ -85,7 +85,7 @@ def past_run(log: EventLog, *, event_log: str) -> PastRun:
         settings=tuple(sorted(settings_that_count(log.properties).items())),
         mean_machines=None if sizes.are_steady else sizes.mean,
         machine_seconds=sizes.machine_seconds,
-        metrics=None if failure else run_metrics(log),
+        metrics=None if not_counted else run_metrics(log),
     )
 
 

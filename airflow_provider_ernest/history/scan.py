@@ -17,14 +17,13 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import lru_cache
 from importlib.util import find_spec
 from itertools import islice
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -60,9 +59,7 @@ RUN, PROFILE, PROBLEM = "run", "profile", "problem"
 _FRESH_SECONDS = 86_400.0
 """A log without an end that was written to more lately may go on: it is read again next time."""
 
-_DAYS_KEPT = 180
-_LEAST_LINES_TO_DROP = 1000
-"""Of what is kept: so long where no scan asks for it, and so many lines are no burden whatever they hold."""
+_MONTHS_KEPT = 6
 
 _FORM = 7
 """Of what is kept; another number when a log would tell more, or something else."""
@@ -267,7 +264,7 @@ def profiles(
     """
     from airflow_provider_ernest.documents.profiles import RunProfile
 
-    keeper = _Cache(cache, name="profiles.jsonl")
+    keeper = _Cache(cache, name="profiles")
     waiting = {_key(run.event_log, run.application_id, run.started_at, run.seconds): run for run in runs}
     total = len(waiting)
 
@@ -290,11 +287,6 @@ def profiles(
         if PROFILE in answer:
             keeper.keep(key, answer)
         yield done(key, answer)
-
-
-def profile_of(run: PastRun, *, cache: str | Path | None = None) -> RunProfile | None:
-    """Where the time of one past run went; None where its log cannot be read any more."""
-    return next(profiles([run], processes=1, cache=cache))[1]
 
 
 # Reading in several processes.
@@ -475,27 +467,23 @@ def _digest(*parts: object) -> str:
 class _Cache:
     """What was read, a line of JSON each, by a digest of the log's place, size and version.
 
-    Lines are added, each by one write: scans at the same time, and those that are killed, cost nothing. Where
-    most lines are of no use any more, the file is written anew without them; what another scan adds in that
-    moment may have to be read again.
+    Lines are added, each by one write: scans at the same time, and those that are killed, cost nothing. Each
+    month has a file, and is forgotten with it half a year later: logs that are still there are read again.
 
     Args:
         folder: only its user may enter; None to keep nothing.
-        name: of the file.
+        name: what the names of the files begin with.
     """
 
-    _BEGINS = b'{"key": "'
-    _KEY = slice(len(_BEGINS), len(_BEGINS) + 32)
-    _PLACE = slice(_KEY.start + 8, _KEY.start + 20)
-    _BETWEEN = b'", "kept": "'
-    _DAY = slice(_KEY.stop + len(_BETWEEN), _KEY.stop + len(_BETWEEN) + 10)
+    _KEY = slice(len(b'{"key": "'), len(b'{"key": "') + 32)
 
-    def __init__(self, folder: str | Path | None, *, name: str = "runs.jsonl") -> None:
-        self._file = None if folder is None else Path(folder).expanduser() / name
-        if self._file is not None:
+    def __init__(self, folder: str | Path | None, *, name: str = "runs") -> None:
+        self._folder = None if folder is None else Path(folder).expanduser()
+        self._name = name
+        if self._folder is not None:
             try:
-                self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                self._file.touch(mode=0o600)
+                self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self._file_of(self._folder, _month()).touch(mode=0o600)
             except OSError as error:
                 raise InvalidParameterError(
                     "cache",
@@ -504,76 +492,45 @@ class _Cache:
                     remedy="Name another folder.",
                 ) from error
 
+    def _file_of(self, folder: Path, month: str) -> Path:
+        return folder / f"{self._name}-{month}.jsonl"
+
     def answers(self, keys: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
         """Those that are known, one by one: there may be more than memory holds.
 
         Args:
             keys: that are asked for; whoever takes one out of them is not given it again.
         """
-        if self._file is None:
+        if self._folder is None:
             return
-        asked, lines = frozenset(keys), 0
-        newest: dict[bytes, int] = {}
-        with self._file.open("rb") as file:
-            for line in filter(bytes.strip, file):
-                lines += 1
-                key = line[self._KEY].decode(errors="replace")
-                if self._is_of_use(line, asked):
-                    newest[line[self._PLACE]] = lines
-                if key in keys:
-                    try:
-                        yield key, json.loads(line)
-                    # The last of a process that was killed while it wrote.
-                    except ValueError:
-                        continue
-        if lines >= _LEAST_LINES_TO_DROP and len(newest) <= lines // 2:
-            self._write_anew(newest, asked)
-
-    def _is_of_use(self, line: bytes, asked: Collection[str]) -> bool:
-        """Whether this version wrote it, all of it, and lately, or it was asked for now."""
-        if line[: self._KEY.start + 8] != self._BEGINS + _key("")[:8].encode() or not line.endswith(b"}\n"):
-            return False
-        return line[self._KEY].decode() in asked or line[self._DAY].decode(errors="replace") >= _day(
-            _DAYS_KEPT
-        )
-
-    def _write_anew(self, newest: Mapping[bytes, int], asked: Collection[str]) -> None:
-        """Of each log what was kept last; what cannot be written now is left as it is."""
-        if self._file is None:
-            return
-        today, lines = _day(), 0
-        folder, beginning = self._file.parent, f"{self._file.name}."
-        with (
-            contextlib.suppress(OSError),
-            self._file.open("rb") as file,
-            NamedTemporaryFile(dir=folder, prefix=beginning, delete=False) as fresh,
-        ):
-            try:
-                for line in filter(bytes.strip, file):
-                    lines += 1
-                    if newest.get(line[self._PLACE]) == lines:
-                        is_asked = line[self._KEY].decode() in asked
-                        day = today.encode() if is_asked else line[self._DAY]
-                        fresh.write(line[: self._DAY.start] + day + line[self._DAY.stop :])
-                fresh.flush()
-                Path(fresh.name).replace(self._file)
-            except BaseException:
-                Path(fresh.name).unlink(missing_ok=True)
-                raise
+        oldest = self._file_of(self._folder, _month(_MONTHS_KEPT))
+        for file in sorted(self._folder.glob(f"{self._name}-*.jsonl")):
+            if file < oldest:
+                file.unlink(missing_ok=True)
+                continue
+            with file.open("rb") as lines:
+                for line in lines:
+                    if (key := line[self._KEY].decode(errors="replace")) in keys:
+                        # The last of a process that was killed while it wrote is no JSON.
+                        with contextlib.suppress(ValueError):
+                            yield key, json.loads(line)
 
     def keep(self, key: str, answer: dict[str, Any]) -> None:
         """Remember an answer."""
-        if self._file is None:
+        if self._folder is None:
             return
         # What another process was killed over ends with this line's beginning.
-        line = b"\n" + json.dumps({"key": key, "kept": _day(), **answer}).encode() + b"\n"
-        target = os.open(self._file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, mode=0o600)
+        line = b"\n" + json.dumps({"key": key, **answer}).encode() + b"\n"
+        file = self._file_of(self._folder, _month())
+        target = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, mode=0o600)
         try:
             os.write(target, line)
         finally:
             os.close(target)
 
 
-def _day(before: int = 0) -> str:
-    """Today, or so many days before."""
-    return (datetime.now(UTC) - timedelta(days=before)).date().isoformat()
+def _month(before: int = 0) -> str:
+    """This month, such as 2026-01, or so many months before."""
+    today = datetime.now(UTC)
+    year, month = divmod(12 * today.year + today.month - 1 - before, 12)
+    return f"{year}-{month + 1:02}"

@@ -147,7 +147,7 @@ def test_a_batch_of_a_stream_that_takes_what_is_there_is_a_run(tmp_path: Path):
     waited = run_of(tmp_path, [*before, asked, batches[0], *after, batches[1], *late, over, end])
 
     assert whole.failure == ""
-    assert {each.failure for each in (cut, failed, waited)} == {A_STREAM}
+    assert {each.failure for each in (cut, failed, waited)} == {A_STREAM.reason}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.history import scan as scanning
 from airflow_provider_ernest.history.jobs import NO_JOB, JobNames
-from airflow_provider_ernest.history.scan import profile_of, profiles, scan
+from airflow_provider_ernest.history.scan import profiles, scan
 from tests.unit.eventlog.event_log_texts import REAL, started, write
 from tests.unit.history.past_logs import log_of
 
@@ -50,8 +50,9 @@ def test_an_interrupted_scan_goes_on_where_it_was(tmp_path: Path):
     next(first)
     first.close()
     # As a process leaves it that was killed while it wrote.
-    with (tmp_path / "cache" / "runs.jsonl").open("ab") as kept:
-        kept.write(b'{"key": "0123')
+    (kept,) = (tmp_path / "cache").iterdir()
+    with kept.open("ab") as file:
+        file.write(b'{"key": "0123')
     second = scan([tmp_path / "logs"], cache=tmp_path / "cache")
     assert len(list(second)) == 4
     assert second.read == 2
@@ -60,43 +61,22 @@ def test_an_interrupted_scan_goes_on_where_it_was(tmp_path: Path):
     assert third.read == 0
 
 
-def test_what_is_of_no_use_any_more_is_not_kept(tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(scanning, "_LEAST_LINES_TO_DROP", 4)
-    logs, kept = tmp_path / "logs", tmp_path / "cache" / "runs.jsonl"
-    elsewhere = log_of(tmp_path / "elsewhere", application="app-9")
-    list(scan([elsewhere], cache=tmp_path / "cache"))
-    for end in (160_000, 170_000, 180_000, 190_000):  # changed each time
-        log_of(logs / "app-1", application="app-1", end=end)
-        list(scan([logs], cache=tmp_path / "cache"))
-    with kept.open("ab") as file:
-        file.write(b'{"key": "0123')
-    old = [line.replace(scanning._day(), "2020-01-01") for line in kept.read_text().splitlines() if line]
-    kept.write_text("\n".join(old))
-    again = scan([logs], cache=tmp_path / "cache")
-    (run,) = again
-    assert (again.read, run.started_at) == (0, next(scan([logs])).started_at)
-    (line,) = kept.read_text().splitlines()
-    assert json.loads(line)["kept"] == scanning._day()
-    assert json.loads(line)["run"]["seconds"] == run.seconds
-    assert kept.stat().st_mode & 0o077 == 0
-    assert list(kept.parent.iterdir()) == [kept]
-
-
-def test_what_other_scans_keep_stays(tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(scanning, "_LEAST_LINES_TO_DROP", 2)
-    list(scan([log_of(tmp_path / "one" / "app-1", application="app-1")], cache=tmp_path / "cache"))
-    log = tmp_path / "other" / "app-2"
-    for end in (160_000, 170_000, 180_000, 190_000):
-        list(scan([log_of(log, application="app-2", end=end)], cache=tmp_path / "cache"))
+@pytest.mark.parametrize(("months", "read"), [(5, 0), (7, 1)])
+def test_what_was_kept_half_a_year_ago_is_forgotten(months: int, read: int, tmp_path: Path):
+    log = log_of(tmp_path / "app-1")
     list(scan([log], cache=tmp_path / "cache"))
-    again = scan([tmp_path / "one"], cache=tmp_path / "cache")
-    assert (len(list(again)), again.read) == (1, 0)
+    (kept,) = (tmp_path / "cache").iterdir()
+    old = kept.rename(kept.with_name(f"runs-{scanning._month(months)}.jsonl"))
+    again = scan([log], cache=tmp_path / "cache")
+    assert (len(list(again)), again.read) == (1, read)
+    assert old.exists() == (not read)
 
 
 def test_what_is_kept_is_its_users_alone(tmp_path: Path):
     list(scan([log_of(tmp_path / "app-1")], cache=tmp_path / "cache"))
     assert (tmp_path / "cache").stat().st_mode & 0o077 == 0
-    assert (tmp_path / "cache" / "runs.jsonl").stat().st_mode & 0o077 == 0
+    (kept,) = (tmp_path / "cache").iterdir()
+    assert kept.stat().st_mode & 0o077 == 0
 
 
 def test_broken_logs_cost_only_themselves(tmp_path: Path):
@@ -235,13 +215,13 @@ def test_profiles_of_runs_are_made_once(tmp_path: Path):
     assert run == runs[0]
     assert profile is not None
     assert profile.application_id == run.application_id
-    kept = json.loads((tmp_path / "profiles.jsonl").read_bytes())
-    assert kept["profile"]["application_id"] == run.application_id
-    assert profile_of(run, cache=tmp_path) == profile
+    (kept,) = tmp_path.iterdir()
+    assert json.loads(kept.read_bytes())["profile"]["application_id"] == run.application_id
+    assert list(profiles(runs, cache=tmp_path)) == [(run, profile)]
 
 
 def test_a_run_whose_log_is_gone_has_no_profile(tmp_path: Path):
     log = log_of(tmp_path / "app-1")
     runs = list(scan([log]))
     log.unlink()
-    assert profile_of(runs[0]) is None
+    assert list(profiles(runs)) == [(runs[0], None)]
