@@ -11,7 +11,6 @@ from airflow_provider_ernest.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.assets import application_changed
-    from airflow_provider_ernest.billing import Billing
     from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
     from airflow_provider_ernest.clusters.emr.spec import EmrJobFlow
     from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     )
     from airflow_provider_ernest.sensors.jar_hash import JarHashSensor
     from airflow_provider_ernest.settings import (
+        Billing,
         ConnectedCluster,
         DesignBounds,
         EventLogs,
@@ -90,7 +90,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    "Billing": "billing",
+    "Billing": "settings",
     "BottleneckReportOperator": "operators.bottleneck_report",
     "ChooseConfigOperator": "operators.choose_config",
     "ConnectedCluster": "settings",

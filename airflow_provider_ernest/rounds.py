@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.decision.goals import (
     HOPELESS,
     TOLERANCE,
@@ -39,7 +38,9 @@ from airflow_provider_ernest.prediction.prior import prior_for
 from airflow_provider_ernest.prediction.regimes import effective_machines
 from airflow_provider_ernest.prediction.terms import DICTIONARY, Runs, check_terms
 from airflow_provider_ernest.prediction.training import train
-from airflow_provider_ernest.settings import BALANCED, BEST_VALUE, IN_ROUNDS, SizingGoal
+from airflow_provider_ernest.settings import Billing, SizingGoal
+from airflow_provider_ernest.settings.bounds import IN_ROUNDS
+from airflow_provider_ernest.settings.goal import BALANCED, BEST_VALUE
 from airflow_provider_ernest.words import counted, dollars, number, percentage, plain
 
 FEWEST_RUNS = 3

@@ -23,10 +23,9 @@ from airflow_provider_ernest.operators.fit_model import FitModelOperator
 from airflow_provider_ernest.operators.next_runs import NextRunsOperator
 from airflow_provider_ernest.operators.read_history import ReadHistoryOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
+from airflow_provider_ernest.operators.setting_checks import PlannedCluster, SizingSettings
 from airflow_provider_ernest.operators.terminate_cluster import PERSISTENCE, TerminateClusterOperator
-from airflow_provider_ernest.setting_checks import PlannedCluster, SizingSettings
 from airflow_provider_ernest.settings import (
-    FAIL,
     ConnectedCluster,
     DesignBounds,
     EventLogs,
@@ -36,8 +35,10 @@ from airflow_provider_ernest.settings import (
     SizingGoal,
     SparkJob,
 )
+from airflow_provider_ernest.settings.goal import FAIL
+from airflow_provider_ernest.settings.templates import require_type
+from airflow_provider_ernest.settings.values import count, flag, is_template, whole_number
 from airflow_provider_ernest.spark.sizing import refuse_sizes
-from airflow_provider_ernest.stated import count, flag, is_template, require_type, whole_number
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperator

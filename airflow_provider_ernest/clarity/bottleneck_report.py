@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.clarity.replay_scaled import replay_scaled
 from airflow_provider_ernest.decision.offers import LIKELY, NEARLY_CERTAIN, Offer, OfferForecast
 from airflow_provider_ernest.documents.base import new_stamp
@@ -22,6 +21,7 @@ from airflow_provider_ernest.documents.profiles import (
     TwoOpinions,
 )
 from airflow_provider_ernest.exceptions import ErnestError
+from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.words import (
     as_percent,
     count,

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from airflow_provider_ernest.billing import BESIDE_THE_PRICE, Billing, no_price
 from airflow_provider_ernest.cli.command import (
     MACHINES_HELP,
     STANDARD,
@@ -26,7 +25,9 @@ from airflow_provider_ernest.cli.command import (
 )
 from airflow_provider_ernest.cli.models import MODEL_HELP, add_run_arguments, read_model
 from airflow_provider_ernest.exceptions import InfeasibleGoalError, InvalidParameterError
-from airflow_provider_ernest.settings import FAIL, MOST_PROBABLE, SizingGoal
+from airflow_provider_ernest.settings import Billing, SizingGoal
+from airflow_provider_ernest.settings.billing import BESIDE_THE_PRICE, no_price
+from airflow_provider_ernest.settings.goal import FAIL, MOST_PROBABLE
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.decision.deciding import Choice

@@ -447,7 +447,7 @@ def add_setting(parser: Any, kind: Any, name: str, **changes: Any) -> None:
 
     Args:
         parser: or a group of it.
-        kind: class of the settings; see `stated.setting`.
+        kind: class of the settings; see `settings.templates.setting`.
         name: of the field.
         changes: of what `ArgumentParser.add_argument` is called with by that.
     """

@@ -6,7 +6,6 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.cli.command import (
     MACHINES_HELP,
     Command,
@@ -22,11 +21,7 @@ from airflow_provider_ernest.cli.command import (
 from airflow_provider_ernest.cli.runs_file import read_runs
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.settings import (
-    BEST_VALUE,
-    COST_OPTIONS,
-    COST_UNITS,
-    CRITERIA,
-    PAPERS_COST,
+    Billing,
     ConnectedCluster,
     DesignBounds,
     ModelSettings,
@@ -34,6 +29,8 @@ from airflow_provider_ernest.settings import (
     SizingGoal,
     SparkJob,
 )
+from airflow_provider_ernest.settings.bounds import COST_OPTIONS, COST_UNITS, CRITERIA, PAPERS_COST
+from airflow_provider_ernest.settings.goal import BEST_VALUE
 from airflow_provider_ernest.words import counted, machines, number, plain
 
 if TYPE_CHECKING:

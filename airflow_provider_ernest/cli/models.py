@@ -33,7 +33,8 @@ from airflow_provider_ernest.exceptions import (
     InvalidDocumentError,
     InvalidParameterError,
 )
-from airflow_provider_ernest.settings import AVERAGING, METHODS, ModelSettings, SizingGoal, SparkJob
+from airflow_provider_ernest.settings import ModelSettings, SizingGoal, SparkJob
+from airflow_provider_ernest.settings.bounds import AVERAGING, METHODS
 from airflow_provider_ernest.words import as_percent, confidence, duration, input_share, tenths
 
 if TYPE_CHECKING:

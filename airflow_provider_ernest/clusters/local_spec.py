@@ -1,7 +1,7 @@
 """What a local cluster shall be, as data, and the checks that the specifications of all clusters share.
 
-A DAG file may import this: it costs nothing. Templates pass every check: `stated.settings_of` makes the
-specification again, and so checks it, when they are rendered.
+A DAG file may import this: it costs nothing. Templates pass every check: `settings.templates.settings_of`
+makes the specification again, and so checks it, when they are rendered.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import ClassVar, TypeGuard
 
 from airflow_provider_ernest.documents.base import Document
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.stated import is_template
+from airflow_provider_ernest.settings.values import is_template
 
 LOCAL = "local"
 """The kind of cluster that shares the Airflow worker's own machine; see `clusters.local`."""

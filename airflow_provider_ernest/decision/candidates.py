@@ -13,8 +13,8 @@ from airflow_provider_ernest.settings import SizingGoal
 from airflow_provider_ernest.words import HOUR, MINUTE
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.billing import Billing
     from airflow_provider_ernest.decision.offers import Offer
+    from airflow_provider_ernest.settings import Billing
 
 NOTICEABLE = 0.05
 """A run that is shorter by a smaller share nobody would pay for."""

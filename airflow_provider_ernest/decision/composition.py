@@ -27,7 +27,7 @@ from airflow_provider_ernest.documents.profiles import PhaseSeconds
 from airflow_provider_ernest.exceptions import InfeasibleGoalError, InvalidParameterError
 from airflow_provider_ernest.numbers import number_not_negative, positive_number, whole_number
 from airflow_provider_ernest.prediction.optex import JobProfile, phases
-from airflow_provider_ernest.settings import CHEAPEST, FASTEST, require_goal
+from airflow_provider_ernest.settings.goal import CHEAPEST, FASTEST, require_goal
 
 
 @dataclass(frozen=True, kw_only=True)

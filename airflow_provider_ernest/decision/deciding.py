@@ -34,7 +34,8 @@ from airflow_provider_ernest.decision.offers import LIKELY, NEARLY_CERTAIN, Offe
 from airflow_provider_ernest.documents.decisions import Alternative, Configuration, Decision, Reachable
 from airflow_provider_ernest.exceptions import ErnestError, InfeasibleGoalError, InvalidParameterError
 from airflow_provider_ernest.prediction.predict import no_prediction
-from airflow_provider_ernest.settings import BEST_VALUE, FAIL, MOST_PROBABLE, SizingGoal
+from airflow_provider_ernest.settings import SizingGoal
+from airflow_provider_ernest.settings.goal import BEST_VALUE, FAIL, MOST_PROBABLE
 
 OTHERWISE = "ask for less confidence, allow other numbers of machines, or train on another instance type."
 

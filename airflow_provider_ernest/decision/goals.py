@@ -6,10 +6,10 @@ import importlib
 import math
 from collections.abc import Callable, Sequence
 
-from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.documents.decisions import Alternative
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.settings import BALANCED, BEST_VALUE, FASTEST, OBJECTIVES, SizingGoal
+from airflow_provider_ernest.settings import Billing, SizingGoal
+from airflow_provider_ernest.settings.goal import BALANCED, BEST_VALUE, FASTEST, OBJECTIVES
 from airflow_provider_ernest.words import confidence, dollars, duration
 
 Objective = Callable[[Alternative], float]

@@ -22,7 +22,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from airflow_provider_ernest.billing import HOUR_SECONDS, ON_DEMAND, Billing
 from airflow_provider_ernest.decision.goals import (
     TOLERANCE,
     counts_seconds,
@@ -37,7 +36,9 @@ from airflow_provider_ernest.exceptions import FitError
 from airflow_provider_ernest.numbers import FloatArray, IntArray
 from airflow_provider_ernest.prediction.predict import extrapolation, memory_shortage
 from airflow_provider_ernest.prediction.regression import non_negative_least_squares, two_sided
-from airflow_provider_ernest.settings import BEST_VALUE, CHEAPEST, FASTEST, SizingGoal
+from airflow_provider_ernest.settings import Billing, SizingGoal
+from airflow_provider_ernest.settings.billing import HOUR_SECONDS, ON_DEMAND
+from airflow_provider_ernest.settings.goal import BEST_VALUE, CHEAPEST, FASTEST
 
 SURER = (0.9, 0.95, 0.99)
 """Confidences that are tried besides the one asked for."""

@@ -17,7 +17,6 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import ArrayLike
 
-from airflow_provider_ernest.billing import Billing, no_price
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.numbers import FloatArray, machines_and_scale, positive_number, whole_number
@@ -32,6 +31,8 @@ from airflow_provider_ernest.prediction.predict import (
 )
 from airflow_provider_ernest.prediction.regression import Widening
 from airflow_provider_ernest.prediction.terms import term_named
+from airflow_provider_ernest.settings import Billing
+from airflow_provider_ernest.settings.billing import no_price
 
 LIKELY = 0.8
 NEARLY_CERTAIN = 0.95

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from airflow_provider_ernest.billing import Billing, no_price
 from airflow_provider_ernest.decision.deciding import Offered
 from airflow_provider_ernest.decision.goals import describe
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents.decisions import Configuration, Decision
 from airflow_provider_ernest.documents.models import Model, training_dollars
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
-from airflow_provider_ernest.settings import SizingGoal, UntrainedType, require_likeness
-from airflow_provider_ernest.stated import in_words
+from airflow_provider_ernest.settings import Billing, SizingGoal, UntrainedType
+from airflow_provider_ernest.settings.billing import no_price
+from airflow_provider_ernest.settings.goal import in_words, require_likeness
 
 UNKNOWN_REASON = "its training failed or was skipped (see the tasks sample_run and fit_model)"
 

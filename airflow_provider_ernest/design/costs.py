@@ -19,14 +19,8 @@ from airflow_provider_ernest.numbers import (
     whole_number,
 )
 from airflow_provider_ernest.prediction.regression import ErnestRegression
-from airflow_provider_ernest.settings import (
-    COST_UNITS,
-    DOLLARS,
-    MACHINE_SECONDS,
-    PAPERS_COST,
-    DesignBounds,
-    SizingGoal,
-)
+from airflow_provider_ernest.settings import DesignBounds, SizingGoal
+from airflow_provider_ernest.settings.bounds import COST_UNITS, DOLLARS, MACHINE_SECONDS, PAPERS_COST
 
 Cost: TypeAlias = Callable[[Candidates], FloatArray]
 """Gives the expected cost of each of n candidates, shape (n,), all above 0."""

@@ -28,7 +28,7 @@ from cvxpy.atoms.matrix_frac import matrix_frac
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.numbers import FloatArray, IntArray, machines_and_scale
-from airflow_provider_ernest.settings import BAYESIAN, CRITERIA
+from airflow_provider_ernest.settings.bounds import BAYESIAN, CRITERIA
 
 # A run with term values a (a row of the basis) adds ``a a^T`` to the information matrix. The inverse of that
 # matrix is, up to the noise, the covariance of the estimated coefficients; A-optimal designs minimise its

@@ -20,7 +20,7 @@ from airflow_provider_ernest.exceptions import FitError, InadequateModelError
 from airflow_provider_ernest.numbers import FloatArray
 from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds
 from airflow_provider_ernest.prediction.training import check_adequacy, train
-from airflow_provider_ernest.settings import AVERAGING
+from airflow_provider_ernest.settings.bounds import AVERAGING
 from airflow_provider_ernest.words import as_percent, counted, machines
 
 LEVEL, NEARLY_CERTAIN = 0.8, 0.95

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from airflow_provider_ernest.billing import BilledCost, Billing
 from airflow_provider_ernest.documents.base import (
     Document,
     Interval,
@@ -18,6 +17,8 @@ from airflow_provider_ernest.documents.base import (
 )
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.runs import RunConditions
+from airflow_provider_ernest.settings import Billing
+from airflow_provider_ernest.settings.billing import BilledCost
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from airflow_provider_ernest.billing import HOUR_SECONDS
 from airflow_provider_ernest.documents.base import Document, Key, Record, keys, known
 from airflow_provider_ernest.documents.runs import Design, Observation, RunConditions
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.numbers import number_not_negative, positive_number
+from airflow_provider_ernest.settings.billing import HOUR_SECONDS
 
 
 @dataclass(frozen=True, kw_only=True)

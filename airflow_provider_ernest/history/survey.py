@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from statistics import median
 
-from airflow_provider_ernest.billing import HOUR_SECONDS, MONTH_SECONDS, Billing
 from airflow_provider_ernest.decision.deciding import Offered, decide
 from airflow_provider_ernest.design.candidates import enumerate_candidates
 from airflow_provider_ernest.design.costs import Spending
@@ -37,7 +36,10 @@ from airflow_provider_ernest.history.sizes import (
 from airflow_provider_ernest.prediction.predictors import default_terms, new_predictor, observed_columns
 from airflow_provider_ernest.prediction.prior import prior_for
 from airflow_provider_ernest.prediction.terms import term_named
-from airflow_provider_ernest.settings import AVERAGING, CHEAPEST, DesignBounds, SizingGoal
+from airflow_provider_ernest.settings import Billing, DesignBounds, SizingGoal
+from airflow_provider_ernest.settings.billing import HOUR_SECONDS, MONTH_SECONDS
+from airflow_provider_ernest.settings.bounds import AVERAGING
+from airflow_provider_ernest.settings.goal import CHEAPEST
 from airflow_provider_ernest.words import (
     as_percent,
     confidence,

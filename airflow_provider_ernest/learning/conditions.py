@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_provider_ernest.documents.models import CODE, DATA, SETTINGS
 from airflow_provider_ernest.documents.runs import InputFingerprint, RunConditions
 from airflow_provider_ernest.privacy import names_a_secret, without_addresses, without_credentials
-from airflow_provider_ernest.settings import MOST_GROWTH, SHAPE_TOLERANCE
+from airflow_provider_ernest.settings.history import MOST_GROWTH, SHAPE_TOLERANCE
 from airflow_provider_ernest.words import data_amount, plain
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from airflow_provider_ernest.prediction.predict import fitted as fitted_predicto
 from airflow_provider_ernest.prediction.predict import predict_seconds, standardised_errors
 from airflow_provider_ernest.prediction.prior import with_production, without_production
 from airflow_provider_ernest.prediction.training import train, warnings_about
-from airflow_provider_ernest.settings import AVERAGING
+from airflow_provider_ernest.settings.bounds import AVERAGING
 
 MOST_RUNS = 50
 """So many production runs are remembered, the newest: a job changes slowly, and a fit takes longer with

@@ -11,13 +11,8 @@ from airflow_provider_ernest.operators.job_fields import OfJob
 from airflow_provider_ernest.operators.task_context import in_time, origin_of
 from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.settings import SizingGoal
-from airflow_provider_ernest.stated import (
-    as_template,
-    documents,
-    optional_document,
-    optional_whole_number,
-    settings_of,
-)
+from airflow_provider_ernest.settings.templates import as_template, settings_of
+from airflow_provider_ernest.settings.values import documents, optional_document, optional_whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

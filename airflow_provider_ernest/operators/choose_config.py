@@ -16,8 +16,9 @@ from airflow_provider_ernest.operators.job_fields import OfJob, rendered_texts
 from airflow_provider_ernest.operators.task_context import failure_pushed, no_vain_retries, origin_of
 from airflow_provider_ernest.privacy import names_a_secret
 from airflow_provider_ernest.settings import SizingGoal
+from airflow_provider_ernest.settings.templates import as_template
+from airflow_provider_ernest.settings.values import optional_text
 from airflow_provider_ernest.spark.sizing import kept_sizes, sizing_conf
-from airflow_provider_ernest.stated import as_template, optional_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_ernest.documents.decisions import Decision
-    from airflow_provider_ernest.settings import Number, SparkJob
+    from airflow_provider_ernest.settings import SparkJob
+    from airflow_provider_ernest.settings.templates import Number
 
 
 class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):

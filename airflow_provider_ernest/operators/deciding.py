@@ -29,8 +29,8 @@ from airflow_provider_ernest.exceptions import (
 from airflow_provider_ernest.operators.locations import event_logs
 from airflow_provider_ernest.operators.training_cluster import remembered_handle
 from airflow_provider_ernest.settings import SizingGoal
-from airflow_provider_ernest.spark.sizing import event_log_conf, sizing_conf
-from airflow_provider_ernest.stated import (
+from airflow_provider_ernest.settings.templates import settings_of
+from airflow_provider_ernest.settings.values import (
     NOTHING,
     count,
     document,
@@ -38,8 +38,8 @@ from airflow_provider_ernest.stated import (
     optional,
     optional_document,
     optional_text,
-    settings_of,
 )
+from airflow_provider_ernest.spark.sizing import event_log_conf, sizing_conf
 
 if TYPE_CHECKING:
     from airflow.sdk import Context

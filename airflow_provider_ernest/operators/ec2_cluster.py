@@ -18,14 +18,8 @@ from airflow_provider_ernest.exceptions import ClusterStartError, InvalidParamet
 from airflow_provider_ernest.hooks.aws import aws_clients
 from airflow_provider_ernest.operators.locations import cluster_identity, cluster_secret
 from airflow_provider_ernest.operators.task_context import failure_pushed, is_deferrable, no_vain_retries
-from airflow_provider_ernest.stated import (
-    as_template,
-    document,
-    number,
-    optional_text,
-    settings_of,
-    whole_number,
-)
+from airflow_provider_ernest.settings.templates import as_template, settings_of
+from airflow_provider_ernest.settings.values import document, number, optional_text, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +30,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.ec2.cluster import ClusterResize, EC2Cluster
     from airflow_provider_ernest.clusters.ec2.prices import PriceBook
     from airflow_provider_ernest.clusters.ec2.readiness import Means
-    from airflow_provider_ernest.settings import Number
+    from airflow_provider_ernest.settings.templates import Number
     from airflow_provider_ernest.spark.machines import Bandwidth, Machine
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook
     from airflow_provider_ernest.triggers.ec2_cluster import EC2ClusterReadyTrigger

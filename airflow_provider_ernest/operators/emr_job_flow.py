@@ -9,7 +9,8 @@ from airflow.sdk import BaseOperator
 from airflow_provider_ernest.clusters.emr.spec import EmrJobFlow
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.operators.task_context import failure_pushed, no_vain_retries
-from airflow_provider_ernest.stated import as_template, optional_text, settings_of
+from airflow_provider_ernest.settings.templates import as_template, settings_of
+from airflow_provider_ernest.settings.values import optional_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

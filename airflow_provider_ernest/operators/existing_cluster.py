@@ -11,7 +11,8 @@ from airflow_provider_ernest import words
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.operators.task_context import failure_pushed, no_vain_retries
 from airflow_provider_ernest.settings import ConnectedCluster
-from airflow_provider_ernest.stated import as_template, number, settings_of, whole_number
+from airflow_provider_ernest.settings.templates import as_template, settings_of
+from airflow_provider_ernest.settings.values import number, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_ernest.clusters.base import ClusterHandle
-    from airflow_provider_ernest.settings import Number
+    from airflow_provider_ernest.settings.templates import Number
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook
 
 

@@ -11,23 +11,14 @@ from airflow.sdk import BaseOperator
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.operators.task_context import failure_pushed, no_vain_retries
-from airflow_provider_ernest.settings import (
-    AVERAGING,
-    BEST_VALUE,
-    CHEAPEST,
-    CLASSIC,
-    RELATIVE,
-    DesignBounds,
-    ModelSettings,
-    SampledInput,
-    SizingGoal,
-)
-from airflow_provider_ernest.stated import (
-    as_template,
+from airflow_provider_ernest.settings import DesignBounds, ModelSettings, SampledInput, SizingGoal
+from airflow_provider_ernest.settings.bounds import AVERAGING, CLASSIC, RELATIVE
+from airflow_provider_ernest.settings.goal import BEST_VALUE, CHEAPEST
+from airflow_provider_ernest.settings.templates import as_template, settings_of
+from airflow_provider_ernest.settings.values import (
     optional_document,
     optional_number,
     optional_whole_number,
-    settings_of,
     whole_number,
 )
 from airflow_provider_ernest.words import as_percent, counted, plain
@@ -41,7 +32,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.design.criteria import Targets
     from airflow_provider_ernest.design.known import Sufficiency
     from airflow_provider_ernest.documents.runs import Design, Observation
-    from airflow_provider_ernest.settings import Number
+    from airflow_provider_ernest.settings.templates import Number
 
 CANDIDATES = "candidates"
 """The XCom key of what the runs of all rounds are chosen from: the arguments of `enumerate_candidates`."""
@@ -182,8 +173,8 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
         from airflow_provider_ernest.design.known import distinct, no_runs
         from airflow_provider_ernest.design.plan import plan_design
         from airflow_provider_ernest.documents.runs import Observation
+        from airflow_provider_ernest.operators.setting_checks import require_available
         from airflow_provider_ernest.prediction.predictors import default_terms
-        from airflow_provider_ernest.setting_checks import require_available
 
         bounds, goal = spending.bounds, spending.goal
         settings = settings_of(ModelSettings, self.model, "model")
@@ -239,9 +230,9 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
     ) -> Design:
         """The runs that make the model identifiable; where past runs do, those worth their cost, or none."""
         from airflow_provider_ernest.design.candidates import enumerate_candidates
+        from airflow_provider_ernest.operators.setting_checks import require_averaging
         from airflow_provider_ernest.prediction.predictors import default_terms
         from airflow_provider_ernest.rounds import FEWEST_RUNS, MOST_RUNS, next_runs
-        from airflow_provider_ernest.setting_checks import require_averaging
 
         bounds, goal = spending.bounds, spending.goal
         require_averaging(bounds, settings)

@@ -13,7 +13,6 @@ from airflow_provider_ernest.links.spark_history import ModelFitLink
 from airflow_provider_ernest.operators.job_fields import OfJobAndInput
 from airflow_provider_ernest.operators.task_context import failure_pushed, no_vain_retries, origin_of
 from airflow_provider_ernest.settings import (
-    FAIL_TRAINING,
     DesignBounds,
     ModelSettings,
     Reuse,
@@ -21,7 +20,9 @@ from airflow_provider_ernest.settings import (
     SizingGoal,
     SparkJob,
 )
-from airflow_provider_ernest.stated import as_template, optional_document, optional_text, settings_of
+from airflow_provider_ernest.settings.goal import FAIL_TRAINING
+from airflow_provider_ernest.settings.templates import as_template, settings_of
+from airflow_provider_ernest.settings.values import optional_document, optional_text
 from airflow_provider_ernest.store_location import store_root
 from airflow_provider_ernest.words import duration
 
@@ -31,9 +32,9 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_ernest.documents.runs import RunConditions
+    from airflow_provider_ernest.operators.setting_checks import PlannedCluster
     from airflow_provider_ernest.operators.stored_models import Found
-    from airflow_provider_ernest.setting_checks import PlannedCluster
-    from airflow_provider_ernest.settings import Number
+    from airflow_provider_ernest.settings.templates import Number
 
 RETRAIN = "ernest_retrain"
 """The key in a run's configuration that asks for a training: ``{"ernest_retrain": true}``."""
@@ -189,7 +190,7 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
         """Refuse, before anything is started, what only a task can see of the settings."""
         from airflow_provider_ernest.decision.goals import load_objective
         from airflow_provider_ernest.operators.rehearsal import rehearse
-        from airflow_provider_ernest.setting_checks import SizingSettings
+        from airflow_provider_ernest.operators.setting_checks import SizingSettings
 
         # Not as `_rendered_job`: what is never rendered may hold templates.
         own = {name: getattr(self, name) for name in ("application_args", "conf", "submit_options")}

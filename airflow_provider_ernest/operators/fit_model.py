@@ -16,21 +16,11 @@ from airflow_provider_ernest.operators.task_context import (
     no_vain_retries,
     origin_of,
 )
-from airflow_provider_ernest.settings import (
-    AVERAGING,
-    FAIL_TRAINING,
-    ModelSettings,
-    SampledInput,
-    SizingGoal,
-    SparkJob,
-)
-from airflow_provider_ernest.stated import (
-    as_template,
-    documents,
-    optional_document,
-    optional_text,
-    settings_of,
-)
+from airflow_provider_ernest.settings import ModelSettings, SampledInput, SizingGoal, SparkJob
+from airflow_provider_ernest.settings.bounds import AVERAGING
+from airflow_provider_ernest.settings.goal import FAIL_TRAINING
+from airflow_provider_ernest.settings.templates import as_template, settings_of
+from airflow_provider_ernest.settings.values import documents, optional_document, optional_text
 from airflow_provider_ernest.store_location import store_root
 from airflow_provider_ernest.words import as_percent, input_share, machines
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.settings import SampledInput, SparkJob
+from airflow_provider_ernest.settings.templates import as_template, settings_of
+from airflow_provider_ernest.settings.values import is_template
 from airflow_provider_ernest.spark.artifact import dependency_options
-from airflow_provider_ernest.stated import as_template, is_template, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,14 +11,13 @@ from airflow_provider_ernest.operators.job_fields import OfJob
 from airflow_provider_ernest.operators.task_context import in_time
 from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.settings import DesignBounds, ModelSettings, SizingGoal
-from airflow_provider_ernest.stated import (
-    as_template,
+from airflow_provider_ernest.settings.templates import as_template, settings_of
+from airflow_provider_ernest.settings.values import (
     document,
     documents,
     optional_number,
     optional_text,
     optional_whole_number,
-    settings_of,
 )
 from airflow_provider_ernest.words import counted
 
@@ -30,7 +29,8 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.design.candidates import Candidates
     from airflow_provider_ernest.documents.runs import Design, Observation
     from airflow_provider_ernest.rounds import Proposal
-    from airflow_provider_ernest.settings import Number, SparkJob
+    from airflow_provider_ernest.settings import SparkJob
+    from airflow_provider_ernest.settings.templates import Number
 
 MOST_OF_A_ROUND = 2
 """Runs: of a round of more, the last would better have been chosen by what the first came to."""

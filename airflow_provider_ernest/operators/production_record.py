@@ -31,12 +31,8 @@ from airflow_provider_ernest.operators.recording import (
 from airflow_provider_ernest.operators.task_context import origin_of
 from airflow_provider_ernest.places import place_of
 from airflow_provider_ernest.privacy import without_credentials
+from airflow_provider_ernest.settings.values import optional_document, optional_number, optional_whole_number
 from airflow_provider_ernest.spark.observing import TimedRun, time_run
-from airflow_provider_ernest.stated import (
-    optional_document,
-    optional_number,
-    optional_whole_number,
-)
 from airflow_provider_ernest.store.catalogue import MODEL, entry_of
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.store_location import store_root

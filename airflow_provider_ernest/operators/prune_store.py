@@ -8,7 +8,7 @@ from airflow.sdk import BaseOperator
 
 from airflow_provider_ernest.operators.locations import folder, sweep_staging
 from airflow_provider_ernest.operators.task_context import no_vain_retries
-from airflow_provider_ernest.stated import optional_number, optional_text, optional_whole_number
+from airflow_provider_ernest.settings.values import optional_number, optional_text, optional_whole_number
 from airflow_provider_ernest.store_location import store_root
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.settings import Number
+    from airflow_provider_ernest.settings.templates import Number
     from airflow_provider_ernest.store.pruning import LogFolder
 
 
@@ -72,7 +72,7 @@ class PruneStoreOperator(BaseOperator):
         """Plan, remove, log."""
         from datetime import UTC, datetime
 
-        from airflow_provider_ernest.stated import truth
+        from airflow_provider_ernest.settings.values import truth
         from airflow_provider_ernest.store.pruning import Prune
         from airflow_provider_ernest.store.store import ModelStore
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.settings import Number
+    from airflow_provider_ernest.settings.templates import Number
 
 
 class RecordRunOperator(EmitsLineage, BaseOperator):
@@ -116,7 +116,7 @@ class RecordRunOperator(EmitsLineage, BaseOperator):
     def execute(self, context: Context) -> dict[str, Any] | None:
         """Record, and learn; returns the record, None where there is none."""
         from airflow_provider_ernest.operators.production_record import Recording, StatedRun
-        from airflow_provider_ernest.stated import optional_text
+        from airflow_provider_ernest.settings.values import optional_text
 
         stated = StatedRun(
             seconds=self.seconds,

@@ -16,8 +16,14 @@ from airflow_provider_ernest.links.spark_history import ModelFitLink, SparkHisto
 from airflow_provider_ernest.operators.job_fields import OfJobAndInput, as_mappings, rendered_texts
 from airflow_provider_ernest.operators.locations import event_logs, staging
 from airflow_provider_ernest.operators.task_context import failure_pushed, no_vain_retries, origin_of
-from airflow_provider_ernest.settings import FILES, SampledInput, SparkJob
-from airflow_provider_ernest.stated import number, optional_number, optional_text, optional_whole_number
+from airflow_provider_ernest.settings import SampledInput, SparkJob
+from airflow_provider_ernest.settings.job import FILES
+from airflow_provider_ernest.settings.values import (
+    number,
+    optional_number,
+    optional_text,
+    optional_whole_number,
+)
 from airflow_provider_ernest.words import counted, duration, input_share
 
 if TYPE_CHECKING:
@@ -31,7 +37,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.documents.base import Origin
     from airflow_provider_ernest.documents.runs import Experiment, Observation
     from airflow_provider_ernest.eventlog.tables import EventLog
-    from airflow_provider_ernest.settings import Number
+    from airflow_provider_ernest.settings.templates import Number
     from airflow_provider_ernest.spark.run_watch import RunLimits
     from airflow_provider_ernest.spark.sampling import Sample
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook
@@ -133,7 +139,7 @@ class SampleRunOperator(OfJobAndInput, EmitsLineage, BaseOperator):
     def execute(self, context: Context) -> dict[str, Any]:
         """Stage the sample, run, observe."""
         from airflow_provider_ernest.documents.runs import Experiment
-        from airflow_provider_ernest.setting_checks import require_sample_named
+        from airflow_provider_ernest.operators.setting_checks import require_sample_named
         from airflow_provider_ernest.spark.artifact import require_application
 
         with no_vain_retries(), failure_pushed(context):
@@ -314,7 +320,7 @@ def sample_cluster(document: Any, *, machines: int) -> ClusterHandle | None:
 def require_readable_input(handle: ClusterHandle | None, sampled: SampledInput) -> None:
     """Refuse a sample that would lie where the cluster's machines cannot read it."""
     from airflow_provider_ernest.clusters.emr import EMR
-    from airflow_provider_ernest.setting_checks import require_emr_input
+    from airflow_provider_ernest.operators.setting_checks import require_emr_input
 
     if handle is not None and handle.kind == EMR:
         require_emr_input(sampled)

@@ -9,7 +9,7 @@ from airflow.sdk import BaseOperator
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.operators.task_context import no_vain_retries
-from airflow_provider_ernest.stated import document, number, optional_text
+from airflow_provider_ernest.settings.values import document, number, optional_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_ernest.clusters.base import Cluster
-    from airflow_provider_ernest.settings import Number
+    from airflow_provider_ernest.settings.templates import Number
 
 PERSISTENCE: dict[str, Any] = {
     # Some eight hours of them. A first attempt after the machines' expiry finds none, and succeeds.
@@ -143,7 +143,7 @@ class ReapClustersOperator(BaseOperator):
         from airflow_provider_ernest.clusters.ec2.reaping import reap_regions
         from airflow_provider_ernest.hooks.aws import aws_clients
         from airflow_provider_ernest.operators.locations import configured_deployment
-        from airflow_provider_ernest.stated import texts, truth
+        from airflow_provider_ernest.settings.values import texts, truth
 
         with no_vain_retries():
             conn_id = optional_text(self.aws_conn_id)

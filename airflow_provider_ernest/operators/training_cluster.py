@@ -8,8 +8,8 @@ from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.ec2 import EC2
 from airflow_provider_ernest.clusters.emr import EMR
 from airflow_provider_ernest.documents.models import TrainedMachine, TrainingCluster
+from airflow_provider_ernest.settings.values import optional_number, optional_text, optional_whole_number
 from airflow_provider_ernest.spark.machines import Machine
-from airflow_provider_ernest.stated import optional_number, optional_text, optional_whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,7 +16,7 @@ from airflow_provider_ernest.prediction.evidence import Points, merge_repetition
 from airflow_provider_ernest.prediction.regimes import again_seconds, effective_machines
 from airflow_provider_ernest.prediction.regression import ErnestRegression
 from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST, ObservedColumns, RunColumns, quoted
-from airflow_provider_ernest.settings import AVERAGING, METHODS, RELATIVE
+from airflow_provider_ernest.settings.bounds import AVERAGING, METHODS, RELATIVE
 
 
 class Predictor(Protocol):

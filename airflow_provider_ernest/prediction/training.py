@@ -46,7 +46,7 @@ from airflow_provider_ernest.prediction.terms import (
     check_terms,
     term_named,
 )
-from airflow_provider_ernest.settings import AVERAGING, RELATIVE
+from airflow_provider_ernest.settings.bounds import AVERAGING, RELATIVE
 from airflow_provider_ernest.words import (
     as_percent,
     counted,
@@ -85,7 +85,7 @@ def train(
 
     Args:
         observations: runs of the job on one type of machine, all with the same iterations.
-        method: one of `settings.METHODS`.
+        method: one of `settings.bounds.METHODS`.
         terms: names of the terms; None for the method's own.
         prior: for "averaging": what is believed before the runs, None for the default. Where all runs
             name their hosts, their machines are executors that worked, and the driver takes none.

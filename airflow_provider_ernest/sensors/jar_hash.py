@@ -12,7 +12,7 @@ from airflow.sdk import BaseSensorOperator, PokeReturnValue
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.operators.task_context import is_deferrable, no_vain_retries
-from airflow_provider_ernest.stated import optional_text
+from airflow_provider_ernest.settings.values import optional_text
 
 if TYPE_CHECKING:
     from airflow.sdk import Context

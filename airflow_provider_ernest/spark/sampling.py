@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.places import filesystem_of, local_path
-from airflow_provider_ernest.settings import FILES, FIRST_ROWS, SAMPLINGS
+from airflow_provider_ernest.settings.job import FILES, FIRST_ROWS, SAMPLINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,7 +69,7 @@ def take_sample(
     Args:
         experiment: tells the share and the number of partitions.
         input_path: the production input.
-        method: one of `settings.SAMPLINGS`.
+        method: one of `settings.job.SAMPLINGS`.
         header: each file begins with a header line ("first_rows" only).
         minimum_files: at least so many files, so that every core has one ("files" only).
         seed: the same seed takes the same sample.

@@ -14,7 +14,7 @@ from airflow_provider_ernest.documents.decisions import Alternative, Decision
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.exceptions import ErnestError, InfeasibleGoalError
 from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, State
-from airflow_provider_ernest.settings import MAX_ERROR_PERCENT
+from airflow_provider_ernest.settings.goal import MAX_ERROR_PERCENT
 from airflow_provider_ernest.views.records import (
     AnswerRow,
     beside_the_chosen,

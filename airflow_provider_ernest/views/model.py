@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_provider_ernest.billing import BESIDE_THE_PRICE, Billing
 from airflow_provider_ernest.documents.base import Origin
 from airflow_provider_ernest.documents.decisions import DecisionRecord
 from airflow_provider_ernest.documents.models import (
@@ -28,7 +27,9 @@ from airflow_provider_ernest.documents.runs import (
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.learning.freshness import Lineage, State
 from airflow_provider_ernest.prediction.calibration import calibration_of
-from airflow_provider_ernest.settings import CONFIDENCE, OBJECTIVES
+from airflow_provider_ernest.settings import Billing
+from airflow_provider_ernest.settings.billing import BESIDE_THE_PRICE
+from airflow_provider_ernest.settings.goal import CONFIDENCE, OBJECTIVES
 from airflow_provider_ernest.store.catalogue import (
     DECISION,
     MARK,

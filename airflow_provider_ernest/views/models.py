@@ -12,7 +12,7 @@ from typing import Any
 from airflow_provider_ernest.documents.base import time_of
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, Lineage, State
-from airflow_provider_ernest.settings import MAX_ERROR_PERCENT
+from airflow_provider_ernest.settings.goal import MAX_ERROR_PERCENT
 from airflow_provider_ernest.store.catalogue import DECISION, MODEL, PRODUCTION_RUN, CatalogueEntry
 from airflow_provider_ernest.views.loaded import Readable, visible_entries
 from airflow_provider_ernest.views.outcomes import (

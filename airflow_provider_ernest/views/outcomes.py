@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from statistics import fmean, median
 from typing import TypeAlias
 
-from airflow_provider_ernest.billing import HOUR_SECONDS, TOLERANCE
 from airflow_provider_ernest.documents.base import Origin
 from airflow_provider_ernest.documents.decisions import ProductionRun
+from airflow_provider_ernest.settings.billing import HOUR_SECONDS, TOLERANCE
 from airflow_provider_ernest.store.catalogue import DECISION, MODEL, PRODUCTION_RUN, CatalogueEntry
 from airflow_provider_ernest.views.sample_runs import ApplicationLink, no_link
 from airflow_provider_ernest.views.view import view_of

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.decision.deciding import Choice, Offered, decide
 from airflow_provider_ernest.decision.goals import describe
 from airflow_provider_ernest.decision.offers import Offer
@@ -24,7 +23,9 @@ from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
 from airflow_provider_ernest.prediction.predict import contributions_of_runs, no_prediction
 from airflow_provider_ernest.prediction.predictors import check_method
 from airflow_provider_ernest.prediction.terms import check_terms
-from airflow_provider_ernest.settings import AVERAGING, CHEAPEST, SizingGoal
+from airflow_provider_ernest.settings import Billing, SizingGoal
+from airflow_provider_ernest.settings.bounds import AVERAGING
+from airflow_provider_ernest.settings.goal import CHEAPEST
 from airflow_provider_ernest.store.catalogue import CatalogueEntry, entry_of
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.answer import Answer, answer_of

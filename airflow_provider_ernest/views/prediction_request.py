@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from airflow_provider_ernest.billing import BESIDE_THE_PRICE, Billing
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.settings import CHEAPEST, CONFIDENCE, OBJECTIVES, SizingGoal, check_confidence
-from airflow_provider_ernest.stated import checked, count, one_of, optional, positive, setting, settings
+from airflow_provider_ernest.settings import Billing, SizingGoal
+from airflow_provider_ernest.settings.billing import BESIDE_THE_PRICE
+from airflow_provider_ernest.settings.goal import CHEAPEST, CONFIDENCE, OBJECTIVES, check_confidence
+from airflow_provider_ernest.settings.templates import checked, setting, settings
+from airflow_provider_ernest.settings.values import count, one_of, positive
 from airflow_provider_ernest.words import count as whole
 from airflow_provider_ernest.words import machines
 
@@ -52,25 +54,21 @@ class PredictionRequest:
 
     scale: float = setting(measured, "the production input relative to the one that was sampled", default=1.0)
     iterations: int | None = setting(
-        optional(count),
-        "of the production run, for iterative jobs; default: those trained with",
-        default=None,
+        count, "of the production run, for iterative jobs; default: those trained with", default=None
     )
     deadline_seconds: float | None = setting(
-        optional(measured), "that the run may take, from the launch of its machines to its end", default=None
+        measured, "that the run may take, from the launch of its machines to its end", default=None
     )
-    budget_dollars: float | None = setting(optional(measured), "that the run may cost", default=None)
+    budget_dollars: float | None = setting(measured, "that the run may cost", default=None)
     confidence: float = setting(
         check_confidence, "the share of runs that must meet deadline and budget", default=CONFIDENCE
     )
     # A function's path is never taken from an address.
     objective: str | None = setting(
-        optional(one_of(OBJECTIVES)),
-        "what is best of what is sure enough, by default the best value",
-        default=None,
+        one_of(OBJECTIVES), "what is best of what is sure enough, by default the best value", default=None
     )
     price_per_hour: float | None = setting(
-        optional(measured), "dollars for one machine of the model's type and hour", default=None
+        measured, "dollars for one machine of the model's type and hour", default=None
     )
     billing: Billing = setting(
         _billing, "what is billed besides, for machines of any type", default_factory=Billing

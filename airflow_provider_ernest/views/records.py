@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from airflow_provider_ernest.billing import BilledCost, Billing
 from airflow_provider_ernest.decision.candidates import cheapest_that_meets, fastest, next_faster
 from airflow_provider_ernest.documents.base import Origin
 from airflow_provider_ernest.documents.decisions import (
@@ -17,7 +16,9 @@ from airflow_provider_ernest.documents.decisions import (
     Refusal,
 )
 from airflow_provider_ernest.documents.models import ModelMark
-from airflow_provider_ernest.settings import OBJECTIVES
+from airflow_provider_ernest.settings import Billing
+from airflow_provider_ernest.settings.billing import BilledCost
+from airflow_provider_ernest.settings.goal import OBJECTIVES
 from airflow_provider_ernest.views.view import view_of
 from airflow_provider_ernest.words import confidence as stated_confidence
 from airflow_provider_ernest.words import dollars, duration, machines

@@ -10,7 +10,7 @@ from airflow_provider_ernest.documents.base import time_of
 from airflow_provider_ernest.documents.models import UNEXPLAINED
 from airflow_provider_ernest.learning.drift import Evidence
 from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, Lineage, State
-from airflow_provider_ernest.settings import MAX_ERROR_PERCENT
+from airflow_provider_ernest.settings.goal import MAX_ERROR_PERCENT
 from airflow_provider_ernest.store.catalogue import PRODUCTION_RUN, CatalogueEntry
 from airflow_provider_ernest.views.outcomes import (
     DeadlinesKept,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from airflow_provider_ernest.billing import HOUR_SECONDS
 from airflow_provider_ernest.documents.base import Interval
 from airflow_provider_ernest.documents.surveys import BOTH, MODEL, REPLAY, Survey, SurveyedJob
+from airflow_provider_ernest.settings.billing import HOUR_SECONDS
 from airflow_provider_ernest.views.profile_words import short
 from airflow_provider_ernest.words import (
     UNKNOWN,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.decision.goals import on_pareto_front
 from airflow_provider_ernest.prediction.calibration import calibration_of
-from airflow_provider_ernest.settings import AVERAGING, IN_ROUNDS
+from airflow_provider_ernest.settings.bounds import AVERAGING, IN_ROUNDS
 from airflow_provider_ernest.words import (
     UNKNOWN,
     as_percent,

@@ -15,8 +15,8 @@ from urllib.parse import parse_qsl, quote, urlencode
 from starlette.requests import Request
 from starlette.types import Message
 
-from airflow_provider_ernest.billing import BESIDE_THE_PRICE
-from airflow_provider_ernest.settings import OBJECTIVES
+from airflow_provider_ernest.settings.billing import BESIDE_THE_PRICE
+from airflow_provider_ernest.settings.goal import OBJECTIVES
 from airflow_provider_ernest.views.scripts import harmless
 
 MODEL, PREDICTION = "api/model", "api/prediction"

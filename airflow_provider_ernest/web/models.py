@@ -13,12 +13,20 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 from fastapi import APIRouter, Depends, HTTPException, Query
 from starlette.responses import Response
 
-from airflow_provider_ernest.billing import BESIDE_THE_PRICE, Billing
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.links.spark_history import configured_link
-from airflow_provider_ernest.settings import check_confidence
-from airflow_provider_ernest.stated import Reader, count, not_negative, positive, read_name, read_or_nothing
+from airflow_provider_ernest.settings import Billing
+from airflow_provider_ernest.settings.billing import BESIDE_THE_PRICE
+from airflow_provider_ernest.settings.goal import check_confidence
+from airflow_provider_ernest.settings.values import (
+    Reader,
+    count,
+    not_negative,
+    positive,
+    read_name,
+    read_or_nothing,
+)
 from airflow_provider_ernest.store.catalogue import MODEL, CatalogueEntry
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.store_location import configured, store_root
@@ -149,7 +157,7 @@ BOUNDS: dict[Reader, dict[str, Any]] = {
 
 
 def _query(told: Mapping[str, Any]) -> Any:
-    """The parameter of an address that a field of settings describes; see `stated.setting`."""
+    """The parameter of an address that a field of settings describes; see `settings.templates.setting`."""
     read = told["read"]
     if isinstance(read, partial) and read.func is read_or_nothing:
         (read,) = read.args

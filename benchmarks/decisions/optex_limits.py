@@ -17,7 +17,7 @@ from statistics import median
 
 import numpy as np
 
-from airflow_provider_ernest.billing import Billing
+from airflow_provider_ernest.settings import Billing
 from benchmarks.accuracy.optex import PRINTED, Configuration, Job, mode_of, price_per_hour
 from benchmarks.accuracy.report import number
 from benchmarks.accuracy.runs import Runs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from airflow_provider_ernest.billing import Billing
+from airflow_provider_ernest.settings import Billing
 
 PRICES_PER_HOUR: Mapping[str, float] = {
     "c4.2xlarge": 0.398,

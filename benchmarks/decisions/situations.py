@@ -13,8 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
-from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.numbers import FloatArray, IntArray
+from airflow_provider_ernest.settings import Billing
 from benchmarks.accuracy.c3o_traces import Context
 from benchmarks.decisions.prices import PRICES_PER_HOUR, billing_of
 

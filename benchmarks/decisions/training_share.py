@@ -16,22 +16,15 @@ from functools import cache
 
 import numpy as np
 
-from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.design.candidates import Candidates, enumerate_candidates
 from airflow_provider_ernest.design.costs import LONG_SECONDS, MIN_SCALE_WITHIN_SHARE
 from airflow_provider_ernest.documents.runs import Design, Experiment, Observation
 from airflow_provider_ernest.operators.next_runs import MOST_OF_A_ROUND
 from airflow_provider_ernest.rounds import next_runs
-from airflow_provider_ernest.settings import (
-    BEST_VALUE,
-    CONFIDENCE,
-    MOST_ROUNDS,
-    DesignBounds,
-    SampledInput,
-    SizingGoal,
-    SparkJob,
-)
+from airflow_provider_ernest.settings import Billing, DesignBounds, SampledInput, SizingGoal, SparkJob
+from airflow_provider_ernest.settings.bounds import MOST_ROUNDS
+from airflow_provider_ernest.settings.goal import BEST_VALUE, CONFIDENCE
 from airflow_provider_ernest.task_group import TaskGroupSettings, design_task
 from benchmarks.accuracy.runs import Runs
 from benchmarks.decisions.evaluation import Decided, Summary, decide, summarise

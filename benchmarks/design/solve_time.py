@@ -29,7 +29,7 @@ from airflow_provider_ernest.design.solving import optimal_weights, plain_bounds
 from airflow_provider_ernest.documents.runs import Design
 from airflow_provider_ernest.numbers import FloatArray
 from airflow_provider_ernest.prediction.terms import ERNEST, basis
-from airflow_provider_ernest.settings import CRITERIA
+from airflow_provider_ernest.settings.bounds import CRITERIA
 
 Result = TypeVar("Result")
 

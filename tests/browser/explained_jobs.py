@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents.base import Origin, new_id, new_stamp
 from airflow_provider_ernest.documents.decisions import DecisionRecord
@@ -21,6 +20,7 @@ from airflow_provider_ernest.documents.profiles import (
     RunProfile,
     TwoOpinions,
 )
+from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.store.store import ModelStore
 from tests.choices import choice_of
 from tests.examples import sizing_goal

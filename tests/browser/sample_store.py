@@ -13,7 +13,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 
-from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents.base import Origin, new_stamp
 from airflow_provider_ernest.documents.decisions import Decision, DecisionRecord, ProductionRun
@@ -22,7 +21,7 @@ from airflow_provider_ernest.documents.runs import Experiment
 from airflow_provider_ernest.documents.surveys import Survey
 from airflow_provider_ernest.learning.update import learn
 from airflow_provider_ernest.prediction.training import train
-from airflow_provider_ernest.settings import SizingGoal
+from airflow_provider_ernest.settings import Billing, SizingGoal
 from airflow_provider_ernest.store.store import ModelStore
 from tests.browser.cheap_models import add_cheap_models
 from tests.browser.explained_jobs import add_explanations

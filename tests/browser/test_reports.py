@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.prediction.training import train
+from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.views import report
 from airflow_provider_ernest.views.prediction import prediction_alone
 from tests.browser.axe import broken_rules

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_ernest.billing import BilledCost, Billing
 from airflow_provider_ernest.documents.base import SCHEMA, Origin, new_id
 from airflow_provider_ernest.documents.decisions import Alternative, Configuration, Decision
 from airflow_provider_ernest.documents.models import (
@@ -23,6 +22,8 @@ from airflow_provider_ernest.documents.models import (
 )
 from airflow_provider_ernest.documents.runs import CandidateRange, Experiment
 from airflow_provider_ernest.exceptions import ErnestError, InvalidDocumentError
+from airflow_provider_ernest.settings import Billing
+from airflow_provider_ernest.settings.billing import BilledCost
 from airflow_provider_ernest.store.files import safe_name
 from airflow_provider_ernest.store.records import FORMS
 from tests import examples

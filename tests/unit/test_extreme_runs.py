@@ -14,7 +14,6 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.clarity.profile import profile_run
 from airflow_provider_ernest.clarity.replay import replay_sizes
 from airflow_provider_ernest.clarity.replay_scaled import replay_scaled
@@ -39,7 +38,8 @@ from airflow_provider_ernest.prediction.predict import (
 )
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.rounds import next_runs
-from airflow_provider_ernest.settings import CRITERIA, METHODS
+from airflow_provider_ernest.settings import Billing
+from airflow_provider_ernest.settings.bounds import CRITERIA, METHODS
 from tests.choices import choice_of
 from tests.examples import observe, production_run, sizing_goal
 from tests.unit.eventlog.simulated_run import SimulatedJob, SimulatedStage, run

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.design.candidates import enumerate_candidates
 from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
 from airflow_provider_ernest.rounds import FEWEST_RUNS, next_runs
-from airflow_provider_ernest.settings import BEST_VALUE, FASTEST, SizingGoal
+from airflow_provider_ernest.settings import Billing, SizingGoal
+from airflow_provider_ernest.settings.goal import BEST_VALUE, FASTEST
 
 CANDIDATES = enumerate_candidates(
     max_machines=4, min_scale=0.001, max_scale=0.1, partitions=5000, by_ratio=True

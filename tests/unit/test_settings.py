@@ -11,7 +11,7 @@ from airflow.sdk import DAG
 
 from airflow_provider_ernest.clusters.emr.spec import EmrJobFlow
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.setting_checks import require_sample_named
+from airflow_provider_ernest.operators.setting_checks import require_sample_named
 from airflow_provider_ernest.settings import (
     Billing,
     ConnectedCluster,

@@ -7,15 +7,14 @@ import pytest
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.stated import (
-    in_words,
-    machine_counts,
+from airflow_provider_ernest.settings.goal import in_words, machine_counts
+from airflow_provider_ernest.settings.templates import settings_of
+from airflow_provider_ernest.settings.values import (
     number,
     optional_document,
     optional_number,
     optional_text,
     optional_whole_number,
-    settings_of,
     texts,
     truth,
     whole_number,

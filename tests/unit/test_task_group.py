@@ -29,7 +29,8 @@ from airflow_provider_ernest.settings import (
     SparkJob,
     UntrainedType,
 )
-from airflow_provider_ernest.stated import optional_document, settings_of
+from airflow_provider_ernest.settings.templates import settings_of
+from airflow_provider_ernest.settings.values import optional_document
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 from tests.unit.operators.stated import group_arguments
 

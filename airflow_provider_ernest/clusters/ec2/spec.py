@@ -25,7 +25,7 @@ from airflow_provider_ernest.clusters.local_spec import (
 )
 from airflow_provider_ernest.documents.base import Document
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.stated import has_template
+from airflow_provider_ernest.settings.values import has_template
 from airflow_provider_ernest.words import duration
 
 MIN_TIME_TO_LIVE_SECONDS = 60

@@ -12,12 +12,16 @@ from typing import Any, ClassVar
 from airflow_provider_ernest.clusters.emr import EMR
 from airflow_provider_ernest.clusters.local_spec import require_match
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.stated import (
+from airflow_provider_ernest.settings.templates import (
     Count,
     Number,
     OptionalCount,
     OptionalNumber,
     checked,
+    setting,
+    settings,
+)
+from airflow_provider_ernest.settings.values import (
     count,
     is_template,
     line,
@@ -25,8 +29,6 @@ from airflow_provider_ernest.stated import (
     optional,
     positive,
     price,
-    setting,
-    settings,
 )
 
 _JOB_FLOW_ID = re.compile(r"j-[0-9A-Z]+")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from airflow_provider_ernest.billing import Billing
+from airflow_provider_ernest.settings import Billing
 from benchmarks.decisions.outlook import Outlook
 from benchmarks.decisions.situations import Option, Situation
 

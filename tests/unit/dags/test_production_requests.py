@@ -14,7 +14,7 @@ from botocore.client import BaseClient
 from moto import mock_aws
 
 from airflow_provider_ernest.documents.decisions import DecisionRecord
-from airflow_provider_ernest.stated import optional_document
+from airflow_provider_ernest.settings.values import optional_document
 from tests.unit.dags.example_run import ExampleRun, handle
 
 REGION = "eu-west-1"

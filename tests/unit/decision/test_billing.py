@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.documents.models import TrainedMachine, TrainingCluster, training_dollars
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.prediction.training import train
+from airflow_provider_ernest.settings import Billing
 from tests.examples import observe
 
 HOUR = 3600.0

@@ -7,7 +7,7 @@ import pytest
 from airflow_provider_ernest.decision.candidates import cheapest_that_meets, chosen, fastest, next_faster
 from airflow_provider_ernest.documents.decisions import Alternative, Configuration, Decision
 from airflow_provider_ernest.exceptions import InfeasibleGoalError
-from airflow_provider_ernest.settings import METHODS
+from airflow_provider_ernest.settings.bounds import METHODS
 from airflow_provider_ernest.words import duration
 from tests.choices import choice_of
 from tests.unit.decision.test_deciding import goal_of, model_with, offer

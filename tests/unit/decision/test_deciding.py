@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.decision.deciding import most_probable
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents.decisions import Alternative, Decision
@@ -14,7 +13,8 @@ from airflow_provider_ernest.prediction import terms
 from airflow_provider_ernest.prediction.predict import predict_interval
 from airflow_provider_ernest.prediction.terms import Term, basis, register
 from airflow_provider_ernest.prediction.training import train
-from airflow_provider_ernest.settings import METHODS
+from airflow_provider_ernest.settings import Billing
+from airflow_provider_ernest.settings.bounds import METHODS
 from airflow_provider_ernest.words import dollars, duration, machines, probability
 from tests import examples
 from tests.choices import choice_of

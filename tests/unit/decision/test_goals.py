@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.decision.goals import (
     describe,
     limit_seconds,
@@ -16,6 +15,7 @@ from airflow_provider_ernest.decision.goals import (
 )
 from airflow_provider_ernest.documents.decisions import Alternative
 from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.settings import Billing
 from tests.examples import sizing_goal
 
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 from scipy.special import ndtr, ndtri
 
-from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.decision.mixed import mixed_alternatives, mixed_billing, mixed_job
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents.decisions import Configuration
 from airflow_provider_ernest.prediction.training import train
+from airflow_provider_ernest.settings import Billing
 from tests import examples
 from tests.choices import choice_of
 from tests.examples import observe, sizing_goal

@@ -2,11 +2,11 @@
 
 import pytest
 
-from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.decision.same_cost import SameCost
 from airflow_provider_ernest.decision.same_cost import same_cost as compared
 from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.settings import Billing
 from tests.choices import choice_of
 from tests.examples import sizing_goal
 

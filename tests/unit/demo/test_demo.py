@@ -8,11 +8,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.eventlog.tables import EventLog, ExecutorRow
 from airflow_provider_ernest.operators.locations import path_name
 from airflow_provider_ernest.prediction.training import train
+from airflow_provider_ernest.settings import Billing
 from benchmarks.demo.api import TaskInstance
 from benchmarks.demo.example_run import PRODUCTION_TASK, ExampleRun
 from benchmarks.demo.report import Outcome, report_lines

@@ -7,7 +7,7 @@ import pytest
 
 from airflow_provider_ernest.design.criteria import Criterion
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.settings import CRITERIA
+from airflow_provider_ernest.settings.bounds import CRITERIA
 
 TARGET_ROWS = np.random.default_rng(7).random((5, 4))
 

@@ -13,7 +13,7 @@ from airflow_provider_ernest.documents.runs import Design
 from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
 from airflow_provider_ernest.prediction.regression import undetermined_terms
 from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST, TERMS, basis
-from airflow_provider_ernest.settings import CRITERIA
+from airflow_provider_ernest.settings.bounds import CRITERIA
 from benchmarks.design.solve_time import candidates_of, objective_of
 from tests.examples import observe
 

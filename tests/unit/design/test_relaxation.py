@@ -9,7 +9,7 @@ from airflow_provider_ernest.design.problem import classic_problem
 from airflow_provider_ernest.design.solving import optimal_weights, plain_bounds, whole_run_bounds
 from airflow_provider_ernest.exceptions import DesignError
 from airflow_provider_ernest.prediction.terms import ERNEST, basis
-from airflow_provider_ernest.settings import CRITERIA
+from airflow_provider_ernest.settings.bounds import CRITERIA
 from benchmarks.design.solve_time import candidates_of, objective_of, original_weights
 
 from .problems import all_designs, limits_of, small_problem

@@ -6,7 +6,7 @@ import pytest
 from airflow_provider_ernest.design.problem import Limits, missing_directions
 from airflow_provider_ernest.design.solving import optimal_weights, round_design, whole_run_bounds
 from airflow_provider_ernest.exceptions import DesignError
-from airflow_provider_ernest.settings import CRITERIA
+from airflow_provider_ernest.settings.bounds import CRITERIA
 
 from .problems import all_designs, limits_of, small_problem
 

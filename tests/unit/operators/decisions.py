@@ -7,7 +7,7 @@ from dataclasses import fields
 from airflow_provider_ernest.documents.decisions import DecisionRecord
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
 from airflow_provider_ernest.settings import Billing, SizingGoal
-from airflow_provider_ernest.stated import as_template
+from airflow_provider_ernest.settings.templates import as_template
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.store_location import store_root
 from tests import examples

@@ -19,11 +19,7 @@ from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.operators import stored_models
 from airflow_provider_ernest.operators.find_model import RETRAIN
 from airflow_provider_ernest.prediction.training import train
-from airflow_provider_ernest.settings import (
-    ModelSettings,
-    Reuse,
-    SampledInput,
-)
+from airflow_provider_ernest.settings import ModelSettings, Reuse, SampledInput
 from airflow_provider_ernest.store.catalogue import Catalogue
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.task_group import ErnestTaskGroup

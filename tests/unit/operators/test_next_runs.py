@@ -4,12 +4,11 @@ import json
 
 import pytest
 
-from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.documents.runs import Design, Experiment, Observation
 from airflow_provider_ernest.operators import next_runs
 from airflow_provider_ernest.operators.experiment_design import ExperimentDesignOperator
 from airflow_provider_ernest.operators.next_runs import NextRunsOperator
-from airflow_provider_ernest.settings import DesignBounds, SizingGoal
+from airflow_provider_ernest.settings import Billing, DesignBounds, SizingGoal
 from tests.unit.operators.stated import sampled, spark_job
 from tests.unit.operators.submissions import handle
 

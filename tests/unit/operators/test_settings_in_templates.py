@@ -11,7 +11,7 @@ from airflow.sdk import DAG, XComArg
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
 from airflow_provider_ernest.settings import Billing, SizingGoal, UntrainedType
-from airflow_provider_ernest.stated import as_template, settings_of
+from airflow_provider_ernest.settings.templates import as_template, settings_of
 from tests.airflow_versions import DagSerialization
 
 TEMPLATES = SizingGoal(

@@ -7,7 +7,7 @@ import pytest
 
 from airflow_provider_ernest.exceptions import InadequateModelError, InvalidParameterError
 from airflow_provider_ernest.prediction.training import check_adequacy, train
-from airflow_provider_ernest.settings import METHODS
+from airflow_provider_ernest.settings.bounds import METHODS
 from airflow_provider_ernest.words import input_share, percentage
 from benchmarks.table1 import seconds_of
 from tests.examples import observe

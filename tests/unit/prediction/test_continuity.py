@@ -11,7 +11,7 @@ from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.prediction.posterior import evenly_spread
 from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds, probability_within
 from airflow_provider_ernest.prediction.training import train
-from airflow_provider_ernest.settings import METHODS
+from airflow_provider_ernest.settings.bounds import METHODS
 
 DESIGNS = {
     "of many loads": [

@@ -12,7 +12,7 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.prediction import predict
 from airflow_provider_ernest.prediction.predict import fitted
 from airflow_provider_ernest.prediction.predictors import check_method, default_terms, new_predictor
-from airflow_provider_ernest.settings import METHODS
+from airflow_provider_ernest.settings.bounds import METHODS
 from tests.examples import model as a_model
 
 

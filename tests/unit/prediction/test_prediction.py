@@ -13,7 +13,7 @@ from airflow_provider_ernest.prediction.predict import (
     predict_seconds,
 )
 from airflow_provider_ernest.prediction.training import train
-from airflow_provider_ernest.settings import METHODS
+from airflow_provider_ernest.settings.bounds import METHODS
 from benchmarks.table1 import seconds_of
 from tests import examples
 from tests.examples import observe

@@ -15,7 +15,7 @@ from airflow_provider_ernest.prediction.prior import NOISE_SECONDS
 from airflow_provider_ernest.prediction.regression import ErnestRegression
 from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST, OPTEX
 from airflow_provider_ernest.prediction.training import train
-from airflow_provider_ernest.settings import METHODS
+from airflow_provider_ernest.settings.bounds import METHODS
 from benchmarks.table1 import seconds_of
 from tests.examples import observe
 

@@ -8,8 +8,9 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 from upath import UPath
 
-from airflow_provider_ernest.billing import BilledCost, Billing
 from airflow_provider_ernest.documents.decisions import DecisionRecord, ProductionRun
+from airflow_provider_ernest.settings import Billing
+from airflow_provider_ernest.settings.billing import BilledCost
 from airflow_provider_ernest.store.catalogue import (
     FOLDER,
     MOST_UNWRITTEN,

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.documents.base import Record
 from airflow_provider_ernest.documents.decisions import Configuration
 from airflow_provider_ernest.documents.models import FittedTerm, Model, TrainedMachine
@@ -21,6 +20,7 @@ from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.learning.update import learn
 from airflow_provider_ernest.links.spark_history import application_link
 from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
+from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.model import (
     MOST_DECISIONS,

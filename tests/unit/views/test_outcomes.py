@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.documents.models import Model
+from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.store.catalogue import PastSize, entry_of
 from airflow_provider_ernest.views.loaded import visible_entries
 from airflow_provider_ernest.views.outcomes import (

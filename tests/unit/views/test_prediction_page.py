@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents.base import Record
 from airflow_provider_ernest.documents.decisions import DecisionRecord
 from airflow_provider_ernest.documents.models import FittedTerm, Model
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError
 from airflow_provider_ernest.prediction.predict import predict_seconds
+from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.prediction import compared_at_same_cost, prediction
 from airflow_provider_ernest.views.prediction_request import PredictionRequest

@@ -9,12 +9,12 @@ from functools import cache
 
 import pytest
 
-from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.profiles import HEAP_FULL, ExecutorLoss
 from airflow_provider_ernest.documents.surveys import Survey, SurveyedJob
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.prediction.training import train
+from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.views import report
 from airflow_provider_ernest.views.prediction import prediction_alone
 from tests.examples import noisy_observations, sizing_goal

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents.decisions import Configuration, Decision
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.prediction.training import train
+from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.views.tables import decision_table, design_table, model_table
 from airflow_provider_ernest.words import UNKNOWN, dollars, duration
 from tests.choices import choice_of

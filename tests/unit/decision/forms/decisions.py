@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.decision.forms.machines import MachineShape
 from airflow_provider_ernest.documents.decisions import Configuration, Decision
+from airflow_provider_ernest.settings import Billing
 
 # Cores and gigabytes of machines of Amazon's, and of one under YARN.
 WHOLE = {

@@ -2,8 +2,8 @@
 
 Settings are read by the same readers twice: when the DAG file is parsed, where templates are passed over, and
 once they are rendered, before anything is started. Airflow finds templates and outputs of tasks in mappings
-and lists, not in dataclasses: so an operator keeps the fields of a settings object as a mapping, which Airflow
-renders, serialises and shows as it is, and makes the object of it again when it runs.
+and lists, not in dataclasses: so an operator keeps the fields of a settings object as a mapping, which
+Airflow renders, serialises and shows as it is, and makes the object of it again when it runs.
 """
 
 from __future__ import annotations

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from airflow_provider_ernest.billing import no_price
 from airflow_provider_ernest.clusters.emr.spec import (
     APPLICATION_REMEDY,
     require_remote,
@@ -19,26 +18,16 @@ from airflow_provider_ernest.clusters.emr.spec import (
     require_step_options,
 )
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.settings import (
-    ARGUMENT,
-    AVERAGING,
-    DOLLARS,
-    FIRST_ROWS,
-    MACHINE_SECONDS,
-    PAPERS_COST,
-    DesignBounds,
-    ModelSettings,
-    SampledInput,
-    SizingGoal,
-    SparkJob,
-    require_likeness,
-)
-from airflow_provider_ernest.stated import (
+from airflow_provider_ernest.settings import DesignBounds, ModelSettings, SampledInput, SizingGoal, SparkJob
+from airflow_provider_ernest.settings.billing import no_price
+from airflow_provider_ernest.settings.bounds import AVERAGING, DOLLARS, MACHINE_SECONDS, PAPERS_COST
+from airflow_provider_ernest.settings.goal import machine_counts, require_likeness
+from airflow_provider_ernest.settings.job import ARGUMENT, FIRST_ROWS
+from airflow_provider_ernest.settings.values import (
     NOTHING,
     count,
     has_template,
     is_template,
-    machine_counts,
     number,
     optional,
     positive,

@@ -10,20 +10,14 @@ import math
 from dataclasses import dataclass, fields, replace
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.stated import (
+from airflow_provider_ernest.settings.templates import (
     Number,
     OptionalCount,
     OptionalNumber,
-    checked,
-    count,
-    line,
-    not_negative,
-    optional,
-    positive,
-    price,
     setting,
     settings,
 )
+from airflow_provider_ernest.settings.values import count, line, not_negative, positive, price
 
 HOUR_SECONDS = 3600.0
 MONTH_SECONDS = 730 * HOUR_SECONDS
@@ -40,13 +34,10 @@ class Billing:
     """How the machines of one type are paid for: as the user states it, and as decisions keep it.
 
     What the user leaves open (None), a decision takes from the cluster and the models: see `completed`.
-
-    Raises:
-        InvalidParameterError: a number cannot be.
     """
 
     price_per_hour: OptionalNumber = setting(
-        optional(price), "dollars for one machine and hour; a goal states it beside its billing", default=None
+        price, "dollars for one machine and hour; a goal states it beside its billing", default=None
     )
     increment_seconds: Number = setting(
         positive, "machines are billed in whole multiples of it, 3600 where by the hour", default=1.0
@@ -61,7 +52,7 @@ class Billing:
         default=0.0,
     )
     master_price_per_hour: OptionalNumber = setting(
-        optional(not_negative),
+        not_negative,
         "dollars for the machine of the master or driver; default: what the one of the training cluster "
         "costs, 0 where there is none",
         default=None,
@@ -71,23 +62,19 @@ class Billing:
     )
     volume_price_per_gigabyte_month: Number = setting(not_negative, "dollars for the disks", default=0.08)
     market: str | None = setting(
-        optional(line),
+        line,
         "in which the machines are bought, in a word; default: that of the training cluster",
         default=None,
     )
     training_dollars: OptionalNumber = setting(
-        optional(not_negative),
+        not_negative,
         "what the sample runs of all types cost together; with a number of expected runs the default is "
         "their machines' price over their time, else nothing",
         default=None,
     )
     expected_runs: OptionalCount = setting(
-        optional(count), "production runs that share the cost of the sample runs; default: 1", default=None
+        count, "production runs that share the cost of the sample runs; default: 1", default=None
     )
-
-    def __post_init__(self) -> None:
-        """Refuse numbers by which nothing could be billed."""
-        checked(self)
 
     def completed(
         self,

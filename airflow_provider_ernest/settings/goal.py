@@ -1,0 +1,401 @@
+"""What production must keep to, what it may be given, and what is done where that is out of reach."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.settings.billing import Billing
+from airflow_provider_ernest.settings.templates import (
+    Count,
+    Number,
+    OptionalCount,
+    OptionalNumber,
+    checked,
+    require_type,
+    setting,
+    settings,
+    settings_of,
+)
+from airflow_provider_ernest.settings.values import (
+    NOTHING,
+    count,
+    has_template,
+    is_template,
+    line,
+    number,
+    one_of,
+    optional_whole_number,
+    positive,
+    price,
+    prices,
+    texts,
+    truth,
+    whole_number,
+)
+from airflow_provider_ernest.words import count as whole
+
+BEST_VALUE, CHEAPEST, FASTEST, BALANCED = OBJECTIVES = ("best_value", "cheapest", "fastest", "balanced")
+"""What is best among the configurations that keep to the limits as surely as asked.
+
+Best value counts per run that keeps to them: the least dollars divided by the probability, or within a budget
+alone the least seconds. The others look at nothing but the predicted figures: the least dollars, the least
+seconds, and the least seconds times dollars, which is on the Pareto front at the point where a per cent more
+of one buys a per cent less of the other."""
+
+CONFIDENCE = 0.8
+"""The probability with which a goal is kept unless another is asked for."""
+
+MAX_ERROR_PERCENT = 25.0
+"""The median leave-one-out error above which a model is inadequate unless another is stated."""
+
+FAIL_TRAINING, WARN = ON_INADEQUATE = ("fail", "warn")
+"""What to do about a model whose error is above the threshold."""
+
+FAIL, FALLBACK, MOST_PROBABLE = REACTIONS = ("fail", "fallback", "most_probable")
+"""What to do where no configuration can be chosen that keeps to the goal."""
+
+_FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)+")
+
+
+def require_goal(*, deadline_seconds: Any, budget_dollars: Any, objective: Any) -> None:
+    """Refuse what says nothing of what is best, or two things; None is what is not stated.
+
+    Raises:
+        InvalidParameterError: without an objective there is neither a deadline nor a budget, or both.
+    """
+    if objective is None and (deadline_seconds is None) == (budget_dollars is None):
+        raise InvalidParameterError(
+            "(deadline_seconds, budget_dollars)",
+            (deadline_seconds, budget_dollars),
+            "is no goal" if deadline_seconds is None else "is two goals",
+            remedy='Give exactly one of them, or an objective such as "best_value".',
+        )
+
+
+@settings
+class UntrainedType:
+    """A type of machine that may be chosen although no sample run was made on it: an extrapolation."""
+
+    instance_type: str = setting(line, "its name")
+    like: str = setting(line, "the trained type whose model is taken for it")
+    relative_speed: Number = setting(
+        positive, "of it against that type for work on data, such as 2 where it has twice the cores"
+    )
+    price_per_hour: Number = setting(price, "dollars for one of its machines and hour")
+    cores_per_machine: OptionalCount = setting(
+        count,
+        "of it, for which production is sized; default: those of `like`, at the same speed only: at another "
+        "one they must be said, also where they are as many",
+        default=None,
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse what could leave half of each machine idle when the DAG file is parsed."""
+        where = f"untrained_types[{self.instance_type!r}]."
+        read = checked(self, within=where)
+        # A template may yet tell them; what is read as None does not.
+        if read.get("cores_per_machine", 1) is None and read.get("relative_speed") != 1:
+            raise InvalidParameterError(
+                f"{where}cores_per_machine",
+                None,
+                f"leaves open how many make a machine {self.relative_speed} times as fast as {self.like}",
+                remedy=f"State it, also where it is that of {self.like}: production is sized for it.",
+            )
+
+
+def require_likeness(instance_type: str, like: str, trained: Sequence[str]) -> None:
+    """Refuse a type to extrapolate to that is among the `trained`, or is like none of them.
+
+    Raises:
+        InvalidParameterError: it has a model of its own, or there is none to take.
+    """
+    if instance_type in trained:
+        raise InvalidParameterError(
+            "untrained_types", instance_type, "was trained", remedy="Leave it out: its own model is used."
+        )
+    if like not in trained and not is_template(like):
+        raise InvalidParameterError(
+            f"untrained_types[{instance_type!r}].like",
+            like,
+            "is none of the types that were trained",
+            remedy=f"Use one of {', '.join(trained)}.",
+        )
+
+
+def _price(parameter: str, value: Any) -> float | dict[str, float] | None:
+    of_all, by_type = prices(parameter, value)
+    return by_type or of_all
+
+
+def _allowed(parameter: str, value: Any) -> Any:
+    if has_template(value):
+        return value
+    return tuple(whole_number(parameter, each) for each in texts(parameter, value))
+
+
+def check_confidence(parameter: str, value: Any) -> float:
+    """A probability with which a goal can be kept.
+
+    Raises:
+        InvalidParameterError: it is not between 0 and 1.
+    """
+    if not 0 < number(parameter, value) < 1:
+        raise InvalidParameterError(
+            parameter, value, "is not between 0 and 1", remedy="Give 0.95, say: nothing is certain."
+        )
+    return number(parameter, value)
+
+
+def _objective(parameter: str, value: Any) -> str:
+    """The name of an objective, or what may be the path of a function; whether it is one, the task sees."""
+    if not isinstance(value, str) or (value not in OBJECTIVES and not _FUNCTION.fullmatch(value)):
+        raise InvalidParameterError(
+            parameter,
+            value,
+            "is unknown",
+            remedy=f"Use one of {', '.join(OBJECTIVES)}, or a function's path: my_package.module.name.",
+        )
+    return value
+
+
+def _billing(parameter: str, value: Any) -> Billing:
+    billing = settings_of(Billing, value, parameter, within=f"{parameter}.", is_rendered=False)
+    if billing.price_per_hour not in NOTHING:
+        raise InvalidParameterError(
+            f"{parameter}.price_per_hour",
+            billing.price_per_hour,
+            "is stated beside the billing",
+            remedy="Write SizingGoal(price_per_hour=...), by type of machine where they differ.",
+        )
+    return billing
+
+
+def _untrained_types(parameter: str, value: Any) -> tuple[UntrainedType, ...]:
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise InvalidParameterError(
+            parameter, value, "is no list", remedy=f"Write {parameter}=[UntrainedType(...), ...]."
+        )
+    return tuple(_untrained_type(parameter, each, position) for position, each in enumerate(value))
+
+
+def _untrained_type(parameter: str, value: Any, position: int) -> UntrainedType:
+    name = value.get("instance_type") if isinstance(value, Mapping) else getattr(value, "instance_type", None)
+    where = f"{parameter}[{name or position!r}]"
+    return settings_of(UntrainedType, value, where, within=f"{where}.", is_rendered=False)
+
+
+@settings
+class SizingGoal:
+    """What the production run must keep to, and what it may be given."""
+
+    deadline_seconds: OptionalNumber = setting(
+        positive,
+        "the run must end within so long, boot and start-up included: the best value for dollars is chosen",
+        default=None,
+    )
+    budget_dollars: OptionalNumber = setting(
+        positive, "the run must cost no more: the best value in time is chosen", default=None
+    )
+    confidence: Number = setting(
+        check_confidence,
+        "the share of runs that must meet the deadline or the budget, by the model's prediction: 0.95 "
+        "spares more machines than 0.8, and 0.5 goes by the median prediction alone",
+        default=CONFIDENCE,
+    )
+    objective: str | None = setting(
+        _objective,
+        "what is best of what is sure enough: best_value (least dollars per run that keeps to the limits; "
+        "within a budget alone, least time), cheapest, fastest, balanced (least seconds times dollars), or "
+        "the path of a function of an alternative that returns a number of which less is better, such as "
+        "my_package.my_module.my_function; with it deadline and budget may both be given, or none; default: "
+        "best_value",
+        default=None,
+    )
+    price_per_hour: Number | Mapping[str, Number] | None = setting(
+        _price,
+        "dollars for one machine and hour, or a mapping of them by type of machine; default, also for types "
+        "that the mapping leaves out: what the cluster's machines cost, where their price is known",
+        default=None,
+    )
+    max_machines: OptionalCount = setting(
+        count, "the most machines that the production run may have", default=None
+    )
+    min_machines: Count = setting(count, "the fewest", default=1)
+    allowed_machines: Sequence[int] | str | None = setting(
+        _allowed,
+        "the only numbers of machines among these, such as (4, 8, 16), also as a template of a list; with it "
+        "`max_machines` may be left out",
+        default=None,
+    )
+    scale: Number = setting(
+        positive, "the input's size relative to the whole one that was sampled", default=1.0
+    )
+    billing: Billing = setting(
+        _billing, "what is billed beside the hours of the machines", default_factory=Billing
+    )
+    untrained_types: Sequence[UntrainedType] = setting(
+        _untrained_types, "types of machines to consider beside those that were trained", default=()
+    )
+    allow_mixed: bool = setting(
+        truth,
+        "consider clusters of several of the trained types, by OptEx's formula; they are marked",
+        default=False,
+    )
+    only_in_memory: bool = setting(
+        truth,
+        "leave out machines that cannot hold the data in memory, as far as the runs tell",
+        default=False,
+    )
+    on_failure: str | None = setting(
+        one_of(REACTIONS),
+        '"fail", "fallback" (take `fallback_machines`) or "most_probable" where training failed or the goal '
+        'is out of reach. "most_probable" takes the configuration that keeps to a goal out of reach most '
+        "probably; without a model, the fallback if there is one. Each with a loud warning. Default: "
+        '"fallback" where `fallback_machines` are given, else "fail". No fallback is taken where what comes '
+        "before the task group has failed or was skipped",
+        default=None,
+    )
+    fallback_machines: OptionalCount = setting(count, "how many to take then", default=None)
+    fallback_instance_type: str | None = setting(
+        line,
+        "of which type; default: the first that was to be trained. Of one that is neither trained nor among "
+        "`untrained_types`, the cores are not known: then there are only the outputs that need none, such as "
+        "``machines`` and ``emr_instance_groups``",
+        default=None,
+    )
+    dynamic_allocation: bool = setting(
+        truth,
+        "have it on, bounded to the chosen machines, for clusters where it must be on: in ``yarn_conf``, "
+        "``kubernetes_conf``, ``spark_arguments`` and ``emr_serverless``. In ``spark_conf``, which is for a "
+        "standalone master, it is always off",
+        default=False,
+    )
+    max_error_percent: Number = setting(
+        positive, "median leave-one-out error above which a model is inadequate", default=MAX_ERROR_PERCENT
+    )
+    on_inadequate: str = setting(
+        one_of(ON_INADEQUATE), 'what to do then: "fail" or "warn"', default=FAIL_TRAINING
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot work when the DAG file is parsed, not when the training is paid for."""
+        require_type("billing", self.billing, Billing)
+        for each in self.untrained_types:
+            require_type("untrained_types", each, UntrainedType)
+        read = checked(self)
+        goal = ("deadline_seconds", "budget_dollars", "objective")
+        # Which of them is stated, if any, a template may yet tell.
+        if all(name in read for name in goal):
+            require_goal(**{name: None if read[name] is None else getattr(self, name) for name in goal})
+        if "on_failure" in read:
+            self._check_reaction()
+        if not has_template([self.min_machines, self.max_machines, self.allowed_machines]):
+            machines, fallback = self.machines, read.get("fallback_machines")
+            if fallback is not None and fallback not in machines:
+                raise InvalidParameterError(
+                    "fallback_machines",
+                    fallback,
+                    f"is outside the {in_words(machines)} machines that production may have",
+                    remedy="Correct it, or allow more machines.",
+                )
+
+    def _check_reaction(self) -> None:
+        if self.on_failure == FALLBACK and self.fallback_machines is None:
+            raise InvalidParameterError(
+                "on_failure",
+                self.on_failure,
+                "has none to take",
+                remedy='Give fallback_machines, or use "fail" or "most_probable".',
+            )
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether there is a deadline or a budget at all."""
+        return self.deadline_seconds is not None or self.budget_dollars is not None
+
+    @property
+    def machines(self) -> tuple[int, ...]:
+        """The numbers of machines that production may have, ascending; known once no template is left."""
+        return machine_counts(
+            minimum=self.min_machines, maximum=self.max_machines, allowed=self.allowed_machines
+        )
+
+    def price_of(self, instance_type: str) -> float | None:
+        """Dollars that are stated for a machine of a type and hour; None where the cluster tells them."""
+        stated = self.price_per_hour
+        of_type: float | None = stated.get(instance_type) if isinstance(stated, Mapping) else stated
+        return of_type
+
+    @property
+    def reaction(self) -> str:
+        """What `on_failure` comes to."""
+        if self.on_failure is None:
+            return FAIL if self.fallback_machines is None else FALLBACK
+        return self.on_failure
+
+
+MOST_COUNTS = 2_000
+"""Each is an alternative, which is computed and kept: a slip of the pen must not fill the memory."""
+
+
+def machine_counts(*, minimum: Any, maximum: Any, allowed: Any, prefix: str = "") -> tuple[int, ...]:
+    """The numbers of machines from least to most, or those of the allowed ones that lie there; ascending.
+
+    Args:
+        minimum: the fewest.
+        maximum: the most; may be missing where `allowed` says.
+        allowed: the only ones, as a list or its text; missing for all.
+        prefix: of the parameters' names, for the errors.
+
+    Raises:
+        InvalidParameterError: a value cannot be, or none is left.
+    """
+    least = whole_number(f"{prefix}min_machines", minimum)
+    if least < 1:
+        raise InvalidParameterError(f"{prefix}min_machines", least, "is not a number of at least 1")
+    most = optional_whole_number(f"{prefix}max_machines", maximum)
+    name = f"{prefix}allowed_machines"
+    listed = None if allowed in NOTHING else [whole_number(name, each) for each in texts(name, allowed)]
+    if listed is None:
+        return _all(least, most, prefix)
+    counts = tuple(sorted({each for each in listed if each >= least and (most is None or each <= most)}))
+    if not counts:
+        raise InvalidParameterError(
+            name,
+            allowed,
+            f"leaves none from {least} to {'any number' if most is None else most}",
+            remedy=f"Allow one of these, or change {prefix}min_machines and {prefix}max_machines.",
+        )
+    return counts
+
+
+def _all(least: int, most: int | None, prefix: str) -> tuple[int, ...]:
+    if most is None:
+        raise InvalidParameterError(
+            f"{prefix}max_machines", most, "sets no limit", remedy=f"Give it, or {prefix}allowed_machines."
+        )
+    if most < least:
+        raise InvalidParameterError(
+            f"{prefix}min_machines",
+            least,
+            f"is more than {prefix}max_machines={most}",
+            remedy="Lower it, or allow more machines.",
+        )
+    if most - least >= MOST_COUNTS:
+        raise InvalidParameterError(
+            f"{prefix}max_machines",
+            most,
+            f"is more than {whole(MOST_COUNTS)} numbers of machines above {prefix}min_machines={least}",
+            remedy=f"Lower it, or list some in {prefix}allowed_machines.",
+        )
+    return tuple(range(least, most + 1))
+
+
+def in_words(counts: tuple[int, ...]) -> str:
+    """Ascending numbers of machines for a sentence."""
+    if len(counts) > 2 and counts[-1] - counts[0] == len(counts) - 1:
+        return f"{counts[0]} to {counts[-1]}"
+    return ", ".join(str(count) for count in counts)

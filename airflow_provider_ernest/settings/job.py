@@ -1,0 +1,156 @@
+"""The job, its input, and the cluster of somebody else that it may be trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.settings.templates import (
+    Count,
+    OptionalCount,
+    OptionalNumber,
+    checked,
+    setting,
+    settings,
+)
+from airflow_provider_ernest.settings.values import (
+    NOTHING,
+    count,
+    is_template,
+    line,
+    listed_texts,
+    mapping,
+    one_of,
+    price,
+    truth,
+    whole_number,
+)
+
+FILES, FIRST_ROWS, ARGUMENT = SAMPLINGS = ("files", "first_rows", "argument")
+"""How a sample of the input is taken; see `spark.sampling`."""
+
+
+def _conf(parameter: str, value: Any) -> Mapping[str, Any]:
+    """Spark properties, each a text or what renders to one."""
+    for name, each in mapping(parameter, value).items():
+        if not isinstance(each, str | int | float) and not is_template(each):
+            raise InvalidParameterError(
+                f"{parameter}[{name!r}]", each, "is no text", remedy="Write Spark's properties in quotes."
+            )
+    return {**value}
+
+
+def _web_url(parameter: str, value: Any) -> str:
+    if not line(parameter, value).startswith(("http://", "https://")):
+        raise InvalidParameterError(
+            parameter, value, "is no http address", remedy="Write http://HOST:8080, say."
+        )
+    return str(value)
+
+
+@settings
+class SparkJob:
+    """The application to size: the same one, with the same arguments, as in production."""
+
+    name: str = setting(line, "names the job in the model store; models are kept per job and type of machine")
+    application: str = setting(line, "path of the JAR or .py file")
+    application_args: Sequence[str] = setting(
+        listed_texts,
+        "its arguments. {{ sample.input }}, {{ sample.scale }}, {{ sample.machines }}, "
+        "{{ sample.partitions }} and {{ sample.iterations }} stand for what the sample run at hand reads",
+        default=(),
+        keeps_templates=True,
+    )
+    conf: Mapping[str, str] = setting(
+        _conf,
+        "Spark properties of samples and production alike; production takes them by "
+        "`ErnestTaskGroup.job_conf`. None but the sizes of executors and driver goes into XComs. The DAG "
+        "file is no place for a secret either: write a template, such as {{ conn.lake.password }}, or leave "
+        "it to the Spark connection, the machines' role or the cluster's own configuration",
+        default_factory=dict,
+        keeps_templates=True,
+    )
+    submit_options: Mapping[str, Any] = setting(
+        mapping,
+        "further arguments of `SparkSubmitHook`: java_class, jars, py_files, packages, ...",
+        default_factory=dict,
+        keeps_templates=True,
+    )
+    iterations: OptionalCount = setting(
+        count, "iterations of the production run, for iterative jobs", default=None
+    )
+    sample_iterations: OptionalCount = setting(
+        count, "iterations to train with (the paper: 5 % of them)", default=None
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse what could not be submitted, or not be predicted."""
+        checked(self)
+        if self.iterations not in NOTHING and self.sample_iterations in NOTHING:
+            raise InvalidParameterError(
+                "iterations",
+                self.iterations,
+                "cannot be predicted from sample runs of an unknown number",
+                remedy="Give sample_iterations, too: those that {{ sample.iterations }} stands for.",
+            )
+
+
+@settings
+class SampledInput:
+    """The production input and the way to take samples of it."""
+
+    path: str = setting(line, "file or folder that scale 1.0 stands for")
+    partitions: OptionalCount = setting(
+        count,
+        "partitions of the whole input (file blocks or files): the unit of sampling; default: its number of "
+        "files",
+        default=None,
+    )
+    sampling: str = setting(
+        one_of(SAMPLINGS), '"files", "first_rows" or "argument"; see `spark.sampling`', default=FILES
+    )
+    header: bool = setting(truth, 'each file begins with a header line ("first_rows" only)', default=False)
+    seed: Count = setting(whole_number, "the same seed takes the same samples", default=0)
+
+
+@settings
+class ConnectedCluster:
+    """A cluster that somebody else starts and ends, for the sample runs; see `ExistingClusterOperator`."""
+
+    kind: ClassVar[str] = "existing"
+
+    spark_conn_id: str = setting(line, 'the Airflow connection of its master, in deploy mode "client"')
+    machines: OptionalCount = setting(
+        count,
+        "how many it has at least; default: as many as a standalone master counts on. YARN and Kubernetes do "
+        "not tell it: there production gets no more, and a goal that allows more is refused by the decision. "
+        "A task group must know it beforehand, and `cores_per_machine`",
+        default=None,
+    )
+    cores_per_machine: OptionalCount = setting(
+        count, "cores that each offers to an executor; default: what a standalone master tells", default=None
+    )
+    memory_megabytes_per_machine: OptionalCount = setting(
+        count,
+        "heap of an executor that fills a machine; default: what a standalone master tells. YARN and "
+        "Kubernetes do not tell it, and add a tenth to it, at least 384 MB",
+        default=None,
+    )
+    instance_type: str | None = setting(
+        line,
+        "name of its machines' type, under which the model is stored; default: `spark_conn_id`",
+        default=None,
+    )
+    web_url: str | None = setting(
+        _web_url,
+        "http address of a standalone master's page; default: port 8080 of its host is tried",
+        default=None,
+    )
+    price_per_hour: OptionalNumber = setting(price, "dollars for one machine and hour", default=None)
+    python: str | None = setting(
+        line, "of PySpark's workers; default: what each machine finds by itself", default=None
+    )
+    driver_host: str | None = setting(
+        line, "address at which its machines reach the Airflow worker; default: it is found", default=None
+    )
