@@ -7,7 +7,7 @@ import re
 import secrets
 import shutil
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,8 @@ from airflow_provider_ernest.cli.command import (
 )
 from airflow_provider_ernest.cli.machines import add_account_arguments, clients_by_region
 from airflow_provider_ernest.cli.store import add_store_argument, airflow_home, configured, open_store
-from airflow_provider_ernest.exceptions import ErnestError, MissingResourceError
+from airflow_provider_ernest.clusters.ec2.preflight import RIGHTS
+from airflow_provider_ernest.exceptions import ClusterError, ErnestError, MissingResourceError
 
 LOCAL, EXISTING, EC2, EMR = "local", "existing", "ec2", "emr"
 KINDS = (LOCAL, EXISTING, EC2, EMR)
@@ -33,10 +34,7 @@ OK, MISSING, UNKNOWN = "ok", "missing", "not known"
 LEAST_AIRFLOW = (3, 1, 1)
 
 PUBLIC_IMAGE = "/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64"
-NO_MACHINE = "i-00000000000000000"
 EMR_RELEASE = "emr-7.5.0"
-
-_REFUSALS = ("UnauthorizedOperation", "AccessDenied", "AccessDeniedException")
 
 
 class UntellableError(Exception):
@@ -179,7 +177,7 @@ def _asked(call: Callable[[], Any]) -> Any:
     """
     from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, PartialCredentialsError
 
-    from airflow_provider_ernest.clusters.ec2.aws_errors import Meaning, code_of, meaning_of, remedy_for, said
+    from airflow_provider_ernest.clusters.ec2.aws_errors import Meaning, meaning_of, remedy_for, said
 
     try:
         return call()
@@ -188,44 +186,35 @@ def _asked(call: Callable[[], Any]) -> Any:
             f"boto3 finds no credentials: {error}.", remedy="Name a profile with --profile, or set them up."
         ) from error
     except (BotoCoreError, ClientError) as error:
-        if code_of(error) in _REFUSALS or meaning_of(error) is Meaning.NOT_ALLOWED:
+        if meaning_of(error) is Meaning.NOT_ALLOWED:
             # Without the cause: its text may hold the encoded authorisation message.
             raise MissingResourceError(f"{said(error)}.", remedy=remedy_for(Meaning.NOT_ALLOWED)) from None
         raise UntellableError(said(error)) from None
 
 
-def _dry(action: str, **request: Any) -> Callable[[Namespace], str]:
-    """A check of a right on EC2, by a request that AWS only judges."""
-
+def _right(action: str, request: Mapping[str, Any]) -> Callable[[Namespace], str]:
     def look(args: Namespace) -> str:
-        for region, clients in clients_by_region(args).items():
-            ec2 = clients("ec2")
-            call = getattr(ec2, re.sub(r"(?<!^)(?=[A-Z])", "_", action).lower())
-            _judged(lambda: call(DryRun=True, **request), f"{action} in {region}")  # noqa: B023 - called at once
+        for clients in clients_by_region(args).values():
+            _judged(clients("ec2"), action, request)
         return "allowed"
 
     return look
 
 
-def _judged(call: Callable[[], Any], what: str) -> None:
-    """Let AWS judge a dry run: it answers with an error where it would do as asked, too."""
+def _judged(ec2: Any, action: str, request: Mapping[str, Any]) -> None:
+    from airflow_provider_ernest.clusters.ec2.preflight import require_right
+
     try:
-        _asked(call)
-    except UntellableError as answer:
-        if not str(answer).startswith("DryRunOperation"):
-            raise UntellableError(f"{what}: {answer}") from None
-    except ErnestError as error:
-        raise MissingResourceError(f"{what}: {error.message}", remedy=_POLICY.format("iam_policy")) from None
-
-
-_POLICY = "Allow what docs/{}.json of this package lists."
+        require_right(ec2, action, request)
+    except ClusterError as error:
+        raise UntellableError(error.message) from None
 
 
 def _run_instances(args: Namespace) -> str:
     from airflow_provider_ernest.clusters.ec2.identity import DEPLOYMENT_TAG
 
     tags = [{"Key": DEPLOYMENT_TAG, "Value": args.deployment or configured("deployment") or "doctor"}]
-    for region, clients in clients_by_region(args).items():
+    for clients in clients_by_region(args).values():
         image = args.image or str(
             _asked(lambda: clients("ssm").get_parameter(Name=PUBLIC_IMAGE))["Parameter"]["Value"]  # noqa: B023
         )
@@ -237,8 +226,7 @@ def _run_instances(args: Namespace) -> str:
             "TagSpecifications": [{"ResourceType": kind, "Tags": tags} for kind in ("instance", "volume")],
             **({"SubnetId": args.subnet} if args.subnet else {}),
         }
-        ec2 = clients("ec2")
-        _judged(lambda: ec2.run_instances(DryRun=True, **request), f"RunInstances in {region}")  # noqa: B023
+        _judged(clients("ec2"), "RunInstances", request)
     return f"allowed for {args.instance_type}, tags included"
 
 
@@ -251,16 +239,6 @@ def _instance_types_of_emr(args: Namespace) -> str:
 def _steps(args: Namespace) -> str:
     raise UntellableError("EMR has no dry run of steps; docs/iam_policy_emr.json lists what they need")
 
-
-_ON_EC2 = (
-    "DescribeImages",
-    "DescribeInstanceTypes",
-    "DescribeInstances",
-    "DescribeSecurityGroups",
-    "DescribeSpotPriceHistory",
-    "DescribeSubnets",
-    "DescribeVpcs",
-)
 
 ACCOUNT = ("boto3", "credentials")
 """Checks without which nothing can be asked of AWS; all that comes after them is."""
@@ -275,9 +253,8 @@ CHECKS = (
     _Check("connection", (EXISTING,), _connection),
     _Check("boto3", (EC2, EMR), _boto3),
     _Check("credentials", (EC2, EMR), _identity),
-    *(_Check(f"ec2:{action}", (EC2,), _dry(action)) for action in _ON_EC2),
+    *(_Check(f"ec2:{action}", (EC2,), _right(action, request)) for action, request in RIGHTS.items()),
     _Check("ec2:RunInstances", (EC2,), _run_instances),
-    _Check("ec2:TerminateInstances", (EC2,), _dry("TerminateInstances", InstanceIds=[NO_MACHINE])),
     _Check("elasticmapreduce:ListSupportedInstanceTypes", (EMR,), _instance_types_of_emr),
     _Check("elasticmapreduce:AddJobFlowSteps", (EMR,), _steps),
 )

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
-from airflow_provider_ernest.clusters.ec2 import EC2
-from airflow_provider_ernest.clusters.emr import EMR
+from airflow_provider_ernest.clusters.ec2.spec import EC2
+from airflow_provider_ernest.clusters.emr.spec import EMR
 from airflow_provider_ernest.clusters.existing import EXISTING
 from airflow_provider_ernest.clusters.local_spec import LOCAL
 from airflow_provider_ernest.decision.candidates import WithinReach

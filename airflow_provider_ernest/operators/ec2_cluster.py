@@ -240,9 +240,10 @@ class EC2PreflightOperator(EC2ClusterOperator):
     """Check against AWS what `EC2ClusterOperator` with the same arguments would launch. Launches nothing.
 
     Image, instance types, subnets, security groups and launch template must exist, fit each other and not be
-    open to the world. Returns and pushes ``cores_per_machine``, ``memory_megabytes_per_machine``,
-    ``price_per_hour`` (dollars for a worker; None where AWS does not tell), ``master_price_per_hour``
-    (likewise) and ``market`` (of the workers), for tasks that plan with them.
+    open to the world, and AWS must allow the launch, as a dry run tells. Returns and pushes
+    ``cores_per_machine``, ``memory_megabytes_per_machine``, ``price_per_hour`` (dollars for a worker; None
+    where AWS does not tell), ``master_price_per_hour`` (likewise) and ``market`` (of the workers), for tasks
+    that plan with them.
 
     Raises:
         InvalidParameterError, MissingResourceError: something does not exist, does not fit, or is forbidden
@@ -253,19 +254,25 @@ class EC2PreflightOperator(EC2ClusterOperator):
     def execute(self, context: Context) -> dict[str, Any]:
         """Ask AWS."""
         with no_vain_retries(), failure_pushed(context):
-            facts = self._facts(self._spec())
+            facts = self._facts(self._spec(), context)
         for key, value in facts.items():
             context["ti"].xcom_push(key=key, value=value)
         return facts
 
-    def _facts(self, spec: EC2ClusterSpec) -> dict[str, Any]:
-        from airflow_provider_ernest.clusters.ec2.preflight import check_before_launch
+    def _facts(self, spec: EC2ClusterSpec, context: Context) -> dict[str, Any]:
+        from airflow_provider_ernest.clusters.ec2.identity import WORKER, specification_digest
+        from airflow_provider_ernest.clusters.ec2.instances import Attempt
+        from airflow_provider_ernest.clusters.ec2.preflight import check_before_launch, require_launch_right
         from airflow_provider_ernest.clusters.ec2.requests import ON_DEMAND, SPOT
 
         conn_id = optional_text(self.aws_conn_id)
         clients = aws_clients(conn_id, optional_text(self.region_name))
         ec2 = clients("ec2")
         plan = check_before_launch(spec, ec2=ec2, ssm=lambda: clients("ssm"))
+        tags = Attempt.of_start(cluster_identity(context)).tags(
+            role=WORKER, expires_at=datetime.now(UTC), specification=specification_digest(spec)
+        )
+        require_launch_right(spec, plan, ec2=ec2, tags=tags)
         cores, memory = plan.offered(spec, spec.instance_type)
         prices = price_book(ec2, aws_conn_id=conn_id, override_per_hour=spec.price_per_hour)
         market = SPOT if spec.spot else ON_DEMAND

@@ -319,7 +319,7 @@ def sample_cluster(document: Any, *, machines: int) -> ClusterHandle | None:
 
 def require_readable_input(handle: ClusterHandle | None, sampled: SampledInput) -> None:
     """Refuse a sample that would lie where the cluster's machines cannot read it."""
-    from airflow_provider_ernest.clusters.emr import EMR
+    from airflow_provider_ernest.clusters.emr.spec import EMR
     from airflow_provider_ernest.operators.setting_checks import require_emr_input
 
     if handle is not None and handle.kind == EMR:
@@ -428,7 +428,7 @@ def submission(
         MissingResourceError: there is no such connection.
         ClusterLostError: the cluster has ended, or there is no way to it.
     """
-    from airflow_provider_ernest.clusters.emr import EMR
+    from airflow_provider_ernest.clusters.emr.spec import EMR
 
     if handle is not None and handle.kind == EMR:
         return _step(handle, request, log)

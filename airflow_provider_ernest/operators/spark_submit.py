@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 
-from airflow_provider_ernest.clusters.ec2 import EC2
-from airflow_provider_ernest.clusters.emr import EMR
+from airflow_provider_ernest.clusters.ec2.spec import EC2
+from airflow_provider_ernest.clusters.emr.spec import EMR
 from airflow_provider_ernest.clusters.local_spec import LOCAL
 from airflow_provider_ernest.eventlog.files import application_of_name
 from airflow_provider_ernest.exceptions import InvalidParameterError

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
-from airflow_provider_ernest.clusters.ec2 import EC2
-from airflow_provider_ernest.clusters.emr import EMR
+from airflow_provider_ernest.clusters.ec2.spec import EC2
+from airflow_provider_ernest.clusters.emr.spec import EMR
 from airflow_provider_ernest.documents.models import TrainedMachine, TrainingCluster
 from airflow_provider_ernest.settings.values import optional_number, optional_text, optional_whole_number
 from airflow_provider_ernest.spark.machines import Machine

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from airflow_provider_ernest.clusters.ec2.identity import MASTER, WORKER, Attempt, ClusterIdentity
+from airflow_provider_ernest.clusters.ec2.identity import MASTER, WORKER, ClusterIdentity
+from airflow_provider_ernest.clusters.ec2.instances import Attempt
 from tests.ec2_testbed import EC2Api
 
 IDENTITY = ClusterIdentity(deployment="ours", dag_id="nightly", run_id="r1", task_id="ernest.create_cluster")

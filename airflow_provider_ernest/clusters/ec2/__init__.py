@@ -11,8 +11,6 @@ from airflow_provider_ernest.exceptions import ClusterError
 if TYPE_CHECKING:
     from pathlib import Path
 
-EC2 = "ec2"
-
 
 def _reopen(handle: ClusterHandle, clusters: Path | None, client: Callable[[str], Any] | None) -> Cluster:
     from airflow_provider_ernest.clusters.ec2.cluster import RunningCluster
@@ -25,4 +23,4 @@ def _reopen(handle: ClusterHandle, clusters: Path | None, client: Callable[[str]
     return RunningCluster(handle, client=client)
 
 
-register(EC2, Kind(reopen=_reopen))
+register("ec2", Kind(reopen=_reopen))

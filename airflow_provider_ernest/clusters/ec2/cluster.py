@@ -14,17 +14,17 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.clusters.ec2 import EC2, ending
+from airflow_provider_ernest.clusters.ec2 import ending
 from airflow_provider_ernest.clusters.ec2.aws_errors import explained
 from airflow_provider_ernest.clusters.ec2.ending import AttemptGuard, end_machines, terminate_cluster
 from airflow_provider_ernest.clusters.ec2.identity import (
     TRY_TAG,
-    Attempt,
     deployment_of,
     specification_digest,
 )
 from airflow_provider_ernest.clusters.ec2.instances import (
     TO_BE_ENDED,
+    Attempt,
     Instance,
     add_tags,
     master_of,
@@ -34,13 +34,14 @@ from airflow_provider_ernest.clusters.ec2.instances import (
     workers,
 )
 from airflow_provider_ernest.clusters.ec2.readiness import ClientMaker, Means, Readiness, Watch
+from airflow_provider_ernest.clusters.ec2.spec import EC2
 from airflow_provider_ernest.exceptions import ClusterError, ClusterLostError, InvalidParameterError
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.base import ClusterHandle
     from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
     from airflow_provider_ernest.clusters.ec2.launching import Launcher
-    from airflow_provider_ernest.clusters.ec2.preflight import Plan
+    from airflow_provider_ernest.clusters.ec2.requests import Plan
     from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 
 log = logging.getLogger(__name__)

@@ -12,8 +12,13 @@ from datetime import datetime
 from typing import Any
 
 from airflow_provider_ernest.clusters.ec2.aws_errors import Meaning, as_ours, code_of, meaning_of
-from airflow_provider_ernest.clusters.ec2.identity import Attempt
-from airflow_provider_ernest.clusters.ec2.instances import PAGE_SIZE, TO_BE_ENDED, Instance, of_cluster
+from airflow_provider_ernest.clusters.ec2.instances import (
+    PAGE_SIZE,
+    TO_BE_ENDED,
+    Attempt,
+    Instance,
+    of_cluster,
+)
 from airflow_provider_ernest.exceptions import (
     ClusterError,
     ClusterStartError,

@@ -10,14 +10,12 @@ import hashlib
 import json
 import re
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.clusters.ec2.instances import Instance
-    from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
+    from airflow_provider_ernest.documents.base import Document
 
 CLUSTER_TAG = "ernest:cluster"
 DEPLOYMENT_TAG = "ernest:deployment"
@@ -114,74 +112,6 @@ def tag_value(text: str) -> str:
     return _TAG_VALUE_REFUSES.sub("_", text)[:_MAX_TAG_VALUE]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Attempt:
-    """Who launches into which cluster: several attempts, of several tasks, can launch into one.
-
-    Attributes:
-        identity: the task instance that launches.
-        cluster_name: value of the machines' cluster tag.
-        number: value of their tag `TRY_TAG`, by which late kills spare a later attempt's machines.
-    """
-
-    identity: ClusterIdentity
-    cluster_name: str
-    number: str
-
-    @classmethod
-    def of_start(cls, identity: ClusterIdentity) -> Attempt:
-        """An attempt to start the task instance's own cluster."""
-        return cls(identity=identity, cluster_name=identity.cluster_name, number=str(identity.try_number))
-
-    @classmethod
-    def of_resize(cls, identity: ClusterIdentity, cluster_name: str) -> Attempt:
-        """An attempt to add machines to a cluster that another task has started."""
-        number = f"{identity.cluster_name}.{identity.try_number}"
-        return cls(identity=identity, cluster_name=cluster_name, number=number)
-
-    def made(self, instance: Instance) -> bool:
-        """Whether this attempt launched a machine or took it over."""
-        return instance.cluster_name == self.cluster_name and instance.attempt == self.number
-
-    def owns(self, instance: Instance) -> bool:
-        """Whether this attempt ends a machine if it fails: its own, or one of an earlier try of its task.
-
-        What those have left was left by a kill; and where this attempt fails before it has looked for it,
-        nobody else may come.
-        """
-        task, _, number = self.number.rpartition(".")
-        other_task, _, other_number = instance.attempt.rpartition(".")
-        return (
-            instance.cluster_name == self.cluster_name
-            and other_task == task
-            and other_number.isdecimal()
-            and int(other_number) <= int(number)
-        )
-
-    def tags(self, *, role: str, expires_at: datetime, specification: str) -> dict[str, str]:
-        """The tags of a machine that it launches, and of its volumes.
-
-        Args:
-            role: `MASTER` or `WORKER`.
-            expires_at: with time zone; when the machine ends itself.
-            specification: digest of what the cluster was asked to be.
-        """
-        values = {
-            "Name": f"{self.cluster_name} {role}",
-            CLUSTER_TAG: self.cluster_name,
-            DEPLOYMENT_TAG: deployment_of(self.cluster_name),
-            ROLE_TAG: role,
-            TRY_TAG: self.number,
-            EXPIRY_TAG: expires_at.isoformat(timespec="seconds"),
-            SPEC_TAG: specification,
-            "ernest:dag": self.identity.dag_id,
-            "ernest:run": self.identity.run_id,
-            "ernest:task": self.identity.task_id,
-            "ernest:map-index": str(self.identity.map_index),
-        }
-        return {key: tag_value(value) for key, value in values.items()}
-
-
-def specification_digest(spec: EC2ClusterSpec) -> str:
+def specification_digest(spec: Document) -> str:
     """What tells whether the machines of an earlier attempt are those that are wanted now."""
     return hashlib.sha256(json.dumps(spec.to_dict(), sort_keys=True).encode()).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""The machines of a cluster as AWS tells of them: they are found by tag, never by remembered ids."""
+"""The machines of a cluster as AWS tells of them, found by tag and never by remembered ids."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from airflow_provider_ernest.clusters.ec2.identity import (
     SPEC_TAG,
     TRY_TAG,
     WORKER,
+    ClusterIdentity,
     deployment_of,
     require_deployment,
+    tag_value,
 )
 from airflow_provider_ernest.clusters.ec2.requests import ON_DEMAND, SPOT
 
@@ -193,3 +195,71 @@ def _described(
             for facts in reservation["Instances"]
         ]
     return sorted(found, key=lambda instance: (instance.launched_at, instance.id)), time_of(pages[-1])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """Who launches into which cluster: several attempts, of several tasks, can launch into one.
+
+    Attributes:
+        identity: the task instance that launches.
+        cluster_name: value of the machines' cluster tag.
+        number: value of their tag `TRY_TAG`, by which late kills spare a later attempt's machines.
+    """
+
+    identity: ClusterIdentity
+    cluster_name: str
+    number: str
+
+    @classmethod
+    def of_start(cls, identity: ClusterIdentity) -> Attempt:
+        """An attempt to start the task instance's own cluster."""
+        return cls(identity=identity, cluster_name=identity.cluster_name, number=str(identity.try_number))
+
+    @classmethod
+    def of_resize(cls, identity: ClusterIdentity, cluster_name: str) -> Attempt:
+        """An attempt to add machines to a cluster that another task has started."""
+        number = f"{identity.cluster_name}.{identity.try_number}"
+        return cls(identity=identity, cluster_name=cluster_name, number=number)
+
+    def made(self, instance: Instance) -> bool:
+        """Whether this attempt launched a machine or took it over."""
+        return instance.cluster_name == self.cluster_name and instance.attempt == self.number
+
+    def owns(self, instance: Instance) -> bool:
+        """Whether this attempt ends a machine if it fails: its own, or one of an earlier try of its task.
+
+        What those have left was left by a kill; and where this attempt fails before it has looked for it,
+        nobody else may come.
+        """
+        task, _, number = self.number.rpartition(".")
+        other_task, _, other_number = instance.attempt.rpartition(".")
+        return (
+            instance.cluster_name == self.cluster_name
+            and other_task == task
+            and other_number.isdecimal()
+            and int(other_number) <= int(number)
+        )
+
+    def tags(self, *, role: str, expires_at: datetime, specification: str) -> dict[str, str]:
+        """The tags of a machine that it launches, and of its volumes.
+
+        Args:
+            role: `MASTER` or `WORKER`.
+            expires_at: with time zone; when the machine ends itself.
+            specification: digest of what the cluster was asked to be.
+        """
+        values = {
+            "Name": f"{self.cluster_name} {role}",
+            CLUSTER_TAG: self.cluster_name,
+            DEPLOYMENT_TAG: deployment_of(self.cluster_name),
+            ROLE_TAG: role,
+            TRY_TAG: self.number,
+            EXPIRY_TAG: expires_at.isoformat(timespec="seconds"),
+            SPEC_TAG: specification,
+            "ernest:dag": self.identity.dag_id,
+            "ernest:run": self.identity.run_id,
+            "ernest:task": self.identity.task_id,
+            "ernest:map-index": str(self.identity.map_index),
+        }
+        return {key: tag_value(value) for key, value in values.items()}

@@ -39,7 +39,7 @@ from airflow_provider_ernest.words import duration
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.ec2.ending import AttemptGuard
-    from airflow_provider_ernest.clusters.ec2.preflight import Plan
+    from airflow_provider_ernest.clusters.ec2.requests import Plan
     from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 
 log = logging.getLogger(__name__)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, CulledMachine
-from airflow_provider_ernest.clusters.ec2 import EC2
 from airflow_provider_ernest.clusters.ec2.ending import end_machines
 from airflow_provider_ernest.clusters.ec2.instances import (
     COMING_OR_THERE,
@@ -18,15 +17,13 @@ from airflow_provider_ernest.clusters.ec2.instances import (
     master_of,
     workers,
 )
-from airflow_provider_ernest.clusters.ec2.readiness import Watch, ask_master, web_url
+from airflow_provider_ernest.clusters.ec2.readiness import Probe, Watch, ask_master, web_url
+from airflow_provider_ernest.clusters.ec2.spec import EC2
 from airflow_provider_ernest.clusters.ec2.user_data import MASTER_PORT
 from airflow_provider_ernest.exceptions import ClusterLostError, InvalidParameterError
 from airflow_provider_ernest.spark.machines import Bandwidth, Machine, relative_to_median
 from airflow_provider_ernest.spark.master import MasterState
 from airflow_provider_ernest.words import as_percent
-
-Probe = Callable[[ClusterHandle], Mapping[str, Bandwidth]]
-"""Measures the machines of a cluster; the keys are their addresses."""
 
 # The master counts a worker as dead when its connection ends, at the latest when its heartbeats stop.
 _FORGET_SECONDS = 90.0

@@ -7,21 +7,39 @@ import ipaddress
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.clusters.ec2.aws_errors import as_ours, code_of, explained, said
+from airflow_provider_ernest.clusters.ec2.aws_errors import (
+    Meaning,
+    as_ours,
+    code_of,
+    explained,
+    meaning_of,
+    said,
+)
 from airflow_provider_ernest.clusters.ec2.requests import (
+    ON_DEMAND,
+    SPOT,
+    Image,
+    InstanceType,
+    Place,
+    Plan,
     TemplateNetwork,
     check_template,
     describes_interface,
     network_of,
     root_device_of,
+    run_instances_request,
     subnets_of,
     volumes_of,
 )
-from airflow_provider_ernest.exceptions import ErnestError, InvalidParameterError, MissingResourceError
+from airflow_provider_ernest.exceptions import (
+    ClusterError,
+    ErnestError,
+    InvalidParameterError,
+    MissingResourceError,
+)
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
@@ -29,66 +47,60 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """What AWS says about what a specification names.
+RIGHTS: Mapping[str, Mapping[str, Any]] = {
+    "DescribeImages": {},
+    "DescribeInstanceTypes": {},
+    "DescribeInstances": {},
+    "DescribeSecurityGroups": {},
+    "DescribeSpotPriceHistory": {},
+    "DescribeSubnets": {},
+    "DescribeVpcs": {},
+    "TerminateInstances": {"InstanceIds": ["i-00000000000000000"]},
+}
+"""Actions that AWS can judge without a specification, with arguments for a dry run."""
 
-    Attributes:
-        image: that is booted.
-        root_device: where its root volume is; None where the launch template describes the volume.
-        instance_types: facts about all types that may be launched, by name.
-        network: what the launch template says about it.
-        volumes: settings of the volumes that image and launch template describe, by device name.
-        launch_template: id and number of the version that was checked, as RunInstances takes them: what
-            "$Latest" means may change meanwhile. None where there is none.
+
+def require_right(ec2: Any, action: str, request: Mapping[str, Any]) -> None:
+    """Have AWS judge by a dry run, which does nothing, whether a request is allowed.
+
+    Raises:
+        MissingResourceError: a permission is missing.
+        ClusterError: AWS says something else, by which it cannot be told.
     """
+    from botocore import xform_name
+    from botocore.exceptions import BotoCoreError, ClientError
 
-    image: Image
-    root_device: str | None
-    instance_types: Mapping[str, InstanceType]
-    network: TemplateNetwork
-    volumes: Mapping[str, Mapping[str, Any]]
-    launch_template: Mapping[str, str] | None
+    try:
+        getattr(ec2, xform_name(action))(DryRun=True, **request)
+    except (BotoCoreError, ClientError) as error:
+        told = f"{action} in {ec2.meta.region_name}: {said(error)}"
+        # Without the cause: its text may hold the encoded authorisation message.
+        if meaning_of(error) is Meaning.NOT_ALLOWED:
+            raise MissingResourceError(
+                f"{told}.", remedy="Allow what docs/iam_policy.json of this package lists."
+            ) from None
+        if code_of(error) != "DryRunOperation":
+            raise ClusterError(told) from None
 
-    def offered(self, spec: EC2ClusterSpec, instance_type: str) -> tuple[int, int]:
-        """The cores and the megabytes of memory that a worker of a type offers to executors."""
-        facts = self.instance_types[instance_type]
-        memory = spec.memory_megabytes_per_machine or executor_memory_megabytes(facts)
-        return spec.cores_per_machine or facts.cores, memory
 
+def require_launch_right(spec: EC2ClusterSpec, plan: Plan, *, ec2: Any, tags: Mapping[str, str]) -> None:
+    """Refuse a launch that AWS would not allow, such as for want of iam:PassRole or of a tag.
 
-@dataclass(frozen=True, kw_only=True)
-class Image:
-    """A machine image (AMI).
+    What else AWS says of a dry run is no reason: the launch has other places to try.
 
-    Attributes:
-        id: "ami-...".
-        root_device: device name of its root volume ("/dev/xvda"); "" where it does not tell.
-        architecture: "x86_64" or "arm64", as the instance type must be; "" where it does not tell.
-        volumes: device names of its further EBS volumes.
+    Raises:
+        MissingResourceError: a permission is missing.
     """
-
-    id: str
-    root_device: str
-    architecture: str
-    volumes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class InstanceType:
-    """One instance type.
-
-    Attributes:
-        name: "m5.xlarge".
-        cores: vCPUs, as Spark counts cores: hyper-threads where the type has them.
-        memory_megabytes: of the machine, nominal; its operating system sees a few percent less.
-        architectures: of the images that it boots ("x86_64", "arm64").
-    """
-
-    name: str
-    cores: int
-    memory_megabytes: int
-    architectures: tuple[str, ...] = ()
+    place = Place(
+        instance_type=spec.instance_type,
+        subnet=spec.subnets[0] if spec.subnets else None,
+        market=SPOT if spec.spot else ON_DEMAND,
+    )
+    request = run_instances_request(spec, plan, place=place, minimum=1, maximum=1, user_data="", tags=tags)
+    try:
+        require_right(ec2, "RunInstances", request)
+    except ClusterError as error:
+        log.info("Whether the launch is allowed cannot be told beforehand: %s", error.message)
 
 
 def check_before_launch(spec: EC2ClusterSpec, *, ec2: Any, ssm: Callable[[], Any]) -> Plan:
@@ -435,9 +447,6 @@ def _warn_of_deprecation(named: str, facts: Mapping[str, Any]) -> None:
 
 
 _TYPES_PER_CALL = 100  # the most that DescribeInstanceTypes takes by name
-_DAEMON_RESERVE_MEGABYTES = 1024
-_EXECUTOR_OVERHEAD = 0.10
-_LEAST_EXECUTOR_MEGABYTES = 450
 
 
 def describe_instance_types(ec2: Any, names: Iterable[str]) -> dict[str, InstanceType]:
@@ -462,35 +471,6 @@ def describe_instance_types(ec2: Any, names: Iterable[str]) -> dict[str, Instanc
         if name not in found:
             raise _unknown(name, ec2)
     return found
-
-
-def executor_memory_megabytes(instance_type: InstanceType) -> int:
-    """The heap that an executor which fills the machine may have: ``spark.executor.memory``.
-
-    A standalone worker offers the machine's memory less 1 GB, which is for the operating system and the
-    daemon (Spark documentation, "Spark Standalone Mode", SPARK_WORKER_MEMORY). But an executor takes more
-    than its heap: class metadata, thread stacks, network buffers and PySpark's workers lie beside it.
-    Cluster managers that allow for it add a tenth of the heap ("Running Spark on Kubernetes",
-    spark.kubernetes.memoryOverheadFactor; "Configuration", spark.executor.memoryOverheadFactor). The
-    standalone one does not, and Linux would kill the executor instead. So it is left out here:
-    (memory - 1 GB) / 1.1. Machines of less than 2 GB keep half of their memory for the system.
-
-    Raises:
-        InvalidParameterError: the type has too little memory for any executor (Spark refuses heaps
-            below 450 MB).
-    """
-    total = instance_type.memory_megabytes
-    offered = max(total - _DAEMON_RESERVE_MEGABYTES, total // 2)
-    heap = int(offered / (1 + _EXECUTOR_OVERHEAD))
-    if heap < _LEAST_EXECUTOR_MEGABYTES:
-        raise InvalidParameterError(
-            "instance_type",
-            instance_type.name,
-            f"has {total} MB of memory, of which an executor could have {heap}; "
-            f"Spark needs {_LEAST_EXECUTOR_MEGABYTES}",
-            remedy="Choose a type of at least 1 GB, for real work of at least 4 GB.",
-        )
-    return heap
 
 
 def _ask(ec2: Any, names: list[str]) -> Iterable[Mapping[str, Any]]:

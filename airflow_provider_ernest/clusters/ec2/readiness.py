@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,9 +17,10 @@ from airflow_provider_ernest.exceptions import ClusterError, ClusterLostError, C
 from airflow_provider_ernest.spark.master import MasterState, read_state
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.clusters.ec2.measuring import Probe
+    from airflow_provider_ernest.clusters.base import ClusterHandle
     from airflow_provider_ernest.clusters.ec2.prices import PriceBook
     from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
+    from airflow_provider_ernest.spark.machines import Bandwidth
 
 GIVEN_UP = "given up"
 """Value of the tag `identity.TRY_TAG` of machines that were ended on purpose while the cluster starts."""
@@ -33,6 +34,8 @@ _LINES_IN_ERROR = 8
 _READ_SECONDS = 5.0
 _BUSY_SECONDS = 60.0
 
+Probe = Callable[["ClusterHandle"], Mapping[str, "Bandwidth"]]
+"""Measures the machines of a cluster; the keys are their addresses."""
 ReadMaster = Callable[..., MasterState]
 """`spark.master.read_state`, or what stands for it in tests."""
 ClientMaker = Callable[[str], Any]

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from airflow_provider_ernest.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.clusters.ec2.preflight import Image, Plan
     from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 
 ON_DEMAND: Literal["on-demand"] = "on-demand"
@@ -252,3 +251,101 @@ def _template_volumes(template: Mapping[str, Any]) -> Iterator[tuple[str, Mappin
         # AWS answers an empty text for a device that is left out.
         if mapping.get("DeviceName") and "Ebs" in mapping and "NoDevice" not in mapping:
             yield mapping["DeviceName"], mapping["Ebs"]
+
+
+# What AWS says about what a specification names.
+
+_DAEMON_RESERVE_MEGABYTES = 1024
+_EXECUTOR_OVERHEAD = 0.10
+_LEAST_EXECUTOR_MEGABYTES = 450
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What AWS says about what a specification names.
+
+    Attributes:
+        image: that is booted.
+        root_device: where its root volume is; None where the launch template describes the volume.
+        instance_types: facts about all types that may be launched, by name.
+        network: what the launch template says about it.
+        volumes: settings of the volumes that image and launch template describe, by device name.
+        launch_template: id and number of the version that was checked, as RunInstances takes them: what
+            "$Latest" means may change meanwhile. None where there is none.
+    """
+
+    image: Image
+    root_device: str | None
+    instance_types: Mapping[str, InstanceType]
+    network: TemplateNetwork
+    volumes: Mapping[str, Mapping[str, Any]]
+    launch_template: Mapping[str, str] | None
+
+    def offered(self, spec: EC2ClusterSpec, instance_type: str) -> tuple[int, int]:
+        """The cores and the megabytes of memory that a worker of a type offers to executors."""
+        facts = self.instance_types[instance_type]
+        memory = spec.memory_megabytes_per_machine or executor_memory_megabytes(facts)
+        return spec.cores_per_machine or facts.cores, memory
+
+
+@dataclass(frozen=True, kw_only=True)
+class Image:
+    """A machine image (AMI).
+
+    Attributes:
+        id: "ami-...".
+        root_device: device name of its root volume ("/dev/xvda"); "" where it does not tell.
+        architecture: "x86_64" or "arm64", as the instance type must be; "" where it does not tell.
+        volumes: device names of its further EBS volumes.
+    """
+
+    id: str
+    root_device: str
+    architecture: str
+    volumes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstanceType:
+    """One instance type.
+
+    Attributes:
+        name: "m5.xlarge".
+        cores: vCPUs, as Spark counts cores: hyper-threads where the type has them.
+        memory_megabytes: of the machine, nominal; its operating system sees a few percent less.
+        architectures: of the images that it boots ("x86_64", "arm64").
+    """
+
+    name: str
+    cores: int
+    memory_megabytes: int
+    architectures: tuple[str, ...] = ()
+
+
+def executor_memory_megabytes(instance_type: InstanceType) -> int:
+    """The heap that an executor which fills the machine may have: ``spark.executor.memory``.
+
+    A standalone worker offers the machine's memory less 1 GB, which is for the operating system and the
+    daemon (Spark documentation, "Spark Standalone Mode", SPARK_WORKER_MEMORY). But an executor takes more
+    than its heap: class metadata, thread stacks, network buffers and PySpark's workers lie beside it.
+    Cluster managers that allow for it add a tenth of the heap ("Running Spark on Kubernetes",
+    spark.kubernetes.memoryOverheadFactor; "Configuration", spark.executor.memoryOverheadFactor). The
+    standalone one does not, and Linux would kill the executor instead. So it is left out here:
+    (memory - 1 GB) / 1.1. Machines of less than 2 GB keep half of their memory for the system.
+
+    Raises:
+        InvalidParameterError: the type has too little memory for any executor (Spark refuses heaps
+            below 450 MB).
+    """
+    total = instance_type.memory_megabytes
+    offered = max(total - _DAEMON_RESERVE_MEGABYTES, total // 2)
+    heap = int(offered / (1 + _EXECUTOR_OVERHEAD))
+    if heap < _LEAST_EXECUTOR_MEGABYTES:
+        raise InvalidParameterError(
+            "instance_type",
+            instance_type.name,
+            f"has {total} MB of memory, of which an executor could have {heap}; "
+            f"Spark needs {_LEAST_EXECUTOR_MEGABYTES}",
+            remedy="Choose a type of at least 1 GB, for real work of at least 4 GB.",
+        )
+    return heap

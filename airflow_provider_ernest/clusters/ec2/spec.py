@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from airflow_provider_ernest.clusters.ec2 import EC2
 from airflow_provider_ernest.clusters.ec2.identity import tag_value
 from airflow_provider_ernest.clusters.local_spec import (
     MIN_MEMORY_MEGABYTES,
@@ -28,6 +27,8 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.settings.values import has_template
 from airflow_provider_ernest.words import duration
 
+EC2 = "ec2"
+"""The kind of cluster."""
 MIN_TIME_TO_LIVE_SECONDS = 60
 MAX_TIME_TO_LIVE_SECONDS = 30 * 24 * 3600
 MAX_TAGS = 39

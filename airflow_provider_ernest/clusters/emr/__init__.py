@@ -6,8 +6,6 @@ from typing import Any
 
 from airflow_provider_ernest.clusters.base import Cluster, ClusterHandle, Kind, register
 
-EMR = "emr"
-
 
 def _reopen(handle: ClusterHandle, clusters: Any, client: Any) -> Cluster:
     from airflow_provider_ernest.clusters.emr.job_flow import JobFlowInUse
@@ -15,4 +13,4 @@ def _reopen(handle: ClusterHandle, clusters: Any, client: Any) -> Cluster:
     return JobFlowInUse(handle)
 
 
-register(EMR, Kind(reopen=_reopen))
+register("emr", Kind(reopen=_reopen))

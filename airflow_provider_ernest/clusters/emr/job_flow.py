@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.ec2.aws_errors import Meaning, code_of, explained, meaning_of, time_of
-from airflow_provider_ernest.clusters.emr import EMR
+from airflow_provider_ernest.clusters.emr.spec import EMR
 from airflow_provider_ernest.exceptions import (
     ClusterError,
     ClusterLostError,

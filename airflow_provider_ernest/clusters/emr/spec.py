@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from airflow_provider_ernest.clusters.emr import EMR
 from airflow_provider_ernest.clusters.local_spec import require_match
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.settings.templates import (
@@ -30,6 +29,9 @@ from airflow_provider_ernest.settings.values import (
     positive,
     price,
 )
+
+EMR = "emr"
+"""The kind of cluster."""
 
 _JOB_FLOW_ID = re.compile(r"j-[0-9A-Z]+")
 _S3_FOLDER = re.compile(r"s3://(?P<bucket>[^/]+)(/[\w!.*'()+=@:/-]*)?")

@@ -47,7 +47,7 @@ class EC2ClusterOperator(BaseOperator):
     def execute(self, context: Context) -> dict[str, Any]:
         """Return the `ClusterHandle` document."""
         from airflow_provider_ernest.clusters.base import ClusterHandle, CulledMachine
-        from airflow_provider_ernest.clusters.ec2 import EC2
+        from airflow_provider_ernest.clusters.ec2.spec import EC2
 
         *kept, slowest = (made_up_machine(number) for number in range(5))
         reason = "the slowest of 5: its memory has 61 % of the median bandwidth"

@@ -435,7 +435,7 @@ def test_the_check_tells_cores_and_price_and_launches_nothing(api, context, ti):
     assert facts["price_per_hour"] > 0
     assert facts["master_price_per_hour"] == facts["price_per_hour"], "of the same type, which is not said"
     assert facts["market"] == "on-demand"
-    assert not api.calls("RunInstances")
+    assert not api.instances()
 
 
 def test_the_check_finds_what_would_fail_later(api, context):
@@ -443,6 +443,12 @@ def test_the_check_finds_what_would_fail_later(api, context):
         EC2PreflightOperator(
             task_id="check", spec=specification(api, security_groups=[api.open_security_group_id])
         ).execute(context)
+
+
+def test_the_check_finds_that_the_launch_is_not_allowed(api, context):
+    api.fail("RunInstances", code="UnauthorizedOperation", status=403, message="You are not authorized.")
+    with pytest.raises(AirflowFailException, match=r"RunInstances in us-east-1: Unauth.*docs/iam_policy"):
+        EC2PreflightOperator(task_id="check", spec=specification(api)).execute(context)
 
 
 # A cluster for production

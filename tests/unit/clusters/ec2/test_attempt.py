@@ -3,7 +3,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from airflow_provider_ernest.clusters.ec2.identity import Attempt, tag_value
+from airflow_provider_ernest.clusters.ec2.identity import tag_value
+from airflow_provider_ernest.clusters.ec2.instances import Attempt
 from tests.unit.clusters.ec2.conftest import instance
 from tests.unit.ec2_machines import IDENTITY
 

@@ -4,12 +4,11 @@ import pytest
 from botocore.stub import Stubber
 
 from airflow_provider_ernest.clusters.ec2.preflight import (
-    InstanceType,
     check_before_launch,
     describe_instance_types,
-    executor_memory_megabytes,
     resolve_image,
 )
+from airflow_provider_ernest.clusters.ec2.requests import InstanceType, executor_memory_megabytes
 from airflow_provider_ernest.exceptions import ClusterError, InvalidParameterError, MissingResourceError
 
 UNKNOWN_IMAGE = "ami-0123456789abcdef0"

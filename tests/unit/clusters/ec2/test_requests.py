@@ -3,11 +3,12 @@ from dataclasses import replace
 import pytest
 from botocore.validate import ParamValidator
 
-from airflow_provider_ernest.clusters.ec2.preflight import Image, Plan
 from airflow_provider_ernest.clusters.ec2.requests import (
     ON_DEMAND,
     SPOT,
+    Image,
     Place,
+    Plan,
     TemplateNetwork,
     check_template,
     network_of,
