@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 
-from airflow_provider_ernest.documents.base import time_of
-from airflow_provider_ernest.documents.models import AGE, CODE, DATA, SETTINGS, UNEXPLAINED
+from airflow_provider_ernest.documents.base import Origin, new_stamp, time_of
+from airflow_provider_ernest.documents.models import AGE, CODE, DATA, SETTINGS, UNEXPLAINED, ModelMark
 from airflow_provider_ernest.learning.conditions import is_other_code, short_hash
 from airflow_provider_ernest.learning.drift import REMEDIES, Evidence, evidence_of
 from airflow_provider_ernest.store.catalogue import DECISION, MARK, MODEL, PRODUCTION_RUN, CatalogueEntry
@@ -108,6 +108,31 @@ class Lineage:
         if is_drift:
             return State(DRIFTING, f"{self.evidence.sentence} {REMEDIES[UNEXPLAINED]}", UNEXPLAINED)
         return State(FRESH)
+
+    def new_mark(
+        self, *, cause: str, reason: str, artifact_sha256: str | None, origin: Origin | None
+    ) -> ModelMark | None:
+        """The mark of the model; None if there is no cause, or its lineage has a mark of that cause already.
+
+        Args:
+            cause: see `ModelMark`; empty for none.
+            reason: likewise.
+            artifact_sha256: of the application that was seen; it counts where that is the cause.
+            origin: the task instance that noticed.
+        """
+        seen = artifact_sha256 if cause == CODE else None
+        if not cause or (cause, seen) in {(mark.cause, mark.artifact_sha256) for mark in self.marks}:
+            return None
+        return ModelMark(
+            **new_stamp(),
+            job=self.model.job,
+            instance_type=self.model.instance_type,
+            model_id=self.model.id,
+            cause=cause,
+            reason=reason,
+            artifact_sha256=seen,
+            origin=origin,
+        )
 
     def _of_type(self, kind: str) -> list[CatalogueEntry]:
         return [

@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
-from airflow_provider_ernest.documents.base import moment_of, time_of
-from airflow_provider_ernest.documents.models import AGE, Model
+from airflow_provider_ernest.documents.base import Origin, moment_of, time_of
+from airflow_provider_ernest.documents.models import AGE, Model, ModelMark
 from airflow_provider_ernest.documents.runs import RunConditions
-from airflow_provider_ernest.exceptions import InadequateModelError, InvalidParameterError
+from airflow_provider_ernest.exceptions import InadequateModelError, InvalidParameterError, StoreError
 from airflow_provider_ernest.learning.conditions import (
     code_differences,
     differences,
     growth,
+    is_other_code,
     not_compared,
     sentence_of,
 )
-from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, SEEN_DIRECTLY, State
+from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, SEEN_DIRECTLY, Lineage, State
 from airflow_provider_ernest.prediction.terms import check_terms
 from airflow_provider_ernest.prediction.training import check_adequacy
 from airflow_provider_ernest.settings import Reuse
+from airflow_provider_ernest.store.catalogue import MODEL, CatalogueEntry, entry_of
 from airflow_provider_ernest.words import plain
+
+if TYPE_CHECKING:
+    from airflow_provider_ernest.store.store import ModelStore
 
 SAME_SIZE = 0.01
 """A growth of less is not worth a word."""
+
+MOST_MODELS = 20
+"""So many of a job's models are looked at, and so many earlier lineages: after a change back, an older one
+holds for the job again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,3 +139,115 @@ def _sampled_at(model: Model) -> datetime:
 def _trained_at(model: Model) -> datetime:
     at = time_of(model.at)
     return at.astimezone(UTC) if at else datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """What was found for a type of machine.
+
+    Attributes:
+        model: to be reused; None where a training is needed.
+        verdict: on that one, or on the newest.
+        mark: that the newest no longer holds for the job, where that was not noted of its lineage before.
+    """
+
+    model: Model | None
+    verdict: Verdict
+    mark: ModelMark | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """The run at hand: of which job, by which code, and which models are good enough for it."""
+
+    job: str
+    artifact_sha256: str | None
+    reuse: Reuse
+    max_error_percent: float | None
+    origin: Origin
+
+
+def find_stored(store: ModelStore, run: Run, *, conditions: Mapping[str, RunConditions]) -> dict[str, Found]:
+    """Look for models that hold for a run, by type of machine.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    of_job = store.catalogue.entries(run.job)
+    return {
+        instance_type: _find(store, run, instance_type, now, of_job)
+        for instance_type, now in conditions.items()
+    }
+
+
+def none_found(types: Iterable[str], reason: str) -> dict[str, Found]:
+    """No model for any of the types of machines, and why."""
+    return {name: Found(model=None, verdict=Verdict(is_reused=False, reason=reason)) for name in types}
+
+
+def _find(
+    store: ModelStore,
+    run: Run,
+    instance_type: str,
+    conditions: RunConditions,
+    of_job: Sequence[CatalogueEntry],
+) -> Found:
+    newest: tuple[Model, Lineage, Verdict] | None = None
+    for model in _candidates(store, run, instance_type, of_job):
+        lineage = Lineage(entry_of(model), of_job)
+        verdict = judge(
+            model,
+            artifact_sha256=run.artifact_sha256,
+            conditions=conditions,
+            # What is compared here anew must not cover what is not.
+            state=lineage.state(passed_over=SEEN_DIRECTLY),
+            reuse=run.reuse,
+            max_error_percent=run.max_error_percent,
+            now=datetime.now(UTC),
+        )
+        if verdict.is_reused:
+            # One that is newer, and does not fit, is of another version of the job; both may be needed again.
+            return Found(model=model, verdict=verdict)
+        newest = newest or (model, lineage, verdict)
+    if newest is None:
+        return Found(model=None, verdict=Verdict(is_reused=False, reason="There is no model yet."))
+    model, lineage, verdict = newest
+    if model.origin is not None and model.origin.dag_id != run.origin.dag_id:
+        # It may well hold for that one's job: two jobs that are called alike make no model stale.
+        told = (
+            f"{verdict.reason} DAG {model.origin.dag_id} trained it: if its job is another, give each a name "
+            "of its own (SparkJob.name)."
+        )
+        return Found(model=None, verdict=replace(verdict, reason=told))
+    mark = lineage.new_mark(
+        cause=verdict.cause,
+        reason=verdict.reason,
+        artifact_sha256=run.artifact_sha256,
+        origin=run.origin,
+    )
+    return Found(model=None, verdict=verdict, mark=mark)
+
+
+def _candidates(
+    store: ModelStore, run: Run, instance_type: str, of_job: Sequence[CatalogueEntry]
+) -> Iterator[Model]:
+    """The newest models, and then the newest of each earlier lineage, newest first; read as asked for.
+
+    Each production run may add a model to its lineage, so that the newest may all be of one.
+    """
+    known: set[str] = set()
+    for model in store.newest_first(Model, run.job, instance_type, limit=MOST_MODELS):
+        known.add(model.base_model_id or model.id)
+        yield model
+    models = [entry for entry in of_job if entry.kind == MODEL and entry.instance_type == instance_type]
+    left = MOST_MODELS
+    for entry in sorted(models, key=lambda entry: entry.id, reverse=True):
+        lineage = entry.base_model_id or entry.id
+        if lineage in known or is_other_code(entry.artifact_sha256, run.artifact_sha256) or not left:
+            continue
+        known.add(lineage)
+        left -= 1
+        try:
+            yield store.load(Model, run.job, instance_type, entry.id)
+        except StoreError:  # such as one that was removed meanwhile
+            continue

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from airflow.providers.common.compat.sdk import SkipMixin
 from airflow.sdk import BaseOperator
+from jinja2 import TemplateError
 
+from airflow_provider_ernest.exceptions import InvalidParameterError, StoreError
 from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink
-from airflow_provider_ernest.operators.job_fields import OfJobAndInput
-from airflow_provider_ernest.operators.task_context import failure_pushed, no_vain_retries, origin_of
+from airflow_provider_ernest.operators.job_fields import OfJobAndInput, rendered_texts
+from airflow_provider_ernest.operators.task_context import failure_pushed, in_time, no_vain_retries, origin_of
+from airflow_provider_ernest.privacy import names_a_secret
 from airflow_provider_ernest.settings import (
     DesignBounds,
     ModelSettings,
@@ -27,17 +35,21 @@ from airflow_provider_ernest.store_location import store_root
 from airflow_provider_ernest.words import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from airflow.sdk import Context
 
     from airflow_provider_ernest.documents.runs import RunConditions
+    from airflow_provider_ernest.learning.reuse import Found
     from airflow_provider_ernest.operators.setting_checks import PlannedCluster
-    from airflow_provider_ernest.operators.stored_models import Found
     from airflow_provider_ernest.settings.templates import Number
+    from airflow_provider_ernest.store.leases import TrainingLease, TrainingLeases
 
 RETRAIN = "ernest_retrain"
 """The key in a run's configuration that asks for a training: ``{"ernest_retrain": true}``."""
+
+MOST_SECONDS = 120.0
+"""So long the store may take to answer before a training is made without it."""
 
 INSTALLED = "installed"
 """Stands for the version of Spark that comes with this worker's PySpark."""
@@ -189,7 +201,6 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
     def _check(self, context: Context) -> None:
         """Refuse, before anything is started, what only a task can see of the settings."""
         from airflow_provider_ernest.decision.goals import load_objective
-        from airflow_provider_ernest.operators.rehearsal import rehearse
         from airflow_provider_ernest.operators.setting_checks import SizingSettings
 
         # Not as `_rendered_job`: what is never rendered may hold templates.
@@ -212,7 +223,7 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
             from airflow_provider_ernest.spark.submit import check_options
 
             check_options(self.submit_options)
-        rehearse(self, settings.job, settings.input, context)
+        _rehearse(self, settings.job, settings.input, context)
 
     def _conditions(self) -> dict[str, RunConditions]:
         """The conditions of this run by type of machine."""
@@ -262,7 +273,7 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
 
         A run that trains whatever is stored waits for nobody.
         """
-        from airflow_provider_ernest.operators.stored_models import none_found
+        from airflow_provider_ernest.learning.reuse import none_found
 
         if self.reuse is None:
             return none_found(conditions, "Each run trains: models are not reused.")
@@ -277,24 +288,24 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
     def _stored(
         self, artifact_sha256: str | None, conditions: Mapping[str, RunConditions], context: Context
     ) -> dict[str, Found]:
-        from airflow_provider_ernest.operators.stored_models import Run, find_stored
+        from airflow_provider_ernest.learning.reuse import Run, find_stored, none_found
         from airflow_provider_ernest.store.store import ModelStore
 
         goal = None if self.goal is None else settings_of(SizingGoal, self.goal, "goal")
-        return find_stored(
-            ModelStore(store_root(optional_text(self.store))),
-            Run(
-                job=self._rendered_job().name,
-                artifact_sha256=artifact_sha256,
-                reuse=settings_of(Reuse, self.reuse, "reuse"),
-                max_error_percent=goal.max_error_percent
-                if goal and goal.on_inadequate == FAIL_TRAINING
-                else None,
-                origin=origin_of(context),
-            ),
-            conditions=conditions,
-            log=self.log,
+        is_limited = goal is not None and goal.on_inadequate == FAIL_TRAINING
+        store = ModelStore(store_root(optional_text(self.store)))
+        run = Run(
+            job=self._rendered_job().name,
+            artifact_sha256=artifact_sha256,
+            reuse=settings_of(Reuse, self.reuse, "reuse"),
+            max_error_percent=goal.max_error_percent if goal and is_limited else None,
+            origin=origin_of(context),
         )
+        try:
+            return in_time(lambda: find_stored(store, run, conditions=conditions), most_seconds=MOST_SECONDS)
+        except (StoreError, TimeoutError) as error:
+            self.log.warning("No stored model is looked at: %s", error)
+            return none_found(conditions, f"The model store cannot be read: {error}")
 
     def _waits_or_takes_turn(
         self, found: Mapping[str, Found], artifact_sha256: str | None, context: Context
@@ -303,7 +314,6 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
 
         A run that could not tell whether the other's model holds for it waits for nobody.
         """
-        from airflow_provider_ernest.operators.one_training import look_again_in, take_turn
         from airflow_provider_ernest.store.leases import TrainingLeases
 
         training = [each for each in self.types if found[each["instance_type"]].model is None]
@@ -314,7 +324,7 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
         if not most_seconds or not (artifact_sha256 or reuse.accept_unknown_application):
             return False
         job = self._rendered_job().name
-        turn = take_turn(
+        turn = _take_turn(
             TrainingLeases(store_root(optional_text(self.store)), job, artifact_sha256),
             [task_id for each in training for task_id in each["training_tasks"]],
             most_seconds=most_seconds,
@@ -331,7 +341,7 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
                 turn.waits_for.taken_at.strftime("%Y-%m-%d %H:%M UTC"),
                 duration(turn.left_seconds),
             )
-            self.defer(**look_again_in(turn.left_seconds), method_name="look_again")
+            self.defer(**_look_again_in(turn.left_seconds), method_name="look_again")
         return not turn.is_first
 
     def _keep_marks(self, found: Iterable[Found], context: Context) -> None:
@@ -430,3 +440,162 @@ def spark_release(stated: str | None) -> str | None:
         return version("pyspark")
     except PackageNotFoundError:
         return None
+
+
+# ---------------------------------------------------------------------------
+# Of runs of a job at the same time one trains; the others wait for its model.
+
+
+_ENDED = {"success", "failed", "skipped", "upstream_failed", "removed"}
+"""States in which Airflow does not start a task any more."""
+
+
+class Turn(NamedTuple):
+    """Whether a run trains.
+
+    Attributes:
+        waits_for: the training of another run; None where this one trains.
+        left_seconds: how long that may still be waited for.
+        is_first: nobody else has trained before, whose model may have come meanwhile.
+    """
+
+    waits_for: TrainingLease | None = None
+    left_seconds: float = 0.0
+    is_first: bool = True
+
+
+def _take_turn(
+    leases: TrainingLeases, tasks: Sequence[str], *, most_seconds: float, context: Context, log: Any
+) -> Turn:
+    """Train, or wait for whoever does. Whatever hinders that is a warning, and a training.
+
+    Args:
+        leases: on the job.
+        tasks: ids of the training's tasks in this DAG run.
+        most_seconds: after which a training is not waited for any more.
+        context: of the task that asks.
+        log: its logger.
+    """
+    try:
+        return _turn(leases, tasks, most_seconds=most_seconds, context=context)
+    except (StoreError, TimeoutError) as error:
+        log.warning("Other runs of the job may train at the same time: %s", error)
+        return Turn()
+
+
+def _turn(leases: TrainingLeases, tasks: Sequence[str], *, most_seconds: float, context: Context) -> Turn:
+    from airflow_provider_ernest.store.leases import TrainingLease
+
+    origin = origin_of(context)
+    while True:
+        number, held = in_time(leases.newest, most_seconds=MOST_SECONDS)
+        now = datetime.now(UTC)
+        if held is not None:
+            # Another try of the same task goes on with its own training.
+            if replace(held.origin, try_number=origin.try_number) == origin:
+                return Turn()
+            left_seconds = most_seconds - (now - held.taken_at).total_seconds()
+            if left_seconds > 0 and not _has_ended(held, context):
+                return Turn(held, left_seconds)
+        own = TrainingLease(origin=origin, tasks=tuple(tasks), taken_at=now)
+        if in_time(partial(leases.take, number + 1, own), most_seconds=MOST_SECONDS):
+            return Turn(is_first=number == 0)
+
+
+def _has_ended(lease: TrainingLease, context: Context) -> bool:
+    """Whether a training has, as Airflow tells. One of another Airflow on the same store it does not know."""
+    origin = lease.origin
+    found = context["ti"].get_task_states(
+        dag_id=origin.dag_id, task_ids=list(lease.tasks), run_ids=[origin.run_id]
+    )
+    states = {str(state) for state in found.get(origin.run_id, {}).values()}
+    return bool(states) and states <= _ENDED
+
+
+_LOOKS_SECONDS = 60.0
+"""Between two looks at who trains."""
+
+_LATE_SECONDS = 600.0
+"""So much later than it was to a triggerer may end a wait; where there is none, the task fails then."""
+
+
+def _look_again_in(left_seconds: float) -> dict[str, Any]:
+    """Arguments of an operator's `defer` until the next look, or until the training is too old."""
+    from airflow.providers.standard.triggers.temporal import TimeDeltaTrigger
+
+    pause = timedelta(seconds=min(_LOOKS_SECONDS, left_seconds))
+    return {"trigger": TimeDeltaTrigger(pause), "timeout": pause + timedelta(seconds=_LATE_SECONDS)}
+
+
+# ---------------------------------------------------------------------------
+# What a job's sample runs are submitted with, rendered and looked at before a machine is started. A broken
+# template, a file that is not there or a package that cannot be would be found out by each sample run, and
+# again at each of its tries, on machines that are paid for meanwhile.
+
+
+_OF_TASKS = "xcom"
+"""What a template with this word asks for may be told by a task that has not run yet."""
+
+_COORDINATES = re.compile(r"[^:,\s]+(:[^:,\s]+){2,4}")
+
+
+def _rehearse(operator: BaseOperator, job: SparkJob, sampled: SampledInput, context: Context) -> None:
+    """Render what sample runs will be submitted with, with stand-ins for their samples, and look at it.
+
+    Args:
+        operator: renders, as the tasks of the sample runs will.
+        job: with its templates; `application_args` may name the ``sample``.
+        sampled: the production input.
+        context: of the task.
+
+    Raises:
+        InvalidParameterError: a text cannot be rendered, or names a package as Spark knows none.
+        MissingResourceError: a local file that is named is not there.
+    """
+    from airflow_provider_ernest.spark.artifact import listed_paths, require_dependencies
+    from airflow_provider_ernest.spark.sampling import Sample
+
+    iterations = job.sample_iterations
+    for scale in (0.1, 1.0):
+        sample = Sample(input=sampled.path, scale=scale, machines=1, partitions=1, iterations=iterations)
+        names = cast("Context", {**context, "sample": sample})
+        _rendered(operator, "application_args", job.application_args, names)
+    _rendered(operator, "conf", job.conf, context)
+    options = _rendered(operator, "submit_options", job.submit_options, context)
+    require_dependencies(options)
+    for each in listed_paths("packages", options.get("packages")):
+        if not _COORDINATES.fullmatch(each):
+            raise InvalidParameterError(
+                "packages", each, "is no package that Spark can find", remedy="Write group:artifact:version."
+            )
+
+
+def _rendered(operator: BaseOperator, name: str, value: Any, context: Context, *, before: Any = "") -> Any:
+    """The value with its texts rendered; what other tasks have yet to tell stays as it is.
+
+    The error shows the text, unless its name, it itself or the argument `before` it tells of a secret.
+    """
+    if isinstance(value, Mapping):
+        return {key: _rendered(operator, f"{name}[{key!r}]", each, context) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        follows = zip(["", *value], value, strict=False)
+        return [
+            _rendered(operator, f"{name}[{at}]", each, context, before=other)
+            for at, (other, each) in enumerate(follows)
+        ]
+    if not isinstance(value, str) or _OF_TASKS in value:
+        return value
+    try:
+        return rendered_texts(operator, value, context)
+    # A template is a program, and what it raises here it raises in each sample run.
+    except Exception as error:
+        is_secret = any(map(names_a_secret, (name, value, str(before))))
+        # What a library says may hold a password, too.
+        why = f": {str(error).rstrip('.')}" if isinstance(error, TemplateError) and not is_secret else ""
+        raise InvalidParameterError(
+            name,
+            "(not shown)" if is_secret else value,
+            f"cannot be rendered: {type(error).__name__}{why}",
+            remedy="Correct the template. Arguments may name sample.input, .scale, .machines, .partitions "
+            "and .iterations, and all texts what Airflow knows.",
+        ) from error

@@ -14,46 +14,7 @@ if TYPE_CHECKING:
 
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.documents.base import Origin
     from airflow_provider_ernest.documents.models import ModelMark
-    from airflow_provider_ernest.learning.freshness import Lineage
-
-
-def new_mark(
-    lineage: Lineage,
-    *,
-    cause: str,
-    reason: str,
-    artifact_sha256: str | None,
-    origin: Origin | None,
-) -> ModelMark | None:
-    """The mark of a model; None where its lineage has one of that cause already, or there is no cause.
-
-    Args:
-        lineage: of the model, which is the newest of it.
-        cause: see `ModelMark`; empty for none.
-        reason: likewise.
-        artifact_sha256: of the application that was seen; it counts where that is the cause.
-        origin: the task instance that noticed.
-    """
-    from airflow_provider_ernest.documents.base import new_stamp
-    from airflow_provider_ernest.documents.models import CODE, ModelMark
-
-    seen = artifact_sha256 if cause == CODE else None
-    known = {(mark.cause, mark.artifact_sha256) for mark in lineage.marks}
-    if not cause or (cause, seen) in known:
-        return None
-    model = lineage.model
-    return ModelMark(
-        **new_stamp(),
-        job=model.job,
-        instance_type=model.instance_type,
-        model_id=model.id,
-        cause=cause,
-        reason=reason,
-        artifact_sha256=seen,
-        origin=origin,
-    )
 
 
 def keep_marks(

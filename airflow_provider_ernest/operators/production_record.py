@@ -20,7 +20,7 @@ from airflow_provider_ernest.exceptions import MissingResourceError
 from airflow_provider_ernest.learning.drift import cause_of
 from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, Lineage
 from airflow_provider_ernest.operators.find_model import artifact_hash
-from airflow_provider_ernest.operators.marking import keep_marks, new_mark
+from airflow_provider_ernest.operators.marking import keep_marks
 from airflow_provider_ernest.operators.recording import (
     keep,
     keep_profile,
@@ -548,8 +548,7 @@ def _marks(store: ModelStore, lineage: Lineage, production: ProductionRun) -> li
     if state.name == DRIFTING:
         cause, sentence = cause_of(_model(store, lineage), _runs(store, lineage))
         reason = f"{lineage.evidence.sentence} {sentence}"
-    mark = new_mark(
-        lineage,
+    mark = lineage.new_mark(
         cause=cause,
         reason=reason,
         artifact_sha256=production.artifact_sha256,

@@ -16,7 +16,7 @@ from airflow_provider_ernest.documents.base import Origin, new_stamp
 from airflow_provider_ernest.documents.models import CODE, DATA, ModelMark
 from airflow_provider_ernest.documents.runs import RunConditions
 from airflow_provider_ernest.exceptions import StoreError
-from airflow_provider_ernest.operators import stored_models
+from airflow_provider_ernest.operators import find_model
 from airflow_provider_ernest.operators.find_model import RETRAIN
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import ModelSettings, Reuse, SampledInput
@@ -383,7 +383,7 @@ def test_observations_of_one_type_do_not_spare_the_training_of_another(site, tra
 def test_a_store_that_never_answers_holds_up_no_run(site, trained, context, ti, monkeypatch):
     answer = threading.Event()
     monkeypatch.setattr(Catalogue, "entries", lambda self, job=None: answer.wait(60) or [])
-    monkeypatch.setattr(stored_models, "MOST_SECONDS", 0.05)
+    monkeypatch.setattr(find_model, "MOST_SECONDS", 0.05)
 
     try:
         assert site.find(context) == set()

@@ -9,15 +9,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from airflow_provider_ernest import lineage_events
 from airflow_provider_ernest.documents.models import AGE, ModelMark
+from airflow_provider_ernest.lineage import events
 from airflow_provider_ernest.operators.marking import notify_stale
 from tests import examples
 
 PAGE = (Path(__file__).parents[3] / "docs" / "explanation" / "lineage.md").read_text(encoding="utf-8")
 ROWS = dict(re.findall(r"^\| `(ernest_\w+)` \| (.*) \|$", PAGE.partition("## OpenLineage")[2], re.MULTILINE))
-FACETS = {name: set(fields) for name, fields in lineage_events.FACETS.values()}
-FACETS |= {lineage_events.FOUND_MODELS: {"models"}, lineage_events.STALE_MODELS: {"models"}}
+FACETS = {name: set(fields) for name, fields in events.FACETS.values()}
+FACETS |= {events.FOUND_MODELS: {"models"}, events.STALE_MODELS: {"models"}}
 
 
 @pytest.mark.parametrize("name", FACETS)

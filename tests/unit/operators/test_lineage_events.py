@@ -9,7 +9,7 @@ from openlineage.client.serde import Serde
 
 from airflow_provider_ernest.documents.decisions import Configuration, Decision
 from airflow_provider_ernest.documents.runs import Observation
-from airflow_provider_ernest.lineage_events import MOST_OBSERVATIONS, input_dataset, lineage_of
+from airflow_provider_ernest.lineage.events import MOST_OBSERVATIONS, input_dataset, lineage_of
 from tests.examples import decision_record, mark, model, production_run
 
 

@@ -49,7 +49,7 @@ class EmitsLineage:
 
     def get_openlineage_facets_on_complete(self, task_instance: Any) -> OperatorLineage[Dataset, RunFacet]:
         """What OpenLineage's listener asks for after the task, also after one that has failed."""
-        from airflow_provider_ernest.lineage_events import lineage_of
+        from airflow_provider_ernest.lineage.events import lineage_of
 
         own = lineage_of(self._lineage_documents, inputs=self._lineage_inputs, found=self._lineage_found)
         inherited = getattr(super(), "get_openlineage_facets_on_complete", None)
