@@ -345,7 +345,7 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
         return not turn.is_first
 
     def _keep_marks(self, found: Iterable[Found], context: Context) -> None:
-        from airflow_provider_ernest.operators.marking import keep_marks
+        from airflow_provider_ernest.operators.recording import keep_marks
 
         marks = [each.mark for each in found if each.mark is not None]
         keep_marks(

@@ -20,9 +20,9 @@ from airflow_provider_ernest.exceptions import MissingResourceError
 from airflow_provider_ernest.learning.drift import cause_of
 from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, Lineage
 from airflow_provider_ernest.operators.find_model import artifact_hash
-from airflow_provider_ernest.operators.marking import keep_marks
 from airflow_provider_ernest.operators.recording import (
     keep,
+    keep_marks,
     keep_profile,
     median_bandwidth,
     network_capacity,

@@ -1,10 +1,15 @@
-"""Records are written beside the work, and the work does not wait long for them."""
+"""Records and marks are written beside the work, which does not wait long; marks go to `on_stale`, too."""
 
 from __future__ import annotations
 
+import asyncio
+import copy
+import inspect
 from dataclasses import replace
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+
+from airflow.sdk import BaseNotifier
 
 from airflow_provider_ernest.documents.base import new_stamp
 from airflow_provider_ernest.documents.decisions import ClusterBandwidth, ProductionRun
@@ -18,8 +23,11 @@ from airflow_provider_ernest.store_location import store_root
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from airflow.sdk import Context
+
     from airflow_provider_ernest.clusters.base import ClusterHandle
     from airflow_provider_ernest.documents.base import Record
+    from airflow_provider_ernest.documents.models import ModelMark
     from airflow_provider_ernest.eventlog.tables import EventLog
     from airflow_provider_ernest.spark.machines import Machine
 
@@ -174,3 +182,68 @@ def median_bandwidth(machines: Sequence[Machine]) -> ClusterBandwidth | None:
         memory_gigabytes_per_second=median(each.memory_gigabytes_per_second for each in probed),
         network_gigabytes_per_second=median(known) if known else None,
     )
+
+
+def keep_marks(
+    marks: Sequence[ModelMark], *, store: str | None, callbacks: Any, context: Context, log: Any
+) -> None:
+    """Save new marks, and call who wants to know, see `notify_stale`. Nothing of it fails the task."""
+    if not marks:
+        return
+    for mark in marks:
+        log.warning("STALE: the model %s of %r. %s", mark.model_id, mark.job, mark.reason)
+    keep(*marks, store=store, what="That the model is stale", log=log)
+    notify_stale(callbacks, context=context, marks=marks, log=log)
+
+
+def notify_stale(callbacks: Any, *, context: Context, marks: Sequence[ModelMark], log: Any) -> None:
+    """Call each callback for each mark, with the context and what is known of the mark in it.
+
+    Airflow's context is extended by ``ernest_mark``, the `ModelMark`, and ``ernest_marks``, the list of all
+    that were noticed at once, so that a notifier's templates may say ``{{ ernest_mark.reason }}``. Whatever
+    a callback raises is a warning in the log: a message that cannot be sent fails no task.
+
+    Args:
+        callbacks: one, or a list: callables that take the context, also asynchronous ones, or notifiers.
+        context: of the task that noticed.
+        marks: what was noticed; each is sent once.
+        log: the logger that is warned of callbacks that fail.
+    """
+    # A notifier may be awaitable or whatever else; only these are lists of several.
+    several = callbacks if isinstance(callbacks, (list, tuple, set, frozenset)) else [callbacks]
+    each_once = list({mark.id: mark for mark in marks}.values())
+    for mark in each_once:
+        for callback in several:
+            # Notifiers write into their context.
+            own = cast("Context", {**context, "ernest_mark": mark, "ernest_marks": each_once})
+            try:
+                _call(callback, own)
+            except Exception as error:
+                log.warning(
+                    "%s was not told that model %s is stale: %s: %s",
+                    getattr(callback, "__qualname__", None) or type(callback).__qualname__,
+                    mark.model_id,
+                    type(error).__name__,
+                    error,
+                )
+
+
+def _call(callback: Any, context: Context) -> None:
+    if callback is None:
+        return
+    if not isinstance(callback, BaseNotifier):
+        answer = callback(context)
+        if inspect.isawaitable(answer):
+            asyncio.run(_awaited(answer))
+        return
+    # Its templates are replaced by what they come to: the next mark needs them again.
+    notifier = copy.copy(callback)
+    if type(notifier).notify is BaseNotifier.notify:
+        notifier.context = context
+        asyncio.run(_awaited(notifier))
+    else:
+        notifier(context)
+
+
+async def _awaited(answer: Any) -> None:
+    await answer

@@ -13,7 +13,7 @@ from airflow.sdk import DAG, BaseNotifier
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.notifications.model_stale import ModelStaleNotifier
-from airflow_provider_ernest.operators.marking import notify_stale
+from airflow_provider_ernest.operators.recording import notify_stale
 from tests import examples
 from tests.unit.notifications.mail_server import MailServer
 

@@ -11,7 +11,7 @@ import pytest
 
 from airflow_provider_ernest.documents.models import AGE, ModelMark
 from airflow_provider_ernest.lineage import events
-from airflow_provider_ernest.operators.marking import notify_stale
+from airflow_provider_ernest.operators.recording import notify_stale
 from tests import examples
 
 PAGE = (Path(__file__).parents[3] / "docs" / "explanation" / "lineage.md").read_text(encoding="utf-8")

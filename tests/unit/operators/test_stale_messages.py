@@ -9,7 +9,7 @@ import pytest
 from airflow.sdk import BaseNotifier
 
 from airflow_provider_ernest.documents.models import ModelMark
-from airflow_provider_ernest.operators.marking import notify_stale
+from airflow_provider_ernest.operators.recording import notify_stale
 from tests import examples
 
 LOG = logging.getLogger("task")
