@@ -105,7 +105,7 @@ class InfeasibleGoalError(ErnestError):
         best: the best value that can be reached, in the unit of the goal (seconds or dollars).
         remedy: what to change.
         most_probable: the `Alternative` that keeps to the goal most probably; None where there is none.
-        within_reach: the nearest limits that can be kept, `decision.candidates.WithinReach`; None where
+        within_reach: the nearest limits that can be kept, `decision.deciding.WithinReach`; None where
             nothing is known of them.
     """
 

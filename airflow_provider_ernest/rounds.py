@@ -16,13 +16,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from airflow_provider_ernest.decision.goals import (
-    HOPELESS,
-    TOLERANCE,
-    counts_seconds,
-    limit_seconds,
-    objective_of,
-)
+from airflow_provider_ernest.decision.deciding import AS_PROBABLE
+from airflow_provider_ernest.decision.goals import HOPELESS, TOLERANCE, Goal
 from airflow_provider_ernest.design.candidates import Candidates, times_made
 from airflow_provider_ernest.design.criteria import Targets
 from airflow_provider_ernest.design.problem import require_varied
@@ -70,9 +65,6 @@ MOST_MACHINES, MOST_SCALES = 6, 10
 
 MISSED = 1.0
 """Production runs that a missed limit costs besides: a run that comes too late has bought nothing."""
-
-AS_PROBABLE = 0.01
-"""As in `decision.deciding`: probabilities that are so near to the highest are equal."""
 
 LONG_RUN_SECONDS = 1e6
 """At this length the increments in which machines are billed do not matter."""
@@ -186,7 +178,7 @@ def next_runs(
     """
     if first_index is None:
         first_index = 1 + max((run.index for run in observed), default=-1)
-    rounds = _Rounds(candidates, goal, price_per_hour, billed_machines, iterations, first_index)
+    rounds = _Rounds(candidates, Goal(goal), price_per_hour, billed_machines, iterations, first_index)
     most_left = whole_number("max_runs", max_runs) - len(observed)
     usable = np.flatnonzero(
         times_made(candidates, observed) < whole_number("max_repetitions", max_repetitions)
@@ -288,7 +280,7 @@ class _Rounds:
     """What runs there are, what they are for, and what is paid for them."""
 
     candidates: Candidates
-    goal: SizingGoal
+    goal: Goal
     price_per_hour: float | None
     billed_machines: float
     iterations: int | None
@@ -314,9 +306,10 @@ class _Rounds:
     @property
     def billing(self) -> Billing:
         """Without a price machines cost a unit a second, and nothing else is paid for."""
+        billing = self.goal.stated.billing
         if self.price_per_hour is not None:
-            return self.goal.billing.completed(price_per_hour=self.price_per_hour, training_dollars=0.0)
-        boot: float = self.goal.billing.boot_seconds
+            return billing.completed(price_per_hour=self.price_per_hour, training_dollars=0.0)
+        boot: float = billing.boot_seconds
         return Billing(boot_seconds=boot).completed(price_per_hour=3600.0, training_dollars=0.0)
 
     def rates(self, machines: FloatArray) -> FloatArray:
@@ -358,7 +351,7 @@ class _Rounds:
 
     @property
     def expected_runs(self) -> int:
-        return int(self.goal.billing.expected_runs or EXPECTED_RUNS)
+        return int(self.goal.stated.billing.expected_runs or EXPECTED_RUNS)
 
     def _amount(self, figure: float) -> str:
         return dollars(figure) if self.unit == DOLLARS else f"{number(figure)} {self.unit}"
@@ -419,16 +412,17 @@ class _Play:
             workers = effective_machines(observed, machines=machines, scale=scale)
             return Runs(machines=machines, scale=scale, workers=workers, iteration_ratio=ratio)
 
-        machines = np.array(goal.machines, dtype=np.float64)
+        allowed_machines = goal.stated.machines
+        machines = np.array(allowed_machines, dtype=np.float64)
         means, spreads = posterior.log_seconds(
             asked(machines, np.full_like(machines, goal.scale), iteration_ratio)
         )
-        limits = [limit_seconds(goal, rounds.billing, count) for count in goal.machines]
+        limits = [goal.limit_seconds(rounds.billing, count) for count in allowed_machines]
         allowed = np.maximum(np.array(limits) - startup, HOPELESS)
         kept = ndtr((np.log(allowed) - means) / spreads) if goal.has_limits else np.ones_like(means)
         seconds = rounds.billing.boot_seconds + startup + np.exp(means)
-        costs, best = rounds.rates(machines) * seconds, objective_of(goal)
-        figures = seconds if counts_seconds(goal) else costs * seconds if best == BALANCED else costs
+        costs = rounds.rates(machines) * seconds
+        figures = seconds if goal.is_time else costs * seconds if goal.objective == BALANCED else costs
         positions = _thinned(rounds.candidates, usable)
         own = rounds.candidates.machines[positions].astype(np.float64)
         run_means, run_spreads = posterior.log_seconds(asked(own, rounds.candidates.scale[positions]))
@@ -508,7 +502,7 @@ class _Play:
         is_sure = kept >= goal.confidence - TOLERANCE
         highest = kept.max(axis=1, keepdims=True)
         allowed = np.where(is_sure.any(axis=1, keepdims=True), is_sure, kept >= highest * (1 - AS_PROBABLE))
-        wanted = figures / kept if objective_of(goal) == BEST_VALUE else figures
+        wanted = figures / kept if goal.objective == BEST_VALUE else figures
         return np.asarray(np.where(allowed, wanted, np.inf).argmin(axis=1), dtype=np.int64)
 
     def _truths(self, places: int) -> IntArray:

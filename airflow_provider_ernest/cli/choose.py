@@ -402,13 +402,13 @@ def _run_choose(args: Namespace) -> None:
 
 def _print_out_of_reach(choice: Choice, *, only_front: bool) -> None:
     """What was considered, before the error says what could be asked for."""
-    from airflow_provider_ernest.decision.goals import describe
+    from airflow_provider_ernest.decision.goals import Goal
     from airflow_provider_ernest.views.tables import out_of_reach_table
 
     if isinstance(choice.error, InfeasibleGoalError):
         table = out_of_reach_table(
             choice.alternatives,
-            goal=describe(choice.goal),
+            goal=Goal(choice.goal).in_words,
             confidence=choice.goal.confidence,
             nearest=choice.error.most_probable,
             only_front=only_front,

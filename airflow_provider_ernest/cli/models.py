@@ -290,21 +290,14 @@ def _predictions(
     """For each number of machines the seconds, their interval and parts, without start-up."""
     import numpy as np
 
-    from airflow_provider_ernest.prediction.predict import (
-        contributions,
-        extrapolation,
-        predict_interval,
-        predict_seconds,
-        require_time,
-    )
+    from airflow_provider_ernest.prediction.predict import ModelForecast, extrapolation, require_time
 
+    forecast = ModelForecast(model, machines=machines, scale=scale, iterations=iterations)
     with np.errstate(over="ignore", invalid="ignore"):  # what no number holds is refused
-        seconds = predict_seconds(model, machines=machines, scale=scale, iterations=iterations)
-        low, high = predict_interval(
-            model, machines=machines, level=level, scale=scale, iterations=iterations
-        )
+        seconds, (low, high) = forecast.seconds, forecast.interval(level)
     for times in (seconds, low, high):
         require_time(times, machines, scale=scale, instance_type=model.instance_type)
+    of_each = [ModelForecast(model, machines=count, scale=scale, iterations=iterations) for count in machines]
     return [
         {
             "machines": count,
@@ -312,7 +305,7 @@ def _predictions(
             "seconds": float(seconds[position]),
             "low_seconds": float(low[position]),
             "high_seconds": float(high[position]),
-            "term_seconds": contributions(model, machines=count, scale=scale, iterations=iterations),
+            "term_seconds": of_each[position].contributions()[0],
             "extrapolates": extrapolation(model, machines=count, scale=scale),
         }
         for position, count in enumerate(machines)

@@ -8,31 +8,19 @@ asked for; of those that do, the best by its predicted seconds and dollars is ta
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from airflow_provider_ernest import words
-from airflow_provider_ernest.decision.candidates import (
-    WithinReach,
-    cheapest_that_meets,
-    fastest,
-    within_reach,
-)
-from airflow_provider_ernest.decision.goals import (
-    counts_seconds,
-    describe,
-    is_sure,
-    limit_seconds,
-    objective_of,
-    on_pareto_front,
-    preference,
-)
+from airflow_provider_ernest.decision.goals import Goal, cheapest_that_meets, fastest, on_pareto_front
 from airflow_provider_ernest.decision.mixed import mixed_alternatives, mixed_billing
-from airflow_provider_ernest.decision.offers import LIKELY, NEARLY_CERTAIN, Offer
+from airflow_provider_ernest.decision.offers import Forecast, Offer
 from airflow_provider_ernest.documents.decisions import Alternative, Configuration, Decision, Reachable
 from airflow_provider_ernest.exceptions import ErnestError, InfeasibleGoalError, InvalidParameterError
+from airflow_provider_ernest.numbers import raised
 from airflow_provider_ernest.prediction.predict import no_prediction
 from airflow_provider_ernest.settings import SizingGoal
 from airflow_provider_ernest.settings.goal import BEST_VALUE, FAIL, MOST_PROBABLE
@@ -44,6 +32,9 @@ AS_PROBABLE = 0.01
 
 LEAST_DIFFERENCE = 1e-4
 """Of dollars or seconds, as a share: nobody sees figures differ that are nearer."""
+
+DIGITS = 3
+"""Of a limit that is proposed: more would be told of by no model."""
 
 _log = logging.getLogger(__name__)
 
@@ -111,7 +102,7 @@ class Choice:
     def runners_up(self, most: int) -> list[Alternative]:
         """What keeps to the goal and would have been chosen next."""
         feasible = (each for each in self.alternatives if each.feasible)
-        return sorted(feasible, key=preference(self.goal))[1 : 1 + most]
+        return sorted(feasible, key=Goal(self.goal).preference)[1 : 1 + most]
 
 
 def decide(goal: SizingGoal, offered: Offered, *, iterations: int | None = None) -> Choice:
@@ -127,20 +118,20 @@ def decide(goal: SizingGoal, offered: Offered, *, iterations: int | None = None)
     Raises:
         InvalidParameterError: a parameter cannot be; no fallback helps there.
     """
-    best = preference(goal)
     choice = Choice(goal=goal, warnings=offered.warnings)
+    asked = Goal(goal, iterations=iterations)
     try:
         if offered.error is not None:
             raise offered.error
-        choice = _considered(goal, offered, iterations)
+        choice, forecasts = _considered(asked, offered)
         feasible = [each for each in choice.alternatives if each.feasible]
         if not feasible:
-            raise _infeasible(choice, iterations)
-        return replace(choice, decision=_decision_on(min(feasible, key=best), choice))
+            raise _infeasible(choice, asked, forecasts)
+        return replace(choice, decision=_decision_on(min(feasible, key=asked.preference), choice, asked))
     except InvalidParameterError:
         raise
     except ErnestError as error:
-        return replace(choice, decision=_instead(choice, error, offered.fallback), error=error)
+        return replace(choice, decision=_instead(choice, asked, error, offered.fallback), error=error)
 
 
 def _nothing_offered() -> InvalidParameterError:
@@ -149,13 +140,12 @@ def _nothing_offered() -> InvalidParameterError:
     )
 
 
-def _instead(choice: Choice, error: ErnestError, fallback: Decision | None) -> Decision | None:
+def _instead(choice: Choice, goal: Goal, error: ErnestError, fallback: Decision | None) -> Decision | None:
     """What the goal says of where nothing can be chosen: a decision with a loud warning, or none."""
-    goal = choice.goal
     surest = error.most_probable if isinstance(error, InfeasibleGoalError) else None
-    if goal.reaction == MOST_PROBABLE and surest is not None:
-        return _decision_on(surest, choice, fallback_reason=error.message)
-    if goal.reaction == FAIL or fallback is None:
+    if goal.stated.reaction == MOST_PROBABLE and surest is not None:
+        return _decision_on(surest, choice, goal, fallback_reason=error.message)
+    if goal.stated.reaction == FAIL or fallback is None:
         return None
     machines = words.machines(fallback.config.machines)
     taken = f"The stated fallback of {machines} was taken: {error.message}"
@@ -167,8 +157,10 @@ def _instead(choice: Choice, error: ErnestError, fallback: Decision | None) -> D
     )
 
 
-def _considered(goal: SizingGoal, offered: Offered, iterations: int | None) -> Choice:
+def _considered(goal: Goal, offered: Offered) -> tuple[Choice, list[Forecast]]:
     """All that may be chosen, with seconds, dollars, and the probability of keeping to the goal.
+
+    And the forecasts of what could be predicted.
 
     Raises:
         InvalidParameterError: a type is offered twice, or none is.
@@ -184,30 +176,31 @@ def _considered(goal: SizingGoal, offered: Offered, iterations: int | None) -> C
             "names a type of machine twice",
             remedy="Offer each type of machine once, with the model of that type.",
         )
-    offers: list[Offer] = []
+    forecasts: list[Forecast] = []
     alternatives: list[Alternative] = []
     left_out: dict[str, ErnestError] = {}
     for offer in offered.offers:
         try:
-            alternatives += _alternatives(offer, goal, iterations)
-            offers.append(offer)
+            forecast = offer.forecast(scale=goal.scale, iterations=goal.iterations)
+            alternatives += _alternatives(forecast, goal)
+            forecasts.append(forecast)
         except ErnestError as error:
             left_out[offer.type_name] = error
         except (ArithmeticError, ValueError) as error:
             left_out[offer.type_name] = no_prediction(offer.model, f"the computation failed ({error})")
-    if not offers:
+    if not forecasts:
         raise next(iter(left_out.values()))
-    if goal.allow_mixed:
-        alternatives += mixed_alternatives(offers, goal=goal, iterations=iterations)
+    if goal.stated.allow_mixed:
+        alternatives += mixed_alternatives(forecasts, goal=goal)
     front = on_pareto_front([(each.seconds, each.cost) for each in alternatives])
-    return Choice(
-        goal=goal,
-        offers=tuple(offers),
+    choice = Choice(
+        goal=goal.stated,
+        offers=tuple(forecast.offer for forecast in forecasts),
         alternatives=tuple(
             replace(
                 each,
                 is_pareto=is_pareto,
-                feasible=each.feasible and not (goal.only_in_memory and each.memory_shortage),
+                feasible=each.feasible and not (goal.stated.only_in_memory and each.memory_shortage),
             )
             for each, is_pareto in zip(alternatives, front, strict=True)
         ),
@@ -217,14 +210,17 @@ def _considered(goal: SizingGoal, offered: Offered, iterations: int | None) -> C
             *(f"{name} is not among the choices: {error.message}" for name, error in left_out.items()),
         ),
     )
+    return choice, forecasts
 
 
-def _decision_on(chosen: Alternative, choice: Choice, *, fallback_reason: str | None = None) -> Decision:
+def _decision_on(
+    chosen: Alternative, choice: Choice, goal: Goal, *, fallback_reason: str | None = None
+) -> Decision:
     """The decision for one of the alternatives.
 
     The fallback's reason says why it is chosen although it does not keep to the goal.
     """
-    goal, offer = choice.goal, choice.offer_of(chosen)
+    offer = choice.offer_of(chosen)
     model, billing, startup = offer.model, offer.billing, offer.model.startup_seconds
     models = [model]
     if chosen.composition:
@@ -237,7 +233,7 @@ def _decision_on(chosen: Alternative, choice: Choice, *, fallback_reason: str | 
     doubts = dict.fromkeys(warning for each in models for warning in each.warnings)
     return Decision(
         config=Configuration(machines=chosen.machines, instance_type=chosen.instance_type),
-        goal=describe(goal),
+        goal=goal.in_words,
         price_per_hour=billing.price_per_hour,
         predicted_seconds=chosen.seconds,
         run_seconds=chosen.seconds - startup,
@@ -256,16 +252,15 @@ def _decision_on(chosen: Alternative, choice: Choice, *, fallback_reason: str | 
         billing=billing,
         cost_parts=billing.cost(machines=chosen.machines, seconds=chosen.seconds),
         composition=chosen.composition,
-        worth="" if fallback_reason else _worth(chosen, choice),
+        worth="" if fallback_reason else _worth(chosen, choice, goal),
     )
 
 
-def _worth(chosen: Alternative, choice: Choice) -> str:
+def _worth(chosen: Alternative, choice: Choice, goal: Goal) -> str:
     """Why the best value is not what has the least dollars, or seconds, and is sure enough; else empty."""
-    goal = choice.goal
-    is_time = counts_seconds(goal)
+    is_time = goal.is_time
     least = (fastest if is_time else cheapest_that_meets)(choice.alternatives)
-    if objective_of(goal) != BEST_VALUE or least is None or None in (chosen.probability, least.probability):
+    if goal.objective != BEST_VALUE or least is None or None in (chosen.probability, least.probability):
         return ""
     figure, more = (chosen.seconds, chosen.seconds - least.seconds)
     if not is_time:
@@ -281,54 +276,52 @@ def _worth(chosen: Alternative, choice: Choice) -> str:
     return f"Best value: for {told} more than {plain} the chance rises from {low} to {high}."
 
 
-def _alternatives(offer: Offer, goal: SizingGoal, iterations: int | None) -> list[Alternative]:
+def _alternatives(forecast: Forecast, goal: Goal) -> list[Alternative]:
     """The alternatives of one type, by number of machines."""
-    forecast, counts = offer.forecast(scale=goal.scale, iterations=iterations), offer.counts
-    startup = offer.model.startup_seconds
+    offer, counts = forecast.offer, forecast.offer.counts
+    startup, billing = offer.model.startup_seconds, offer.billing
     likely, nearly_certain = (
         [(float(low) + startup, float(high) + startup) for low, high in zip(*bounds, strict=True)]
-        for bounds in (forecast.interval(LIKELY), forecast.interval(NEARLY_CERTAIN))
+        for bounds in (forecast.likely, forecast.nearly_certain)
     )
     probabilities: list[float | None] = [None] * len(counts)
     if goal.has_limits:
-        limits = np.array([limit_seconds(goal, offer.billing, count) for count in counts])
+        limits = np.array([goal.limit_seconds(billing, count) for count in counts])
         probabilities = forecast.probability_within(limits - startup).tolist()
-    alternatives = []
-    for position, count in enumerate(counts):
-        seconds, probability = float(forecast.seconds[position]) + startup, probabilities[position]
-        alternatives.append(
-            Alternative(
-                machines=count,
-                instance_type=offer.type_name,
-                seconds=seconds,
-                cost=offer.billing.cost(machines=count, seconds=seconds).total,
-                feasible=is_sure(probability, goal),
-                likely_seconds=likely[position],
-                nearly_certain_seconds=nearly_certain[position],
-                extrapolates=forecast.extrapolates(count),
-                probability=probability,
-                memory_shortage=forecast.memory_shortage(count),
-            )
+    all_seconds = [float(seconds) + startup for seconds in forecast.seconds]
+    extrapolates, shortages = forecast.extrapolates, forecast.memory_shortages
+    return [
+        Alternative(
+            machines=count,
+            instance_type=offer.type_name,
+            seconds=all_seconds[at],
+            cost=billing.cost(machines=count, seconds=all_seconds[at]).total,
+            feasible=goal.is_kept(probabilities[at]),
+            likely_seconds=likely[at],
+            nearly_certain_seconds=nearly_certain[at],
+            extrapolates=extrapolates[at],
+            probability=probabilities[at],
+            memory_shortage=shortages[at],
         )
-    return alternatives
+        for at, count in enumerate(counts)
+    ]
 
 
-def most_probable(alternatives: Sequence[Alternative], goal: SizingGoal) -> Alternative:
+def most_probable(alternatives: Sequence[Alternative], goal: Goal) -> Alternative:
     """The alternative that keeps to the goal most probably; of as probable ones the one it prefers.
 
     Where none has a chance worth the name, the one that comes nearest to the goal's limits.
     """
-    best = preference(goal)
     highest = max(each.probability or 0.0 for each in alternatives)
     if highest < 1 - words.ALMOST_ONE:  # it hangs on single draws, and orders nothing
-        return min(alternatives, key=lambda each: (_overshoot(each, goal), *best(each)))
+        return min(alternatives, key=lambda each: (_overshoot(each, goal), *goal.preference(each)))
     return min(
         (each for each in alternatives if (each.probability or 0.0) >= highest * (1 - AS_PROBABLE)),
-        key=best,
+        key=goal.preference,
     )
 
 
-def _overshoot(alternative: Alternative, goal: SizingGoal) -> float:
+def _overshoot(alternative: Alternative, goal: Goal) -> float:
     """How many times the limit that is missed most is used up."""
     used: list[float] = []
     if goal.deadline_seconds is not None:
@@ -338,11 +331,11 @@ def _overshoot(alternative: Alternative, goal: SizingGoal) -> float:
     return max(used)
 
 
-def _infeasible(choice: Choice, iterations: int | None) -> InfeasibleGoalError:
+def _infeasible(choice: Choice, goal: Goal, forecasts: Sequence[Forecast]) -> InfeasibleGoalError:
     """The error that none keeps to the goal, with the most probable and the nearest goals within reach."""
-    goal, alternatives = choice.goal, choice.alternatives
+    alternatives, only_in_memory = choice.alternatives, goal.stated.only_in_memory
     fastest_of_all = min(each.seconds for each in alternatives)
-    if goal.only_in_memory:
+    if only_in_memory:
         alternatives = tuple(each for each in alternatives if not each.memory_shortage)
     if not alternatives:
         return InfeasibleGoalError(
@@ -351,10 +344,10 @@ def _infeasible(choice: Choice, iterations: int | None) -> InfeasibleGoalError:
             remedy="Allow more machines, or types with more memory, or leave out only_in_memory.",
         )
     surest = most_probable(alternatives, goal)
-    none = "No allowed configuration" + (" that holds the data in memory" if goal.only_in_memory else "")
+    none = "No allowed configuration" + (" that holds the data in memory" if only_in_memory else "")
     boot_seconds = max(float(offer.billing.boot_seconds) for offer in choice.offers)
     missed, best, remedy = _best_of_all(goal, alternatives, boot_seconds)
-    nearest = within_reach(choice.offers, alternatives, goal, iterations=iterations)
+    nearest = within_reach(forecasts, alternatives, goal)
     chance = words.probability(surest.probability or 0.0, goal.confidence)
     likely = "Also most" if surest is best else "Most"
     told = f" ({chance})" if surest is best else f": {_told(surest)} ({chance})"
@@ -367,7 +360,7 @@ def _infeasible(choice: Choice, iterations: int | None) -> InfeasibleGoalError:
     )
 
 
-def _nearest_in_words(nearest: WithinReach, goal: SizingGoal) -> str:
+def _nearest_in_words(nearest: WithinReach, goal: Goal) -> str:
     """The limits that could be asked for instead; empty where changing one of two would not do."""
     deadline, budget = nearest.earliest_deadline, nearest.least_budget
     within = []
@@ -385,7 +378,7 @@ def _on(found: Reachable | Alternative) -> str:
 
 
 def _best_of_all(
-    goal: SizingGoal, alternatives: Sequence[Alternative], boot_seconds: float
+    goal: Goal, alternatives: Sequence[Alternative], boot_seconds: float
 ) -> tuple[str, Alternative, str]:
     """What is missed and what comes nearest, in words; that one; and what else to ask for."""
     asked = f"in {words.confidence(goal.confidence)} of runs"
@@ -405,3 +398,84 @@ def _best_of_all(
 
 def _told(alternative: Alternative) -> str:
     return f"{_on(alternative)}, {words.duration(alternative.seconds)} for {words.dollars(alternative.cost)}"
+
+
+# What could be asked for instead of a goal out of reach.
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithinReach:
+    """The goals nearest to one that is out of reach. Mixes of types are not among what is looked at.
+
+    Attributes:
+        earliest_deadline: the shortest deadline, boot and start-up included, within the budget where there
+            is one; None where the budget alone cannot be kept.
+        least_budget: the smallest budget, within the deadline where there is one; None where the deadline
+            alone cannot be kept.
+    """
+
+    earliest_deadline: Reachable | None = None
+    least_budget: Reachable | None = None
+
+
+@dataclass(frozen=True)
+class _SureRun:
+    """Machines with the deadline and the dollars that a run keeps as surely as was asked."""
+
+    machines: int
+    instance_type: str
+    deadline: float
+    dollars: float
+
+
+def within_reach(
+    forecasts: Sequence[Forecast], alternatives: Sequence[Alternative], goal: Goal
+) -> WithinReach:
+    """The nearest limits that some alternative keeps with the confidence that the goal asks for.
+
+    Args:
+        forecasts: of what could be predicted.
+        alternatives: those of the offers that may be chosen; others are passed over.
+        goal: with a deadline, a budget or both.
+    """
+    allowed = {(each.instance_type, each.machines) for each in alternatives}
+    runs = [
+        run
+        for forecast in forecasts
+        for run in _sure_runs(forecast, goal.confidence)
+        if (run.instance_type, run.machines) in allowed
+    ]
+    deadline = math.inf if goal.deadline_seconds is None else goal.deadline_seconds
+    budget = math.inf if goal.budget_dollars is None else goal.budget_dollars
+    in_time = [(run, run.dollars) for run in runs if run.deadline <= deadline]
+    return WithinReach(
+        earliest_deadline=_least(
+            [(run, run.deadline) for run in runs if run.dollars <= budget], is_time=True
+        ),
+        least_budget=_least(in_time, is_time=False),
+    )
+
+
+def _sure_runs(forecast: Forecast, confidence: float) -> list[_SureRun]:
+    offer = forecast.offer
+    sure = forecast.seconds_kept_within(confidence) + offer.model.startup_seconds
+    return [
+        _SureRun(
+            machines=machines,
+            instance_type=offer.type_name,
+            deadline=seconds + float(offer.billing.boot_seconds),  # from the launch of the machines on
+            dollars=offer.billing.cost(machines=machines, seconds=seconds).total,
+        )
+        for machines, seconds in zip(offer.counts, sure.tolist(), strict=True)
+    ]
+
+
+def _least(runs: Sequence[tuple[_SureRun, float]], *, is_time: bool) -> Reachable | None:
+    """The run with the least of a figure; of equal ones that on fewer machines."""
+    if not runs:
+        return None
+    run, limit = min(runs, key=lambda each: (each[1], each[0].machines))
+    limit = raised(limit, digits=DIGITS)
+    if is_time and limit >= words.HOUR:
+        limit = float(words.MINUTE * math.ceil(limit / words.MINUTE))
+    return Reachable(limit=limit, machines=run.machines, instance_type=run.instance_type)

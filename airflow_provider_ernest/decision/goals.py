@@ -6,7 +6,7 @@ import importlib
 import math
 from collections.abc import Callable, Sequence
 
-from airflow_provider_ernest.documents.decisions import Alternative
+from airflow_provider_ernest.documents.decisions import Alternative, Decision
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.settings import Billing, SizingGoal
 from airflow_provider_ernest.settings.goal import BALANCED, BEST_VALUE, FASTEST, OBJECTIVES
@@ -14,10 +14,6 @@ from airflow_provider_ernest.words import confidence, dollars, duration
 
 Objective = Callable[[Alternative], float]
 """Gives an alternative a number; the one with the least is chosen."""
-
-Preference = Callable[[Alternative], tuple[float, ...]]
-"""A key by which the better alternative comes first."""
-
 
 HOPELESS = 1e-9
 """A lower probability is as good as none."""
@@ -27,86 +23,79 @@ TOLERANCE = 1e-9
 """Sums and products are not exact: a run of just the deadline does not miss it."""
 
 
-def objective_of(goal: SizingGoal) -> str | Objective:
-    """What is best: the name of an objective, or the user's function.
+class Goal:
+    """What production must keep to, how surely, and what is best of what does: a `SizingGoal`, resolved once.
+
+    Args:
+        stated: the goal, without templates.
+        iterations: of the production run, for iterative jobs.
+
+    Attributes:
+        has_limits: whether there is a deadline or a budget at all.
+        objective: what is best: a name, or the user's function.
+        is_time: whether time is what is to be little, not dollars; within a budget alone dollars are settled.
+        in_words: all of it, but for the machines that are allowed.
 
     Raises:
-        InvalidParameterError: there is no such function.
+        InvalidParameterError: there is no such objective.
     """
-    if goal.objective is not None:
-        return load_objective(goal.objective)
-    return BEST_VALUE
 
+    def __init__(self, stated: SizingGoal, *, iterations: int | None = None) -> None:
+        self.stated, self.iterations = stated, iterations
+        self.scale = stated.scale
+        self.deadline_seconds, self.budget_dollars = stated.deadline_seconds, stated.budget_dollars
+        self.confidence, self.has_limits = stated.confidence, stated.has_limits
+        self.objective = BEST_VALUE if stated.objective is None else load_objective(stated.objective)
+        is_budget_alone = self.budget_dollars is not None and self.deadline_seconds is None
+        self.is_time = self.objective == FASTEST or (self.objective == BEST_VALUE and is_budget_alone)
 
-def counts_seconds(goal: SizingGoal) -> bool:
-    """Whether time is what is to be little, not dollars; within a budget alone dollars are settled."""
-    best = objective_of(goal)
-    is_budget_alone = goal.budget_dollars is not None and goal.deadline_seconds is None
-    return best == FASTEST or (best == BEST_VALUE and is_budget_alone)
+    @property
+    def in_words(self) -> str:
+        """The goal as people read it."""
+        best = self.objective
+        best = best.replace("_", " ") if isinstance(best, str) else name_of(best)
+        limits = [] if self.deadline_seconds is None else [duration(self.deadline_seconds)]
+        limits += [] if self.budget_dollars is None else [dollars(self.budget_dollars)]
+        words = " within ".join([best, *([" and ".join(limits)] if limits else [])])
+        return f"{words} in {confidence(self.confidence)} of runs" if self.has_limits else words
 
+    def limit_seconds(self, billing: Billing, machines: int) -> float:
+        """The longest run, from submission to end, that keeps to the goal; infinite without limits."""
+        limits = [math.inf]
+        if self.deadline_seconds is not None:
+            limits.append(self.deadline_seconds * (1 + TOLERANCE) - billing.boot_seconds)
+        if self.budget_dollars is not None:
+            budget = self.budget_dollars * (1 + TOLERANCE)
+            limits.append(billing.most_seconds(machines=machines, budget_dollars=budget))
+        return max(0.0, min(limits))
 
-def describe(goal: SizingGoal) -> str:
-    """The goal in words."""
-    best = objective_of(goal)
-    words = goal_in_words(
-        best.replace("_", " ") if isinstance(best, str) else name_of(best),
-        deadline_seconds=goal.deadline_seconds,
-        budget_dollars=goal.budget_dollars,
-    )
-    return f"{words} in {confidence(goal.confidence)} of runs" if goal.has_limits else words
+    def is_kept(self, probability: float | None) -> bool:
+        """Whether a goal is kept as surely as was asked for; where it has no limits any way does."""
+        if not self.has_limits:
+            return True
+        return probability is not None and probability >= self.confidence - TOLERANCE
 
+    def preference(self, alternative: Alternative) -> tuple[float, ...]:
+        """A key that sorts better alternatives first: what counts, then the other, then fewer machines.
 
-def goal_in_words(best: str, *, deadline_seconds: float | None, budget_dollars: float | None) -> str:
-    """What is best within which limits, but for how surely they are to be kept."""
-    limits = [] if deadline_seconds is None else [duration(deadline_seconds)]
-    limits += [] if budget_dollars is None else [dollars(budget_dollars)]
-    return " within ".join([best, *([" and ".join(limits)] if limits else [])])
+        For the best value what counts is taken per run that keeps to the limits: divided by the probability
+        of doing so. A run that misses its deadline has bought nothing; and where a cent more buys much more
+        certainty, the configuration that is only just sure enough is a poor bargain. All other objectives
+        are taken as they are. Figures whose first seven digits are the same are equal.
 
-
-def limit_seconds(goal: SizingGoal, billing: Billing, machines: int) -> float:
-    """The longest run, from submission to end, that keeps to a goal; infinite without limits, at least 0."""
-    limits = [math.inf]
-    if goal.deadline_seconds is not None:
-        limits.append(goal.deadline_seconds * (1 + TOLERANCE) - billing.boot_seconds)
-    if goal.budget_dollars is not None:
-        budget = goal.budget_dollars * (1 + TOLERANCE)
-        limits.append(billing.most_seconds(machines=machines, budget_dollars=budget))
-    return max(0.0, min(limits))
-
-
-def is_sure(probability: float | None, goal: SizingGoal) -> bool:
-    """Whether a goal is kept as surely as was asked for; where it has no limits any way does."""
-    if not goal.has_limits:
-        return True
-    return probability is not None and probability >= goal.confidence - TOLERANCE
-
-
-def preference(goal: SizingGoal) -> Preference:
-    """A key that sorts better alternatives first: what counts, then the other, then fewer machines.
-
-    For the best value what counts is taken per run that keeps to the limits: divided by the probability of
-    doing so. A run that misses its deadline has bought nothing; and where a cent more buys much more
-    certainty, the configuration that is only just sure enough is a poor bargain. All other objectives are
-    taken as they are. Figures whose first seven digits are the same are equal.
-
-    Raises:
-        InvalidParameterError: by the key, where the user's objective fails, or gives no finite number.
-    """
-    best, is_time = objective_of(goal), counts_seconds(goal)
-    is_money = not is_time and best != BALANCED and isinstance(best, str)
-
-    def key(alternative: Alternative) -> tuple[float, ...]:
-        cost, seconds = alternative.cost, alternative.seconds
+        Raises:
+            InvalidParameterError: the user's objective fails, or gives no finite number.
+        """
+        best, cost, seconds = self.objective, alternative.cost, alternative.seconds
         if isinstance(best, str):
-            of = cost * seconds if best == BALANCED else seconds if is_time else cost
+            of = cost * seconds if best == BALANCED else seconds if self.is_time else cost
             kept = 1.0 if best != BEST_VALUE or alternative.probability is None else alternative.probability
             counts = _rounded(of / max(kept, HOPELESS))
         else:
             counts = _score(best, alternative)
+        is_money = not self.is_time and best != BALANCED and isinstance(best, str)
         others = (seconds, cost) if is_money else (cost, seconds)
         return counts, *(_rounded(other) for other in others), alternative.machines
-
-    return key
 
 
 def _score(objective: Objective, alternative: Alternative) -> float:
@@ -190,3 +179,39 @@ def on_pareto_front(points: Sequence[tuple[float, float]]) -> list[bool]:
             front[at] = True
             least_second, last = points[at][1], points[at]
     return front
+
+
+NOTICEABLE = 0.05
+"""A run that is shorter by a smaller share nobody would pay for."""
+
+
+def chosen(alternatives: Sequence[Alternative], decision: Decision | None) -> Alternative | None:
+    """The one that was decided on; None where there is no decision, or a fallback that was not considered."""
+    if decision is None:
+        return None
+    return next((each for each in alternatives if decision.is_for(each)), None)
+
+
+def cheapest_that_meets(alternatives: Sequence[Alternative]) -> Alternative | None:
+    """The least dollars of those that keep to the goal as surely as was asked; None where none does.
+
+    Of equal dollars the faster one, then the one with fewer machines.
+    """
+    return min((each for each in alternatives if each.feasible), key=_by_dollars, default=None)
+
+
+def fastest(alternatives: Sequence[Alternative]) -> Alternative | None:
+    """The least seconds of those that keep to the goal as surely as was asked; where none does, of all."""
+    met = [each for each in alternatives if each.feasible]
+    return min(met or alternatives, key=lambda each: (each.seconds, each.cost, each.machines), default=None)
+
+
+def next_faster(alternatives: Sequence[Alternative], than: Alternative) -> Alternative | None:
+    """What a noticeably shorter run would cost at least; None where nothing that is feasible is as fast."""
+    limit = than.seconds * (1 - NOTICEABLE)
+    faster = (each for each in alternatives if each.feasible and each.seconds <= limit)
+    return min(faster, key=_by_dollars, default=None)
+
+
+def _by_dollars(each: Alternative) -> tuple[float, ...]:
+    return each.cost, each.seconds, each.machines

@@ -1,8 +1,8 @@
 """Clusters of several types of machines, by OptEx's formula with the figures of the types' models.
 
 After Sidhanta, Golab, Mukhopadhyay, "OptEx: A Deadline-Aware Cost Optimization Model for Spark" (CCGrid
-2016, arXiv:1603.07936), cost optimal cluster composition; see `composition`. Runs on several types at once
-are not observed. What the types' models say of runs on one type alone is taken together::
+2016, arXiv:1603.07936), cost optimal cluster composition. Runs on several types at once are not observed.
+What the types' models say of runs on one type alone is taken together::
 
     T_t(n) ~ F + C*n + W_t/n        for each type t
 
@@ -22,21 +22,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from airflow_provider_ernest.decision.goals import (
-    TOLERANCE,
-    counts_seconds,
-    is_sure,
-    limit_seconds,
-    objective_of,
-    preference,
-)
-from airflow_provider_ernest.decision.offers import LIKELY, NEARLY_CERTAIN, Offer, OfferForecast
+from airflow_provider_ernest.decision.goals import TOLERANCE, Goal
+from airflow_provider_ernest.decision.offers import LIKELY, NEARLY_CERTAIN, Forecast, Offer
 from airflow_provider_ernest.documents.decisions import Alternative, Configuration
 from airflow_provider_ernest.exceptions import FitError
 from airflow_provider_ernest.numbers import FloatArray, IntArray
 from airflow_provider_ernest.prediction.predict import extrapolation, memory_shortage
 from airflow_provider_ernest.prediction.regression import non_negative_least_squares, two_sided
-from airflow_provider_ernest.settings import Billing, SizingGoal
+from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.settings.billing import HOUR_SECONDS, ON_DEMAND
 from airflow_provider_ernest.settings.goal import BEST_VALUE, CHEAPEST, FASTEST
 
@@ -46,9 +39,7 @@ SURER = (0.9, 0.95, 0.99)
 UNOBSERVED = "Extrapolated: no mix of types was tried, it goes by OptEx's formula"
 
 
-def mixed_alternatives(
-    offers: Sequence[Offer], *, goal: SizingGoal, iterations: int | None = None
-) -> tuple[Alternative, ...]:
+def mixed_alternatives(forecasts: Sequence[Forecast], *, goal: Goal) -> tuple[Alternative, ...]:
     """The best clusters of at least two types that keep to a goal as surely as it asks for.
 
     By dollars, by seconds, or the best by each where the goal's objective is neither. Each type has a number
@@ -57,13 +48,13 @@ def mixed_alternatives(
     as the offers say. There are none where machines of one type are better by the same formula, and where it
     does not fit the models.
     """
-    trained = tuple(offer for offer in offers if not offer.is_extrapolated)
-    job = mixed_job(trained, scale=goal.scale, iterations=iterations) if len(trained) > 1 else None
+    trained = [forecast for forecast in forecasts if not forecast.offer.is_extrapolated]
+    job = mixed_job(trained, goal=goal) if len(trained) > 1 else None
     if job is None:
         return ()
     ends = [goal]
-    if objective_of(goal) not in (BEST_VALUE, CHEAPEST, FASTEST):
-        ends = [replace(goal, objective=CHEAPEST), replace(goal, objective=FASTEST)]
+    if goal.objective not in (BEST_VALUE, CHEAPEST, FASTEST):
+        ends = [Goal(replace(goal.stated, objective=end)) for end in (CHEAPEST, FASTEST)]
     found = {each.instance_type: each for end in ends if (each := _best(job, end))}
     return tuple(found.values())
 
@@ -95,20 +86,19 @@ def mixed_billing(offers: Sequence[Offer], composition: Sequence[Configuration])
     )
 
 
-def _best(job: MixedJob, goal: SizingGoal) -> Alternative | None:
+def _best(job: MixedJob, goal: Goal) -> Alternative | None:
     """The best mix found that keeps to the goal; None where there is none.
 
-    What is best also depends on how surely it keeps to the goal (see `goals.preference`), so that more
+    What is best also depends on how surely it keeps to the goal (see `Goal.preference`), so that more
     confidence than is asked for is tried as well.
     """
     surer = [level for level in SURER if level > goal.confidence] if goal.has_limits else []
-    fastest = counts_seconds(goal)
-    found = {counts for level in (goal.confidence, *surer) for counts in _found(job, goal, level, fastest)}
+    found = {counts for level in (goal.confidence, *surer) for counts in _found(job, goal, level)}
     mixes = [each for counts in found if (each := _alternative(job, goal, np.array(counts))).composition]
-    return min((each for each in mixes if each.feasible), key=preference(goal), default=None)
+    return min((each for each in mixes if each.feasible), key=goal.preference, default=None)
 
 
-def _found(job: MixedJob, goal: SizingGoal, confidence: float, fastest: bool) -> set[tuple[int, ...]]:
+def _found(job: MixedJob, goal: Goal, confidence: float) -> set[tuple[int, ...]]:
     """Compositions that may keep to the goal with this confidence.
 
     How much must be spared for it depends on the number of machines. The search is made with the widest
@@ -117,12 +107,12 @@ def _found(job: MixedJob, goal: SizingGoal, confidence: float, fastest: bool) ->
     spreads = {job.log_spread(machines) for machines in range(1, _most_machines(job) + 1)}
     found: set[tuple[int, ...]] = set()
     for spread in (max(spreads), min(spreads)):
-        counts = _search(job, goal, factor=math.exp(float(ndtri(confidence)) * spread), fastest=fastest)
+        counts = _search(job, goal, factor=math.exp(float(ndtri(confidence)) * spread))
         if counts is None:
             continue
         found.add(tuple(counts.tolist()))
         own = math.exp(float(ndtri(confidence)) * job.log_spread(int(counts.sum())))
-        again = _search(job, goal, factor=own, fastest=fastest)
+        again = _search(job, goal, factor=own)
         if again is not None:
             found.add(tuple(again.tolist()))
     return found
@@ -132,7 +122,7 @@ def _most_machines(job: MixedJob) -> int:
     return max(offer.counts[-1] for offer in job.offers)
 
 
-def _search(job: MixedJob, goal: SizingGoal, *, factor: float, fastest: bool) -> IntArray | None:
+def _search(job: MixedJob, goal: Goal, *, factor: float) -> IntArray | None:
     """The best numbers of machines, shape (k,); None where none keeps to the goal.
 
     A run is to keep to it even where it takes `factor` times its predicted seconds. A budget is searched
@@ -143,7 +133,7 @@ def _search(job: MixedJob, goal: SizingGoal, *, factor: float, fastest: bool) ->
     most_seconds = math.inf if goal.deadline_seconds is None else goal.deadline_seconds
     if most_seconds <= waiting:
         return None
-    if goal.budget_dollars is None and not fastest:
+    if goal.budget_dollars is None and not goal.is_time:
         most_seconds, factor = waiting + (most_seconds - waiting) / factor, 1.0
     most_cost = math.inf
     if goal.budget_dollars is not None:
@@ -162,7 +152,7 @@ def _search(job: MixedJob, goal: SizingGoal, *, factor: float, fastest: bool) ->
         fixed_price=max(masters),
         most_machines=_most_machines(job),
     )
-    return best_counts(problem, most_seconds=most_seconds, most_cost=most_cost, fastest=fastest)
+    return best_counts(problem, most_seconds=most_seconds, most_cost=most_cost, fastest=goal.is_time)
 
 
 def _per_second(billing: Billing, *, with_master: bool = False) -> float:
@@ -178,7 +168,7 @@ def _per_second(billing: Billing, *, with_master: bool = False) -> float:
     return plain.cost(machines=1, seconds=HOUR_SECONDS).total / HOUR_SECONDS
 
 
-def _alternative(job: MixedJob, goal: SizingGoal, counts: IntArray) -> Alternative:
+def _alternative(job: MixedJob, goal: Goal, counts: IntArray) -> Alternative:
     """A composition in words."""
     parts = tuple(
         Configuration(machines=int(count), instance_type=offer.type_name)
@@ -189,10 +179,10 @@ def _alternative(job: MixedJob, goal: SizingGoal, counts: IntArray) -> Alternati
     offers = [offer for offer, count in zip(job.offers, counts, strict=True) if count]
     startup, run = max(offer.model.startup_seconds for offer in offers), job.run_seconds(counts)
     spread = job.log_spread(machines)
-    scales = [(offer.model, job.scale * offer.input_growth) for offer in offers]
+    scales = [(offer.model, goal.scale * offer.input_growth) for offer in offers]
     shortages = {memory_shortage(model, machines=machines, scale=scale) for model, scale in scales} - {""}
     unsupported = {extrapolation(model, machines=machines, scale=scale) for model, scale in scales} - {""}
-    limit = limit_seconds(goal, billing, machines) - startup
+    limit = goal.limit_seconds(billing, machines) - startup
     probability = None
     if goal.has_limits:
         probability = float(ndtr(math.log(limit / run) / spread)) if limit > 0 else 0.0
@@ -206,7 +196,7 @@ def _alternative(job: MixedJob, goal: SizingGoal, counts: IntArray) -> Alternati
         instance_type=" + ".join(f"{part.machines} {part.instance_type}" for part in parts),
         seconds=startup + run,
         cost=billing.cost(machines=machines, seconds=startup + run).total,
-        feasible=is_sure(probability, goal),
+        feasible=goal.is_kept(probability),
         likely_seconds=interval(LIKELY),
         nearly_certain_seconds=interval(NEARLY_CERTAIN),
         extrapolates="; ".join([UNOBSERVED, *sorted(unsupported)]),
@@ -232,7 +222,6 @@ class MixedJob:
 
     Attributes:
         offers: the types, which all were trained.
-        scale: the production input relative to the one that was sampled.
         fixed_seconds: F.
         sharing_seconds: C.
         work_seconds: W_t of each type, shape (k,).
@@ -242,7 +231,6 @@ class MixedJob:
     """
 
     offers: tuple[Offer, ...]
-    scale: float
     fixed_seconds: float
     sharing_seconds: float
     work_seconds: FloatArray
@@ -276,7 +264,7 @@ class MixedJob:
         return max(LEAST_SPREAD, math.hypot(widest, self.misfit))
 
 
-def mixed_job(offers: Sequence[Offer], *, scale: float, iterations: int | None) -> MixedJob | None:
+def mixed_job(forecasts: Sequence[Forecast], *, goal: Goal) -> MixedJob | None:
     """The terms of OptEx that fit the models of trained types best, with their relative errors squared.
 
     They are fitted at the numbers of machines that are offered; where those of a type are too few, at the
@@ -285,9 +273,7 @@ def mixed_job(offers: Sequence[Offer], *, scale: float, iterations: int | None) 
     Returns:
         None where they are too few even so, or the formula does not fit.
     """
-    fitted = [
-        OfferForecast(_with_enough_numbers(each), scale=scale, iterations=iterations) for each in offers
-    ]
+    fitted = [_with_enough_numbers(each, goal) for each in forecasts]
     if any(len(forecast.seconds) < FEWEST_NUMBERS for forecast in fitted):
         return None
     rows = []
@@ -305,35 +291,34 @@ def mixed_job(offers: Sequence[Offer], *, scale: float, iterations: int | None) 
     if misfit >= MOST_MISFIT or not (coefficients[2:] > 0).all():
         return None
     return MixedJob(
-        offers=tuple(offers),
-        scale=scale,
+        offers=tuple(forecast.offer for forecast in forecasts),
         fixed_seconds=float(coefficients[0]),
         sharing_seconds=float(coefficients[1]),
         work_seconds=coefficients[2:],
         misfit=misfit,
-        log_spreads=tuple(
-            _log_spreads(OfferForecast(each, scale=scale, iterations=iterations)) for each in offers
-        ),
+        log_spreads=tuple(map(_log_spreads, forecasts)),
     )
 
 
-def _with_enough_numbers(offer: Offer) -> Offer:
+def _with_enough_numbers(forecast: Forecast, goal: Goal) -> Forecast:
+    offer = forecast.offer
     if len(offer.counts) >= FEWEST_NUMBERS:
-        return offer
-    return replace(offer, machines=[*offer.counts, *(run.machines for run in offer.model.observations)])
+        return forecast
+    observed = (run.machines for run in offer.model.observations)
+    wider = replace(offer, machines=[*offer.counts, *observed])
+    return wider.forecast(scale=goal.scale, iterations=goal.iterations)
 
 
-def _log_spreads(forecast: OfferForecast) -> FloatArray:
+def _log_spreads(forecast: Forecast) -> FloatArray:
     """Of a type's runs, by ascending number of machines, shape (n,)."""
     spreads = []
-    for level in (LIKELY, NEARLY_CERTAIN):
-        low, high = forecast.interval(level)
+    for level, (low, high) in ((LIKELY, forecast.likely), (NEARLY_CERTAIN, forecast.nearly_certain)):
         distance = np.maximum(np.log(forecast.seconds / low), np.log(high / forecast.seconds))
         spreads.append(distance / ndtri(two_sided(level)[1]))
     return np.asarray(np.maximum(*spreads))
 
 
-# Whole numbers of machines of several types, searched exactly (for `composition` and `mixed`).
+# Whole numbers of machines of several types, searched exactly.
 #
 # A composition matters only through its number of machines, price and speed. One that has no more machines,
 # is no dearer and no slower than another stays so whatever is added to both: the other need not be followed

@@ -12,31 +12,32 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import ndtr, ndtri
 
 from airflow_provider_ernest.documents.models import Model
+from airflow_provider_ernest.documents.surveys import BOTH, MODEL, REPLAY
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.numbers import FloatArray, machines_and_scale, positive_number, whole_number
 from airflow_provider_ernest.prediction.predict import (
-    contributions_of_runs,
+    ModelForecast,
     extrapolation,
     memory_shortage,
-    predict_interval,
-    predict_seconds,
-    probability_within,
     require_time,
 )
-from airflow_provider_ernest.prediction.regression import Widening
+from airflow_provider_ernest.prediction.regression import Widening, two_sided
 from airflow_provider_ernest.prediction.terms import term_named
 from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.settings.billing import no_price
+from airflow_provider_ernest.words import duration, duration_range, machines
 
 LIKELY = 0.8
 NEARLY_CERTAIN = 0.95
 """The probabilities of the two intervals that are told of a run."""
+
+_LIKELY_DEVIATIONS = float(ndtri(two_sided(LIKELY)[1]))
 
 UNTRAINED_LOG_SPREAD = 0.3
 """The standard deviation of log(seconds) to assume at least on a type that was not trained: its relative
@@ -129,26 +130,30 @@ class Offer:
         return min(needs, default=1)
 
     def forecast(self, *, scale: float, iterations: int | None = None) -> Forecast:
-        """What its runs are predicted to take; see `OfferForecast`."""
+        """What its runs are predicted to take."""
         return OfferForecast(self, scale=scale, iterations=iterations)
 
 
-class _Runs(TypedDict):
-    """The runs that a model is asked about; see `predict_seconds`."""
-
-    machines: list[int]
-    scale: float
-    iterations: int | None
-
-
 class Forecast(ABC):
-    """What runs on n numbers of machines, ascending, are predicted to take, start-up excluded.
+    """What the runs of an offer are predicted to take, by ascending number of machines, start-up excluded.
+
+    Args:
+        offer: n numbers of machines of one type.
+        scale: the production input relative to today's.
+        iterations: of the production run; see `prediction.predict.ModelForecast`.
 
     Attributes:
         seconds: of the runs, shape (n,).
     """
 
     seconds: FloatArray
+
+    def __init__(self, offer: Offer, *, scale: float, iterations: int | None) -> None:
+        self.offer = offer
+        self.scale = scale * offer.input_growth
+        self._model = ModelForecast(
+            offer.model, machines=offer.counts, scale=self.scale, iterations=iterations
+        )
 
     @abstractmethod
     def interval(self, level: float) -> tuple[FloatArray, FloatArray]:
@@ -158,13 +163,35 @@ class Forecast(ABC):
     def probability_within(self, limits: FloatArray) -> FloatArray:
         """The probability that the runs take no longer than so many seconds, shape (n,)."""
 
-    @abstractmethod
-    def extrapolates(self, machines: int) -> str:
-        """Why the observations do not support the prediction; empty where they do."""
+    @cached_property
+    def likely(self) -> tuple[FloatArray, FloatArray]:
+        """The interval of `LIKELY`."""
+        return self.interval(LIKELY)
 
-    @abstractmethod
-    def memory_shortage(self, machines: int) -> str:
-        """Why the machines cannot hold the data; empty where they can or nothing is known."""
+    @cached_property
+    def nearly_certain(self) -> tuple[FloatArray, FloatArray]:
+        """The interval of `NEARLY_CERTAIN`."""
+        return self.interval(NEARLY_CERTAIN)
+
+    @property
+    def extrapolates(self) -> list[str]:
+        """For each number of machines why the observations do not support it; empty where they do."""
+        offer = self.offer
+        untrained = f"{offer.type_name} was not trained: taken as {offer.model.instance_type} with "
+        untrained = f"{untrained}{offer.relative_speed:g} times the speed" if offer.is_extrapolated else ""
+        reasons = (extrapolation(offer.model, machines=count, scale=self.scale) for count in offer.counts)
+        return ["; ".join(part for part in (untrained, reason) if part) for reason in reasons]
+
+    @property
+    def memory_shortages(self) -> list[str]:
+        """For each number of machines why they cannot hold the data; empty where they can.
+
+        Of a type that was not trained nothing is known.
+        """
+        if self.offer.is_extrapolated:
+            return [""] * len(self.offer.counts)
+        model = self.offer.model
+        return [memory_shortage(model, machines=count, scale=self.scale) for count in self.offer.counts]
 
     def seconds_kept_within(self, confidence: float) -> FloatArray:
         """The least seconds that the runs stay within with this probability, shape (n,), a little rounded up.
@@ -195,78 +222,49 @@ class Forecast(ABC):
 
 
 class OfferForecast(Forecast):
-    """What an offer's runs are predicted to take, by ascending number of machines, start-up excluded.
-
-    Args:
-        offer: n numbers of machines of one type.
-        scale: the production input relative to today's.
-        iterations: of the production run; see `prediction.predict_seconds`.
-
-    Attributes:
-        seconds: of the runs, shape (n,).
+    """What a model says of an offer's runs, at the speed of its type of machine.
 
     Raises:
         InvalidParameterError: a run would take no time, or more than numbers can hold.
     """
 
     def __init__(self, offer: Offer, *, scale: float, iterations: int | None) -> None:
-        self.offer = offer
-        self._counts = offer.counts
-        self._scale = scale * offer.input_growth
-        self._runs = _Runs(machines=self._counts, scale=self._scale, iterations=iterations)
+        super().__init__(offer, scale=scale, iterations=iterations)
         with np.errstate(over="ignore"):  # what no number holds is infinite, and refused below
-            trained = predict_seconds(offer.model, **self._runs)
+            trained = self._model.seconds
         self._ratio = self._at_speed() / trained if offer.is_extrapolated else np.ones_like(trained)
         self.seconds = trained * self._ratio
-        require_time(self.seconds, self._counts, scale=self._scale, instance_type=offer.type_name)
+        require_time(self.seconds, offer.counts, scale=self.scale, instance_type=offer.type_name)
+        ones = np.ones_like(self.seconds)
+        least = UNTRAINED_LOG_SPREAD if offer.is_extrapolated else 0.0
+        self._widening = Widening(factors=ones, least_log_spreads=ones * least)
 
     def interval(self, level: float) -> tuple[FloatArray, FloatArray]:
-        """What the runs lie between with probability `level`, shape (n,) each."""
-        low, high = predict_interval(self.offer.model, level=level, **self._runs)
-        bounds = (low * self._ratio, high * self._ratio)
-        return self._widening().interval(self.seconds, bounds, level=level)
+        """See `Forecast`."""
+        low, high = self._model.interval(level)
+        return self._widening.interval(self.seconds, (low * self._ratio, high * self._ratio), level=level)
 
     def probability_within(self, limits: FloatArray) -> FloatArray:
-        """The probability that the runs take no longer than so many seconds, shape (n,)."""
-
-        def within(narrow: FloatArray) -> FloatArray:
-            return probability_within(self.offer.model, seconds=narrow / self._ratio, **self._runs)
-
-        return self._widening().probability_within(self.seconds, limits, within)
-
-    def extrapolates(self, machines: int) -> str:
-        """Why the observations do not support the prediction; empty where they do."""
-        reason = extrapolation(self.offer.model, machines=machines, scale=self._scale)
-        if not self.offer.is_extrapolated:
-            return reason
-        untrained = (
-            f"{self.offer.type_name} was not trained: taken as {self.offer.model.instance_type} with "
-            f"{self.offer.relative_speed:g} times the speed"
+        """See `Forecast`."""
+        return self._widening.probability_within(
+            self.seconds, limits, lambda narrow: self._model.probability_within(narrow / self._ratio)
         )
-        return "; ".join(part for part in (untrained, reason) if part)
-
-    def memory_shortage(self, machines: int) -> str:
-        """Why the machines cannot hold the data; of a type that was not trained nothing is known."""
-        if self.offer.is_extrapolated:
-            return ""
-        return memory_shortage(self.offer.model, machines=machines, scale=self._scale)
 
     def _at_speed(self) -> FloatArray:
         """Seconds where the terms that follow the size of the data go faster by the relative speed."""
         speed = self.offer.relative_speed
-        parts = contributions_of_runs(self.offer.model, **self._runs)
         speeds = {
-            term.name: speed if _follows_data(term.name, machines=self._counts, scale=self._scale) else 1.0
+            term.name: speed
+            if _follows_data(term.name, machines=self.offer.counts, scale=self.scale)
+            else 1.0
             for term in self.offer.model.terms
         }
         return np.array(
-            [sum(seconds / speeds.get(name, speed) for name, seconds in of_run.items()) for of_run in parts]
+            [
+                sum(seconds / speeds.get(name, speed) for name, seconds in of_run.items())
+                for of_run in self._model.contributions()
+            ]
         )
-
-    def _widening(self) -> Widening:
-        ones = np.ones_like(self.seconds)
-        least = UNTRAINED_LOG_SPREAD if self.offer.is_extrapolated else 0.0
-        return Widening(factors=ones, least_log_spreads=ones * least)
 
 
 def _follows_data(name: str, *, machines: ArrayLike, scale: ArrayLike) -> bool:
@@ -278,3 +276,162 @@ def _follows_data(name: str, *, machines: ArrayLike, scale: ArrayLike) -> bool:
         column(machines=machine_column, scale=times * scale_column) for times in OTHER_AMOUNTS_OF_DATA
     )
     return not all(np.allclose(here, there, rtol=1e-9, atol=0.0, equal_nan=True) for there in elsewhere)
+
+
+# Offers from runs that were made before anybody asked; see `history.sizes`.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replays:
+    """A run replayed on other numbers of machines, at today's input.
+
+    Attributes:
+        from_machines: that the run was made on.
+        application_id: Spark's id of it.
+        seconds: clean, by number of machines; scaled so that it meets today's runs.
+        met: numbers of machines at which it takes as long as runs did.
+        noise: standard deviation of log(seconds) of a single run there.
+        spread: that of the replay for each doubling from there.
+    """
+
+    from_machines: int
+    application_id: str
+    seconds: dict[int, float]
+    met: tuple[int, ...]
+    noise: float
+    spread: float
+
+    def log_spread(self, count: int) -> float:
+        """Standard deviation of log(seconds) of a single run on so many machines."""
+        doublings = min(abs(float(np.log2(count / each))) for each in self.met)
+        return float(np.hypot(self.noise, self.spread * doublings))
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistoryOffer(Offer):
+    """Machines of the kind that a job ran on, and what its history says of them.
+
+    Attributes:
+        replays: None where nothing can be replayed.
+        is_modelled: whether `model` was fitted; else it only holds the runs, and cannot predict.
+        is_determined: whether it also tells of numbers of machines on which no run was made.
+        run_startup_seconds: of a usual run. Forecasts include it, so that the model must have none.
+        input_noise: standard deviation of log(seconds) that inputs which differ from run to run add.
+    """
+
+    replays: Replays | None = None
+    is_modelled: bool = True
+    is_determined: bool = True
+    run_startup_seconds: float = 0.0
+    input_noise: float = 0.0
+
+    def forecast(self, *, scale: float, iterations: int | None = None) -> HistoryForecast:
+        """What runs at today's input are predicted to take."""
+        return HistoryForecast(self, scale=scale, iterations=iterations)
+
+    def source(self, count: int) -> str:
+        """Where the prediction for a number of machines comes from; see `surveys`."""
+        share = self.model_share(count)
+        return MODEL if share == 1.0 else BOTH if share else REPLAY
+
+    def model_share(self, count: int) -> float:
+        """How much of a prediction is the model's: all where its runs were made, and half of it elsewhere.
+
+        Of too few runs, or runs of one size, half where they were made, and nothing elsewhere.
+        """
+        if not self.is_modelled:
+            return 0.0
+        if self.replays is None:
+            return 1.0
+        is_observed = any(run.machines == count for run in self.model.observations)
+        return 0.5 * (is_observed + self.is_determined)
+
+
+class HistoryForecast(Forecast):
+    """What the model and the replay of a job say together, each with its share, start-up included.
+
+    The offer has a model or replays; these are of today's input, so that the scale is 1.
+    """
+
+    offer: HistoryOffer
+
+    def __init__(self, offer: HistoryOffer, *, scale: float, iterations: int | None) -> None:
+        super().__init__(offer, scale=scale, iterations=iterations)
+        self._shares = np.array([offer.model_share(count) for count in offer.counts])
+        self._modelled: OfferForecast | None = None
+        if offer.is_modelled:
+            self._modelled = OfferForecast(offer, scale=scale, iterations=iterations)
+        by_model = self._modelled.seconds if self._modelled else np.ones(len(offer.counts))
+        replays = offer.replays
+        self._replayed: FloatArray = np.array(
+            [replays.seconds[count] for count in offer.counts] if replays else by_model, dtype=np.float64
+        )
+        spreads: FloatArray = np.ones(len(offer.counts))
+        if replays:
+            spreads = np.array(
+                [
+                    max(each.widening * replays.log_spread(count), each.least_log_spread)
+                    for count, each in zip(offer.counts, self._model.regimes, strict=True)
+                ]
+            )
+        self._spreads = np.hypot(spreads, offer.input_noise)
+        self._widening = _with_input_noise(self._modelled, offer.input_noise) if self._modelled else None
+        clean = np.exp(self._shares * np.log(by_model) + (1 - self._shares) * np.log(self._replayed))
+        self.seconds = clean + offer.run_startup_seconds
+
+    def interval(self, level: float) -> tuple[FloatArray, FloatArray]:
+        """See `Forecast`."""
+        low, high = two_sided(level)
+        return self._halved(low, self.seconds), self._halved(high, self.seconds)
+
+    def probability_within(self, limits: FloatArray) -> FloatArray:
+        """See `Forecast`."""
+        with np.errstate(divide="ignore"):
+            replayed = np.log(limits / self._times_with_startup(self._replayed) / self._replayed)
+        by_replay = ndtr(replayed / self._spreads)
+        if self._modelled is None or self._widening is None:
+            return np.asarray(by_replay, dtype=np.float64)
+        seconds = self._modelled.seconds
+        by_model = self._widening.probability_within(
+            seconds, limits / self._times_with_startup(seconds), self._modelled.probability_within
+        )
+        return np.asarray(self._shares * by_model + (1 - self._shares) * by_replay, dtype=np.float64)
+
+    def _times_with_startup(self, seconds: FloatArray) -> FloatArray:
+        """By so many times a run takes longer with its start-up: what slows the one slows the other."""
+        return 1.0 + self.offer.run_startup_seconds / seconds
+
+    def seconds_kept_within(self, confidence: float) -> FloatArray:
+        """See `Forecast`; looked for from the prediction on, since an interval is looked for, too."""
+        return self._halved(confidence, self.seconds)
+
+    def disagreement(self) -> str:
+        """Where model and replay say different things; empty where they do not, or there is only one."""
+        if self._modelled is None or self.offer.replays is None or not self.offer.is_determined:
+            return ""
+        lows, highs = self._modelled.likely
+        reach = np.exp(_LIKELY_DEVIATIONS * self._spreads)
+        apart = [
+            (abs(float(np.log(said / seconds))), count, said, np.array([low, high]))
+            for count, said, factor, seconds, low, high in zip(
+                self.offer.counts, self._replayed, reach, self._modelled.seconds, lows, highs, strict=True
+            )
+            if said * factor < low or said / factor > high
+        ]
+        if not apart:
+            return ""
+        _, count, said, bounds = max(apart, key=lambda each: each[0])
+        startup = self.offer.run_startup_seconds
+        low, high = bounds + startup
+        return (
+            f"Model and replay disagree, most on {machines(count)}: the replay says "
+            f"{duration(said + startup)}, the model {duration_range((low, high))}. "
+            "One of them is wrong: the intervals hold both, and a run there tells which."
+        )
+
+
+def _with_input_noise(model: OfferForecast, noise: float) -> Widening:
+    """What makes a model's intervals as wide as if that noise were added to them."""
+    low, high = model.likely
+    spreads = np.log(high / low) / (2 * _LIKELY_DEVIATIONS)
+    return Widening(factors=np.hypot(1.0, noise / spreads), least_log_spreads=np.zeros_like(spreads))

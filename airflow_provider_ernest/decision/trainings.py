@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from airflow_provider_ernest.decision.deciding import Offered
-from airflow_provider_ernest.decision.goals import describe
+from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents.decisions import Configuration, Decision
 from airflow_provider_ernest.documents.models import Model, training_dollars
@@ -290,7 +290,7 @@ def _fallback(goal: SizingGoal, types: Types) -> Decision | None:
     price = _price_of(trained, goal) if is_trained else _price_of_another(instance_type, goal)
     return Decision(
         config=Configuration(machines=machines, instance_type=instance_type),
-        goal=describe(goal),
+        goal=Goal(goal).in_words,
         price_per_hour=price,
         billing=None
         if price is None

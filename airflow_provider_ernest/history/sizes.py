@@ -21,20 +21,17 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 import numpy as np
-from scipy.special import ndtr, ndtri, stdtrit
+from scipy.special import ndtri, stdtrit
 
 from airflow_provider_ernest.clarity.replay_scaled import replay_scaled
-from airflow_provider_ernest.decision.offers import LIKELY, Forecast, Offer, OfferForecast
+from airflow_provider_ernest.decision.offers import LIKELY, Replays
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.profiles import RunProfile
 from airflow_provider_ernest.documents.runs import PastRun
-from airflow_provider_ernest.documents.surveys import BOTH, MODEL, REPLAY
 from airflow_provider_ernest.history.observations import input_spread, reads_now
 from airflow_provider_ernest.numbers import FloatArray
-from airflow_provider_ernest.prediction.predict import extrapolation, memory_shortage, predict_seconds
-from airflow_provider_ernest.prediction.regimes import foresee
-from airflow_provider_ernest.prediction.regression import Widening, two_sided
-from airflow_provider_ernest.words import duration, duration_range, machines
+from airflow_provider_ernest.prediction.predict import predict_seconds
+from airflow_provider_ernest.prediction.regression import two_sided
 
 LATEST_RUNS = 20
 """So many tell how a job runs today."""
@@ -180,32 +177,6 @@ def sizes_to_ask(today: Today, used: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted({*spread, today.machines, *near}))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Replays:
-    """A run replayed on other numbers of machines, at today's input.
-
-    Attributes:
-        from_machines: that the run was made on.
-        application_id: Spark's id of it.
-        seconds: clean, by number of machines; scaled so that it meets today's runs.
-        met: numbers of machines at which it takes as long as runs did.
-        noise: standard deviation of log(seconds) of a single run there.
-        spread: that of the replay for each doubling from there.
-    """
-
-    from_machines: int
-    application_id: str
-    seconds: dict[int, float]
-    met: tuple[int, ...]
-    noise: float
-    spread: float
-
-    def log_spread(self, count: int) -> float:
-        """Standard deviation of log(seconds) of a single run on so many machines."""
-        doublings = min(abs(float(np.log2(count / each))) for each in self.met)
-        return float(np.hypot(self.noise, self.spread * doublings))
-
-
 def replays_of(
     profiles: Sequence[RunProfile], today: Today, runs: Sequence[PastRun], *, counts: Sequence[int]
 ) -> Replays | None:
@@ -321,143 +292,3 @@ def _elsewhere(
         latest = alike[-LATEST_RUNS:]
         scale = median(today.scale(run) for run in latest)
         yield count, scale, median(run.seconds for run in latest), len(latest)
-
-
-@dataclass(frozen=True, kw_only=True)
-class HistoryOffer(Offer):
-    """Machines of the kind that a job ran on, and what its history says of them.
-
-    Attributes:
-        replays: None where nothing can be replayed.
-        is_modelled: whether `model` was fitted; else it only holds the runs, and cannot predict.
-        is_determined: whether it also tells of numbers of machines on which no run was made.
-        run_startup_seconds: of a usual run. Forecasts include it, so that the model must have none.
-        input_noise: standard deviation of log(seconds) that inputs which differ from run to run add.
-    """
-
-    replays: Replays | None = None
-    is_modelled: bool = True
-    is_determined: bool = True
-    run_startup_seconds: float = 0.0
-    input_noise: float = 0.0
-
-    def forecast(self, *, scale: float, iterations: int | None = None) -> HistoryForecast:
-        """What runs at today's input are predicted to take."""
-        return HistoryForecast(self, scale=scale, iterations=iterations)
-
-    def source(self, count: int) -> str:
-        """Where the prediction for a number of machines comes from; see `documents.surveys`."""
-        share = self.model_share(count)
-        return MODEL if share == 1.0 else BOTH if share else REPLAY
-
-    def model_share(self, count: int) -> float:
-        """How much of a prediction is the model's: all where its runs were made, and half of it elsewhere.
-
-        Of too few runs, or runs of one size, half where they were made, and nothing elsewhere.
-        """
-        if not self.is_modelled:
-            return 0.0
-        if self.replays is None:
-            return 1.0
-        is_observed = any(run.machines == count for run in self.model.observations)
-        return 0.5 * (is_observed + self.is_determined)
-
-
-class HistoryForecast(Forecast):
-    """What the model and the replay of a job say together, each with its share, start-up included.
-
-    Args:
-        offer: n numbers of machines; it has a model or replays.
-        scale: 1.0: replays are of today's input.
-        iterations: none.
-    """
-
-    def __init__(self, offer: HistoryOffer, *, scale: float, iterations: int | None) -> None:
-        self.offer = offer
-        self._scale = scale
-        counts = offer.counts
-        self._shares = np.array([offer.model_share(count) for count in counts])
-        self._model = OfferForecast(offer, scale=scale, iterations=iterations) if offer.is_modelled else None
-        by_model = self._model.seconds if self._model else np.ones(len(counts))
-        replays = offer.replays
-        self._replayed: FloatArray = np.array(
-            [replays.seconds[count] for count in counts] if replays else by_model, dtype=np.float64
-        )
-        self._spreads: FloatArray = np.ones(len(counts))
-        if replays:
-            foreseen = [foresee(offer.model.observations, machines=count, scale=scale) for count in counts]
-            self._spreads = np.array(
-                [
-                    max(each.widening * replays.log_spread(count), each.least_log_spread)
-                    for count, each in zip(counts, foreseen, strict=True)
-                ]
-            )
-        self._spreads = np.hypot(self._spreads, offer.input_noise)
-        self._widening = _with_input_noise(self._model, offer.input_noise) if self._model else None
-        clean = np.exp(self._shares * np.log(by_model) + (1 - self._shares) * np.log(self._replayed))
-        self.seconds = clean + offer.run_startup_seconds
-
-    def interval(self, level: float) -> tuple[FloatArray, FloatArray]:
-        """See `Forecast`."""
-        low, high = two_sided(level)
-        return self._halved(low, self.seconds), self._halved(high, self.seconds)
-
-    def probability_within(self, limits: FloatArray) -> FloatArray:
-        """See `Forecast`."""
-        with np.errstate(divide="ignore"):
-            replayed = np.log(limits / self._times_with_startup(self._replayed) / self._replayed)
-        by_replay = ndtr(replayed / self._spreads)
-        if self._model is None or self._widening is None:
-            return np.asarray(by_replay, dtype=np.float64)
-        seconds = self._model.seconds
-        by_model = self._widening.probability_within(
-            seconds, limits / self._times_with_startup(seconds), self._model.probability_within
-        )
-        return np.asarray(self._shares * by_model + (1 - self._shares) * by_replay, dtype=np.float64)
-
-    def _times_with_startup(self, seconds: FloatArray) -> FloatArray:
-        """By so many times a run takes longer with its start-up: what slows the one slows the other."""
-        return 1.0 + self.offer.run_startup_seconds / seconds
-
-    def seconds_kept_within(self, confidence: float) -> FloatArray:
-        """See `Forecast`; looked for from the prediction on, since an interval is looked for, too."""
-        return self._halved(confidence, self.seconds)
-
-    def extrapolates(self, machines: int) -> str:
-        """See `Forecast`."""
-        return extrapolation(self.offer.model, machines=machines, scale=self._scale)
-
-    def memory_shortage(self, machines: int) -> str:
-        """See `Forecast`."""
-        return memory_shortage(self.offer.model, machines=machines, scale=self._scale)
-
-    def disagreement(self) -> str:
-        """Where model and replay say different things; empty where they do not, or there is only one."""
-        if self._model is None or self.offer.replays is None or not self.offer.is_determined:
-            return ""
-        lows, highs = self._model.interval(LIKELY)
-        reach = np.exp(_LIKELY_DEVIATIONS * self._spreads)
-        apart = [
-            (abs(float(np.log(said / seconds))), count, said, np.array([low, high]))
-            for count, said, factor, seconds, low, high in zip(
-                self.offer.counts, self._replayed, reach, self._model.seconds, lows, highs, strict=True
-            )
-            if said * factor < low or said / factor > high
-        ]
-        if not apart:
-            return ""
-        _, count, said, bounds = max(apart, key=lambda each: each[0])
-        startup = self.offer.run_startup_seconds
-        low, high = bounds + startup
-        return (
-            f"Model and replay disagree, most on {machines(count)}: the replay says "
-            f"{duration(said + startup)}, the model {duration_range((low, high))}. "
-            "One of them is wrong: the intervals hold both, and a run there tells which."
-        )
-
-
-def _with_input_noise(model: OfferForecast, noise: float) -> Widening:
-    """What makes a model's intervals as wide as if that noise were added to them."""
-    low, high = model.interval(LIKELY)
-    spreads = np.log(high / low) / (2 * _LIKELY_DEVIATIONS)
-    return Widening(factors=np.hypot(1.0, noise / spreads), least_log_spreads=np.zeros_like(spreads))

@@ -11,6 +11,7 @@ from itertools import pairwise
 from statistics import median
 
 from airflow_provider_ernest.decision.deciding import Offered, decide
+from airflow_provider_ernest.decision.offers import HistoryOffer
 from airflow_provider_ernest.design.candidates import enumerate_candidates
 from airflow_provider_ernest.design.costs import Spending
 from airflow_provider_ernest.design.criteria import Targets
@@ -26,7 +27,6 @@ from airflow_provider_ernest.history.jobs import DID_NOTHING
 from airflow_provider_ernest.history.observations import History, TodaysRun, is_good, observations_of
 from airflow_provider_ernest.history.sizes import (
     LATEST_RUNS,
-    HistoryOffer,
     Today,
     meeting,
     replays_of,

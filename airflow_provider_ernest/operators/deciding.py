@@ -11,10 +11,10 @@ from airflow_provider_ernest.clusters.ec2.spec import EC2
 from airflow_provider_ernest.clusters.emr.spec import EMR
 from airflow_provider_ernest.clusters.existing import EXISTING
 from airflow_provider_ernest.clusters.local_spec import LOCAL
-from airflow_provider_ernest.decision.candidates import WithinReach
+from airflow_provider_ernest.decision.deciding import WithinReach
 from airflow_provider_ernest.decision.forms.all_forms import UNAVAILABLE, outputs
 from airflow_provider_ernest.decision.forms.machines import HEAP, MachineShape, groups_of, layout_on
-from airflow_provider_ernest.decision.goals import describe
+from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.decision.trainings import TrainedType
 from airflow_provider_ernest.documents.base import new_stamp
 from airflow_provider_ernest.documents.decisions import Alternative, Decision, DecisionRecord, Refusal
@@ -474,7 +474,7 @@ def refusal_of(choice: Choice, *, types: Sequence[Type], iterations: int | None)
     growth = next((each.input_growth for each in types if offer and each.model == offer.model), 1.0)
     reach = error.within_reach or WithinReach()
     return Refusal(
-        goal=describe(goal),
+        goal=Goal(goal).in_words,
         reason=error.message,
         remedy=error.remedy,
         scale=goal.scale * growth,

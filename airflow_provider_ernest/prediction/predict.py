@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache, wraps
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property, lru_cache
 from threading import Lock
-from typing import Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -97,25 +96,16 @@ WHOLE_CACHE = 0.99
 UNCACHED = "not in memory"
 """Names the seconds of making or reading again what the cache cannot hold, beside those of the terms."""
 
-Asked = ParamSpec("Asked")
-Answer = TypeVar("Answer")
 
-
-def _of_the_model(
-    ask: Callable[Concatenate[Model, Asked], Answer],
-) -> Callable[Concatenate[Model, Asked], Answer]:
+@contextmanager
+def _naming(model: Model) -> Iterator[None]:
     """Let errors of the libraries that compute it name the model: its numbers contradict each other."""
-
-    @wraps(ask)
-    def asked(model: Model, /, *args: Asked.args, **kwargs: Asked.kwargs) -> Answer:
-        try:
-            return ask(model, *args, **kwargs)
-        except ErnestError:
-            raise
-        except (ArithmeticError, ValueError, LookupError) as error:
-            raise no_prediction(model, f"the computation failed ({error})") from error
-
-    return asked
+    try:
+        yield
+    except ErnestError:
+        raise
+    except (ArithmeticError, ValueError, LookupError) as error:
+        raise no_prediction(model, f"the computation failed ({error})") from error
 
 
 def no_prediction(
@@ -157,14 +147,11 @@ def require_time(seconds: FloatArray, machines: Sequence[int], *, scale: float, 
         )
 
 
-@_of_the_model
-def predict_seconds(
-    model: Model, *, machines: ArrayLike, scale: ArrayLike = 1.0, iterations: int | None = None
-) -> FloatArray:
-    """Seconds of a run from the moment that all machines are there, start-up excluded, shape (n,).
+class ModelForecast:
+    """What a model says of n runs, from the moment that all machines are there, start-up excluded.
 
     An iterative job is trained with a few iterations. For more of them all terms but the fixed one
-    are multiplied by the ratio.
+    are multiplied by the ratio. Each part is computed when it is first asked for.
 
     Args:
         model: the model.
@@ -173,14 +160,128 @@ def predict_seconds(
         iterations: of the run that is predicted, for iterative jobs; by default those trained with.
 
     Raises:
-        InvalidParameterError: a value does not fit, or `iterations` is asked of a model that was
-            trained without.
+        InvalidParameterError: by what is asked for, where a value does not fit, or `iterations` is asked of
+            a model that was trained without.
     """
-    runs = _runs(model, machines, scale, iterations)
-    return fitted(model).predict(**runs) + _again(model, runs).seconds
+
+    def __init__(
+        self, model: Model, *, machines: ArrayLike, scale: ArrayLike = 1.0, iterations: int | None = None
+    ) -> None:
+        self.model = model
+        self._asked = machines, scale, iterations
+
+    @cached_property
+    def seconds(self) -> FloatArray:
+        """Of the runs, shape (n,)."""
+        with _naming(self.model):
+            return self._without_again + self._again
+
+    def interval(self, level: float, *, is_calibrated: bool = True) -> tuple[FloatArray, FloatArray]:
+        """The bounds that the runs' seconds lie between with probability `level`, shape (n,) each.
+
+        Where production runs fell outside more often than they should, or more seldom, the interval is wider
+        or narrower, unless it is not to be calibrated; see `calibration`. Where Spark's figures foresee
+        another regime than the observed runs were in (a cache that no longer fits, tasks that begin to
+        spill), it is wider by what that may change; see `regimes`.
+        """
+        with _naming(self.model):
+            low, high = self._predictor.interval(**self._runs, level=level)
+            bounds = low * self._times_as_long, high * self._times_as_long
+            return self._widening(is_calibrated).interval(self.seconds, bounds, level=level)
+
+    def probability_within(self, seconds: ArrayLike) -> FloatArray:
+        """The probability that the runs take no longer than n limits, or one, of at least 0, shape (n,).
+
+        It agrees with `interval`: a run stays below the upper bound of its 80 % interval with 90 %.
+        """
+
+        def narrow(within: FloatArray) -> FloatArray:
+            return self._predictor.probability_within(**self._runs, limits=within / self._times_as_long)
+
+        with _naming(self.model):
+            limits = np.broadcast_to(np.asarray(seconds, dtype=np.float64), self._without_again.shape)
+            return self._widening(True).probability_within(self.seconds, limits, narrow)
+
+    def contributions(self) -> list[dict[str, float]]:
+        """For each run the seconds of each term; their sum is the prediction.
+
+        `UNCACHED` is among them where the cache will not hold the data.
+        """
+        with _naming(self.model):
+            seconds = self._predictor.contributions(**self._runs)
+            names = [term.name for term in self.model.terms]
+            if self._again.any():
+                names, seconds = [*names, UNCACHED], np.column_stack([seconds, self._again])
+            return [dict(zip(names, parts, strict=True)) for parts in seconds.tolist()]
+
+    @cached_property
+    def regimes(self) -> list[RegimeForecast]:
+        """What Spark's figures foresee of each run."""
+        machines, scale = machines_and_scale(machines=self._asked[0], scale=self._asked[1])
+        return [
+            _forecast(self.model, int(count), share)
+            for count, share in zip(machines.tolist(), scale.tolist(), strict=True)
+        ]
+
+    @cached_property
+    def _runs(self) -> RunColumns:
+        """As all methods of prediction take them."""
+        machines, scale, iterations = self._asked
+        machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
+        return RunColumns(
+            machines=machine_column,
+            scale=scale_column,
+            workers=effective_machines(self.model.observations, machines=machine_column, scale=scale_column),
+            iteration_ratio=_iteration_ratio(self.model, iterations),
+        )
+
+    @cached_property
+    def _predictor(self) -> Predictor:
+        return fitted(self.model)
+
+    @cached_property
+    def _without_again(self) -> FloatArray:
+        return self._predictor.predict(**self._runs)
+
+    @cached_property
+    def _again(self) -> FloatArray:
+        """Seconds that the runs spend on what their caches cannot hold, shape (n,)."""
+        seconds = np.array([each.again_seconds for each in self.regimes])
+        return np.asarray(seconds * self._runs.get("iteration_ratio", 1.0), dtype=np.float64)
+
+    @cached_property
+    def _times_as_long(self) -> FloatArray:
+        """By how much runs take longer that spend `_again` seconds, shape (n,).
+
+        What slows a run down slows all of it down: its bounds stay as far apart in relation to the whole.
+        """
+        seconds = self._without_again
+        return 1.0 + np.divide(self._again, seconds, out=np.zeros_like(seconds), where=seconds > 0)
+
+    def _widening(self, is_calibrated: bool) -> Widening:
+        """By what Spark's figures, and production runs, widen intervals.
+
+        What was taken out of the observed runs is as uncertain as what is added: where they missed much and
+        the run that is asked about misses nothing, that is what is not known of it.
+        """
+        machines, factors = np.asarray(self._runs["machines"]).tolist(), np.array(1.0)
+        if is_calibrated:
+            factors = np.array([factor_on(self.model, count) for count in machines])
+        counted = np.maximum(self._again, _again_of_observed(self.model) * self._without_again)
+        uncertain = counted * [each.again_spread for each in self.regimes] / self.seconds
+        return Widening(
+            factors=factors * [each.widening for each in self.regimes],
+            least_log_spreads=np.maximum([each.least_log_spread for each in self.regimes], uncertain),
+        )
 
 
-@_of_the_model
+def predict_seconds(
+    model: Model, *, machines: ArrayLike, scale: ArrayLike = 1.0, iterations: int | None = None
+) -> FloatArray:
+    """`ModelForecast.seconds` of some runs."""
+    return ModelForecast(model, machines=machines, scale=scale, iterations=iterations).seconds
+
+
 def predict_interval(
     model: Model,
     *,
@@ -189,29 +290,10 @@ def predict_interval(
     scale: ArrayLike = 1.0,
     iterations: int | None = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """The bounds that a run's seconds lie between with probability `level`, start-up excluded, (n,) each.
-
-    Where production runs fell outside more often than they should, or more seldom, the interval is wider or
-    narrower; see `calibration`. Where Spark's figures foresee another regime than the observed runs were in
-    (a cache that no longer fits, tasks that begin to spill), it is wider by what that may change; see
-    `regimes`. The other arguments are those of `predict_seconds`.
-    """
-    runs = _runs(model, machines, scale, iterations)
-    return _interval(model, runs, level=level, factors=_calibration(model, runs))
+    """`ModelForecast.interval` of some runs."""
+    return ModelForecast(model, machines=machines, scale=scale, iterations=iterations).interval(level)
 
 
-def _interval(
-    model: Model, runs: RunColumns, *, level: float, factors: ArrayLike
-) -> tuple[FloatArray, FloatArray]:
-    """The bounds, wider by the factors than the runs' figures alone have them."""
-    predictor, again = fitted(model), _again(model, runs).seconds
-    seconds, (low, high) = predictor.predict(**runs), predictor.interval(**runs, level=level)
-    times = _times_as_long(seconds, again)
-    widening = _widening(model, runs, seconds, factors=factors)
-    return widening.interval(seconds + again, (low * times, high * times), level=level)
-
-
-@_of_the_model
 def standardised_errors(
     model: Model, *, machines: ArrayLike, seconds: ArrayLike, scale: ArrayLike = 1.0
 ) -> FloatArray:
@@ -225,75 +307,12 @@ def standardised_errors(
         seconds: that they took, start-up excluded.
         scale: of the runs.
     """
-    runs = _runs(model, machines, scale, None)
-    predicted = predict_seconds(model, machines=machines, scale=scale)
-    low, high = _interval(model, runs, level=0.8, factors=1.0)
-    errors = np.log(np.asarray(seconds) / predicted)
-    bounds = np.where(errors > 0, np.log(high / predicted), np.log(predicted / low))
-    return np.asarray(LIKELY * errors / bounds, dtype=np.float64)
-
-
-@_of_the_model
-def probability_within(
-    model: Model,
-    *,
-    machines: ArrayLike,
-    seconds: ArrayLike,
-    scale: ArrayLike = 1.0,
-    iterations: int | None = None,
-) -> FloatArray:
-    """The probability that runs take no longer than so many seconds, start-up excluded, shape (n,).
-
-    It agrees with `predict_interval`: a run stays below the upper bound of its 80 % interval with 90 %. The
-    seconds are n limits, or one, of at least 0, infinity among them; the other arguments are those of
-    `predict_seconds`.
-    """
-    runs, predictor = _runs(model, machines, scale, iterations), fitted(model)
-    predicted = predictor.predict(**runs)
-    limits = np.broadcast_to(np.asarray(seconds, dtype=np.float64), predicted.shape)
-    again = _again(model, runs).seconds
-    times = _times_as_long(predicted, again)
-
-    def narrow(within: FloatArray) -> FloatArray:
-        return predictor.probability_within(**runs, limits=within / times)
-
-    widening = _widening(model, runs, predicted, factors=_calibration(model, runs))
-    return widening.probability_within(predicted + again, limits, narrow)
-
-
-def contributions(
-    model: Model, *, machines: int, scale: float = 1.0, iterations: int | None = None
-) -> dict[str, float]:
-    """The seconds that each term contributes to the prediction of `predict_seconds`; their sum is it.
-
-    `UNCACHED` is among them where the cache will not hold the data.
-    """
-    (parts,) = contributions_of_runs(model, machines=machines, scale=scale, iterations=iterations)
-    return parts
-
-
-@_of_the_model
-def contributions_of_runs(
-    model: Model, *, machines: ArrayLike, scale: ArrayLike = 1.0, iterations: int | None = None
-) -> list[dict[str, float]]:
-    """`contributions` of many runs, of the same parts each, for the price of about one."""
-    runs = _runs(model, machines, scale, iterations)
-    seconds = fitted(model).contributions(**runs)
-    names, again = [term.name for term in model.terms], _again(model, runs).seconds
-    if again.any():
-        names, seconds = [*names, UNCACHED], np.column_stack([seconds, again])
-    return [dict(zip(names, parts, strict=True)) for parts in seconds.tolist()]
-
-
-def _runs(model: Model, machines: ArrayLike, scale: ArrayLike, iterations: int | None) -> RunColumns:
-    """The runs that are asked about, as all methods of prediction take them."""
-    machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
-    return RunColumns(
-        machines=machine_column,
-        scale=scale_column,
-        workers=effective_machines(model.observations, machines=machine_column, scale=scale_column),
-        iteration_ratio=_iteration_ratio(model, iterations),
-    )
+    forecast = ModelForecast(model, machines=machines, scale=scale)
+    with _naming(model):
+        low, high = forecast.interval(0.8, is_calibrated=False)
+        errors = np.log(np.asarray(seconds) / forecast.seconds)
+        bounds = np.where(errors > 0, np.log(high / forecast.seconds), np.log(forecast.seconds / low))
+        return np.asarray(LIKELY * errors / bounds, dtype=np.float64)
 
 
 def memory_shortage(model: Model, *, machines: int, scale: float = 1.0) -> str:
@@ -308,59 +327,6 @@ def memory_shortage(model: Model, *, machines: int, scale: float = 1.0) -> str:
     if forecast.spills:
         reasons.append("tasks spill to disk")
     return "; ".join(reasons)
-
-
-def _forecasts(model: Model, runs: RunColumns) -> list[RegimeForecast]:
-    machines, scale = np.asarray(runs["machines"]), np.asarray(runs["scale"])
-    return [
-        _forecast(model, int(count), share)
-        for count, share in zip(machines.tolist(), scale.tolist(), strict=True)
-    ]
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Again:
-    """Seconds that n runs spend on what their caches cannot hold, and their relative spread, shape (n,)."""
-
-    seconds: FloatArray
-    spread: FloatArray
-
-
-def _again(model: Model, runs: RunColumns) -> _Again:
-    forecasts = _forecasts(model, runs)
-    seconds = np.array([forecast.again_seconds for forecast in forecasts])
-    return _Again(
-        seconds=seconds * runs.get("iteration_ratio", 1.0),
-        spread=np.array([forecast.again_spread for forecast in forecasts]),
-    )
-
-
-def _calibration(model: Model, runs: RunColumns) -> FloatArray:
-    """By what production runs widen the intervals of n runs, shape (n,)."""
-    return np.array([factor_on(model, machines) for machines in np.asarray(runs["machines"]).tolist()])
-
-
-def _times_as_long(seconds: FloatArray, again: FloatArray) -> FloatArray:
-    """By how much runs take longer that spend further seconds again, shape (n,).
-
-    What slows a run down slows all of it down: its bounds stay as far apart in relation to the whole.
-    """
-    return 1.0 + np.divide(again, seconds, out=np.zeros_like(seconds), where=seconds > 0)
-
-
-def _widening(model: Model, runs: RunColumns, seconds: FloatArray, *, factors: ArrayLike) -> Widening:
-    """By what Spark's figures, and further factors, widen intervals around so many seconds and `_again`.
-
-    What was taken out of the observed runs is as uncertain as what is added: where they missed much and the
-    run that is asked about misses nothing, that is what is not known of it.
-    """
-    forecasts, again = _forecasts(model, runs), _again(model, runs)
-    counted = np.maximum(again.seconds, _again_of_observed(model) * seconds)
-    uncertain = counted * again.spread / (seconds + again.seconds)
-    return Widening(
-        factors=np.asarray(factors) * [forecast.widening for forecast in forecasts],
-        least_log_spreads=np.maximum([forecast.least_log_spread for forecast in forecasts], uncertain),
-    )
 
 
 @lru_cache(maxsize=MOST_KEPT)

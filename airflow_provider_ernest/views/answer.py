@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from airflow_provider_ernest.decision.candidates import chosen
 from airflow_provider_ernest.decision.deciding import Choice
+from airflow_provider_ernest.decision.goals import chosen
 from airflow_provider_ernest.documents.decisions import Alternative, Decision
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.exceptions import ErnestError, InfeasibleGoalError

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from airflow_provider_ernest.decision.deciding import Choice, Offered, decide
-from airflow_provider_ernest.decision.goals import describe
+from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.decision.same_cost import SameCost, same_cost
 from airflow_provider_ernest.documents.decisions import Alternative, Decision
@@ -20,7 +20,7 @@ from airflow_provider_ernest.exceptions import (
     MissingResourceError,
 )
 from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
-from airflow_provider_ernest.prediction.predict import contributions_of_runs, no_prediction
+from airflow_provider_ernest.prediction.predict import ModelForecast, no_prediction
 from airflow_provider_ernest.prediction.predictors import check_method
 from airflow_provider_ernest.prediction.terms import check_terms
 from airflow_provider_ernest.settings import Billing, SizingGoal
@@ -164,7 +164,8 @@ def _curve(choice: Choice, model: Model, iterations: int | None) -> tuple[CurveP
     """What was considered of the model's type, with where its time goes."""
     alternatives = [each for each in choice.alternatives if each.instance_type == model.instance_type]
     counts = [each.machines for each in alternatives]
-    parts = contributions_of_runs(model, machines=counts, scale=choice.goal.scale, iterations=iterations)
+    forecast = ModelForecast(model, machines=counts, scale=choice.goal.scale, iterations=iterations)
+    parts = forecast.contributions()
     if not all(math.isfinite(part) for of_terms in parts for part in of_terms.values()):
         raise _beyond_all_bounds(model)
     start_up = {START_UP: model.startup_seconds} if model.startup_seconds > 0 else {}
@@ -434,7 +435,7 @@ def _predicted(
         iterations=iterations,
         startup_seconds=model.startup_seconds,
         price_per_hour=price_per_hour,
-        goal=describe(goal) if has_goal else None,
+        goal=Goal(goal).in_words if has_goal else None,
         confidence=goal.confidence,
         boot_seconds=boot_seconds,
         latest_seconds=latest_seconds(choice),

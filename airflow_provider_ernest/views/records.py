@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from airflow_provider_ernest.decision.candidates import cheapest_that_meets, fastest, next_faster
+from airflow_provider_ernest.decision.goals import cheapest_that_meets, fastest, next_faster
 from airflow_provider_ernest.documents.base import Origin
 from airflow_provider_ernest.documents.decisions import (
     Alternative,

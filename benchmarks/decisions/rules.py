@@ -13,10 +13,9 @@ from dataclasses import replace
 import numpy as np
 
 from airflow_provider_ernest.decision.deciding import most_probable
-from airflow_provider_ernest.decision.goals import is_sure, limit_seconds, preference
+from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.documents.decisions import Alternative
 from airflow_provider_ernest.numbers import FloatArray
-from airflow_provider_ernest.settings import SizingGoal
 from benchmarks.decisions.outlook import Outlook
 from benchmarks.decisions.questions import DEADLINE, Question
 
@@ -133,27 +132,27 @@ def _rule_of_thumb(outlook: Outlook, questions: Sequence[Question]) -> list[Answ
     return [(int(of_type[chosen]), None)] * len(questions)
 
 
-Preference = Callable[[SizingGoal, Alternative], tuple[float, ...]]
+Preference = Callable[[Goal, Alternative], tuple[float, ...]]
 
 
-def _preferred(goal: SizingGoal, alternative: Alternative) -> tuple[float, ...]:
+def _preferred(goal: Goal, alternative: Alternative) -> tuple[float, ...]:
     """As the package has it."""
-    return preference(goal)(alternative)
+    return goal.preference(alternative)
 
 
-def _plainly_best(goal: SizingGoal, alternative: Alternative) -> tuple[float, ...]:
+def _plainly_best(goal: Goal, alternative: Alternative) -> tuple[float, ...]:
     """By the predicted dollars or seconds alone, however much surer another one is for little more."""
-    return preference(goal)(replace(alternative, probability=None))
+    return goal.preference(replace(alternative, probability=None))
 
 
 def _ours(confidence: float, prefer: Preference) -> Rule:
     """As the package chooses (`decision.deciding`); where nothing is sure enough the most probable option."""
 
     def decide(outlook: Outlook, questions: Sequence[Question]) -> list[Answer]:
-        goals = [question.goal(confidence) for question in questions]
+        goals = [Goal(question.goal(confidence)) for question in questions]
         options = outlook.situation.options
         limits = np.array(
-            [[limit_seconds(goal, option.billing, option.machines) for option in options] for goal in goals]
+            [[goal.limit_seconds(option.billing, option.machines) for option in options] for goal in goals]
         )
         answers: list[Answer] = []
         for goal, probabilities in zip(goals, outlook.probabilities(limits).tolist(), strict=True):
@@ -168,14 +167,14 @@ def _ours(confidence: float, prefer: Preference) -> Rule:
     return decide
 
 
-def _alternatives(outlook: Outlook, goal: SizingGoal, probabilities: Sequence[float]) -> list[Alternative]:
+def _alternatives(outlook: Outlook, goal: Goal, probabilities: Sequence[float]) -> list[Alternative]:
     return [
         Alternative(
             machines=option.machines,
             instance_type=option.instance_type,
             seconds=seconds,
             cost=option.cost_of(seconds),
-            feasible=is_sure(probability, goal),
+            feasible=goal.is_kept(probability),
             probability=probability,
         )
         for option, seconds, probability in zip(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from airflow_provider_ernest.prediction.predict import contributions
+from airflow_provider_ernest.prediction.predict import ModelForecast
 from airflow_provider_ernest.prediction.terms import term_named
 from benchmarks.pictures.drawing import (
     BACKGROUND,
@@ -45,7 +45,7 @@ def _draw() -> Figure:
     figure = Figure(figsize=(7.4, 2.9))
     axes = figure.subplots()
     figure.subplots_adjust(left=0.125, right=0.9, top=0.88, bottom=0.27)
-    parts = [contributions(model(), machines=count) for count in PRODUCTION_MACHINES]
+    parts = ModelForecast(model(), machines=PRODUCTION_MACHINES).contributions()
     seconds = np.array([[part[name] for name in COLOURS] for part in parts])
     totals = seconds.sum(axis=1)
     shares = 100.0 * seconds / totals[:, None]

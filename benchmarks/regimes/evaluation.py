@@ -141,8 +141,8 @@ def _say(case: str, run: RecordedRun, known: Sequence[Observation]) -> dict[str,
         model = train(known, job=run.setting)
         said = float(predict_seconds(model, machines=target.machines, scale=target.scale)[0])
         for level in LEVELS:
-            low, high = predict_interval(model, machines=target.machines, scale=target.scale, level=level)
-            bounds[level] = float(low[0]), float(high[0])
+            lows, highs = predict_interval(model, machines=target.machines, scale=target.scale, level=level)
+            bounds[level] = float(lows[0]), float(highs[0])
     except ErnestError:
         pass  # a refusal is an answer, and is counted
     row["error"] = said / target.seconds - 1.0

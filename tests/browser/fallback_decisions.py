@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airflow_provider_ernest.decision.goals import describe
+from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents.decisions import Configuration, Decision
 from airflow_provider_ernest.settings import SizingGoal
@@ -16,7 +16,7 @@ def stated(instance_type: str, *, goal: SizingGoal) -> Decision:
     """The configuration that the user has stated for when training fails."""
     return Decision(
         config=Configuration(machines=STATED_MACHINES, instance_type=instance_type),
-        goal=describe(goal),
+        goal=Goal(goal).in_words,
         confidence=goal.confidence,
         fallback_reason=NO_MODEL,
         warnings=(f"The stated fallback of {STATED_MACHINES} machines was taken: {NO_MODEL}",),

@@ -31,10 +31,9 @@ from airflow_provider_ernest.prediction import optex
 from airflow_provider_ernest.prediction.amdahl import AmdahlRegression, ExtendedAmdahl
 from airflow_provider_ernest.prediction.pooling import pooled_prior
 from airflow_provider_ernest.prediction.predict import (
-    contributions_of_runs,
+    ModelForecast,
     predict_interval,
     predict_seconds,
-    probability_within,
 )
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.rounds import next_runs
@@ -104,10 +103,11 @@ def assert_predictions_possible(model: Model, scale: float) -> None:
     seconds = predict_seconds(model, **asked)
     for level in (0.8, 0.95):
         assert_possible(seconds, *predict_interval(model, **asked, level=level))
-    kept = [probability_within(model, **asked, seconds=limit) for limit in (0.0, 1e-3, 1e6, math.inf)]
+    forecast = ModelForecast(model, **asked)
+    kept = [forecast.probability_within(limit) for limit in (0.0, 1e-3, 1e6, math.inf)]
     assert ((np.array(kept) >= 0) & (np.array(kept) <= 1)).all()
     assert (np.diff(kept, axis=0) >= 0).all()
-    parts = [list(each.values()) for each in contributions_of_runs(model, **asked)]
+    parts = [list(each.values()) for each in forecast.contributions()]
     assert np.min(parts) >= 0
     assert np.sum(parts, axis=1) == pytest.approx(seconds)
 

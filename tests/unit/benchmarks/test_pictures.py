@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from airflow_provider_ernest.prediction import terms
-from airflow_provider_ernest.prediction.predict import contributions, predict_interval, predict_seconds
+from airflow_provider_ernest.prediction.predict import ModelForecast, predict_interval, predict_seconds
 from airflow_provider_ernest.prediction.terms import TERMS
 from airflow_provider_ernest.prediction.training import extend_terms
 from benchmarks.pictures.__main__ import main
@@ -38,8 +38,8 @@ def test_the_example_is_as_the_documentation_describes_it():
     width = (high - low) / seconds
     assert PRODUCTION_MACHINES[2:] == (16, 32, 64)
     assert width[2] < width[3] < width[4]
-    assert contributions(model(), machines=4)["scale/machines"] > 0.9 * seconds[0]
-    assert 0.5 < contributions(model(), machines=64)["scale/machines"] / seconds[4] < 0.7
+    assert ModelForecast(model(), machines=4).contributions()[0]["scale/machines"] > 0.9 * seconds[0]
+    assert 0.5 < ModelForecast(model(), machines=64).contributions()[0]["scale/machines"] / seconds[4] < 0.7
 
 
 def test_the_examples_of_the_documentation_run(monkeypatch: pytest.MonkeyPatch):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest.decision.candidates import cheapest_that_meets, chosen, fastest, next_faster
+from airflow_provider_ernest.decision.goals import cheapest_that_meets, chosen, fastest, next_faster
 from airflow_provider_ernest.documents.decisions import Alternative, Configuration, Decision
 from airflow_provider_ernest.exceptions import InfeasibleGoalError
 from airflow_provider_ernest.settings.bounds import METHODS

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from airflow_provider_ernest.decision.deciding import most_probable
+from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents.decisions import Alternative, Decision
 from airflow_provider_ernest.exceptions import InfeasibleGoalError, InvalidParameterError
@@ -319,8 +320,8 @@ def test_where_all_is_nearly_hopeless_the_hopeless_is_not_the_most_probable():
     hopeless = Alternative(machines=1, seconds=900.0, cost=0.1, probability=0.0, **each)
     slight = Alternative(machines=8, seconds=120.0, cost=0.2, probability=0.004, **each)
 
-    assert most_probable([hopeless, slight], goal_of(deadline_seconds=100.0)) is slight
-    assert most_probable([slight, hopeless], goal_of(deadline_seconds=100.0)) is slight
+    assert most_probable([hopeless, slight], Goal(goal_of(deadline_seconds=100.0))) is slight
+    assert most_probable([slight, hopeless], Goal(goal_of(deadline_seconds=100.0))) is slight
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -608,4 +609,4 @@ def test_where_there_is_a_chance_the_surest_is_taken_not_the_fastest():
     observed = Alternative(machines=8, seconds=95.0, probability=0.6, **each)
     unobserved = Alternative(machines=64, seconds=90.0, probability=0.55, **each)
 
-    assert most_probable([observed, unobserved], goal_of(deadline_seconds=100.0)) is observed
+    assert most_probable([observed, unobserved], Goal(goal_of(deadline_seconds=100.0))) is observed

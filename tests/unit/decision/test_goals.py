@@ -7,11 +7,9 @@ from dataclasses import replace
 import pytest
 
 from airflow_provider_ernest.decision.goals import (
-    describe,
-    limit_seconds,
+    Goal,
     load_objective,
     on_pareto_front,
-    preference,
 )
 from airflow_provider_ernest.documents.decisions import Alternative
 from airflow_provider_ernest.exceptions import InvalidParameterError
@@ -65,7 +63,7 @@ NOT_A_FUNCTION = 3
     ],
 )
 def test_a_goal_reads_as_a_sentence(goal, words):
-    assert describe(sizing_goal(**goal)) == words
+    assert Goal(sizing_goal(**goal)).in_words == words
 
 
 @pytest.mark.parametrize(
@@ -86,12 +84,12 @@ def test_what_is_no_goal_is_named(goal, named):
 
 def test_the_limit_is_the_tighter_of_deadline_and_budget_less_the_boot():
     billing = Billing(price_per_hour=3600.0, boot_seconds=100.0)
-    goal = sizing_goal(deadline_seconds=700.0, budget_dollars=4000.0, objective="fastest")
+    goal = Goal(sizing_goal(deadline_seconds=700.0, budget_dollars=4000.0, objective="fastest"))
 
-    assert limit_seconds(goal, billing, machines=2) == pytest.approx(600.0)
-    assert limit_seconds(goal, billing, machines=8) == pytest.approx(400.0)
-    assert limit_seconds(goal, billing, machines=80) == 0.0
-    assert limit_seconds(sizing_goal(objective="fastest"), billing, machines=2) == math.inf
+    assert goal.limit_seconds(billing, machines=2) == pytest.approx(600.0)
+    assert goal.limit_seconds(billing, machines=8) == pytest.approx(400.0)
+    assert goal.limit_seconds(billing, machines=80) == 0.0
+    assert Goal(sizing_goal(objective="fastest")).limit_seconds(billing, machines=2) == math.inf
 
 
 @pytest.mark.parametrize(
@@ -115,7 +113,7 @@ def test_what_is_preferred(goal, order):
         Alternative(machines=4, seconds=50.0, cost=2.5, **each),
     ]
 
-    best = preference(sizing_goal(**goal))
+    best = Goal(sizing_goal(**goal)).preference
     assert [one.machines for one in sorted(alternatives, key=best)] == order
 
 
@@ -139,14 +137,14 @@ CERTAIN = Alternative(machines=12, cost=1.11, seconds=90.0, probability=0.98, **
 def test_only_the_best_value_counts_per_run_that_keeps_the_deadline(objective, order):
     """A cent more for fifteen points of certainty is good value; a tenth more for one point is none."""
     goal = sizing_goal(deadline_seconds=110.0, objective=objective)
-    assert sorted([CERTAIN, JUST_SURE, NEARLY_CERTAIN], key=preference(goal)) == order
+    assert sorted([CERTAIN, JUST_SURE, NEARLY_CERTAIN], key=Goal(goal).preference) == order
 
 
 def test_within_a_budget_the_best_value_counts_time_per_run_that_keeps_it():
     """Of two that are sure enough the faster one is left where it is much less sure, and barely faster."""
     barely_faster = Alternative(machines=10, cost=1.2, seconds=98.0, probability=0.81, **EACH)
     ordered = sorted(
-        [JUST_SURE, barely_faster, NEARLY_CERTAIN], key=preference(sizing_goal(budget_dollars=1.3))
+        [JUST_SURE, barely_faster, NEARLY_CERTAIN], key=Goal(sizing_goal(budget_dollars=1.3)).preference
     )
     assert ordered == [NEARLY_CERTAIN, barely_faster, JUST_SURE]
 
@@ -155,7 +153,7 @@ def test_of_the_cheapest_the_faster_one_then_that_with_fewer_machines():
     more, fewer = (replace(JUST_SURE, machines=count) for count in (16, 8))
     faster = replace(JUST_SURE, seconds=50.0, machines=32)
     goal = sizing_goal(deadline_seconds=110.0, objective="cheapest")
-    assert sorted([more, fewer, faster], key=preference(goal)) == [faster, fewer, more]
+    assert sorted([more, fewer, faster], key=Goal(goal).preference) == [faster, fewer, more]
 
 
 @pytest.mark.parametrize(
@@ -170,7 +168,7 @@ def test_an_objective_that_fails_is_named_with_the_alternative(objective, proble
         machines=4, instance_type="m5.large", seconds=100.0, cost=1.0, feasible=True, probability=0.9
     )
     with pytest.raises(InvalidParameterError, match=problem):
-        preference(sizing_goal(objective=f"{__name__}.{objective}"))(alternative)
+        Goal(sizing_goal(objective=f"{__name__}.{objective}")).preference(alternative)
 
 
 def test_objectives_are_found_by_name_or_path():

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from scipy.special import ndtr, ndtri
 
+from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.decision.mixed import mixed_alternatives, mixed_billing, mixed_job
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents.decisions import Configuration
@@ -60,6 +61,18 @@ def offers_of(*types, machines=range(1, 13), noise=0.0, billing=None):
     ]
 
 
+def forecasts_of(offers, *, scale=1.0):
+    return [offer.forecast(scale=scale) for offer in offers]
+
+
+def job_of(offers):
+    return mixed_job(forecasts_of(offers), goal=Goal(sizing_goal(deadline_seconds=1.0)))
+
+
+def mixes_of(offers, *, goal):
+    return mixed_alternatives(forecasts_of(offers, scale=goal.scale), goal=Goal(goal))
+
+
 def seconds_and_cost(composition, *, boot=0.0, master=0.0):
     """By the formula that the runs were made with: seconds of the run, and dollars with boot and master."""
     speed = sum(count / WORK[each] for each, count in composition.items())
@@ -70,7 +83,7 @@ def seconds_and_cost(composition, *, boot=0.0, master=0.0):
 
 def by_hand(offers, goal, *, boot=0.0, master=0.0):
     """For each composition that keeps to the goal as surely as asked for: (what counts, composition)."""
-    job = mixed_job(offers, scale=1.0, iterations=None)
+    job = job_of(offers)
     types, most = [offer.type_name for offer in offers], max(max(offer.machines) for offer in offers)
     for counts in itertools.product(*([0, *offer.machines] for offer in offers)):
         if not 0 < sum(counts) <= most:
@@ -101,7 +114,7 @@ def test_no_composition_keeps_the_deadline_for_less(types, deadline, confidence)
         sizing_goal(deadline_seconds=deadline, confidence=confidence),
     )
 
-    found = mixed_alternatives(offers, goal=goal)
+    found = mixes_of(offers, goal=goal)
 
     least, best = min(by_hand(offers, goal), key=lambda item: item[0])
     for mix in found:
@@ -122,7 +135,7 @@ def test_no_composition_is_faster_for_the_money(budget):
     offers = offers_of("m5.large", "c5.large", machines=range(1, 9), billing=billing)
     goal = sizing_goal(budget_dollars=budget)
 
-    found = mixed_alternatives(offers, goal=goal)
+    found = mixes_of(offers, goal=goal)
 
     told = list(by_hand(offers, goal, boot=60.0, master=0.1))
     if not told:
@@ -148,7 +161,7 @@ def few_cheap_machines(noise=0.0):
 
 
 def test_where_the_cheap_type_runs_out_the_mix_is_named_and_marked():
-    (mix,) = mixed_alternatives(few_cheap_machines(), goal=sizing_goal(deadline_seconds=330.0))
+    (mix,) = mixes_of(few_cheap_machines(), goal=sizing_goal(deadline_seconds=330.0))
 
     names = " + ".join(f"{part.machines} {part.instance_type}" for part in mix.composition)
     assert mix.instance_type == names
@@ -161,7 +174,7 @@ def test_a_mix_of_more_machines_than_were_observed_says_that_too():
     cheap, dear = few_cheap_machines()
     offers = [replace(cheap, machines=range(1, 13)), replace(dear, machines=[*range(1, 21)])]
 
-    (mix,) = mixed_alternatives(offers, goal=sizing_goal(deadline_seconds=170.0))
+    (mix,) = mixes_of(offers, goal=sizing_goal(deadline_seconds=170.0))
 
     assert mix.machines > 16
     assert mix.extrapolates.startswith("Extrapolated: no mix of types was tried")
@@ -173,7 +186,7 @@ def test_a_mix_keeps_its_deadline_as_surely_as_was_asked_for(confidence):
     offers = few_cheap_machines(noise=0.04)
     goal = sizing_goal(deadline_seconds=330.0, confidence=confidence)
 
-    (mix,) = mixed_alternatives(offers, goal=goal)
+    (mix,) = mixes_of(offers, goal=goal)
 
     assert mix.feasible
     assert mix.probability >= confidence
@@ -187,16 +200,16 @@ def test_there_are_none_of_types_that_were_not_trained():
     (offer,) = offers_of("m5.large")
     untrained = replace(offer, instance_type="c5.large", relative_speed=2.0)
 
-    assert mixed_alternatives([offer], goal=sizing_goal(deadline_seconds=500.0)) == ()
-    assert mixed_alternatives([offer, untrained], goal=sizing_goal(deadline_seconds=500.0)) == ()
+    assert mixes_of([offer], goal=sizing_goal(deadline_seconds=500.0)) == ()
+    assert mixes_of([offer, untrained], goal=sizing_goal(deadline_seconds=500.0)) == ()
 
 
 def test_there_are_none_out_of_reach():
     offers = offers_of("m5.large", "c5.large", billing={"boot_seconds": 100})
 
-    assert mixed_alternatives(offers, goal=sizing_goal(deadline_seconds=90.0)) == ()
-    assert mixed_alternatives(offers, goal=sizing_goal(deadline_seconds=130.0)) == ()
-    assert mixed_alternatives(offers, goal=sizing_goal(budget_dollars=0.001)) == ()
+    assert mixes_of(offers, goal=sizing_goal(deadline_seconds=90.0)) == ()
+    assert mixes_of(offers, goal=sizing_goal(deadline_seconds=130.0)) == ()
+    assert mixes_of(offers, goal=sizing_goal(budget_dollars=0.001)) == ()
 
 
 def test_there_are_none_where_the_formula_does_not_fit_the_models():
@@ -204,8 +217,8 @@ def test_there_are_none_where_the_formula_does_not_fit_the_models():
     offers = offers_of("m5.large", "c5.large")
     odd = replace(offers[1], model=model_of("c5.large", fixed=100 * FIXED))
 
-    assert mixed_job([offers[0], odd], scale=1.0, iterations=None) is None
-    assert mixed_alternatives([offers[0], odd], goal=sizing_goal(deadline_seconds=4000.0)) == ()
+    assert job_of([offers[0], odd]) is None
+    assert mixes_of([offers[0], odd], goal=sizing_goal(deadline_seconds=4000.0)) == ()
 
 
 def test_all_wait_for_the_slowest_start():
@@ -216,7 +229,7 @@ def test_all_wait_for_the_slowest_start():
         billing=replace(offers[1].billing, boot_seconds=70),
     )
 
-    (mix,) = mixed_alternatives(offers, goal=sizing_goal(deadline_seconds=330.0))
+    (mix,) = mixes_of(offers, goal=sizing_goal(deadline_seconds=330.0))
 
     counts = {part.instance_type: part.machines for part in mix.composition}
     run, _ = seconds_and_cost(counts)
@@ -285,7 +298,7 @@ def test_machines_that_cannot_hold_the_data_are_marked():
         for offer in offers_of("m5.large", "c5.large")
     ]
 
-    (mix,) = mixed_alternatives(offers, goal=sizing_goal(deadline_seconds=330.0, confidence=0.5))
+    (mix,) = mixes_of(offers, goal=sizing_goal(deadline_seconds=330.0, confidence=0.5))
 
     assert "finds room in memory" in mix.memory_shortage
 
@@ -295,7 +308,7 @@ def test_the_choice_takes_the_mix_where_it_is_best():
 
     decision = choice_of(offers, goal=goal, allow_mixed=True).required()
 
-    (mix,) = mixed_alternatives(offers, goal=goal)
+    (mix,) = mixes_of(offers, goal=goal)
     assert decision.composition == mix.composition
     assert decision.predicted_cost == mix.cost
     assert decision.alternatives[-1].composition == mix.composition

@@ -9,9 +9,9 @@ from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.prediction.calibration import LIKELY, calibration_of, spread_factor
 from airflow_provider_ernest.prediction.predict import (
+    ModelForecast,
     predict_interval,
     predict_seconds,
-    probability_within,
     standardised_errors,
 )
 from airflow_provider_ernest.prediction.training import train
@@ -103,7 +103,7 @@ def test_intervals_and_probabilities_become_wider_and_predictions_stay(model):
         same = (predict_seconds(each, machines=machines)[0] for each in (right, wrong))
         assert next(same) == next(same)
     _, high = predict_interval(wrong, machines=8, level=0.8)
-    assert probability_within(wrong, machines=8, seconds=high)[0] == pytest.approx(0.9, abs=0.01)
+    assert ModelForecast(wrong, machines=8).probability_within(high)[0] == pytest.approx(0.9, abs=0.01)
 
 
 def test_only_where_production_ran_intervals_become_narrower(model):

@@ -9,7 +9,7 @@ import pytest
 
 from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.prediction.posterior import evenly_spread
-from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds, probability_within
+from airflow_provider_ernest.prediction.predict import ModelForecast, predict_interval, predict_seconds
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings.bounds import METHODS
 
@@ -46,7 +46,7 @@ def figures(machines, scale, seconds, method):
             *(bound for level in (0.8, 0.95) for bound in predict_interval(model, level=level, **ASKED)),
             [fold.predicted_seconds for fold in model.validation.folds],
             # Shares, of which a millionth is a millionth of the whole.
-            1.0 + probability_within(model, seconds=np.array([900.0, 400.0, 130.0, 70.0]), **ASKED),
+            1.0 + ModelForecast(model, **ASKED).probability_within([900.0, 400.0, 130.0, 70.0]),
             [1.0 + term.probability for term in model.terms],
             [1.0 + model.noise, 1.0 + model.driver_share],
         ]

@@ -11,11 +11,9 @@ import pytest
 from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.prediction.predict import (
     UNCACHED,
-    contributions,
-    contributions_of_runs,
+    ModelForecast,
     predict_interval,
     predict_seconds,
-    probability_within,
 )
 from airflow_provider_ernest.prediction.training import train
 from tests import examples
@@ -115,8 +113,8 @@ def test_data_that_nearly_fills_the_memory_is_partly_made_again():
 
     (seconds,) = predict_seconds(model, machines=2, scale=0.768)
     assert seconds == pytest.approx(tight.seconds, rel=0.15)
-    assert contributions(model, machines=2, scale=0.768)[UNCACHED] > 5.0
-    assert UNCACHED not in contributions(model, machines=4, scale=0.768)
+    assert ModelForecast(model, machines=2, scale=0.768).contributions()[0][UNCACHED] > 5.0
+    assert UNCACHED not in ModelForecast(model, machines=4, scale=0.768).contributions()[0]
 
 
 def test_a_slow_run_is_slow_in_what_it_makes_again_too():
@@ -161,15 +159,15 @@ def test_contributions_and_probabilities_count_it_too():
     asked = {"machines": 1, "scale": 1.0}
 
     (seconds,) = predict_seconds(model, **asked)
-    assert sum(contributions(model, **asked).values()) == pytest.approx(seconds)
+    assert sum(ModelForecast(model, **asked).contributions()[0].values()) == pytest.approx(seconds)
     _, high = predict_interval(model, **asked, level=0.8)
-    assert probability_within(model, **asked, seconds=high)[0] == pytest.approx(0.9, abs=0.02)
-    assert probability_within(model, **asked, seconds=seconds)[0] == pytest.approx(0.5, abs=0.03)
+    assert ModelForecast(model, **asked).probability_within(high)[0] == pytest.approx(0.9, abs=0.02)
+    assert ModelForecast(model, **asked).probability_within(seconds)[0] == pytest.approx(0.5, abs=0.03)
 
 
 def test_the_parts_of_all_runs_of_a_curve_are_the_same():
     model = train(runs(AMPLE), job="job")
-    few, many = contributions_of_runs(model, machines=[1, 4], scale=1.0)
+    few, many = ModelForecast(model, machines=[1, 4], scale=1.0).contributions()
     assert few.keys() == many.keys()
     assert few[UNCACHED] > 0 == many[UNCACHED]
 

@@ -7,7 +7,7 @@ import pytest
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.prediction.predict import (
-    contributions,
+    ModelForecast,
     extrapolation,
     predict_interval,
     predict_seconds,
@@ -64,7 +64,7 @@ def test_the_contributions_add_up_to_the_prediction(method):
     model = model_of("regression", method=method, iterations=2)
 
     for iterations in (None, 2, 40):
-        parts = contributions(model, machines=32, scale=1.0, iterations=iterations)
+        (parts,) = ModelForecast(model, machines=32, scale=1.0, iterations=iterations).contributions()
         assert set(parts) == {term.name for term in model.terms}
         assert min(parts.values()) >= 0
         (total,) = predict_seconds(model, machines=32, scale=1.0, iterations=iterations)

@@ -7,7 +7,7 @@ from airflow_provider_ernest.documents.models import AveragingPrior
 from airflow_provider_ernest.exceptions import FitError
 from airflow_provider_ernest.prediction.averaging import TermAveraging, wrong_points
 from airflow_provider_ernest.prediction.evidence import merge_repetitions
-from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds, probability_within
+from airflow_provider_ernest.prediction.predict import ModelForecast, predict_interval, predict_seconds
 from airflow_provider_ernest.prediction.terms import DICTIONARY
 from airflow_provider_ernest.prediction.training import train
 from tests.examples import observe
@@ -67,7 +67,7 @@ def test_a_model_names_the_run_that_ended_too_early(method):
     assert [warning for warning in model.warnings if words in warning]
     assert model.validation.median_error_percent < 5
     assert predict_seconds(model, machines=8) == pytest.approx(981, rel=0.05)
-    assert probability_within(model, machines=8, seconds=30.0) < 0.001
+    assert ModelForecast(model, machines=8).probability_within(30.0) < 0.001
     assert np.all(np.isfinite(predict_interval(model, machines=8, level=0.95)))
 
 
