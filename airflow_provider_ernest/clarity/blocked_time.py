@@ -59,9 +59,7 @@ class BlockedTime:
     replayed: Replayed
 
 
-def blocked_time(
-    log: EventLog, *, plan: Plan | None = None, assumed_disk_bytes_per_second: float | None = None
-) -> BlockedTime:
+def blocked_time(log: EventLog, *, plan: Plan | None = None) -> BlockedTime:
     """Replay the run without the waiting for each thing.
 
     Where stages run side by side, list scheduling has anomalies (Graham 1969): with shorter tasks a replay
@@ -70,7 +68,6 @@ def blocked_time(
     Args:
         log: of the run.
         plan: of the same log, where it is known.
-        assumed_disk_bytes_per_second: see `blocked_seconds`.
 
     Raises:
         EventLogError: no task ended.
@@ -78,11 +75,7 @@ def blocked_time(
     plan = plan or plan_of(log)
     tasks = log.task_columns
     stages, stage_of = tasks.by_stage
-    blocked = blocked_seconds(
-        tasks,
-        in_python=runs_python(log.stages, stages)[stage_of],
-        assumed_disk_bytes_per_second=assumed_disk_bytes_per_second,
-    )
+    blocked = blocked_seconds(tasks, in_python=runs_python(log.stages, stages)[stage_of])
     as_it_was = replay(log, plan=plan)
     without = {
         name: replay(log, task_seconds=tasks.seconds - waiting, plan=plan) if waiting.any() else as_it_was
@@ -105,26 +98,18 @@ def blocked_time(
     )
 
 
-def blocked_seconds(
-    tasks: TaskColumns,
-    *,
-    in_python: BoolColumn | bool = False,
-    assumed_disk_bytes_per_second: float | None = None,
-) -> dict[str, FloatColumn]:
+def blocked_seconds(tasks: TaskColumns, *, in_python: BoolColumn | bool = False) -> dict[str, FloatColumn]:
     """What each task waited for, by `documents.profiles.BLOCKING`; columns of shape (tasks,).
 
     Nothing counts but time that the task had left beside its CPU's: writing to the page cache takes the CPU,
-    and no disk makes it faster. Spark measures no time to read input, to write output or to spill: they count
-    as disk time only at an assumed rate. Garbage collection stops all tasks of an executor, so it counts in
-    each, but waiting that Spark reports for the same time goes before it. No parts add up to more than a
-    task took.
+    and no disk makes it faster. Spark measures no time to read input, to write output or to spill: they do
+    not count. Garbage collection stops all tasks of an executor, so it counts in each, but waiting that Spark
+    reports for the same time goes before it. No parts add up to more than a task took.
 
     Args:
         tasks: of the log.
         in_python: of each task, whether its stage is known to run Python workers, see `python_wanted`.
-        assumed_disk_bytes_per_second: at which one task reads, writes and spills; None leaves that out.
     """
-    moved = tasks.input_bytes + tasks.output_bytes + tasks.disk_spilled_bytes
     running, _ = taken_in_turn(
         np.minimum(tasks.run_seconds, tasks.seconds) - tasks.cpu_seconds,
         {
@@ -132,10 +117,8 @@ def blocked_seconds(
             DISK: tasks.shuffle_write_seconds,
             GARBAGE_COLLECTION: tasks.garbage_collection_seconds,
             PYTHON_WORKER: python_wanted(tasks, in_python),
-            "moving": moved / (assumed_disk_bytes_per_second or np.inf),
         },
     )
-    running[DISK] = running[DISK] + running.pop("moving")
     around, _ = taken_in_turn(
         tasks.seconds - tasks.run_seconds,
         {

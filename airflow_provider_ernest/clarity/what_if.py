@@ -94,38 +94,6 @@ def _times(factor: float) -> str:
     return {2.0: "twice ", 0.5: "half "}.get(factor, f"{factor:g} times ")
 
 
-def to_machines(
-    capacity: Capacity,
-    other: Capacity,
-    *,
-    cpu: float = 1.0,
-    machines: int | None = None,
-    name: str = "",
-) -> Change:
-    """The change from machines of one capacity to those of another.
-
-    Args:
-        capacity: of the run's machines.
-        other: of those imagined. Where one of the two does not tell of the network or the disks, these
-            count as the same.
-        cpu: how many times as fast a core of theirs is.
-        machines: how many; None for as many.
-        name: of the instance type, say.
-    """
-    return Change(
-        cpu=cpu,
-        network=_ratio(other.network_gigabytes_per_second, capacity.network_gigabytes_per_second),
-        disk=_ratio(other.disk_gigabytes_per_second, capacity.disk_gigabytes_per_second),
-        cores=None if other.cores == capacity.cores else other.cores,
-        machines=machines,
-        name=name,
-    )
-
-
-def _ratio(new: float | None, old: float | None) -> float:
-    return new / old if new and old else 1.0
-
-
 def what_if(log: EventLog, capacity: Capacity, change: Change) -> WhatIf:
     """The run on other machines; see `what_ifs`."""
     return what_ifs(log, capacity, [change])[0]
@@ -151,9 +119,9 @@ def what_ifs(
     Raises:
         EventLogError: no task ended.
     """
-    run = _Run(log, capacity, use or resource_use(log), as_it_was or replay(log))
+    use, as_it_was = use or resource_use(log), as_it_was or replay(log)
     asked = _worth_asking(log, capacity) if changes is None else changes
-    return tuple(run.imagined(change) for change in asked)
+    return tuple(_imagined(log, capacity, change, use, as_it_was) for change in asked)
 
 
 def _worth_asking(log: EventLog, capacity: Capacity) -> list[Change]:
@@ -166,47 +134,39 @@ def _worth_asking(log: EventLog, capacity: Capacity) -> list[Change]:
     return changes
 
 
-class _Run:
-    """A run, replayed as it was."""
+def _imagined(
+    log: EventLog, capacity: Capacity, change: Change, use: ResourceUse, as_it_was: Replayed
+) -> WhatIf:
+    """The same with other tasks and slots."""
+    changed = log if change.cores is None else _with_cores(log, change.cores)
+    seconds = changed_task_seconds(log, capacity, change, use)
+    new = replay(changed, machines=change.machines, task_seconds=seconds, plan=as_it_was.plan).seconds
+    ratio = new / as_it_was.seconds if as_it_was.seconds > 0 else 1.0
+    doubts = [*_doubts_of_cores(log, change, use), *_doubts_of_rates(capacity, change)]
+    return WhatIf(
+        change=f"{change.words} ({'; '.join(doubts)})" if doubts else change.words,
+        seconds=max(0.0, log.clean_seconds) * ratio,
+        change_percent=100.0 * (ratio - 1.0),
+    )
 
-    def __init__(self, log: EventLog, capacity: Capacity, use: ResourceUse, as_it_was: Replayed) -> None:
-        self._log = log
-        self._capacity = capacity
-        self._use = use
-        self._as_it_was = as_it_was
 
-    def imagined(self, change: Change) -> WhatIf:
-        """The same with other tasks and slots."""
-        log = self._log if change.cores is None else _with_cores(self._log, change.cores)
-        seconds = changed_task_seconds(self._log, self._capacity, change, self._use)
-        new = replay(log, machines=change.machines, task_seconds=seconds, plan=self._as_it_was.plan).seconds
-        ratio = new / self._as_it_was.seconds if self._as_it_was.seconds > 0 else 1.0
-        doubts = [*self._doubts_of_cores(change), *self._doubts_of_rates(change)]
-        return WhatIf(
-            change=f"{change.words} ({'; '.join(doubts)})" if doubts else change.words,
-            seconds=max(0.0, self._log.clean_seconds) * ratio,
-            change_percent=100.0 * (ratio - 1.0),
-        )
+def _doubts_of_cores(log: EventLog, change: Change, use: ResourceUse) -> Iterator[str]:
+    """A Python worker that waits for a service does so on any core."""
+    in_python = float(use.parts[PYTHON_WORKER].sum())
+    if change.cpu != 1.0 and in_python >= _TELLING_SHARE * float(log.task_columns.seconds.sum()) > 0:
+        bound = "at best" if change.cpu > 1.0 else "at worst"
+        yield f"{bound}: Python workers may wait rather than compute"
 
-    def _doubts_of_cores(self, change: Change) -> Iterator[str]:
-        """A Python worker that waits for a service does so on any core."""
-        in_python = float(self._use.parts[PYTHON_WORKER].sum())
-        if (
-            change.cpu != 1.0
-            and in_python >= _TELLING_SHARE * float(self._log.task_columns.seconds.sum()) > 0
-        ):
-            bound = "at best" if change.cpu > 1.0 else "at worst"
-            yield f"{bound}: Python workers may wait rather than compute"
 
-    def _doubts_of_rates(self, change: Change) -> Iterator[str]:
-        """It is a lower bound where tasks may have used what they did not wait for."""
-        slower = (
-            (change.network, self._capacity.network_gigabytes_per_second, "the network's"),
-            (change.disk, self._capacity.disk_gigabytes_per_second, "the disks'"),
-        )
-        unknown = [thing for factor, rate, thing in slower if factor < 1 and rate is None]
-        if unknown:
-            yield f"at least: {' and '.join(unknown)} rate is not known"
+def _doubts_of_rates(capacity: Capacity, change: Change) -> Iterator[str]:
+    """It is a lower bound where tasks may have used what they did not wait for."""
+    slower = (
+        (change.network, capacity.network_gigabytes_per_second, "the network's"),
+        (change.disk, capacity.disk_gigabytes_per_second, "the disks'"),
+    )
+    unknown = [thing for factor, rate, thing in slower if factor < 1 and rate is None]
+    if unknown:
+        yield f"at least: {' and '.join(unknown)} rate is not known"
 
 
 def _with_cores(log: EventLog, cores: int) -> EventLog:

@@ -8,12 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import TYPE_CHECKING, TypeAlias
 
+from airflow_provider_ernest.cli.analyze_text import wrapped
 from airflow_provider_ernest.cli.choose import confidence
 from airflow_provider_ernest.cli.command import (
     STANDARD,
     Command,
     above_zero,
     add_result_arguments,
+    aligned,
     as_json,
     beside,
     read_text,
@@ -32,14 +34,33 @@ from airflow_provider_ernest.cli.scanning import (
     scan_of,
 )
 from airflow_provider_ernest.cli.store import add_keep_argument, open_store
+from airflow_provider_ernest.documents.surveys import Survey, SurveyedJob
 from airflow_provider_ernest.exceptions import InvalidDocumentError
+from airflow_provider_ernest.views.survey import (
+    LIKELY,
+    history_in_short,
+    leading_line,
+    proposal,
+    remarks,
+    rows_of,
+    totals_of,
+    training,
+)
+from airflow_provider_ernest.words import counted, shortened
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.documents.profiles import RunProfile
     from airflow_provider_ernest.documents.runs import PastRun
-    from airflow_provider_ernest.documents.surveys import Survey, SurveyedJob
     from airflow_provider_ernest.history.survey import Prices, SurveyGoal
     from airflow_provider_ernest.store.store import ModelStore
+
+MOST_LISTED = 40
+"""Jobs in the terminal; the page and the JSON have all."""
+
+MOST_TOLD = 3
+"""Jobs of which the terminal tells more than a line: those that save most."""
+
+LONGEST_NAME = 28
 
 FEW_JOBS = 8
 """So many are surveyed sooner than further processes begin to work."""
@@ -101,7 +122,6 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 
 def _run(args: Namespace) -> None:
-    from airflow_provider_ernest.cli.survey_text import survey_lines
     from airflow_provider_ernest.history.survey import SurveyGoal
 
     refuse_further(args, "html")
@@ -242,6 +262,72 @@ def _write(survey: Survey, args: Namespace, store: ModelStore | None) -> None:
         told.append(f"survey {survey.id} in the store {store.root}")
     if told:
         say(["", f"written: {', '.join(told)}"], beside=beside(args))
+
+
+def survey_lines(survey: Survey) -> list[str]:
+    """A survey as lines of text: the sum, a line for each job, and more of those that save most."""
+    lines = [*wrapped(leading_line(survey), further="")]
+    for remark in remarks(survey):
+        lines += wrapped(remark, further="")
+    lines += _table(survey)
+    for job in survey.jobs[:MOST_TOLD]:
+        lines += _more_of(job, survey)
+    return lines
+
+
+def _table(survey: Survey) -> list[str]:
+    if not survey.jobs:
+        return []
+    rows = rows_of(survey)[:MOST_LISTED]
+    unit = "$ a month" if totals_of(survey).is_money else "hours a month"
+    heading = (
+        "job",
+        "runs",
+        "machines",
+        "time",
+        unit,
+        "better",
+        "then",
+        "saves",
+        f"{LIKELY} of it",
+        "bound by",
+    )
+    table = aligned(
+        heading,
+        (
+            (
+                shortened(row.job, LONGEST_NAME),
+                row.runs,
+                row.machines,
+                row.seconds,
+                row.monthly,
+                row.proposed,
+                row.proposed_seconds,
+                row.saved,
+                row.likely_saved,
+                row.bound_by,
+            )
+            for row in rows
+        ),
+        right=", ".join(heading[1:-1]),
+    )
+    left = len(survey.jobs) - len(rows)
+    more = [f"and {counted(left, 'more job')}: --html or --output has all"] if left else []
+    return ["", *table, *more]
+
+
+def _more_of(job: SurveyedJob, survey: Survey) -> Iterator[str]:
+    """What a line has no room for."""
+    told = [
+        proposal(job, is_money=totals_of(survey).is_money),
+        f"{job.why}." if job.why else "",
+        history_in_short(job) if job.runs else "",
+        *job.unknown,
+        training(job),
+    ]
+    yield from ("", job.job)
+    for each in filter(None, told):
+        yield from wrapped(each, indent="  ", further="  ")
 
 
 COMMAND = Command(

@@ -72,18 +72,9 @@ def test_no_parts_add_up_to_more_than_the_task_took():
         for _ in range(300)
     ]
     tasks = task_table(rows)
-    found = np.stack(list(blocked_seconds(tasks, assumed_disk_bytes_per_second=1e6).values()))
+    found = np.stack(list(blocked_seconds(tasks).values()))
     assert (found >= 0.0).all()
     assert (found.sum(axis=0) <= tasks.seconds + 1e-6).all()
-
-
-def test_a_disk_s_time_to_read_and_spill_is_assumed_only_where_that_is_asked_for():
-    row = task(0, 0.0, 10.0, cpu_seconds=4.0, input_bytes=100_000_000, disk_spilled_bytes=200_000_000)
-    tasks = task_table([row])
-    assert blocked_seconds(tasks)[DISK][0] == 0.0
-    assert blocked_seconds(tasks, assumed_disk_bytes_per_second=100e6)[DISK][0] == pytest.approx(3.0)
-    # Whatever the disk, the task's CPU was busy in the other time.
-    assert blocked_seconds(tasks, assumed_disk_bytes_per_second=1e6)[DISK][0] == pytest.approx(6.0)
 
 
 def shuffling(fetch: float):

@@ -11,11 +11,9 @@ from airflow_provider_ernest.clarity.monotasks import achieved_capacity, stated_
 from airflow_provider_ernest.clarity.what_if import (
     Change,
     changed_task_seconds,
-    to_machines,
     what_if,
     what_ifs,
 )
-from airflow_provider_ernest.documents.profiles import Capacity
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from tests.unit.eventlog.logs import event_log, executor, stage, task
 from tests.unit.eventlog.random_logs import random_log
@@ -36,15 +34,6 @@ from tests.unit.eventlog.random_logs import random_log
 def test_no_machine_is_like_that(fields):
     with pytest.raises(InvalidParameterError, match=next(iter(fields))):
         Change(**fields)
-
-
-def test_other_machines_are_as_many_times_as_fast_as_their_rates():
-    here = Capacity(cores=2, network_gigabytes_per_second=0.5, disk_gigabytes_per_second=0.2)
-    there = Capacity(cores=4, network_gigabytes_per_second=1.25, disk_gigabytes_per_second=0.1)
-
-    assert to_machines(here, there, cpu=1.1, machines=3, name="m5n.xlarge") == Change(
-        cpu=1.1, network=2.5, disk=0.5, cores=4, machines=3, name="m5n.xlarge"
-    )
 
 
 GIGABYTE = 10**9
