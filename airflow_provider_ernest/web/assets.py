@@ -11,7 +11,7 @@ import hashlib
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from airflow_provider_ernest.views.scripts import CHARTS, STATIC, bundled, modules_of, styles_of
+from airflow_provider_ernest.views.scripts import CHARTS, STATIC, STYLES, bundled, modules_of, styles_of
 
 CSS, JS = "text/css; charset=utf-8", "text/javascript; charset=utf-8"
 
@@ -56,6 +56,8 @@ def asset(name: str) -> Asset:
     if name == CHARTS:
         return Asset(name, JS, (STATIC / "vendor" / name).read_bytes())
     page, _, kind = name.partition(".")
+    if page not in STYLES:
+        raise KeyError(name)
     if kind == "js":
         return Asset(name, JS, bundled(f"pages/{page}.js").encode())
     if kind == "css":
