@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.documents.profiles import Capacity, RunProfile
     from airflow_provider_ernest.eventlog.tables import EventLog
     from airflow_provider_ernest.eventlog.tasks import TaskColumns
-    from airflow_provider_ernest.prediction.optex import JobProfile
 
 
 FACTORS = ("cpu", "network", "disk")
@@ -95,18 +94,8 @@ def changes_of(asked: Sequence[Sequence[tuple[str, float]]] | None) -> tuple[Cha
     changes = []
     for parts in asked:
         _refuse_twice(parts)
-        told = dict(parts)
-        factors = {name: told[name] for name in FACTORS if name in told}
-        counts = {name: int(told[name]) for name in COUNTS if name in told}
-        changes.append(
-            Change(
-                cpu=factors.get("cpu", 1.0),
-                network=factors.get("network", 1.0),
-                disk=factors.get("disk", 1.0),
-                cores=counts.get("cores"),
-                machines=counts.get("machines"),
-            )
-        )
+        told: dict[str, Any] = {name: int(value) if name in COUNTS else value for name, value in parts}
+        changes.append(Change(**told))
     return tuple(changes)
 
 
@@ -304,13 +293,31 @@ def _write(profiles: Sequence[RunProfile], args: Namespace) -> None:
 
 
 def _write_job_profile(profiles: Sequence[RunProfile], args: Namespace) -> list[str]:
-    """Write it; gives what it foretells."""
+    """Write it; gives what it foretells of the whole input, phase by phase."""
     from airflow_provider_ernest.clarity.profile import sizes_around
+    from airflow_provider_ernest.cli.analyze_text import titled_table
+    from airflow_provider_ernest.prediction.optex import job_profile, predicted_phases
+    from airflow_provider_ernest.views.profile_words import PHASES
 
-    job = job_profile_of(profiles)
+    job = job_profile(profiles)
     write_text(args.job_profile, as_json(job.to_dict()), force=args.force)
     machines = args.machines or sizes_around(max(profile.machines for profile in profiles))
-    return job_profile_lines(job, machines=machines, iterations=args.iterations or 1)
+    predicted = [
+        (number, predicted_phases(job, machines=number, iterations=args.iterations or 1))
+        for number in machines
+    ]
+    return titled_table(
+        "seconds at scale 1 by the job's profile (OptEx), start-up included",
+        ("machines", "seconds", *(name for name, _ in PHASES)),
+        (
+            (
+                count(number),
+                tenths(phases.total_seconds),
+                *(tenths(getattr(phases, field)) for _, field in PHASES),
+            )
+            for number, phases in predicted
+        ),
+    )
 
 
 COMMAND = Command(
@@ -329,53 +336,6 @@ COMMAND = Command(
     add_arguments=_add_arguments,
     run=_run,
 )
-
-
-def job_profile_of(profiles: Sequence[RunProfile]) -> JobProfile:
-    """The profile of the job whose runs these are, at least one; its unit tasks are of the largest input."""
-    from airflow_provider_ernest.prediction.optex import job_profile
-
-    return job_profile(profiles)
-
-
-def job_profile_lines(profile: JobProfile, *, machines: Sequence[int], iterations: int = 1) -> list[str]:
-    """What the profile foretells of the whole input, phase by phase.
-
-    Args:
-        profile: of the job.
-        machines: numbers of machines.
-        iterations: of an iterative job.
-    """
-    from airflow_provider_ernest.cli.analyze_text import titled_table
-    from airflow_provider_ernest.prediction.optex import predicted_phases
-
-    predicted = [
-        (count, predicted_phases(profile, machines=count, iterations=iterations)) for count in machines
-    ]
-    return titled_table(
-        "seconds at scale 1 by the job's profile (OptEx), start-up included",
-        (
-            "machines",
-            "seconds",
-            "initialisation",
-            "preparation",
-            "variable sharing",
-            "computation",
-            "communication",
-        ),
-        (
-            (
-                count(number),
-                tenths(phases.total_seconds),
-                tenths(phases.initialisation_seconds),
-                tenths(phases.preparation_seconds),
-                tenths(phases.variable_sharing_seconds),
-                tenths(phases.computation_seconds),
-                tenths(phases.communication_seconds),
-            )
-            for number, phases in predicted
-        ),
-    )
 
 
 FILES = ("jobs.csv", "stages.csv", "tasks.csv", "executors.csv", "sql_executions.csv")

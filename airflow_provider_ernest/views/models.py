@@ -27,7 +27,7 @@ from airflow_provider_ernest.views.outcomes import (
     money,
 )
 from airflow_provider_ernest.views.standing import BAD, Badge, badges_of, error_tone, runs_per_month
-from airflow_provider_ernest.views.survey_page import StoredSurvey
+from airflow_provider_ernest.views.survey import StoredSurvey
 from airflow_provider_ernest.views.view import view_of
 
 STATES = (FRESH, STALE, DRIFTING)

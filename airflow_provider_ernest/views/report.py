@@ -24,7 +24,7 @@ from airflow_provider_ernest.views.prediction import Prediction
 from airflow_provider_ernest.views.prediction_request import in_bounds
 from airflow_provider_ernest.views.sample_runs import no_link
 from airflow_provider_ernest.views.scripts import CHARTS, STATIC, bundled, harmless, styles_of
-from airflow_provider_ernest.views.survey_page import survey_page
+from airflow_provider_ernest.views.survey import survey_page
 from airflow_provider_ernest.views.view import json_ready
 
 

@@ -31,7 +31,7 @@ ANSWERS = {
     "Prediction": "prediction",
     "ProductionRuns": "model",
     "Run": "run",
-    "SurveyPage": "survey_page",
+    "SurveyPage": "survey",
     "TypesAtSameCost": "prediction",
     "UntrainedRuns": "sample_runs",
 }

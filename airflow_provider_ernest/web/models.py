@@ -36,7 +36,7 @@ from airflow_provider_ernest.views.model import MOST_PRODUCTION_RUNS, model_page
 from airflow_provider_ernest.views.models import MOST_ROWS, SORTS, STATES, list_models
 from airflow_provider_ernest.views.prediction_request import MOST_RUNS, PredictionRequest, measured
 from airflow_provider_ernest.views.sample_runs import untrained_runs
-from airflow_provider_ernest.views.survey_page import StoredSurvey, stored_survey
+from airflow_provider_ernest.views.survey import StoredSurvey, stored_survey
 from airflow_provider_ernest.web.access import AccessDep
 from airflow_provider_ernest.web.answers import JsonAnswer
 from airflow_provider_ernest.web.description import answers

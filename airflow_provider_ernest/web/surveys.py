@@ -15,7 +15,7 @@ from airflow_provider_ernest.documents.surveys import Survey
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.loaded import is_gone
-from airflow_provider_ernest.views.survey_page import survey_page
+from airflow_provider_ernest.views.survey import survey_page
 from airflow_provider_ernest.web.access import AccessDep
 from airflow_provider_ernest.web.answers import JsonAnswer
 from airflow_provider_ernest.web.description import answers

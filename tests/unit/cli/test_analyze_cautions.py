@@ -82,15 +82,6 @@ def test_an_executor_that_was_killed_for_its_memory_is_told_first(analyzed, erne
     assert (loss["cause"], loss["failed_tasks"], loss["lost_seconds"]) == ("memory", 1, 8.0)
 
 
-def test_the_page_says_it_before_its_figures(ernest, tmp_path):
-    page = tmp_path / "why.html"
-    ernest("analyze", run_that_lost(tmp_path / "log", YARN), "--html", page)
-
-    text = page.read_text()
-
-    assert 0 < text.index("1 executor killed for memory") < text.index("Clean time")
-
-
 @pytest.mark.parametrize(
     ("reason", "cause"),
     [
