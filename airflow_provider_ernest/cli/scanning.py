@@ -128,11 +128,11 @@ def scan_of(args: Namespace) -> Scan:
     """The scan that the options ask for.
 
     Raises:
-        ErnestError: see `names_of`, and `history.scan.scan`.
+        ErnestError: see `names_of`, and `history.scan.Scan`.
     """
-    from airflow_provider_ernest.history.scan import scan
+    from airflow_provider_ernest.history.scan import Scan
 
-    return scan(
+    return Scan(
         args.logs,
         names=names_of(args),
         since=args.since,

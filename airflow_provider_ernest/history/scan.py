@@ -68,49 +68,6 @@ Told = Callable[[int, int], None]
 """Is told how many logs are done, and of how many."""
 
 
-def scan(
-    logs: Iterable[str | os.PathLike[str]],
-    *,
-    names: JobNames | None = None,
-    since: datetime | None = None,
-    processes: int | None = None,
-    cache: str | Path | None = None,
-    most_tasks: int = MOST_TASKS,
-    most_seconds: float = MOST_SECONDS,
-    told: Told | None = None,
-) -> Scan:
-    """Find event logs and read them; gives the runs as they are read, those that are known already first.
-
-    Args:
-        logs: files, folders of any depth, globs, or addresses of such that fsspec reads.
-        names: how runs are told apart by jobs; by rule where None.
-        since: only runs that started then or later.
-        processes: that read at the same time; as many as there are cores where None.
-        cache: folder in which what was read is kept; None to keep nothing. What it keeps tells no arguments,
-            paths or texts of queries but where the logs lie.
-        most_tasks: of a log; one with more counts as unread, to bound the memory.
-        most_seconds: for one log, likewise.
-        told: of the progress.
-
-    Returns:
-        An iterator of the runs, also of those that do not count (`PastRun.failure` says why).
-
-    Raises:
-        MissingResourceError: (while it is gone through) there is no such place, nothing that reads it, or no
-            process that reads can be started.
-        InvalidParameterError: (likewise) there are more files than anybody means.
-    """
-    return Scan(
-        [_absolute(os.fspath(log)) for log in logs],
-        names=names or JobNames(),
-        since=since,
-        processes=processes or cores(),
-        cache=_Cache(cache),
-        limits=_Limits(most_tasks=most_tasks, most_seconds=most_seconds),
-        told=told or (lambda done, of: None),
-    )
-
-
 def cores() -> int:
     """Those that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -131,7 +88,21 @@ def _absolute(source: str) -> str:
 
 
 class Scan(Iterator[PastRun]):
-    """Runs of event logs; see `scan`. What it counts is complete when it has come to its end.
+    """Finds event logs and reads them; gives the runs as they are read, those that are known already first.
+
+    Runs that do not count are among them (`PastRun.failure` says why). What is counted is complete when the
+    scan has come to its end.
+
+    Args:
+        logs: files, folders of any depth, globs, or addresses of such that fsspec reads.
+        names: how runs are told apart by jobs; by rule where None.
+        since: only runs that started then or later.
+        processes: that read at the same time; as many as there are cores where None.
+        cache: folder in which what was read is kept; None to keep nothing. What it keeps tells no arguments,
+            paths or texts of queries but where the logs lie.
+        most_tasks: of a log; one with more counts as unread, to bound the memory.
+        most_seconds: for one log, likewise.
+        told: of the progress.
 
     Attributes:
         logs: that were found.
@@ -139,33 +110,40 @@ class Scan(Iterator[PastRun]):
         unread: how many could not be, by the reason.
         passed_over: files and folders that are no logs by their name or kind, by the reason.
         stated: jobs' names that the user's pattern or mapping gave.
+
+    Raises:
+        MissingResourceError: (while it is gone through) there is no such place, nothing that reads it, or no
+            process that reads can be started.
+        InvalidParameterError: (likewise) there are more files than anybody means; or nothing can be kept in
+            the folder.
     """
 
     def __init__(
         self,
-        sources: list[str],
+        logs: Iterable[str | os.PathLike[str]],
         *,
-        names: JobNames,
-        since: datetime | None,
-        processes: int,
-        cache: _Cache,
-        limits: _Limits,
-        told: Told,
+        names: JobNames | None = None,
+        since: datetime | None = None,
+        processes: int | None = None,
+        cache: str | Path | None = None,
+        most_tasks: int = MOST_TASKS,
+        most_seconds: float = MOST_SECONDS,
+        told: Told | None = None,
     ) -> None:
         self.logs = 0
         self.read = 0
         self.unread: Counter[str] = Counter()
         self.stated: set[str] = set()
-        self._names = names
+        self._names = names or JobNames()
         self._since = since
-        self._processes = processes
-        self._cache = cache
-        self._limits = limits
+        self._processes = processes or cores()
+        self._cache = _Cache(cache)
+        self._limits = _Limits(most_tasks=most_tasks, most_seconds=most_seconds)
         self._told = told
         self._finder = LogFinder(since=None if since is None else since.timestamp())
         self._done = 0
         self._seen: dict[tuple[str, str], bool] = {}
-        self._runs = self._scanned(sources)
+        self._runs = self._scanned([_absolute(os.fspath(log)) for log in logs])
 
     @property
     def passed_over(self) -> Counter[str]:
@@ -210,7 +188,8 @@ class Scan(Iterator[PastRun]):
 
     def _is_done(self) -> None:
         self._done += 1
-        self._told(self._done, self.logs)
+        if self._told is not None:
+            self._told(self._done, self.logs)
 
     def _run_of(self, answer: dict[str, Any]) -> Iterator[PastRun]:
         """The run that an answer tells of, if it is one that is asked for."""
@@ -253,7 +232,7 @@ def profiles(
 
     Args:
         runs: of a scan.
-        processes: see `scan`.
+        processes: see `Scan`.
         cache: likewise.
         most_tasks: likewise.
         most_seconds: likewise.

@@ -127,14 +127,14 @@ class ReadHistoryOperator(OfJobAndInput, BaseOperator):
         import time
 
         from airflow_provider_ernest.history.jobs import JobNames, may_be_of
-        from airflow_provider_ernest.history.scan import scan
+        from airflow_provider_ernest.history.scan import Scan
         from airflow_provider_ernest.operators.locations import folder
 
         if logs.place is None:
             return
         job = str(logs.job or self._rendered_job().name)
         of_pattern = {} if logs.job_pattern is None else {logs.job_pattern: job}
-        scanned = scan(
+        scanned = Scan(
             [logs.place],
             names=JobNames(mapping=of_pattern),
             since=_since(logs),

@@ -17,7 +17,7 @@ from airflow_provider_ernest.clarity.profile import profile_run
 from airflow_provider_ernest.documents.profiles import RunProfile
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.exceptions import EventLogError
-from airflow_provider_ernest.history.scan import scan
+from airflow_provider_ernest.history.scan import Scan
 from benchmarks.history.evaluation import CASES, RecordedRun, said_of
 from benchmarks.recordings import HISTORY, error_table, shown, unpack
 
@@ -50,7 +50,7 @@ def main() -> None:
 def recorded_runs(folder: Path) -> list[RecordedRun]:
     """All runs, by job and in their order, as `ernest history` and `ernest analyze` read them."""
     facts = unpack(HISTORY, folder)
-    found = {Path(run.event_log).name: run for run in scan([folder])}
+    found = {Path(run.event_log).name: run for run in Scan([folder])}
     runs = [
         RecordedRun(
             job=fact["job"],

@@ -137,41 +137,38 @@ def test_few_tasks_cannot_use_all_cores():
     assert ideal_times(log, stated_capacity(log)).seconds()[0, 0] == {CPU: 8.0}
 
 
-def test_a_network_that_was_never_full_binds_nothing():
-    """It moved a gigabyte; how fast it could have is not known, and nobody waited for it."""
-    log = two_machines(shuffle(1.0, cpu=6.0, waited=0.5))
-    capacity = achieved_capacity(log)
-
-    assert NETWORK not in ideal_times(log, capacity).seconds()[0, 0]
-    assert ideal_times(log, capacity).bottlenecks()[0, 0] == CPU
+TINY = task(0, 0.0, 0.05, run_seconds=0.01, cpu_seconds=0.01, executor=0)
 
 
-def test_bytes_that_came_faster_than_the_disk_gives_came_from_memory():
-    """10 GB in 8 s by two disks of 0.1 GB/s: 50 s would have been needed."""
-    log = two_machines(shuffle(cpu=6.0, input_bytes=int(2.5 * GIGABYTE)))
-    capacity = stated_capacity(log, disk=0.1)
+@pytest.mark.parametrize(
+    ("rows", "stated", "bound_by", "unknown"),
+    [
+        # It moved a gigabyte; how fast it could have is not known, and nobody waited for it.
+        pytest.param(
+            shuffle(1.0, cpu=6.0, waited=0.5), None, CPU, NETWORK, id="a network that was never full"
+        ),
+        # 10 GB in 8 s by two disks of 0.1 GB/s: 50 s would have been needed.
+        pytest.param(
+            shuffle(cpu=6.0, input_bytes=int(2.5 * GIGABYTE)),
+            {"disk": 0.1},
+            CPU,
+            DISK,
+            id="bytes from memory",
+        ),
+        pytest.param(
+            shuffle(cpu=0.5), {"network": 1.0, "disk": 1.0}, UNMEASURED, None, id="tasks that only wait"
+        ),
+        # Twice as many tasks as cores wait as long as they compute.
+        pytest.param(shuffle(cpu=4.0), None, CPU, NETWORK, id="cores that others use as well"),
+        pytest.param([TINY], None, SCHEDULER, NETWORK, id="tiny tasks"),
+    ],
+)
+def test_what_a_stage_is_bound_by(rows, stated, bound_by, unknown):
+    log = two_machines(rows)
+    ideal = ideal_times(log, achieved_capacity(log) if stated is None else stated_capacity(log, **stated))
 
-    assert DISK not in ideal_times(log, capacity).seconds()[0, 0]
-    assert ideal_times(log, capacity).bottlenecks()[0, 0] == CPU
-
-
-def test_tasks_that_only_wait_are_bound_by_no_resource():
-    log = two_machines(shuffle(cpu=0.5))
-
-    assert ideal_times(log, stated_capacity(log, network=1.0, disk=1.0)).bottlenecks()[0, 0] == UNMEASURED
-
-
-def test_cores_that_others_use_as_well_leave_a_job_computing():
-    """Twice as many tasks as cores wait as long as they compute."""
-    log = two_machines(shuffle(cpu=4.0))
-
-    assert ideal_times(log, achieved_capacity(log)).bottlenecks()[0, 0] == CPU
-
-
-def test_tiny_tasks_are_bound_by_their_scheduling():
-    log = two_machines([task(0, 0.0, 0.05, run_seconds=0.01, cpu_seconds=0.01, executor=0)])
-
-    assert ideal_times(log, achieved_capacity(log)).bottlenecks()[0, 0] == SCHEDULER
+    assert ideal.bottlenecks()[0, 0] == bound_by
+    assert unknown not in ideal.seconds()[0, 0]
 
 
 def test_a_run_is_bound_by_what_binds_its_longest_stages():

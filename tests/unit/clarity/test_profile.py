@@ -243,58 +243,62 @@ def query(started=0.0, ended=None, broadcast=0.0, number=0):
     )
 
 
-def phases_of(rows, **parts):
+@pytest.mark.parametrize(
+    ("rows", "parts", "phases"),
+    [
+        pytest.param(
+            # -5..0 start, 0..2 driver, 2..12 tasks, 12..15 driver.
+            [task(0, 2.0, 10.0, fetch_wait_seconds=3.0, shuffle_write_seconds=1.0)],
+            {"ended": 15.0},
+            (5.0, 2.0 + 3.0, 0.0, 10.0 - 4.0, 4.0),
+            id="each moment belongs to a phase",
+        ),
+        pytest.param(
+            # For 6 s both run, one of them fetching half of its time; for 4 s the other alone.
+            [task(0, 0.0, 6.0, executor=0, fetch_wait_seconds=3.0), task(0, 0.0, 10.0, executor=1)],
+            {},
+            (5.0, 0.0, 0.0, 10.0 - 6.0 * 0.25, 6.0 * 0.25),
+            id="what tasks do side by side is shared out evenly",
+        ),
+        pytest.param(
+            [task(0, 0.0, 10.0, result_serialisation_seconds=1.0, getting_result_seconds=2.0)],
+            {},
+            (5.0, 0.0, 0.0, 7.0, 3.0),
+            id="handing results over is communication",
+        ),
+        pytest.param(
+            [task(0, 0.0, 6.0)],
+            {"sql_executions": [query(0.0, 6.0, broadcast=1.5)]},
+            (5.0, 0.0, 0.0, 6.0, 0.0),
+            id="a broadcast behind tasks costs nothing",
+        ),
+        pytest.param(
+            [task(0, 2.0, 4.0)],
+            {"sql_executions": [query(0.0, 6.0, broadcast=1.5, number=number) for number in (0, 1)]},
+            (5.0, 0.5, 1.5, 4.0, 0.0),
+            id="a moment is shared by one query only",
+        ),
+        pytest.param(
+            # As under dynamic allocation.
+            [task(0, 1.0, 4.0)],
+            {
+                "executors": [executor(0), executor(1, added=3.0)],
+                "jobs": [job(0, submitted=0.5, completed=5.0, stages=[0])],
+            },
+            (5.0, 1.0, 0.0, 4.0, 0.0),
+            id="a machine that joins work under way does not prolong the initialisation",
+        ),
+        pytest.param(
+            [],
+            {"executors": [executor(0)], "jobs": [], "ended": 3.0},
+            (5.0, 3.0, 0.0, 0.0, 0.0),
+            id="an application that ran nothing",
+        ),
+    ],
+)
+def test_the_phases_of_a_run(rows, parts, phases):
     """Initialisation, preparation, sharing, computation, communication; the application starts at -5 s."""
-    return pytest.approx(astuple(optex_phases(event_log(rows, **parts))), abs=1e-6)
-
-
-def test_each_moment_belongs_to_a_phase():
-    """-5..0 start, 0..2 driver, 2..12 tasks, 12..15 driver."""
-    rows = [task(0, 2.0, 10.0, fetch_wait_seconds=3.0, shuffle_write_seconds=1.0)]
-
-    assert phases_of(rows, ended=15.0) == (5.0, 2.0 + 3.0, 0.0, 10.0 - 4.0, 4.0)
-
-
-def test_what_tasks_do_side_by_side_is_shared_out_evenly():
-    """For 6 s both run, one of them fetching half of its time; for 4 s the other alone."""
-    rows = [
-        task(0, 0.0, 6.0, executor=0, fetch_wait_seconds=3.0),
-        task(0, 0.0, 10.0, executor=1),
-    ]
-
-    assert phases_of(rows) == (5.0, 0.0, 0.0, 10.0 - 6.0 * 0.25, 6.0 * 0.25)
-
-
-def test_handing_results_over_is_communication():
-    rows = [task(0, 0.0, 10.0, result_serialisation_seconds=1.0, getting_result_seconds=2.0)]
-
-    assert phases_of(rows) == (5.0, 0.0, 0.0, 7.0, 3.0)
-
-
-def test_a_broadcast_behind_tasks_costs_nothing():
-    rows = [task(0, 0.0, 6.0)]
-
-    assert phases_of(rows, sql_executions=[query(0.0, 6.0, broadcast=1.5)]) == (5.0, 0.0, 0.0, 6.0, 0.0)
-
-
-def test_a_moment_is_shared_by_one_query_only():
-    rows = [task(0, 2.0, 4.0)]
-    queries = [query(0.0, 6.0, broadcast=1.5), query(0.0, 6.0, broadcast=1.5, number=1)]
-
-    assert phases_of(rows, sql_executions=queries) == (5.0, 0.5, 1.5, 4.0, 0.0)
-
-
-def test_a_machine_that_joins_work_under_way_does_not_prolong_the_initialisation():
-    """As under dynamic allocation."""
-    rows = [task(0, 1.0, 4.0)]
-    executors = [executor(0), executor(1, added=3.0)]
-    parts = {"executors": executors, "jobs": [job(0, submitted=0.5, completed=5.0, stages=[0])]}
-
-    assert phases_of(rows, **parts) == (5.0, 1.0, 0.0, 4.0, 0.0)
-
-
-def test_an_application_that_ran_nothing():
-    assert phases_of([], executors=[executor(0)], jobs=[], ended=3.0) == (5.0, 3.0, 0.0, 0.0, 0.0)
+    assert astuple(optex_phases(event_log(rows, **parts))) == pytest.approx(phases, abs=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -328,29 +332,21 @@ def a_run(*stages, queried=(), **parts):
 
 
 @pytest.mark.parametrize(
-    ("library", "expected"),
+    ("stages", "queried", "expected"),
     [
-        ("ml", profiles.MLLIB),
-        ("mllib", profiles.MLLIB),
-        ("graphx", profiles.GRAPHX),
-        ("streaming", profiles.STREAMING),
-        ("", profiles.CORE),
+        ([("ml", 1.0)], [], profiles.MLLIB),
+        ([("mllib", 1.0)], [], profiles.MLLIB),
+        ([("graphx", 1.0)], [], profiles.GRAPHX),
+        ([("streaming", 1.0)], [], profiles.STREAMING),
+        ([("", 1.0)], [], profiles.CORE),
+        # RDDs with a small query; learning, though a query reads its data; a little scaling of columns.
+        ([("", 1.0), ("", 9.0)], [0], profiles.CORE),
+        ([("", 7.0), ("ml", 3.0)], [0], profiles.MLLIB),
+        ([("", 9.5), ("ml", 0.5)], [0], profiles.SQL),
     ],
 )
-def test_the_library_that_asked_for_the_stages_tells(library, expected):
-    assert category_of(a_run((library, 1.0))) == expected
-
-
-def test_a_job_of_rdds_with_a_small_query_is_core():
-    assert category_of(a_run(("", 1.0), ("", 9.0), queried=[0])) == profiles.CORE
-
-
-def test_learning_is_what_a_job_is_about_though_queries_read_its_data():
-    assert category_of(a_run(("", 7.0), ("ml", 3.0), queried=[0])) == profiles.MLLIB
-
-
-def test_a_little_scaling_of_columns_makes_no_job_of_learning():
-    assert category_of(a_run(("", 9.5), ("ml", 0.5), queried=[0])) == profiles.SQL
+def test_the_library_that_asked_for_the_stages_tells(stages, queried, expected):
+    assert category_of(a_run(*stages, queried=queried)) == expected
 
 
 def test_an_application_without_tasks():

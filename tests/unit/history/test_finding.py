@@ -14,7 +14,7 @@ from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.history import finding
 from airflow_provider_ernest.history.finding import ARCHIVE, EMPTY, HIDDEN, NO_FILE, NO_ZIP, OLD, LogFinder
-from airflow_provider_ernest.history.scan import scan
+from airflow_provider_ernest.history.scan import Scan
 from airflow_provider_ernest.places import LocalPlace
 from tests.unit.eventlog.event_log_texts import line
 from tests.unit.history.past_logs import events_of, log_of
@@ -45,7 +45,7 @@ def rolled(tmp_path: Path) -> Path:
 def test_a_log_that_is_rolled_over_is_one(rolled: Path, tmp_path: Path):
     assert found(tmp_path) == [str(rolled)]
     assert found(rolled) == [str(rolled)]
-    (run,) = scan([tmp_path])
+    (run,) = Scan([tmp_path])
     assert not run.failure
 
 
@@ -75,7 +75,7 @@ def test_of_what_databricks_delivers_only_event_logs_are_read(tmp_path: Path):
         (cluster / name).parent.mkdir(parents=True, exist_ok=True)
         (cluster / name).write_text("something else\n")
     assert found(tmp_path) == [str(context)]
-    (run,) = scan([tmp_path])
+    (run,) = Scan([tmp_path])
     assert (run.failure, run.job, run.instance_type) == ("", "Databricks job 1234 load", "i3.xlarge")
 
 
@@ -124,7 +124,7 @@ def test_a_zip_of_the_history_server_is_read_as_a_folder(rolled: Path, tmp_path:
         f"zip://application_1_0001_1::{of_two}",
         f"zip://application_1_0001_2::{of_two}",
     }
-    runs = list(scan([logs]))
+    runs = list(Scan([logs]))
     assert {run.application_id for run in runs} == {"app-1", "application_1_0001"}
     assert not any(run.failure for run in runs)
     assert read_event_log(of_one).application_id == "app-1"
@@ -171,7 +171,7 @@ def history_server(tmp_path: Path):
 
 @pytest.mark.parametrize("path", ["", "/", "/api/v1/applications", "/api/v1/applications/app-1/logs"])
 def test_the_logs_of_a_history_server_are_found(path: str, history_server: str):
-    (run,) = scan([history_server + path])
+    (run,) = Scan([history_server + path])
     assert (run.application_id, run.failure) == ("app-1", "")
     assert run.event_log == f"zip://app-1::{history_server}/api/v1/applications/app-1/logs"
     assert read_event_log(run.event_log).application_id == "app-1"
@@ -219,7 +219,7 @@ def test_what_a_zip_holds_beside_logs_costs_nothing_but_itself(tmp_path: Path):
 
 def test_a_packing_that_may_take_all_memory_is_refused(tmp_path: Path):
     archive = zipped(tmp_path / "app-1.zip", log_of(tmp_path / "logs" / "app-1").parent, method=ZIP_LZMA)
-    scanned = scan([archive])
+    scanned = Scan([archive])
     assert list(scanned) == []
     (reason,) = scanned.unread
     assert "Deflate" in reason
@@ -320,5 +320,5 @@ def test_what_does_not_answer_is_told_with_the_cause():
 def test_names_that_are_no_text_are_read(tmp_path: Path):
     name = os.fsdecode(os.fsencode(str(tmp_path)) + b"/app-\xff")
     log_of(Path(name))
-    (run,) = scan([tmp_path])
+    (run,) = Scan([tmp_path])
     assert run.event_log == str(tmp_path / "app-\\udcff")

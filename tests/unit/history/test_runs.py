@@ -99,16 +99,40 @@ def test_a_run_that_says_nothing_about_a_size_is_told_with_the_reason(events, fa
     assert run.metrics is None
 
 
-def test_executors_that_dynamic_allocation_lets_go_at_the_end_are_no_loss(tmp_path: Path):
-    assert not run_of(
-        tmp_path, with_events(removed(1, at=158_000, reason="Executor killed by driver."))
-    ).failure
+KILLED = "Executor killed by driver."
+DYNAMIC = {"spark.dynamicAllocation.enabled": "true"}
 
 
-@pytest.mark.parametrize("reason", [POD_DELETED, "Executor decommission: spark scale down"])
-def test_on_kubernetes_dynamic_allocation_deletes_pods_and_decommissions(reason: str, tmp_path: Path):
-    events = with_events(removed(1, at=158_000, reason=reason), **{"spark.dynamicAllocation.enabled": "true"})
-    assert not run_of(tmp_path, events).failure
+@pytest.mark.parametrize(
+    "events",
+    [
+        pytest.param(with_events(removed(1, at=158_000, reason=KILLED)), id="let go at the end"),
+        *(
+            pytest.param(with_events(removed(1, at=158_000, reason=reason), **DYNAMIC), id=reason)
+            for reason in (POD_DELETED, "Executor decommission: spark scale down")
+        ),
+        pytest.param(
+            [
+                *events_of(**{"spark.databricks.workerNodeTypeId": "i3.xlarge"})[:-1],
+                *(removed(each, at=121_000, reason="Remote RPC client disassociated") for each in range(2)),
+            ],
+            id="lost when all work is done",
+        ),
+        pytest.param(
+            with_events(removed(1, at=130_000, reason=KILLED), executor(5, host="10.0.0.1", at=130_000)),
+            id="replaced on its machine at once",
+        ),
+        pytest.param(
+            with_events(
+                job(1, 1), job_end(1, at=130_000, result="JobFailed"), job(2, 2), job_end(2, at=140_000)
+            ),
+            id="a job that failed and was caught",
+        ),
+    ],
+)
+def test_what_costs_a_run_nothing_lets_it_count(events, tmp_path: Path):
+    run = run_of(tmp_path, events)
+    assert (run.failure, run.machines) == ("", 2)
 
 
 def test_what_is_paid_begins_with_the_first_machine_and_not_in_the_queue(tmp_path: Path):
@@ -180,30 +204,6 @@ def test_a_job_that_waits_for_machines_to_come_again_has_missed_them(tmp_path: P
     assert "came and went" in run_of(tmp_path, with_events(*idle, *back, *waiting, end=162_000)).failure
 
 
-def test_executors_that_are_lost_when_all_work_is_done_are_no_loss(tmp_path: Path):
-    *events, _ = events_of(**{"spark.databricks.workerNodeTypeId": "i3.xlarge"})
-    gone = [removed(number, at=121_000, reason="Remote RPC client disassociated") for number in range(2)]
-    assert not run_of(tmp_path, [*events, *gone]).failure
-
-
-def test_an_executor_that_another_replaces_on_its_machine_at_once_is_no_other_size(tmp_path: Path):
-    run = run_of(
-        tmp_path,
-        with_events(
-            removed(1, at=130_000, reason="Executor killed by driver."),
-            executor(5, host="10.0.0.1", at=130_000),
-        ),
-    )
-    assert (run.failure, run.machines) == ("", 2)
-
-
-def test_a_job_that_failed_before_others_went_well_was_caught(tmp_path: Path):
-    events = with_events(
-        job(1, 1), job_end(1, at=130_000, result="JobFailed"), job(2, 2), job_end(2, at=140_000)
-    )
-    assert not run_of(tmp_path, events).failure
-
-
 def kept(number: int, *parents: int, partitions: int = 2, is_kept: bool = False) -> dict[str, Any]:
     return {
         "RDD ID": number,
@@ -232,30 +232,33 @@ def read_by(
     return run.input_bytes
 
 
-def test_what_comes_out_of_cached_data_is_not_counted_as_read_again(tmp_path: Path):
-    chain = [kept(2, 1), kept(1, 0, is_kept=True), kept(0)]
-    assert read_by({0: chain, 1: chain, 2: [kept(3, 1), *chain[1:]]}, tmp_path) == 100
+CHAIN = [kept(1, 0, is_kept=True), kept(0)]
+LONG_CHAIN = [kept(2, 1), *CHAIN]
+PARTLY_KEPT = [kept(1, 0, is_kept=True, partitions=8), kept(0, partitions=8)]
+DROPPED = {"Event": "SparkListenerUnpersistRDD", "RDD ID": 1, "after": 0}
 
 
-def test_what_reads_beside_the_cache_counts(tmp_path: Path):
-    chain = [kept(1, 0, is_kept=True), kept(0)]
-    assert read_by({0: chain, 1: [kept(5, 1, 4), kept(4), *chain]}, tmp_path) == 200
-
-
-def test_data_of_which_only_a_part_was_kept_is_read_again(tmp_path: Path):
-    chain = [kept(1, 0, is_kept=True, partitions=8), kept(0, partitions=8)]
-    assert read_by({0: chain, 1: chain}, tmp_path) == 200
-
-
-def test_data_that_was_dropped_is_read_again(tmp_path: Path):
-    chain = [kept(1, 0, is_kept=True), kept(0)]
-    dropped = {"Event": "SparkListenerUnpersistRDD", "RDD ID": 1, "after": 0}
-    assert read_by({0: chain, 1: chain}, tmp_path, dropped) == 200
-
-
-def test_data_sets_in_circles_end_no_reader(tmp_path: Path):
-    chain = [kept(1, 0, is_kept=True), kept(0)]
-    assert read_by({0: chain, 1: [kept(8, 9), kept(9, 8)]}, tmp_path) == 200
+@pytest.mark.parametrize(
+    ("stages", "further", "read_bytes"),
+    [
+        pytest.param(
+            {0: LONG_CHAIN, 1: LONG_CHAIN, 2: [kept(3, 1), *CHAIN]},
+            [],
+            100,
+            id="what is kept is not read again",
+        ),
+        pytest.param(
+            {0: CHAIN, 1: [kept(5, 1, 4), kept(4), *CHAIN]}, [], 200, id="what is read beside it counts"
+        ),
+        pytest.param({0: PARTLY_KEPT, 1: PARTLY_KEPT}, [], 200, id="only a part was kept"),
+        pytest.param({0: CHAIN, 1: CHAIN}, [DROPPED], 200, id="it was dropped"),
+        pytest.param({0: CHAIN, 1: [kept(8, 9), kept(9, 8)]}, [], 200, id="circles end no reader"),
+    ],
+)
+def test_what_comes_out_of_cached_data_is_not_counted_as_read_again(
+    stages, further, read_bytes: int, tmp_path: Path
+):
+    assert read_by(stages, tmp_path, *further) == read_bytes
 
 
 @pytest.mark.parametrize(

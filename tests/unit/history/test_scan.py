@@ -12,7 +12,7 @@ import pytest
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.history import scan as scanning
 from airflow_provider_ernest.history.jobs import NO_JOB, JobNames
-from airflow_provider_ernest.history.scan import profiles, scan
+from airflow_provider_ernest.history.scan import Scan, profiles
 from tests.unit.eventlog.event_log_texts import REAL, started, write
 from tests.unit.history.past_logs import log_of
 
@@ -20,7 +20,7 @@ from tests.unit.history.past_logs import log_of
 def test_runs_of_all_logs_are_told_with_their_jobs(tmp_path: Path):
     for number in range(3):
         log_of(tmp_path / f"app-{number}", f"etl 2024-01-0{number + 1}", application=f"app-{number}")
-    runs = list(scan([tmp_path]))
+    runs = list(Scan([tmp_path]))
     assert {run.job for run in runs} == {"etl"}
     assert {run.application_id for run in runs} == {"app-0", "app-1", "app-2"}
     assert {run.event_log for run in runs} == {str(tmp_path / f"app-{number}") for number in range(3)}
@@ -30,12 +30,12 @@ def test_what_was_read_is_not_read_again_unless_it_has_changed(tmp_path: Path):
     logs, cache = tmp_path / "logs", tmp_path / "cache"
     for number in range(3):
         log_of(logs / f"app-{number}", application=f"app-{number}")
-    first = scan([logs], cache=cache)
+    first = Scan([logs], cache=cache)
     known = {run.application_id: run for run in first}
     assert first.read == 3
     log_of(logs / "app-1", application="app-1", end=170_000)
     log_of(logs / "app-9", application="app-9")
-    second = scan([logs], cache=cache, names=JobNames(mapping={".*": "all"}))
+    second = Scan([logs], cache=cache, names=JobNames(mapping={".*": "all"}))
     runs = {run.application_id: run for run in second}
     assert second.read == 2
     assert runs["app-1"].seconds == known["app-1"].seconds + 10
@@ -45,7 +45,7 @@ def test_what_was_read_is_not_read_again_unless_it_has_changed(tmp_path: Path):
 def test_an_interrupted_scan_goes_on_where_it_was(tmp_path: Path):
     for number in range(4):
         log_of(tmp_path / "logs" / f"app-{number}", application=f"app-{number}")
-    first = scan([tmp_path / "logs"], cache=tmp_path / "cache", processes=1)
+    first = Scan([tmp_path / "logs"], cache=tmp_path / "cache", processes=1)
     next(first)
     next(first)
     first.close()
@@ -53,10 +53,10 @@ def test_an_interrupted_scan_goes_on_where_it_was(tmp_path: Path):
     (kept,) = (tmp_path / "cache").iterdir()
     with kept.open("ab") as file:
         file.write(b'{"key": "0123')
-    second = scan([tmp_path / "logs"], cache=tmp_path / "cache")
+    second = Scan([tmp_path / "logs"], cache=tmp_path / "cache")
     assert len(list(second)) == 4
     assert second.read == 2
-    third = scan([tmp_path / "logs"], cache=tmp_path / "cache")
+    third = Scan([tmp_path / "logs"], cache=tmp_path / "cache")
     assert len(list(third)) == 4
     assert third.read == 0
 
@@ -64,16 +64,16 @@ def test_an_interrupted_scan_goes_on_where_it_was(tmp_path: Path):
 @pytest.mark.parametrize(("months", "read"), [(5, 0), (7, 1)])
 def test_what_was_kept_half_a_year_ago_is_forgotten(months: int, read: int, tmp_path: Path):
     log = log_of(tmp_path / "app-1")
-    list(scan([log], cache=tmp_path / "cache"))
+    list(Scan([log], cache=tmp_path / "cache"))
     (kept,) = (tmp_path / "cache").iterdir()
     old = kept.rename(kept.with_name(f"runs-{scanning._month(months)}.jsonl"))
-    again = scan([log], cache=tmp_path / "cache")
+    again = Scan([log], cache=tmp_path / "cache")
     assert (len(list(again)), again.read) == (1, read)
     assert old.exists() == (not read)
 
 
 def test_what_is_kept_is_its_users_alone(tmp_path: Path):
-    list(scan([log_of(tmp_path / "app-1")], cache=tmp_path / "cache"))
+    list(Scan([log_of(tmp_path / "app-1")], cache=tmp_path / "cache"))
     assert (tmp_path / "cache").stat().st_mode & 0o077 == 0
     (kept,) = (tmp_path / "cache").iterdir()
     assert kept.stat().st_mode & 0o077 == 0
@@ -86,7 +86,7 @@ def test_broken_logs_cost_only_themselves(tmp_path: Path):
     (tmp_path / "other.json").write_text('{"a": 1}\n')
     (tmp_path / "damaged").write_bytes((REAL / "spark-3.5.5.zstd").read_bytes()[:200])
     (tmp_path / "half").write_bytes((REAL / "spark-4.0.1-python.zstd").read_bytes()[:-3000])
-    found = scan([tmp_path])
+    found = Scan([tmp_path])
     runs = list(found)
     assert [run.application_id for run in runs if not run.failure] == ["app-1"]
     assert found.logs == 6
@@ -97,17 +97,17 @@ def test_broken_logs_cost_only_themselves(tmp_path: Path):
 def test_a_log_with_too_many_tasks_is_left_out(tmp_path: Path):
     log_of(tmp_path / "app-1", machines=4)
     log_of(tmp_path / "app-2", application="app-2", machines=2)
-    found = scan([tmp_path], most_tasks=3, cache=tmp_path / "cache")
+    found = Scan([tmp_path], most_tasks=3, cache=tmp_path / "cache")
     assert [run.application_id for run in found] == ["app-2"]
     assert "more than 3 tasks" in next(iter(found.unread))
     # Whoever has more memory now gets it.
-    assert len(list(scan([tmp_path / "app-*"], cache=tmp_path / "cache"))) == 2
+    assert len(list(Scan([tmp_path / "app-*"], cache=tmp_path / "cache"))) == 2
 
 
 def test_copies_of_a_log_are_one_run(tmp_path: Path):
     log_of(tmp_path / "a" / "app-1")
     log_of(tmp_path / "b" / "app-1")
-    found = scan([tmp_path])
+    found = Scan([tmp_path])
     assert len(list(found)) == 1
     assert found.unread.total() == 1
 
@@ -116,8 +116,8 @@ def test_shells_servers_and_queries_are_no_jobs_unless_the_user_names_them(tmp_p
     names = ("PySparkShell", "Thrift JDBC/ODBC Server", "", "select a from b")
     for number, name in enumerate(names):
         log_of(tmp_path / f"app-{number}", name, application=f"app-{number}")
-    assert [(run.failure, run.metrics) for run in scan([tmp_path])] == [(NO_JOB, None)] * 4
-    mapped = scan([tmp_path], names=JobNames(mapping={"Server": "dashboards"}))
+    assert [(run.failure, run.metrics) for run in Scan([tmp_path])] == [(NO_JOB, None)] * 4
+    mapped = Scan([tmp_path], names=JobNames(mapping={"Server": "dashboards"}))
     assert [run.job for run in mapped if not run.failure] == ["dashboards"]
 
 
@@ -151,7 +151,7 @@ def test_a_process_that_is_killed_costs_the_log_that_it_read(tmp_path: Path, mon
     monkeypatch.setattr(scanning, "_read", _read_or_die)
     for number in range(6):
         log_of(tmp_path / f"app-{number}", application=f"app-{number}")
-    found = scan([tmp_path], processes=2)
+    found = Scan([tmp_path], processes=2)
     assert {run.application_id for run in found} == {f"app-{number}" for number in (0, 1, 2, 4, 5)}
     assert dict(found.unread) == {"reading it ended its process": 1}
 
@@ -159,7 +159,7 @@ def test_a_process_that_is_killed_costs_the_log_that_it_read(tmp_path: Path, mon
 def test_a_log_that_takes_too_long_is_given_up(tmp_path: Path):
     log_of(tmp_path / "app-1")
     _hanging(tmp_path / "eventlog_v2_app-3")
-    found = scan([tmp_path], most_seconds=0.5, processes=2)
+    found = Scan([tmp_path], most_seconds=0.5, processes=2)
     assert len(list(found)) == 1
     assert list(found.unread) == ["not read within 0.5 s"]
     assert not _readers()
@@ -168,7 +168,7 @@ def test_a_log_that_takes_too_long_is_given_up(tmp_path: Path):
 def test_a_scan_that_is_closed_leaves_no_process(tmp_path: Path):
     log_of(tmp_path / "app-1")
     _hanging(tmp_path / "eventlog_v2_app-3")
-    found = scan([tmp_path], processes=2)
+    found = Scan([tmp_path], processes=2)
     next(found)
     assert _readers()
     found.close()
@@ -177,7 +177,7 @@ def test_a_scan_that_is_closed_leaves_no_process(tmp_path: Path):
 
 def test_processes_end_with_the_one_that_asked(tmp_path: Path):
     pipe = _hanging(tmp_path / "eventlog_v2_app-3") / "events_2_app-3"
-    program = "import sys; from airflow_provider_ernest.history.scan import scan; list(scan(sys.argv[1:]))"
+    program = "import sys; from airflow_provider_ernest.history.scan import Scan; list(Scan(sys.argv[1:]))"
     asking = subprocess.Popen([sys.executable, "-c", program, str(tmp_path)])
     with pipe.open("wb"):
         children = psutil.Process(asking.pid).children()
@@ -193,24 +193,24 @@ def test_where_no_process_can_be_started_that_is_said(tmp_path: Path):
     spawn.set_executable("/bin/false")
     try:
         with pytest.raises(MissingResourceError, match="cannot be started"):
-            list(scan([log_of(tmp_path / "app-1")]))
+            list(Scan([log_of(tmp_path / "app-1")]))
     finally:
         spawn.set_executable(python)
 
 
 def test_what_is_not_there_is_named(tmp_path: Path):
     with pytest.raises(MissingResourceError, match="nowhere"):
-        list(scan([tmp_path / "nowhere"]))
+        list(Scan([tmp_path / "nowhere"]))
 
 
 def test_a_cache_that_cannot_be_written_is_refused(tmp_path: Path):
     (tmp_path / "file").touch()
     with pytest.raises(InvalidParameterError, match="cache"):
-        scan([tmp_path], cache=tmp_path / "file" / "below")
+        Scan([tmp_path], cache=tmp_path / "file" / "below")
 
 
 def test_profiles_of_runs_are_made_once(tmp_path: Path):
-    runs = list(scan([REAL / "spark-4.0.1-python.zstd"]))
+    runs = list(Scan([REAL / "spark-4.0.1-python.zstd"]))
     [(run, profile)] = profiles(runs, cache=tmp_path)
     assert run == runs[0]
     assert profile is not None
@@ -222,6 +222,6 @@ def test_profiles_of_runs_are_made_once(tmp_path: Path):
 
 def test_a_run_whose_log_is_gone_has_no_profile(tmp_path: Path):
     log = log_of(tmp_path / "app-1")
-    runs = list(scan([log]))
+    runs = list(Scan([log]))
     log.unlink()
     assert list(profiles(runs)) == [(runs[0], None)]

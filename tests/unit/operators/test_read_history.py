@@ -40,7 +40,7 @@ def logged(monkeypatch):
         asked.update(options, logs=logs)
         return runs
 
-    monkeypatch.setattr(scanning, "scan", scan)
+    monkeypatch.setattr(scanning, "Scan", scan)
     return runs, asked
 
 
