@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.design.candidates import Candidates
     from airflow_provider_ernest.design.costs import ProductionShare
     from airflow_provider_ernest.design.criteria import Targets
+    from airflow_provider_ernest.design.rounds import Proposal
     from airflow_provider_ernest.documents.runs import Design, Experiment, Observation
-    from airflow_provider_ernest.rounds import Proposal
 
 NOT_IN_ROUNDS = ("criterion", "budget", "budget_share")
 """Of a design of all runs at once: what a run is worth to the decision takes their place."""
@@ -237,8 +237,8 @@ def _proposal(args: Namespace, candidates: Candidates, observed: Sequence[Observ
     Raises:
         InvalidParameterError: the targets are missing, or another option cannot be.
     """
+    from airflow_provider_ernest.design.rounds import FEWEST_RUNS, MOST_RUNS, next_runs
     from airflow_provider_ernest.prediction.terms import DICTIONARY
-    from airflow_provider_ernest.rounds import FEWEST_RUNS, MOST_RUNS, next_runs
 
     if args.target_machines is None:
         raise InvalidParameterError(

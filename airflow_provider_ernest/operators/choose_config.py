@@ -39,7 +39,7 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
     Returns the `Decision` document, and pushes for the tasks behind it: ``config``, ``machines``,
     ``instance_type``, ``spark_conf``, ``predicted_seconds``, ``predicted_cost``, ``fallback_reason`` (empty
     where none was taken) and ``record``, the `DecisionRecord` document; for other operators those of
-    `decision.forms.all_forms`: ``yarn_conf``, ``kubernetes_conf``, ``spark_arguments``,
+    `decision.forms.services`: ``yarn_conf``, ``kubernetes_conf``, ``spark_arguments``,
     ``emr_instance_groups``, ``emr_serverless``, ``glue``, ``databricks_cluster``. What cannot be said to one
     of them, or of machines whose cores nothing tells, is not pushed, so that a task that reads it fails, and
     ``unavailable`` says why. The Spark properties are those that size the run, and what applications need on

@@ -12,8 +12,8 @@ from airflow_provider_ernest.clusters.emr.spec import EMR
 from airflow_provider_ernest.clusters.existing import EXISTING
 from airflow_provider_ernest.clusters.local_spec import LOCAL
 from airflow_provider_ernest.decision.deciding import WithinReach
-from airflow_provider_ernest.decision.forms.all_forms import UNAVAILABLE, outputs
 from airflow_provider_ernest.decision.forms.machines import HEAP, MachineShape, groups_of, layout_on
+from airflow_provider_ernest.decision.forms.services import UNAVAILABLE, outputs
 from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.decision.trainings import TrainedType
 from airflow_provider_ernest.documents.base import new_stamp

@@ -230,9 +230,9 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
     ) -> Design:
         """The runs that make the model identifiable; where past runs do, those worth their cost, or none."""
         from airflow_provider_ernest.design.candidates import enumerate_candidates
+        from airflow_provider_ernest.design.rounds import FEWEST_RUNS, MOST_RUNS, next_runs
         from airflow_provider_ernest.operators.setting_checks import require_averaging
         from airflow_provider_ernest.prediction.predictors import default_terms
-        from airflow_provider_ernest.rounds import FEWEST_RUNS, MOST_RUNS, next_runs
 
         bounds, goal = spending.bounds, spending.goal
         require_averaging(bounds, settings)

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_ernest.design.candidates import Candidates
+    from airflow_provider_ernest.design.rounds import Proposal
     from airflow_provider_ernest.documents.runs import Design, Observation
-    from airflow_provider_ernest.rounds import Proposal
     from airflow_provider_ernest.settings import SparkJob
     from airflow_provider_ernest.settings.templates import Number
 
@@ -43,7 +43,7 @@ class NextRunsOperator(OfJob, BaseOperator):
     """Choose the sample runs of the next round, of which there are none where the decision is clear.
 
     A run is made where production is expected to save more by the better decision, over its expected runs,
-    than the run costs; see `rounds`. It is also made where the model by those that there are would be
+    than the run costs; see `design.rounds`. It is also made where the model by those that there are would be
     refused as too inaccurate. Runs that failed are not tried again.
 
     Give it ``trigger_rule="all_done_min_one_success"``, the mapped runs of the round before as its only
@@ -135,9 +135,9 @@ class NextRunsOperator(OfJob, BaseOperator):
 
     def _proposal(self, before: Design) -> Proposal:
         from airflow_provider_ernest.clusters.base import ClusterHandle
+        from airflow_provider_ernest.design.rounds import FEWEST_RUNS, MOST_RUNS, Proposal, next_runs
         from airflow_provider_ernest.documents.runs import Observation
         from airflow_provider_ernest.operators.fit_model import PastObservations
-        from airflow_provider_ernest.rounds import FEWEST_RUNS, MOST_RUNS, Proposal, next_runs
 
         bounds = settings_of(DesignBounds, self.bounds, "bounds")
         goal = settings_of(SizingGoal, self.goal, "goal")

@@ -49,7 +49,7 @@ CRITERIA = ("A", "D", "I", f"{BAYESIAN}A", f"{BAYESIAN}D", f"{BAYESIAN}I")
 """What makes one design better than another; see `design.criteria`."""
 
 IN_ROUNDS = "decision"
-"""What runs of a design are chosen for where it is made in rounds; see `rounds`."""
+"""What runs of a design are chosen for where it is made in rounds; see `design.rounds`."""
 
 MOST_ROUNDS = 3
 """Each is a task of the DAG file's, and while it begins the cluster is billed."""

@@ -16,9 +16,9 @@ import numpy as np
 from airflow_provider_ernest.design.candidates import Candidates
 from airflow_provider_ernest.design.criteria import Targets
 from airflow_provider_ernest.design.plan import plan_design
+from airflow_provider_ernest.design.rounds import FEWEST_RUNS, next_runs
 from airflow_provider_ernest.documents.runs import Experiment, Observation
 from airflow_provider_ernest.operators.next_runs import MOST_OF_A_ROUND
-from airflow_provider_ernest.rounds import FEWEST_RUNS, next_runs
 from airflow_provider_ernest.settings import Billing, SizingGoal
 from airflow_provider_ernest.settings.bounds import MOST_ROUNDS
 from airflow_provider_ernest.settings.goal import BEST_VALUE, CONFIDENCE

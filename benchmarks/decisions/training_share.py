@@ -3,8 +3,8 @@
 The jobs are those of the paper's Table 1, grown until production takes 20 minutes to 3 hours on 32 machines.
 Sample runs, each with a start-up and 5 % noise, are designed by the task that a DAG designs them by, from
 nothing but the deadline, the machines that production may have, and those of the training cluster; or they
-are made in rounds (`rounds`) until another one is not worth what it costs beside production, and the model is
-not one that a DAG would refuse. Deadlines are of 20 minutes and more. Shares are of what the chosen
+are made in rounds (`design.rounds`) until another one is not worth what it costs beside production, and the
+model is not one that a DAG would refuse. Deadlines are of 20 minutes and more. Shares are of what the chosen
 production run costs, at the package's default confidence.
 """
 
@@ -19,9 +19,9 @@ import numpy as np
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.design.candidates import Candidates, enumerate_candidates
 from airflow_provider_ernest.design.costs import LONG_SECONDS, MIN_SCALE_WITHIN_SHARE
+from airflow_provider_ernest.design.rounds import next_runs
 from airflow_provider_ernest.documents.runs import Design, Experiment, Observation
 from airflow_provider_ernest.operators.next_runs import MOST_OF_A_ROUND
-from airflow_provider_ernest.rounds import next_runs
 from airflow_provider_ernest.settings import Billing, DesignBounds, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.settings.bounds import MOST_ROUNDS
 from airflow_provider_ernest.settings.goal import BEST_VALUE, CONFIDENCE

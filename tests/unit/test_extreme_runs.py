@@ -21,6 +21,7 @@ from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.design.candidates import enumerate_candidates
 from airflow_provider_ernest.design.criteria import Targets, asks_for_targets
 from airflow_provider_ernest.design.plan import plan_design
+from airflow_provider_ernest.design.rounds import next_runs
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import ErnestError
@@ -36,7 +37,6 @@ from airflow_provider_ernest.prediction.predict import (
     predict_seconds,
 )
 from airflow_provider_ernest.prediction.training import train
-from airflow_provider_ernest.rounds import next_runs
 from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.settings.bounds import CRITERIA, METHODS
 from tests.choices import choice_of

@@ -3,8 +3,8 @@ import json
 import pytest
 
 from airflow_provider_ernest.cli.runs_file import runs_of
+from airflow_provider_ernest.design.rounds import Proposal
 from airflow_provider_ernest.documents.runs import Design
-from airflow_provider_ernest.rounds import Proposal
 from tests.unit.cli.conftest import csv_of_runs, seconds_of
 
 BOUNDS = ["design", "--max-machines", "8", "--cores-per-machine", "1", "--partitions", "400"]

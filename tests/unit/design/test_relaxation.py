@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from airflow_provider_ernest.design.costs import relative_time
+from airflow_provider_ernest.design.plan import optimal_weights, plain_bounds, whole_run_bounds
 from airflow_provider_ernest.design.problem import classic_problem
-from airflow_provider_ernest.design.solving import optimal_weights, plain_bounds, whole_run_bounds
 from airflow_provider_ernest.exceptions import DesignError
 from airflow_provider_ernest.prediction.terms import ERNEST, basis
 from airflow_provider_ernest.settings.bounds import CRITERIA

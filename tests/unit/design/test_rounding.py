@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from airflow_provider_ernest.design.plan import optimal_weights, round_design, whole_run_bounds
 from airflow_provider_ernest.design.problem import Limits, missing_directions
-from airflow_provider_ernest.design.solving import optimal_weights, round_design, whole_run_bounds
 from airflow_provider_ernest.exceptions import DesignError
 from airflow_provider_ernest.settings.bounds import CRITERIA
 

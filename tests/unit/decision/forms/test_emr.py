@@ -1,8 +1,8 @@
 import pytest
 
 from airflow_provider_ernest.clusters.emr.job_flow import executor_rooms
-from airflow_provider_ernest.decision.forms.aws import instance_groups, step_arguments
 from airflow_provider_ernest.decision.forms.machines import MachineShape, megabytes
+from airflow_provider_ernest.decision.forms.services import instance_groups, step_arguments
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from tests.unit.decision.forms.decisions import SHAPES, WHOLE, decision, mix
 

@@ -2,8 +2,8 @@ import shlex
 
 import pytest
 
-from airflow_provider_ernest.decision.forms.aws import emr_serverless
 from airflow_provider_ernest.decision.forms.machines import MachineShape
+from airflow_provider_ernest.decision.forms.services import emr_serverless
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from tests.unit.decision.forms.decisions import SHAPES, decision, mix
 

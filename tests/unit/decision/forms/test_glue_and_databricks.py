@@ -1,8 +1,7 @@
 import pytest
 
-from airflow_provider_ernest.decision.forms.aws import glue_workers
-from airflow_provider_ernest.decision.forms.databricks import databricks_cluster
 from airflow_provider_ernest.decision.forms.machines import MachineShape
+from airflow_provider_ernest.decision.forms.services import databricks_cluster, glue_workers
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from tests.unit.decision.forms.decisions import SHAPES, decision, mix
 

@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from airflow_provider_ernest.decision.forms.all_forms import outputs
 from airflow_provider_ernest.decision.forms.machines import MachineShape
+from airflow_provider_ernest.decision.forms.services import outputs
 from tests.unit.decision.forms.decisions import SHAPES, decision, mix
 
 ALL = {

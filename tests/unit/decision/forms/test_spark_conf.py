@@ -1,7 +1,7 @@
 import pytest
 
 from airflow_provider_ernest.decision.forms.machines import MachineShape, megabytes
-from airflow_provider_ernest.decision.forms.spark import kubernetes_conf, spark_arguments, yarn_conf
+from airflow_provider_ernest.decision.forms.services import kubernetes_conf, spark_arguments, yarn_conf
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 from tests.unit.decision.forms.decisions import SHAPES, UNDER_YARN, decision, mix
 

@@ -1,13 +1,17 @@
-"""Amazon EMR on EC2: the instance groups of a job flow, and the properties of its steps."""
+"""A decision in the forms that others take: Spark properties, EMR, EMR Serverless, Glue, Databricks."""
 
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.decision.forms.machines import (
     HEAP,
+    OVERHEAD,
+    REQUESTED_CORES,
     SLACK_MEGABYTES,
+    executors_on,
     filling,
     groups_of,
     megabytes,
@@ -16,15 +20,108 @@ from airflow_provider_ernest.decision.forms.machines import (
     overhead_factor,
     wanted_memory,
 )
-from airflow_provider_ernest.decision.forms.spark import sized_conf, spark_arguments
-from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.exceptions import ErnestError, InvalidParameterError
 from airflow_provider_ernest.spark.sizing import bounded_allocation_conf, sizing_conf
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    from airflow_provider_ernest.decision.forms.machines import MachineShape
+    from airflow_provider_ernest.decision.forms.machines import MachineGroup, MachineShape
     from airflow_provider_ernest.documents.decisions import Decision
+
+
+# Spark properties that put executors on just the machines decided on, under YARN and Kubernetes. A standalone
+# master needs `spark.sizing.sizing_conf` alone.
+
+
+_NODE_MILLICORES_PER_CORE = 850
+"""Kubernetes keeps some of a node's cores for itself and for what runs on every node. The rest is still more
+than half, so that no two executors share one."""
+
+
+def yarn_conf(
+    decision: Decision,
+    shapes: Mapping[str, MachineShape],
+    *,
+    conf: Mapping[str, str],
+    dynamic_allocation: bool = False,
+) -> dict[str, str]:
+    """Properties for YARN: the job's own, and the sizing, which wins.
+
+    For deploy mode "client": a driver on one of the machines would take an executor's room.
+
+    Args:
+        decision: what was decided.
+        shapes: of the types of machines, by name.
+        conf: the job's properties; the executors' memory and overhead are taken from there, where stated.
+        dynamic_allocation: on, and bounded to the choice; see `bounded_allocation_conf`.
+
+    Raises:
+        InvalidParameterError: executors would not come to lie on the machines as they should.
+        MissingResourceError: nothing tells the machines' cores or memory.
+    """
+    return sized_conf(
+        groups_of(decision, shapes), conf=conf, dynamic_allocation=dynamic_allocation, room=_own_room
+    )
+
+
+def kubernetes_conf(
+    decision: Decision,
+    shapes: Mapping[str, MachineShape],
+    *,
+    conf: Mapping[str, str],
+    dynamic_allocation: bool = False,
+) -> dict[str, str]:
+    """Properties for Kubernetes: the job's own, and the sizing, which wins.
+
+    A pod asks for as many cores as those of the sample runs had, where they were made on Kubernetes or YARN.
+    Of a machine that was known from a standalone master it asks for 85 %; ``spark.executor.cores``, how many
+    tasks run at a time, are all of them. What the job's properties say of the pod's cores wins.
+
+    In cluster mode, Spark would give jobs in Python or R four tenths of the heap beside it instead of one
+    ("Running Spark on Kubernetes", spark.kubernetes.memoryOverheadFactor). The tenth is asked for here; set
+    ``spark.executor.memoryOverheadFactor`` in the job's properties for another share.
+
+    Arguments and errors are those of `yarn_conf`.
+    """
+    groups = groups_of(decision, shapes)
+    sized = sized_conf(groups, conf=conf, dynamic_allocation=dynamic_allocation, room=_own_room)
+    cores = sized["spark.executor.cores"]
+    if any(group.known_shape.is_standalone for group in groups):
+        cores = f"{int(cores) * _NODE_MILLICORES_PER_CORE}m"
+    # Kubernetes has no shuffle service: where the defaults turn one on, no run would start.
+    return {REQUESTED_CORES: cores, **sized, "spark.shuffle.service.enabled": "false"}
+
+
+def spark_arguments(conf: Mapping[str, str]) -> list[str]:
+    """Properties as arguments of spark-submit, each one an item: no shell reads them, and none is quoted."""
+    return [argument for name, value in conf.items() for argument in ("--conf", f"{name}={value}")]
+
+
+def sized_conf(
+    groups: Sequence[MachineGroup],
+    *,
+    conf: Mapping[str, str],
+    dynamic_allocation: bool,
+    room: Callable[[MachineShape], int | None],
+) -> dict[str, str]:
+    """The job's properties and, over them, those of the executors; see `executors_on`."""
+    executors = executors_on(groups, conf, room=room)
+    return {
+        **conf,
+        **sizing_conf(machines=executors.count, cores_per_machine=executors.cores),
+        **(bounded_allocation_conf(machines=executors.count) if dynamic_allocation else {}),
+        HEAP: f"{executors.memory.heap_megabytes}m",
+        OVERHEAD: f"{executors.memory.overhead_megabytes}m",
+    }
+
+
+def _own_room(shape: MachineShape) -> int | None:
+    return shape.room_megabytes
+
+
+# Amazon EMR on EC2: the instance groups of a job flow, and the properties of its steps.
+
 
 EC2_TYPE = re.compile(r"[a-z][a-z0-9-]*\.[a-z0-9-]+")
 """How Amazon names its types of machines: m5.large, u-6tb1.metal."""
@@ -247,3 +344,103 @@ def glue_workers(
         f"with {needed} MB for the executor is no worker of Glue (cores/GB: {offered})",
         remedy="Train on machines like one of them.",
     )
+
+
+# Databricks: the new cluster of a job run.
+
+
+_AZURE_TYPE = re.compile(r"Standard_\w+")
+_GOOGLE_TYPE = re.compile(r"[a-z]\w*-[a-z]+-\d+\w*(-\w+)*")
+# So that the work spreads as in the sample runs.
+_KEPT = ("spark.locality.wait",)
+
+
+def databricks_cluster(decision: Decision) -> dict[str, Any]:
+    """``num_workers``, ``node_type_id`` and ``spark_conf`` for ``new_cluster`` of the Jobs API.
+
+    A cluster has one driver and ``num_workers`` executors, which are ``num_workers`` + 1 machines, and each
+    executor takes all of its machine (Clusters API, Databricks REST API reference). So nothing is said of the
+    executors' cores and memory. Add ``spark_version`` and what else you need, also to ``spark_conf``, but no
+    ``autoscale``, over which ``num_workers`` would count for nothing.
+
+    Args:
+        decision: what was decided.
+
+    Raises:
+        InvalidParameterError: a type that is none of a cloud's, or a mix of types was decided on.
+    """
+    group = only_group(decision, {}, target="Databricks")
+    if not any(known.fullmatch(group.instance_type) for known in (EC2_TYPE, _AZURE_TYPE, _GOOGLE_TYPE)):
+        raise InvalidParameterError(
+            "instance_type",
+            group.instance_type,
+            "is no type of machine that Databricks could start",
+            remedy="Train on such a type, or name it by instance_type of the cluster's specification.",
+        )
+    sizing = sizing_conf(machines=group.machines, cores_per_machine=1)
+    return {
+        "num_workers": group.machines,
+        "node_type_id": group.instance_type,
+        "spark_conf": {name: sizing[name] for name in _KEPT},
+    }
+
+
+# All of them at once, for the task that decides to hand on.
+
+
+UNAVAILABLE = "unavailable"
+
+
+def outputs(
+    decision: Decision,
+    shapes: Mapping[str, MachineShape],
+    *,
+    conf: Mapping[str, str],
+    dynamic_allocation: bool = False,
+    conf_there: Mapping[str, Mapping[str, str]] | None = None,
+) -> dict[str, Any]:
+    """What others need to be told of a decision, by the XCom key that it is handed on under.
+
+    - ``yarn_conf``, ``kubernetes_conf``: Spark properties.
+    - ``spark_arguments``: arguments of spark-submit in a step of EMR.
+    - ``emr_instance_groups``: the CORE group of a job flow, and TASK groups for further types.
+    - ``emr_serverless``: ``sparkSubmitParameters`` and ``maximumCapacity``.
+    - ``glue``: ``WorkerType`` and ``NumberOfWorkers``.
+    - ``databricks_cluster``: ``num_workers``, ``node_type_id`` and ``spark_conf``.
+    - ``unavailable``: why there is no other of these, by its key.
+
+    A key for which there is nothing is absent, not None: an operator that gets None would leave the size out,
+    and the job would run with its service's default. An XCom that was never pushed fails the task instead.
+
+    Args:
+        decision: what was decided.
+        shapes: what an executor may take, by name of the type of machine.
+        conf: what the job's Spark properties say of the sizes of executors and driver. All of it is in the
+            outputs.
+        dynamic_allocation: on, and bounded to the choice, where YARN, Kubernetes or EMR must have it on.
+        conf_there: by the keys of single outputs, Spark properties of the cluster that they are for, over
+            which the job's own win.
+    """
+    conf = {str(name): str(value) for name, value in conf.items()}
+
+    def sized(make: Callable[..., Any], key: str) -> Callable[[], Any]:
+        there = {**(conf_there or {}).get(key, {}), **conf}
+        return partial(make, decision, shapes, conf=there, dynamic_allocation=dynamic_allocation)
+
+    makers: dict[str, Callable[[], Any]] = {
+        "yarn_conf": sized(yarn_conf, "yarn_conf"),
+        "kubernetes_conf": sized(kubernetes_conf, "kubernetes_conf"),
+        "spark_arguments": sized(step_arguments, "spark_arguments"),
+        "emr_instance_groups": partial(instance_groups, decision),
+        "emr_serverless": sized(emr_serverless, "emr_serverless"),
+        "glue": partial(glue_workers, decision, shapes, conf=conf),
+        "databricks_cluster": partial(databricks_cluster, decision),
+    }
+    made: dict[str, Any] = {}
+    reasons: dict[str, str] = {}
+    for key, make in makers.items():
+        try:
+            made[key] = make()
+        except ErnestError as error:
+            reasons[key] = str(error)
+    return {**made, UNAVAILABLE: reasons}

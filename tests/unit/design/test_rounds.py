@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from airflow_provider_ernest.design.candidates import enumerate_candidates
+from airflow_provider_ernest.design.rounds import FEWEST_RUNS, next_runs
 from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
-from airflow_provider_ernest.rounds import FEWEST_RUNS, next_runs
 from airflow_provider_ernest.settings import Billing, SizingGoal
 from airflow_provider_ernest.settings.goal import BEST_VALUE, FASTEST
 
