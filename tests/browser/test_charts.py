@@ -1,4 +1,4 @@
-"""Charts in a real browser: what can be dragged, what is hidden at first, and what fits phones and paper."""
+"""Charts in a real browser: what is hidden at first, and what fits phones and paper."""
 
 from __future__ import annotations
 
@@ -45,33 +45,6 @@ def unfold_all(page: Page) -> None:
         expect(page.locator("[aria-busy=true]")).to_have_count(0)
 
 
-def test_the_deadline_can_be_dragged_and_keeps_finger_and_focus(own_page: Page):
-    page = drawn(own_page)
-    grip = page.get_by_role("slider", name="Deadline", exact=True)
-    headline = page.locator("#decision [role=status]")
-    before, answered = float(grip.get_attribute("aria-valuenow") or 0), headline.inner_text()
-    place = grip.bounding_box()
-    assert place is not None
-    x, y = place["x"] + place["width"] / 2, place["y"] + place["height"] / 2
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(x, y - 80, steps=8)
-    # It is answered before it is dropped, and what is drawn for the answer does not let go of it.
-    expect(headline).not_to_have_text(answered)
-    page.mouse.move(x, y - 90, steps=3)
-    page.mouse.up()
-    after = float(grip.get_attribute("aria-valuenow") or 0)
-    assert after > before
-    expect(grip).to_be_focused()
-    expect(page).to_have_url(re.compile(rf"deadline_seconds={after:g}(&|$)"))
-    expect(page.locator("#announcements")).to_contain_text("Deadline: ")
-    words = grip.get_attribute("aria-valuetext")
-    page.keyboard.press("ArrowDown")
-    expect(grip).not_to_have_attribute("aria-valuetext", words or "")
-    expect(page).not_to_have_url(re.compile(rf"deadline_seconds={after:g}(&|$)"))
-    expect(grip).to_be_focused()
-
-
 def test_sample_runs_come_when_asked_for_and_take_their_room_with_them(own_page: Page):
     page = drawn(own_page)
     chart, box = page.locator("#time-chart"), page.locator("#time").get_by_role("checkbox")
@@ -96,7 +69,7 @@ def test_a_chart_that_was_hidden_while_the_window_changed_fits_it(own_page: Page
 
 def test_the_goal_is_in_each_chart_of_time(own_page: Page):
     page = drawn(own_page)
-    for tab in ("time", "cost", "shares"):
+    for tab in ("time", "cost"):
         show(page, tab)
         expect(page.locator(f"#{tab}-chart")).to_contain_text("deadline")
 

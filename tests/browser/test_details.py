@@ -66,7 +66,7 @@ def test_see_how_the_sample_runs_were_planned_and_what_came_of_them(site: Site, 
     expect(unfold(design.locator("#design")).locator("tbody tr")).to_have_count(
         len(told["design"]["experiments"])
     )
-    terms = unfold(unfold(page.locator("#fitted")).locator("#terms"))
+    terms = unfold(page.locator("#fitted")).locator("#terms")
     for term in told["model"]["terms"]:
         expect(terms).to_contain_text(term["name"])
 

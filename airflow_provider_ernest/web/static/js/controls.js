@@ -215,20 +215,10 @@ export function radioSwitch({ legend, options, value, name = uniqueId("choice"),
     element("legend", {}, legend), element("div", { class: "switch-choices" }, choices));
 }
 
-/**
- * A list to choose one from: {label, options: [{value, label}], value, onChange(value), id?}.
- *
- * @returns {HTMLElement} with `set(value)` (no call of onChange) and `rename(label)`.
- */
+/** A list to choose one from: {label, options: [{value, label}], value, onChange(value), id?}. */
 export function selectField({ label, options, value, onChange, id = uniqueId("select") }) {
   const isChosen = (option) => String(option.value) === String(value);
   const select = element("select", { id, onChange: () => onChange?.(select.value) }, options.map((option) =>
     element("option", { value: option.value, selected: isChosen(option) }, option.label)));
-  const name = element("label", { for: id }, label);
-  const field = element("div", { class: "field" }, name, select);
-  field.set = (chosen) => {
-    select.value = String(chosen);
-  };
-  field.rename = (words) => setText(name, words);
-  return field;
+  return element("div", { class: "field" }, element("label", { for: id }, label), select);
 }

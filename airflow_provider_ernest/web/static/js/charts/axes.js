@@ -106,13 +106,12 @@ export function extent(values) {
  * @param {boolean} [options.isMachines] whether it counts machines
  * @param {(value: number) => string} [options.format] the words of a tick
  * @param {number} [options.mostTicks]
- * @param {number[]} [options.bounds] its ends, whatever must be on it
  * @param {"x"|"y"} options.along
  * @param {object} options.colors of the theme
  */
 export function axis(options) {
   const { name, values, isLogarithmic, fromZero, isMachines, format = tick, along, colors } = options;
-  const [min, max] = options.bounds ?? (isLogarithmic ? paddedByRatio(values) : padded(values, fromZero));
+  const [min, max] = isLogarithmic ? paddedByRatio(values) : padded(values, fromZero);
   const most = options.mostTicks ?? (along === "x" ? MOST_TICKS : MOST_TICKS - 1);
   const ticks = isMachines
     ? machineTicks(min, max, isLogarithmic)

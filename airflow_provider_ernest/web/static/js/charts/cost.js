@@ -20,10 +20,9 @@ const OTHERS = { symbol: "diamond", color: "text-muted" };
 const LESS_SURE = "less sure than asked for";
 
 /**
- * The figure, from the answer of api/prediction and the goal: deadline and budget, null where there is none; and from
- * what replay says, as of `replayed`.
+ * The figure, from the answer of api/prediction and the goal: deadline and budget, null where there is none.
  */
-export function costFigure({ prediction, deadline, budget, replay }) {
+export function costFigure({ prediction, deadline, budget }) {
   const { alternatives, decision, runners_up: runnersUp, most_probable: mostProbable } = prediction;
   const types = byWeight(prediction);
   const same = (one, other) => one.machines === other.machines && one.instance_type === other.instance_type;
@@ -42,7 +41,8 @@ export function costFigure({ prediction, deadline, budget, replay }) {
   return {
     description: describe(picture),
     caption: CAPTION,
-    ...numbers(picture, replay),
+    columns: COLUMNS,
+    rows: alternatives.map((each) => ({ ...each, remark: remark(each, picture) })),
     legend: legend(entries(picture)),
     draw: (container, colors, view = {}) => chart(container, option({ ...picture, ...view }, colors)),
   };
@@ -80,22 +80,6 @@ const COLUMNS = [
   { key: "memory_shortage", title: "Memory", class: "words" },
   { key: "extrapolates", title: "Not supported by the runs", class: "words" },
 ];
-
-const BY_REPLAY = numeric("replayed_seconds", "By replay", number, {
-  unit: "s", value: (row) => row.replay?.seconds ?? null,
-});
-
-/** The table of the alternatives; replay stands beside the prediction where it says anything. */
-function numbers(picture, replay) {
-  const rows = picture.alternatives.map((each) => {
-    const told = replay.of(each);
-    const words = [remark(each, picture), told?.isOutside ? "replay and model disagree" : ""];
-    return { ...each, replay: told, remark: words.filter(Boolean).join(", ") };
-  });
-  const at = COLUMNS.findIndex((column) => column.key === "cost");
-  const columns = rows.some((row) => row.replay) ? COLUMNS.toSpliced(at, 0, BY_REPLAY) : COLUMNS;
-  return { columns, rows, highlight: (row) => (row.replay?.isOutside ? "warning" : null) };
-}
 
 function remark(each, { chosen, runnersUp, mostProbable }) {
   const words = [

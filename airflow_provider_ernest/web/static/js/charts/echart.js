@@ -39,11 +39,11 @@ function withDefaults(option) {
  *   anew when its size has changed, ended with it.
  * @returns {function} that takes the chart away.
  */
-export function chart(container, option, accompany) {
-  if (window.echarts) return drawn(container, option, accompany);
+export function chart(container, option) {
+  if (window.echarts) return drawn(container, option);
   let end = null;
   const drawUnlessEnded = () => {
-    end ??= drawn(container, option, accompany);
+    end ??= drawn(container, option);
   };
   const fail = (error) => {
     console.error(error);
@@ -56,11 +56,10 @@ export function chart(container, option, accompany) {
   };
 }
 
-function drawn(container, option, accompany) {
+function drawn(container, option) {
   const instance = window.echarts.init(container, null, { renderer: "svg" });
   instance.setOption(withDefaults(option));
   makeScalable(container);
-  const companion = accompany?.(instance);
   const paper = window.matchMedia("print");
   const observer = new ResizeObserver(() => {
     if (paper.matches) return; // there the drawing is scaled
@@ -70,14 +69,12 @@ function drawn(container, option, accompany) {
     if (clientWidth > 0 && isOther) {
       instance.resize();
       makeScalable(container);
-      companion?.place();
     }
   });
   observer.observe(container);
 
   return () => {
     observer.disconnect();
-    companion?.end();
     instance.dispose();
   };
 }

@@ -15,15 +15,15 @@ const WITHIN_PERCENT = 10;
 /** Errors are named beside so many of the worst points. */
 const NAMED = 3;
 
-/** The figure, from the observations with their folds; `asErrors` for percentages instead of the diagonal. */
-export function foldsFigure({ observations, asErrors }) {
+/** The figure, from the observations with their folds. */
+export function foldsFigure({ observations }) {
   const folds = observations.filter((run) => Number.isFinite(run.predicted_seconds));
   const worst = [...folds].sort((one, other) => Math.abs(other.error_percent) - Math.abs(one.error_percent));
   return {
     description: describe(folds, worst),
     caption:
-      "Each run is predicted by a model of all the others, without start-up. " +
-      `Above ${asErrors ? "0" : "the line"} it was predicted too slow, below too fast.`,
+      "Each run is predicted by a model of all the others, without start-up. Above the line it was predicted too " +
+      "slow, below too fast.",
     columns: COLUMNS,
     rows: folds,
     legend: legend([
@@ -31,8 +31,7 @@ export function foldsFigure({ observations, asErrors }) {
       { mark: "line", color: "text-muted", text: "predicted = measured" },
       { mark: "band", color: "chart-nearly-certain", text: `within ${WITHIN_PERCENT} %` },
     ]),
-    draw: (container, colors) =>
-      chart(container, asErrors ? errors(folds, worst, colors) : diagonal(folds, worst, colors)),
+    draw: (container, colors) => chart(container, option(folds, worst, colors)),
   };
 }
 
@@ -56,7 +55,7 @@ function describe(folds, worst) {
   );
 }
 
-function points(folds, worst, place, colors) {
+function points(folds, worst, unit, colors) {
   const named = new Set(worst.slice(0, NAMED));
   const [low, high] = extent(folds.map((run) => run.seconds));
   const isRight = (run) => run.seconds > Math.sqrt(low * high);
@@ -69,7 +68,7 @@ function points(folds, worst, place, colors) {
     itemStyle: hollow(colors.observation, colors),
     labelLayout: { hideOverlap: true },
     data: folds.map((run) => ({
-      value: place(run),
+      value: [run.seconds / unit.seconds, run.predicted_seconds / unit.seconds],
       run,
       label: named.has(run)
         ? label(colors, () => `run ${run.index}: ${signedPercentage(run.error_percent)}`, {
@@ -95,7 +94,7 @@ function straight(ends, colors) {
     lineStyle: { color: colors.muted, width: 1.6 } };
 }
 
-function diagonal(folds, worst, colors) {
+function option(folds, worst, colors) {
   const times = folds.flatMap((run) => [run.seconds, run.predicted_seconds]);
   const unit = timeUnit(extent(times)[1]);
   const values = times.map((time) => time / unit.seconds);
@@ -113,33 +112,7 @@ function diagonal(folds, worst, colors) {
     series: [
       area(edge, colors.nearlyCertain),
       straight([[low, low], [high, high]], colors),
-      points(folds, worst, (run) => [run.seconds / unit.seconds, run.predicted_seconds / unit.seconds], colors),
-    ],
-  };
-}
-
-function errors(folds, worst, colors) {
-  const unit = timeUnit(extent(folds.map((run) => run.seconds))[1]);
-  const across = axis({
-    name: `measured ${unit.name}`, values: folds.map((run) => run.seconds / unit.seconds), isLogarithmic: true,
-    format: tick, along: "x", colors,
-  });
-  const up = axis({
-    name: "error in percent",
-    values: [-WITHIN_PERCENT, WITHIN_PERCENT, ...folds.map((run) => run.error_percent)],
-    format: (value) => `${value > 0 ? "+" : ""}${tick(value)} %`, along: "y", colors,
-  });
-  const [low, high] = [across.min, across.max];
-  const edge = [[low, WITHIN_PERCENT], [high, WITHIN_PERCENT], [high, -WITHIN_PERCENT], [low, -WITHIN_PERCENT]];
-  return {
-    grid: grid(),
-    tooltip: tooltip(colors, lines),
-    xAxis: across,
-    yAxis: up,
-    series: [
-      area(edge, colors.nearlyCertain),
-      straight([[low, 0], [high, 0]], colors),
-      points(folds, worst, (run) => [run.seconds / unit.seconds, run.error_percent], colors),
+      points(folds, worst, unit, colors),
     ],
   };
 }

@@ -6,7 +6,6 @@ import { chart } from "./echart.js";
 import { legend } from "./legend.js";
 import { PATTERNS } from "./patterns.js";
 import { grid, HEADROOM, label, patternColor } from "./plot.js";
-import { deadlineWords } from "./time_words.js";
 import { tooltip } from "./tooltip.js";
 
 /** Terms that never explain so large a share of the time are drawn together. */
@@ -23,25 +22,17 @@ const HALF = 0.5;
 /** Bars stand apart up to so many; more of them become an area. */
 const MOST_GAPS = 60;
 
-/** Room above for the words of the deadline, over those of what was chosen. */
-const ABOVE = 18;
-
-/** About as wide is a character, in pixels. */
-const CHARACTER = 6.3;
-
 /**
- * The figure, from the answer of api/prediction, the model's terms, the point of the curve that was chosen and the
- * deadline in seconds from submission on; null where there is none.
+ * The figure, from the answer of api/prediction, the model's terms and the point of the curve that was chosen.
  */
-export function sharesFigure({ prediction, terms, chosen, deadline = null }) {
+export function sharesFigure({ prediction, terms, chosen }) {
   const { curve } = prediction;
   const meanings = new Map(terms.map((term) => [term.name, term.meaning]));
   const names = Object.keys(curve[0].parts);
-  const goal = deadline ? { deadline, words: deadlineWords(prediction), turns: turnsOf(curve, deadline) } : null;
-  const picture = { curve, chosen, goal, names, meanings, shown: shownParts(curve, names) };
+  const picture = { curve, chosen, names, meanings, shown: shownParts(curve, names) };
   return {
-    description: [describe(picture), goalInWords(picture)].filter(Boolean).join(" "),
-    caption: [dominance(picture), goal && !goal.turns.length ? goalInWords(picture) : ""].filter(Boolean).join(" "),
+    description: describe(picture),
+    caption: dominance(picture),
     columns: columnsOf(names),
     rows: curve,
     legend: legend(entries(picture)),
@@ -72,24 +63,6 @@ function shownParts(curve, names) {
   const growth = (name) => share(curve.at(-1), name) - share(curve[0], name);
   kept.sort((one, other) => growth(other) - growth(one));
   return isAll ? kept : [...kept, OTHERS];
-}
-
-/** Where the predicted time crosses the deadline: {at, machines, isKept} of the first size on each other side. */
-function turnsOf(curve, deadline) {
-  const isKept = (each) => each.seconds <= deadline;
-  return curve.flatMap((each, at) => (at > 0 && isKept(each) !== isKept(curve[at - 1])
-    ? [{ at, machines: each.machines, isKept: isKept(each) }] : []));
-}
-
-function goalInWords({ curve, goal }) {
-  if (!goal) return "";
-  if (goal.turns.length) return `${goal.turns.map((turn) => turnWords(turn, goal)).join("; ")}.`;
-  const which = curve[0].seconds <= goal.deadline ? "Any" : "None";
-  return `${which} of them is predicted to meet the ${goal.words}.`;
-}
-
-function turnWords({ machines: first, isKept }, { words }) {
-  return isKept ? `${words}: met from ${machines(first)} on` : `missed from ${machines(first)} on`;
 }
 
 function inWords(name, meanings) {
@@ -174,11 +147,10 @@ function entries(picture) {
 }
 
 function option(picture, colors) {
-  const { curve, shown, chosen, goal } = picture;
-  const above = goal?.turns.length ? ABOVE : 0;
+  const { curve, shown, chosen } = picture;
   const across = { ...frame("x", "machines", colors), axisTick: { show: false } };
   return {
-    grid: grid({ top: HEADROOM.top + above }),
+    grid: grid({ top: HEADROOM.top }),
     tooltip: {
       ...tooltip(colors, (params) => lines(params, picture)),
       trigger: "axis",
@@ -189,7 +161,7 @@ function option(picture, colors) {
       axisLabel: { color: colors.muted, fontSize: 12, hideOverlap: true },
     },
     yAxis: {
-      ...frame("y", "share of the time", colors), nameGap: HEADROOM.nameGap + above, type: "value",
+      ...frame("y", "share of the time", colors), nameGap: HEADROOM.nameGap, type: "value",
       min: 0, max: 1, interval: 0.25,
       axisLabel: { color: colors.muted, fontSize: 12, formatter: (value) => `${Math.round(100 * value)} %` },
     },
@@ -206,38 +178,7 @@ function option(picture, colors) {
         data: curve.map((each) => share(each, name, shown)),
         markLine: at === 0 && chosen ? chosenLine(chosen, curve, colors) : undefined,
       };
-    }), goalEdges(picture, colors)],
-  };
-}
-
-/** The deadline, between the sizes that meet it and those that do not. */
-function goalEdges({ goal, isNarrow }, colors) {
-  const turns = goal?.turns ?? [];
-  const told = isNarrow ? { words: "deadline" } : goal;
-  return {
-    type: "custom", silent: true, emphasis: { disabled: true }, tooltip: { show: false }, z: 4,
-    data: turns.map(({ at }) => [at, 1]),
-    renderItem: ({ dataIndex, coordSys }, api) => {
-      const [middle, top] = api.coord([turns[dataIndex].at, 1]);
-      const x = middle - api.size([1, 0])[0] / 2;
-      const text = turnWords(turns[dataIndex], told);
-      const furthest = coordSys.x + coordSys.width - CHARACTER * text.length;
-      return {
-        type: "group",
-        children: [
-          {
-            type: "line", shape: { x1: x, y1: top - ABOVE - 8, x2: x, y2: top + coordSys.height },
-            style: { stroke: colors.goal, lineWidth: 2, lineDash: [6, 4] },
-          },
-          {
-            type: "text", x: Math.max(0, Math.min(x + 5, furthest)), y: top - ABOVE - 2,
-            style: {
-              text, fill: colors.text, fontSize: 12, verticalAlign: "bottom", stroke: colors.surface, lineWidth: 3,
-            },
-          },
-        ],
-      };
-    },
+    })],
   };
 }
 

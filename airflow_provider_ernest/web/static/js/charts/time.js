@@ -1,13 +1,11 @@
 /** How long a run takes on each number of machines. */
 import { count, duration, durationRange, inputShare, machines } from "../format.js";
 import { axis, extent, tick, timeUnit } from "./axes.js";
-import { deadlineHandle, movedLine } from "./deadline_handle.js";
 import { chart } from "./echart.js";
 import { legend } from "./legend.js";
 import { area, goalLine, grid, hollow, label, point, ring } from "./plot.js";
-import { replaySeries } from "./replay_points.js";
 import {
-  caption, columns, configuration, deadlineWords, describe, entries, isBeyond, isComparable,
+  caption, COLUMNS, configuration, deadlineWords, describe, entries, isBeyond, isComparable,
 } from "./time_words.js";
 import { tooltip } from "./tooltip.js";
 
@@ -41,9 +39,6 @@ let areSamplesShown = false;
  * @param {object[]} shown.productionRuns
  * @param {number|null} shown.deadline in seconds from submission on
  * @param {boolean} shown.isLogarithmic
- * @param {object} shown.replay what replay says, as of `replayed`
- * @param {(seconds: number) => void} [shown.onDeadline] called with another deadline, as people state it: the boot of
- *   the machines included; then the line of the deadline can be dragged
  */
 export function timeFigure(shown) {
   // The runs that it has learned from are among those of production.
@@ -68,28 +63,15 @@ export function timeFigure(shown) {
   return {
     description: describe(picture),
     caption: caption(picture),
-    columns: columns(picture),
-    rows: rowsOf(picture),
-    highlight: (row) => (row.replay?.isOutside ? "warning" : null),
+    columns: COLUMNS,
+    rows: shown.prediction.curve.map((each) => ({ ...each, chosen: each === picture.chosen ? "chosen" : "" })),
     legend: legend(entries(picture, samples)),
     draw: (container, colors, view = {}) => {
       redraw = view.redraw;
-      return drawn(container, { ...picture, ...view, held: movedLine(container, picture.prediction) }, colors);
+      const drawn = areSamplesShown ? observations : [];
+      return chart(container, option({ ...picture, ...view, samples: drawn }, colors));
     },
   };
-}
-
-function drawn(container, picture, colors) {
-  const samples = areSamplesShown ? picture.observations : [];
-  const { deadline, prediction, onDeadline, held } = picture;
-  const shown = { ...picture, samples, deadline: held?.value ?? deadline };
-  const built = option(shown, colors);
-  if (!deadline || !onDeadline) return chart(container, built);
-  const unit = unitOf(shown);
-  return chart(container, built, (instance) => deadlineHandle(container, {
-    answer: prediction, value: deadline, boot: prediction.boot_seconds, axis: built.yAxis, unit, onDeadline,
-    move: (value) => instance.setOption({ series: [deadlineLine({ ...shown, deadline: value }, unit, colors)] }),
-  }, instance));
 }
 
 /** [{type, points}] of the types of machine that the curve is not of, the fastest first; a mix is none. */
@@ -103,13 +85,6 @@ function typesBeside({ alternatives, instance_type: own }) {
   return [...found]
     .map(([type, points]) => ({ type, points: points.sort((one, other) => one.machines - other.machines) }))
     .sort((one, other) => fastest(one) - fastest(other));
-}
-
-function rowsOf({ prediction: { curve }, chosen, replay: { points } }) {
-  const byMachines = new Map(points.map((each) => [each.machines, each]));
-  return curve.map((each) => ({
-    ...each, chosen: each === chosen ? "chosen" : "", replay: byMachines.get(each.machines) ?? null,
-  }));
 }
 
 /** The point of the curve that was chosen; null where nothing was, or another type. */
@@ -134,8 +109,8 @@ function observedMachines(observations) {
 }
 
 /** All that must be on the axis of time, in seconds. */
-function timesOf({ prediction, samples, productionRuns, deadline, others, replay }) {
-  const taken = [...productionRuns, ...replay.points, ...others.flatMap(({ points }) => points)];
+function timesOf({ prediction, samples, productionRuns, deadline, others }) {
+  const taken = [...productionRuns, ...others.flatMap(({ points }) => points)];
   const times = [
     ...prediction.curve.flatMap(cutOff), ...samples.map(fromSubmission), ...taken.map((each) => each.seconds),
   ];
@@ -143,11 +118,11 @@ function timesOf({ prediction, samples, productionRuns, deadline, others, replay
 }
 
 function unitOf(picture) {
-  return picture.held?.unit ?? timeUnit(extent(timesOf(picture))[1]);
+  return timeUnit(extent(timesOf(picture))[1]);
 }
 
 function option(picture, colors) {
-  const { prediction, samples, productionRuns, deadline, isLogarithmic, observed, others, replay, held } = picture;
+  const { prediction, samples, productionRuns, deadline, isLogarithmic, observed, others } = picture;
   const { curve } = prediction;
   const unit = unitOf(picture);
   const counts = [...curve, ...samples, ...productionRuns].map((each) => each.machines);
@@ -157,7 +132,7 @@ function option(picture, colors) {
     xAxis: axis({ name: "machines", values: counts, isLogarithmic, isMachines: true, along: "x", colors }),
     yAxis: axis({
       name: unit.name, values: timesOf(picture).map((time) => time / unit.seconds), isLogarithmic, fromZero: true,
-      format: tick, bounds: held?.bounds, along: "y", colors,
+      format: tick, along: "y", colors,
     }),
     series: [
       band(curve, "nearly_certain_seconds", colors.nearlyCertain, unit),
@@ -166,7 +141,6 @@ function option(picture, colors) {
       ...lines(curve, observed, unit, colors),
       deadline && deadlineLine(picture, unit, colors),
       curvePoints(curve, unit, colors),
-      ...replaySeries(replay.points, unit, colors),
       scatter(samples.map((run) => sampleRun(run, unit)), {
         symbolSize: samples.length > 100 ? 6 : 9, z: 4, itemStyle: hollow(colors.observation, colors),
       }),
@@ -180,13 +154,12 @@ function option(picture, colors) {
 
 function deadlineLine(picture, unit, colors) {
   const { prediction, deadline } = picture;
-  const text = deadlineWords({ ...prediction, latest_seconds: deadline });
+  const text = deadlineWords(prediction);
   const place = { position: besideBand(picture), distance: BESIDE_THE_FIRST_RUNS };
-  // Named, for it is moved while it is dragged.
-  return { ...goalLine({ yAxis: deadline / unit.seconds }, text, colors, place), id: "deadline" };
+  return goalLine({ yAxis: deadline / unit.seconds }, text, colors, place);
 }
 
-/** Room at the right for the names of other types, or the half of the grip on the deadline. */
+/** Room at the right for the names of other types. */
 function roomForNames({ others, isNarrow }) {
   if (!others.length || isNarrow) return BEFORE_NAMES;
   return BEFORE_NAMES + CHARACTER * Math.max(...others.map(({ type }) => type.length));

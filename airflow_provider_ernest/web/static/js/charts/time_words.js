@@ -1,7 +1,6 @@
 /** What the figure of time against machines says in words. */
 import { count, counted, countedRange, duration, inputShare, isolated, machines, number } from "../format.js";
 import { numeric } from "./columns.js";
-import { describeReplay, replayEntry } from "./replay_points.js";
 
 /** A production run is beside the line where its scale is within this share of the one that is predicted. */
 const SAME_SCALE = 0.1;
@@ -16,7 +15,8 @@ export function isBeyond(each, observed) {
   return !observed || each.machines < observed[0] || each.machines > observed[1];
 }
 
-const COLUMNS = [
+/** The columns of the numbers behind it. */
+export const COLUMNS = [
   numeric("machines", "Machines", count),
   numeric("seconds", "Predicted", number, { unit: "s" }),
   numeric("likely_low", "80 %, from", number, { unit: "s", value: (row) => row.likely_seconds[0] }),
@@ -26,17 +26,6 @@ const COLUMNS = [
   { key: "extrapolates", title: "Not supported by the runs", class: "words" },
   { key: "chosen", title: "Choice" },
 ];
-
-const BY_REPLAY = [
-  numeric("replayed_seconds", "By replay", number, { unit: "s", value: (row) => row.replay?.seconds ?? null }),
-  { key: "disagrees", title: "Replay and model", value: (row) => (row.replay?.isOutside ? "disagree" : null),
-    render: (row) => (row.replay ? (row.replay.isOutside ? "disagree" : "agree") : null) },
-];
-
-/** The columns of the numbers behind it. */
-export function columns({ replay }) {
-  return replay.points.length ? [...COLUMNS.slice(0, 2), ...BY_REPLAY, ...COLUMNS.slice(2)] : COLUMNS;
-}
 
 /** The line of the deadline: from submission on, so what the machines take to boot is off it. */
 export function deadlineWords({ latest_seconds: latest, boot_seconds: boot }) {
@@ -50,7 +39,7 @@ export function deadlineInFull(prediction) {
 }
 
 /** What is to be seen. */
-export function describe({ prediction, chosen, others, deadline, observations, productionRuns, replay }) {
+export function describe({ prediction, chosen, others, deadline, observations, productionRuns }) {
   const { curve, scale } = prediction;
   const [first, last] = [curve[0], curve.at(-1)];
   const fastest = curve.reduce((best, each) => (each.seconds < best.seconds ? each : best));
@@ -64,8 +53,7 @@ export function describe({ prediction, chosen, others, deadline, observations, p
   if (deadline) parts.push(deadlineInFull(prediction));
   const sampled = counted(observations.length, "sample run");
   parts.push(`Known are ${sampled} and ${counted(productionRuns.length, "production run")}.`);
-  parts.push(describeReplay(replay.points));
-  return parts.filter(Boolean).join(" ");
+  return parts.join(" ");
 }
 
 /** Machines, and of which type where that is not the one that the line is of. */
@@ -81,7 +69,7 @@ function ofType({ type, points }) {
 }
 
 /** How to read it. */
-export function caption({ isLogarithmic, others, otherTypes, prediction, replay }) {
+export function caption({ isLogarithmic, others, otherTypes, prediction }) {
   const parts = [`For ${inputShare(prediction.scale)} of the input, from submission to end.`];
   if (isLogarithmic) parts.push("Where the line flattens, machines stop helping.");
   if (others.length) {
@@ -94,7 +82,7 @@ export function caption({ isLogarithmic, others, otherTypes, prediction, replay 
       "The band has steps: it is wider where the partitions do not keep all machines busy (see the numbers).",
     );
   }
-  return [...parts, replay.caption].filter(Boolean).join(" ");
+  return parts.join(" ");
 }
 
 /** Whether a doubt about partitions, which widens the intervals, comes and goes along the curve. */
@@ -104,7 +92,7 @@ function hasSteps(curve) {
 }
 
 /** The entries of its legend; `samples` is the choice to show the sample runs. */
-export function entries({ prediction, observed, observations, productionRuns, replay }, samples) {
+export function entries({ prediction, observed, observations, productionRuns }, samples) {
   const { curve, scale } = prediction;
   const isAnyBeyond = curve.some((each) => isBeyond(each, observed));
   const tried = observed ? `the ${countedRange(...observed, "machine")} tried` : "what was tried";
@@ -120,7 +108,6 @@ export function entries({ prediction, observed, observations, productionRuns, re
       mark: "diamond", color: "chart-production",
       text: `production runs${isAnyOther ? " (pale: other input)" : ""}`,
     },
-    replayEntry(replay.points),
     observations.length && {
       mark: "circle", color: "chart-observation", isHollow: true, choice: samples,
       text: `sample runs${isLess ? " (less input)" : ""}`,

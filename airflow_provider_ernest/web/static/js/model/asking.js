@@ -30,7 +30,6 @@ const OBJECTIVES = [
  * @param {number} smallestScale for the slider
  * @param {(changed: object) => void} onChange with what changed of it
  * @param {(words: string) => void} onInvalid with what is wrong with a value
- * @returns {HTMLElement} with `setDeadline(seconds)`, which changes nothing else
  */
 export function controls({ asked, isIterative, smallestScale, onChange, onInvalid }) {
   const limits = { deadline: asked.deadline, budget: asked.budget };
@@ -60,15 +59,13 @@ export function controls({ asked, isIterative, smallestScale, onChange, onInvali
     ...limit, id: "budget", label: "Budget", unit: "$ a run", value: asked.budget, placeholder: "none",
     onChange: (value) => change({ budget: value }),
   });
-  const node = element("div", { class: "asking" },
+  return element("div", { class: "asking" },
     element("div", { class: "controls" }, deadline, confidence, objective),
     element("details", { class: "more" },
       element("summary", {}, "More: budget, price, machines, input"),
       element("div", { class: "controls" }, budget, machineFields(asked, isIterative, onChange, onInvalid)),
       scaleControl(asked, smallestScale, onChange, onInvalid),
       billedControls(asked.billed, (billed) => onChange({ billed }), onInvalid)));
-  node.setDeadline = (value) => deadline.set(value);
-  return node;
 }
 
 /** The usual ones, and the one that is asked for. */

@@ -1,8 +1,8 @@
 /** Details, closed: sample runs, design, machines, terms, decisions, versions, types at the same cost, facts. */
 import { airflowLink, isReport, taskUrl } from "../airflow.js";
+import { numeric } from "../charts/columns.js";
 import { designFigure } from "../charts/design.js";
 import { hasScores, machinesFigure, workers } from "../charts/machines.js";
-import { hasProbabilities, TERM_COLUMNS, termsFigure } from "../charts/terms.js";
 import { element } from "../dom.js";
 import { downloadButtons } from "../download.js";
 import { asPercent, count, counted, dateTime, dollars, duration, number, unbroken } from "../format.js";
@@ -123,20 +123,28 @@ function clusterFacts(made) {
   ]);
 }
 
+const TERM_COLUMNS = [
+  { key: "name", title: "Term", render: (row) => element("code", {}, row.name) },
+  { key: "meaning", title: "What the time is spent on", class: "words" },
+  numeric("coefficient", "Coefficient", number, { unit: "s per unit" }),
+  numeric("probability", "Probability", asPercent),
+];
+
 function terms({ terms: rows, method }, name) {
-  const titled = { id: "terms", title: "Terms of the model" };
-  const explanation =
-    "The time of a run is a sum of terms, each the seconds of something. Machines count as numbers, scale as " +
-    "the share of the input.";
-  if (hasProbabilities(rows)) {
-    const specification = () => termsFigure({ terms: rows });
-    return figureOr(() => true, { ...titled, question: explanation, name, specification });
-  }
-  const columns = TERM_COLUMNS.filter((column) => column.key !== "probability");
+  // Where terms were averaged over, each has a probability of its own.
+  const isAveraged = rows.some((term) => term.probability < 1);
+  const found = isAveraged
+    ? "Which terms the job has is not certain, so the prediction averages over all sets of them: the coefficient is the " +
+      "mean, the probability that of the job having the term at all."
+    : `The coefficients were found by the method "${method}".`;
+  const columns = isAveraged ? TERM_COLUMNS : TERM_COLUMNS.slice(0, -1);
+  const ordered = isAveraged ? [...rows].sort((one, other) => other.probability - one.probability) : rows;
   return card(
-    { ...titled, text: `${explanation} The coefficients were found by the method "${method}".` },
-    downloadButtons({ name, columns, rows }),
-    dataTable({ caption: "Terms with their coefficients", captionHidden: true, columns, rows }),
+    { id: "terms", title: "Terms of the model",
+      text: "The time of a run is a sum of terms, each the seconds of something. Machines count as numbers, scale as the " +
+        `share of the input. ${found}` },
+    downloadButtons({ name, columns, rows: ordered }),
+    dataTable({ caption: "Terms with their coefficients", captionHidden: true, columns, rows: ordered }),
   );
 }
 

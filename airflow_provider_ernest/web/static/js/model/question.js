@@ -10,7 +10,6 @@ import { count, counted, inputShare, isolated } from "../format.js";
 import { askedAtFirst, predictionParams, remember } from "./asked.js";
 import { controls } from "./asking.js";
 import { candidates, decisionPlace } from "./decision.js";
-import { replayCaption, replayed } from "./replay.js";
 import { figureSlot } from "./slot.js";
 
 const NEEDS_A_PRICE = isReport ? "No price of a machine and hour was given."
@@ -52,12 +51,6 @@ export function question(page, params, onAnswer) {
     onChange: ask,
     onInvalid: (words) => decision.fail(words),
   });
-  if (!isReport) {
-    state.onDeadline = (deadline) => {
-      asking.setDeadline(deadline);
-      ask({ deadline });
-    };
-  }
   refresh();
   return [
     decision,
@@ -168,21 +161,19 @@ function checkMachines({ minMachines, maxMachines }) {
 function draw(page, state, figures) {
   const { prediction, answered: asked, tab } = state;
   const deadline = prediction.latest_seconds;
-  const found = replayed(prediction, prediction.replays);
-  const replay = { ...found, caption: replayCaption(found) };
   if (tab === "time") {
     figures.time.show(timeFigure({
       prediction, observations: page.observations, productionRuns: page.production_runs, deadline,
-      isLogarithmic: state.isLogarithmic, replay, onDeadline: state.onDeadline,
+      isLogarithmic: state.isLogarithmic,
     }));
   } else if (tab === "shares") {
     figures.shares.show(sharesFigure({
-      prediction, terms: page.model.terms, chosen: chosenPoint(prediction), deadline,
+      prediction, terms: page.model.terms, chosen: chosenPoint(prediction),
     }));
   } else if (!prediction.alternatives.length) {
     figures.cost.showEmpty(NEEDS_A_PRICE);
   } else {
-    const drawn = costFigure({ prediction, deadline, budget: asked.budget, replay });
+    const drawn = costFigure({ prediction, deadline, budget: asked.budget });
     figures.cost.show({ ...drawn, caption: [drawn.caption, ...skipped(prediction)] });
   }
 }

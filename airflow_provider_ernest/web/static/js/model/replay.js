@@ -7,22 +7,14 @@ const SAME_SCALE = 1e-3;
 /**
  * What replay says of a prediction.
  *
- * @param {object} prediction the answer of api/prediction
- * @param {object[]} replays of api/prediction, by type of machine; the model's own first if there is one
- * @returns {{replay: object|null, isAsked: boolean, points: object[], of: function}} `replay` of the model's own type,
- *   whether it is for what is asked, its points ({machines, seconds, predicted, nearlyCertain, isOutside}) and
- *   `of(alternative)`, what replay says of a configuration of any type: {seconds, isOutside} or null
+ * @param {object} prediction the answer of api/prediction, with replays by type of machine
+ * @returns {{replay: object|null, isAsked: boolean, points: object[]}} `replay` of the model's own type, whether it is
+ *   for what is asked, and its points: {machines, seconds, predicted, nearlyCertain, isOutside}
  */
-export function replayed(prediction, replays) {
-  const asked = replays.filter((replay) => isFor(replay, prediction));
-  const own = replays.find((replay) => replay.instance_type === prediction.instance_type) ?? null;
-  const isAsked = asked.includes(own);
-  return {
-    replay: own,
-    isAsked,
-    points: isAsked ? pointsOf(own, prediction.curve) : [],
-    of: (each) => opinionOf(asked.find((replay) => replay.instance_type === each.instance_type), each),
-  };
+export function replayed(prediction) {
+  const own = prediction.replays.find((replay) => replay.instance_type === prediction.instance_type) ?? null;
+  const isAsked = own !== null && isFor(own, prediction);
+  return { replay: own, isAsked, points: isAsked ? pointsOf(own, prediction.curve) : [] };
 }
 
 /** Whether it is for the share of the input and the iterations that are asked. */
@@ -55,31 +47,25 @@ function pointsOf({ sizes }, curve) {
   });
 }
 
-function opinionOf(replay, { machines: number, nearly_certain_seconds: range }) {
-  const size = replay?.sizes.find((each) => each.machines === number);
-  if (!size || !isSound(size)) return null;
-  return { seconds: size.replayed_seconds, isOutside: isOutside(size.replayed_seconds, range) };
-}
-
 function ofRun({ from_application_id: application, from_scale: share }) {
   const name = application ? isolated(application) : "a run";
   return Number.isFinite(share) ? `${name} (${inputShare(share)} of the input)` : name;
 }
 
-/** How to read the replay beside the curve, or why it is not there; empty where nothing is known of any. */
+/** How to read it, or why it is not there; empty where nothing is known of any. */
 export function replayCaption({ replay, isAsked, points }) {
   if (!replay) return "";
   if (replay.problem) return `There is no second opinion by replay: ${replay.problem}`;
   if (!isAsked) {
     const rounds = replay.iterations ? ` and ${counted(replay.iterations, "iteration")}` : "";
     const share = `${inputShare(replay.scale)} of the input${rounds}`;
-    return `A second opinion by replay is known for ${share} only: it is not drawn.`;
+    return `A second opinion by replay is known for ${share} only.`;
   }
   if (!points.length) return "A second opinion by replay is known for other numbers of machines only.";
   const error = Number.isFinite(replay.error_percent)
     ? ` The same replay was off by ${percentage(replay.error_percent)} (median) for the job's other runs.` : "";
   return (
-    `The squares are a second opinion: the tasks of ${ofRun(replay)}, as its event log has them, on other machines, ` +
+    `A second opinion: the tasks of ${ofRun(replay)}, as its event log has them, on other machines, ` +
       `without the model.${error}`
   );
 }

@@ -1,16 +1,16 @@
 /** "Can I trust it?": a few questions with their answers, each of which opens what shows it. */
 import { numeric } from "../charts/columns.js";
 import { foldsFigure } from "../charts/folds.js";
-import { versionsFigure } from "../charts/history.js";
-import { radioSwitch } from "../controls.js";
 import { element, replace } from "../dom.js";
-import { duration, durationRange, inReadersTime, unbroken } from "../format.js";
+import {
+  count, dateTime, duration, durationRange, inReadersTime, percentage, shortHash, unbroken,
+} from "../format.js";
 import { dataTable } from "../table.js";
 import { conditions } from "./conditions.js";
 import { design } from "./details.js";
 import { marks } from "./life.js";
 import { replayCaption, replayed } from "./replay.js";
-import { figureSlot, part } from "./slot.js";
+import { card, figureSlot, part } from "./slot.js";
 
 const SIGNS = { true: ["✓", "good"], false: ["✕", "bad"], null: ["?", "unknown"] };
 const SPOKEN = { true: "Yes: ", false: "No: ", null: "Not known: " };
@@ -81,27 +81,28 @@ function line(name, page) {
   return node;
 }
 
+const VERSION_COLUMNS = [
+  { key: "created_at", title: "Trained", class: "nowrap", render: (row) => dateTime(row.created_at) },
+  { key: "model_id", title: "Version" },
+  numeric("observations", "Runs", count),
+  numeric("median_error_percent", "Median error", percentage),
+  numeric("max_error_percent", "Largest error", percentage),
+  { key: "artifact_sha256", title: "Code", render: (row) => shortHash(row.artifact_sha256) },
+];
+
 function errors({ observations, versions, model }) {
-  const name = (subject) => `${model.job}-${model.instance_type}-${subject}`;
-  const draw = (asErrors) => foldsFigure({ observations, asErrors });
   const slot = figureSlot({
     id: "folds",
     title: "Each run, predicted from the others",
-    name: name("validation"),
-    controls: radioSwitch({
-      legend: "Show",
-      name: "folds-as",
-      value: "diagonal",
-      options: [{ value: "diagonal", label: "Times" }, { value: "errors", label: "Percent errors" }],
-      onChange: (chosen) => slot.show(draw(chosen === "errors")),
-    }),
+    name: `${model.job}-${model.instance_type}-validation`,
   });
-  if (observations.some((run) => Number.isFinite(run.predicted_seconds))) slot.show(draw(false));
+  if (observations.some((run) => Number.isFinite(run.predicted_seconds))) slot.show(foldsFigure({ observations }));
   else slot.showEmpty("This model has no leave-one-out predictions: train it again.");
   if (versions.length < 2) return [slot];
-  const older = figureSlot({ id: "versions", title: "Errors of the versions", name: name("versions") });
-  older.show(versionsFigure({ versions, current: model.model_id }));
-  return [slot, older];
+  return [slot, card({ id: "versions", title: "Errors of the versions" }, dataTable({
+    caption: "Errors of the versions, newest first", captionHidden: true, columns: VERSION_COLUMNS, rows: versions,
+    limit: 8, highlight: (row) => row.model_id === model.model_id,
+  }))];
 }
 
 const REPLAY_COLUMNS = [
@@ -112,7 +113,7 @@ const REPLAY_COLUMNS = [
 ];
 
 function replays(_page, prediction) {
-  const found = replayed(prediction, prediction.replays);
+  const found = replayed(prediction);
   const caption = element("p", { class: "muted" }, replayCaption(found) ||
     "The task bottleneck_report of an ErnestTaskGroup replays a run from its event log.");
   if (!found.points.length) return [caption];
