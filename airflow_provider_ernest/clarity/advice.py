@@ -120,12 +120,7 @@ def bound_by(profile: RunProfile, most_used: Iterable[str]) -> str:
 
 
 def headline_of(profile: RunProfile, *, unmeasured_share: float = 0.0) -> str:
-    """What binds the run, such as "CPU-bound: at most 2 % from a faster network, 1 % from faster disks".
-
-    Args:
-        profile: of the run, with what binds it.
-        unmeasured_share: of the tasks' time, that Spark does not measure.
-    """
+    """What binds the run, such as "CPU-bound: at most 2 % from a faster network, 1 % from faster disks"."""
     sentence = _bound(profile)
     # Network and disks may have to do with it, since the run reads its input by them.
     if profile.bottleneck == CPU and unmeasured_share >= _WORTH_TELLING_SHARE:
@@ -175,9 +170,6 @@ def advise(profile: RunProfile) -> tuple[Advice, ...]:
 
     Of a run that does not count only what the tasks show that are there: what its log does not tell, or other
     machines than it had, could turn over all else.
-
-    Args:
-        profile: of the run, with all else that is known of it.
     """
     counts = not profile.not_counted
     found = [*_of_spilling(profile)]

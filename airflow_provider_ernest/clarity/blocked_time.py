@@ -65,10 +65,6 @@ def blocked_time(log: EventLog, *, plan: Plan | None = None) -> BlockedTime:
     Where stages run side by side, list scheduling has anomalies (Graham 1969): with shorter tasks a replay
     may now and then come out longer. Then nothing can be won.
 
-    Args:
-        log: of the run.
-        plan: of the same log, where it is known.
-
     Raises:
         EventLogError: no task ended.
     """

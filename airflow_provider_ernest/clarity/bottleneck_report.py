@@ -92,16 +92,7 @@ def report_of(
     iterations: int | None,
     origin: Origin | None,
 ) -> BottleneckReport:
-    """The report of some runs.
-
-    Args:
-        records: their profiles, at least one, the run first that the report is to go by.
-        model: that was fitted to the runs; None where there is none.
-        machines: the numbers that production may have.
-        scale: of production's input.
-        iterations: of production, for iterative jobs.
-        origin: the task instance that reports.
-    """
+    """The report of some runs, at least one: by the first of their profiles."""
     first = records[0]
     opinion = replay_opinion(
         [record.profile for record in records], model, machines=machines, scale=scale, iterations=iterations

@@ -210,13 +210,7 @@ def _longest(seconds: dict[str, float]) -> str:
 
 
 def ideal_times(log: EventLog, capacity: Capacity, use: ResourceUse | None = None) -> IdealTimes:
-    """The ideal times of a run's stages.
-
-    Args:
-        log: the run.
-        capacity: of one of its machines.
-        use: of the run, where it is at hand.
-    """
+    """The ideal times of a run's stages."""
     use = use or resource_use(log)
     tasks = log.task_columns
     began, ended = np.full(len(use.stages), np.inf), np.full(len(use.stages), -np.inf)

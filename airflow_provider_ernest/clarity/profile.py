@@ -399,10 +399,6 @@ def optex_phases(log: EventLog, use: ResourceUse | None = None) -> PhaseSeconds:
     The paper measures its phases by hand, by jobs of which each has all of them. What a log does not tell is
     the time of broadcasts that the application makes itself (`SparkContext.broadcast`): it counts as
     preparation on the driver, and as computation in the tasks that fetch them.
-
-    Args:
-        log: the run.
-        use: of it, where it is at hand.
     """
     ready = _initialised_at(log)
     tasks, use = log.task_columns, use or resource_use(log)

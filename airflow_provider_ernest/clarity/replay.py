@@ -121,11 +121,6 @@ def replay_sizes(
 ) -> tuple[ReplayedSize, ...]:
     """Replay the run on each number of machines (as Sparklens does); each once, by ascending number.
 
-    Args:
-        log: of the run.
-        machine_counts: to replay it on.
-        as_it_was: the replay of the same log without any change, where it is at hand.
-
     Raises:
         EventLogError: no task ended, so that there is nothing to replay.
     """

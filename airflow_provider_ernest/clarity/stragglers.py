@@ -78,10 +78,6 @@ class Stragglers:
 def find_stragglers(log: EventLog, *, as_it_was: Replayed | None = None) -> Stragglers:
     """Find the tasks that succeeded and took over 1.5 times the median of their stage, and why.
 
-    Args:
-        log: of the run.
-        as_it_was: the replay of the same log without any change, where it is at hand.
-
     Raises:
         EventLogError: no task ended.
     """

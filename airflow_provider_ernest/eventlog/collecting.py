@@ -579,9 +579,6 @@ def main_program(properties: Mapping[str, object]) -> str:
     """The name of an application's main class, or of its file without folders; empty where none is told.
 
     Nothing else of the command is kept but `main_folder`: its arguments may hold anything.
-
-    Args:
-        properties: of the driver's Java.
     """
     return next(filter(None, map(_program, _naming(properties))), "")
 

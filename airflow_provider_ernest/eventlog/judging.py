@@ -190,12 +190,7 @@ def _each(moments: Sequence[float] | FloatArray, more: tuple[int, int, int, int]
 
 
 def why_not_counted(log: EventLog, sizes: Sizes | None = None) -> NotCounted | None:
-    """The most telling reason for which a run does not count; None where it does.
-
-    Args:
-        log: of the run.
-        sizes: of it, where they are known already.
-    """
+    """The most telling reason for which a run does not count; None where it does."""
     if log.is_streaming and not _is_batch(log):
         return A_STREAM
     if reason := _of_the_application(log):
@@ -299,12 +294,7 @@ def why_not_whole(log: EventLog) -> str:
 
 
 def cause_of(removed_because: str, *, is_dynamic: bool = True) -> str:
-    """Why an executor was lost, by Spark's words; `LET_GO` where it was no loss.
-
-    Args:
-        removed_because: those words.
-        is_dynamic: whether the run had dynamic allocation.
-    """
+    """Why an executor was lost, by Spark's words; `LET_GO` where it was no loss."""
     if is_dynamic and _POD_DELETED in removed_because:
         return LET_GO
     told = (cause for cause, words in _CAUSES.items() if words.search(removed_because))

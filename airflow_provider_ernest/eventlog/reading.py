@@ -246,10 +246,6 @@ class _Application:
     def event_log(self, source: str, application_id: str) -> EventLog:
         """The tables.
 
-        Args:
-            source: the log's name, for the error.
-            application_id: by the log's name, where its events have none.
-
         Raises:
             EventLogError: no application started in it.
         """

@@ -160,12 +160,7 @@ def counts(reason: EndReason) -> bool:
 
 
 class TaskRows:
-    """Collects the tasks that ended.
-
-    Args:
-        notes: of the log.
-        most_tasks: above which the log is refused.
-    """
+    """Collects the tasks that ended."""
 
     def __init__(self, notes: Notes, *, most_tasks: int = MOST_TASKS) -> None:
         self._decode = msgspec.json.Decoder(TaskEnd).decode
@@ -268,11 +263,7 @@ class TaskRows:
         self._rows.clear()
 
     def table(self, executors: Mapping[str, int]) -> TaskColumns:
-        """All of them; the rows are gone afterwards.
-
-        Args:
-            executors: numbers of the executors by Spark's id.
-        """
+        """All of them; the rows are gone afterwards."""
         self._columns_of_rows()
         columns: dict[str, np.ndarray[Any, Any]] = {
             name: np.frombuffer(self._columns.pop(name), dtype=kind) for name, (_, kind) in _COLUMNS.items()

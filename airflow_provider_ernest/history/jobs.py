@@ -180,12 +180,7 @@ class JobNames:
                 raise InvalidParameterError("mapping", job, "is no name of a job")
 
     def job_of(self, name: str, main: str | None = None) -> str:
-        """The job that a run is of.
-
-        Args:
-            name: of the application.
-            main: its main class or file, where the log tells.
-        """
+        """The job that a run is of."""
         name, main = name[:_MOST_LETTERS], (main or "")[:_MOST_LETTERS]
         told = self.told_job_of(name, main) or shown(main)
         return told or (A_QUERY if _QUERY.match(name) else shown(_ARGUMENTS.sub("", name))) or NO_NAME
@@ -516,12 +511,7 @@ def _numbers(name: str) -> tuple[int, ...]:
 
 
 def _is_one_job(runs: Sequence[Sequence[PastRun]], names: Sequence[str]) -> bool:
-    """Whether nearly each run has a number of its own.
-
-    Args:
-        runs: of each name.
-        names: by their numbers.
-    """
+    """Whether nearly each run has a number of its own."""
     if len({_numbers(name) for name in names}) < LEAST_VERSIONS:
         return False
     if median(map(len, runs)) > MOST_RUNS_OF_A_VERSION:

@@ -52,10 +52,6 @@ _DATABRICKS_TAGS = "spark.databricks.clusterUsageTags.clusterAllTags"
 def past_run(log: EventLog, *, event_log: str) -> PastRun:
     """What an event log tells of its run.
 
-    Args:
-        log: of the run.
-        event_log: where it lies.
-
     Returns:
         The run; its `job` is the application's own name, or what the platform calls it where it says
         nothing (`jobs.JobNames` makes the recurring job's of it).
@@ -141,12 +137,7 @@ def _instance_type(properties: Mapping[str, str]) -> str | None:
 
 
 def _outside(log: EventLog, read: IntArray) -> int:
-    """Read from storage: Spark counts what comes out of cached blocks as if it had been read again.
-
-    Args:
-        log: of the run.
-        read: by each task, shape (tasks,).
-    """
+    """Of what tasks read, (tasks,), that from storage: Spark counts cached blocks as if read again."""
     cached = [stage.stage_id for stage in log.stages if stage.reads_cache]
     tasks = log.task_columns
     counted_rows = tasks.succeeded if not cached else tasks.succeeded & ~np.isin(tasks.stage_id, cached)

@@ -228,15 +228,7 @@ def profiles(
     most_seconds: float = MOST_SECONDS,
     told: Told | None = None,
 ) -> Iterator[tuple[PastRun, RunProfile | None]]:
-    """Where the time of past runs went: their logs are read again and analysed.
-
-    Args:
-        runs: of a scan.
-        processes: see `Scan`.
-        cache: likewise.
-        most_tasks: likewise.
-        most_seconds: likewise.
-        told: likewise.
+    """Where the time of past runs went: their logs are read again and analysed; for the rest see `Scan`.
 
     Returns:
         Each run with its profile, in the order in which they come; None where its log cannot be read again.
@@ -274,16 +266,10 @@ def profiles(
 def _answers(
     what: str, places: Mapping[str, str], limits: _Limits, *, processes: int
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What the logs tell, in the order in which they have been read.
+    """What the logs tell, each with the key of its place, in the order in which they have been read.
 
     A process that dies, as where memory runs out, takes its pool with it. The logs that were being read then
     are read again, each alone; one that ends its process once more is given up.
-
-    Args:
-        what: `RUN` or `PROFILE`.
-        places: of the logs, by a key that each answer comes with.
-        limits: of each log.
-        processes: that read at the same time.
     """
     left = dict(places)
     while left:

@@ -224,10 +224,6 @@ def meeting(model: Model, replays: Replays) -> Replays:
     """Replays that take as long as a model says wherever runs were made; in between, they go over.
 
     It knows what more input does there, and what one size takes is then told in one way.
-
-    Args:
-        model: of the job's runs.
-        replays: of the same job.
     """
     counts = sorted(replays.seconds)
     met = [count for count in counts if any(run.machines == count for run in model.observations)]
