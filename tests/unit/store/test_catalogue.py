@@ -53,13 +53,6 @@ def test_what_is_saved_is_listed_oldest_first(root):
     assert store.catalogue is store.catalogue
 
 
-def test_a_reader_sees_what_others_add_later(root):
-    reader = Catalogue(root)
-    for number in range(4):
-        ModelStore(root).save(examples.model(number))
-        assert len(reader.entries()) == number + 1
-
-
 def test_a_document_that_cannot_be_read_now_hides_no_other_and_is_listed_later(tmp_path, monkeypatch, caplog):
     path = ModelStore(tmp_path).save(examples.model())
     ModelStore(tmp_path).save(examples.model(1))
@@ -240,62 +233,6 @@ def test_a_store_that_may_only_be_read_is_listed_and_says_once_that_it_is_slow(t
             assert reader.entries() == entries
 
     assert ["Read-only file system" in record.getMessage() for record in caplog.records] == [True]
-
-
-def test_a_document_is_saved_and_listed_where_the_catalogue_cannot_be_written(tmp_path):
-    (tmp_path / FOLDER).write_text("in the way")
-    store = ModelStore(tmp_path)
-
-    store.save(examples.model())
-    store.save(examples.decision_record())
-
-    assert listed(tmp_path) == [entry_of(examples.model()), entry_of(examples.decision_record())]
-    assert store.remove("model", job="pca", instance_type="m5.large", document_id=examples.model().id)
-    assert listed(tmp_path) == [entry_of(examples.decision_record())]
-
-
-def test_a_model_in_a_few_words():
-    model = examples.model()
-
-    assert entry_of(model) == CatalogueEntry(
-        kind="model",
-        id=model.id,
-        job="pca",
-        instance_type="m5.large",
-        at=examples.WHEN,
-        dag_id="nightly",
-        model_id=model.id,
-        method="relative",
-        terms=("1",),
-        median_error_percent=3.0,
-        max_error_percent=9.0,
-        observations=1,
-        warnings=1,
-        artifact="s3://jars/pca.jar",
-        artifact_sha256="ab" * 32,
-    )
-
-
-def test_a_production_run_in_a_few_words():
-    run = examples.production_run(seconds=60.0, cost=0.3)
-
-    assert entry_of(run) == CatalogueEntry(
-        kind="production",
-        id=run.id,
-        job="pca",
-        instance_type="m5.large",
-        at=examples.WHEN,
-        dag_id="nightly",
-        model_id=run.model_id,
-        artifact_sha256="ab" * 32,
-        machines=8,
-        seconds=60.0,
-        predicted_seconds=50.0,
-        is_unusual=True,
-        is_unlikely=True,
-        decision_id=run.decision_id,
-        cost=0.3,
-    )
 
 
 def test_a_decision_in_a_few_words():

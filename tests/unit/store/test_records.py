@@ -1,13 +1,10 @@
 """Records that are large, and what lies beside records."""
 
-import json
-
 import pytest
 
 from airflow_provider_ernest.cli.main import main
 from airflow_provider_ernest.documents.profiles import BLOCKING, ProfileRecord
 from airflow_provider_ernest.store.pruning import Prune
-from airflow_provider_ernest.store.records import sealed
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.triggers.jar_hash import FOLDER
 from tests.examples import NOW, decision_record, model, profile_record, run_profile, stage_profile
@@ -40,27 +37,7 @@ def store(tmp_path) -> ModelStore:
 def test_a_profile_of_many_stages_is_a_small_file(store):
     path = store.save(a_large_profile())
     assert path.stat().st_size < 120_000
-
-
-def test_a_profile_comes_back_as_it_was(store):
-    store.save(a_large_profile())
     assert store.newest(ProfileRecord, "pca", "m5.large") == [a_large_profile()]
-
-
-def test_a_profile_of_a_later_version_is_left_where_it_is(store, caplog):
-    path = store.save(profile_record())
-    path.write_text(json.dumps(sealed({**profile_record().to_dict(), "schema": 99})))
-    assert store.newest(ProfileRecord, "pca", "m5.large") == []
-    assert path.exists()
-    assert "schema 99" in caplog.text
-
-
-def test_only_the_newest_are_read_where_no_more_are_asked_for(store):
-    for number in range(4):
-        store.save(profile_record(number))
-    newest = store.newest(ProfileRecord, "pca", "m5.large", limit=2)
-    assert store.ids(ProfileRecord, "pca", "m5.large", limit=2) == [each.id for each in reversed(newest)]
-    assert [record.id for record in newest] == [profile_record(2).id, profile_record(3).id]
 
 
 def contents(folder):
@@ -100,7 +77,3 @@ def test_pruning_leaves_it(watched):
     prune.carry_out()
     assert prune.summary()["removed"] == {"decision": 1}
     assert contents(watched.root / FOLDER) == before
-
-
-def test_models_of_all_jobs_are_asked_for_beside_it(watched):
-    assert [each.job for each in watched.latest_of_jobs("m5.large", limit=5)] == ["pca"]

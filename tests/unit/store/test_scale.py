@@ -2,11 +2,10 @@
 
 import pytest
 
-from airflow_provider_ernest.documents.decisions import ProductionRun
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.store import records
 from airflow_provider_ernest.store.store import ModelStore
-from tests.examples import model, production_run
+from tests.examples import model
 
 MANY = 20
 
@@ -33,16 +32,6 @@ def test_the_newest_of_many_models_is_one_file(full, read):
 
     assert len(list(full.newest_first(Model, "pca", "m5.large", limit=5))) == 5
     assert len(read) == 1 + 5
-
-
-def test_the_newest_decisions_of_many_are_read_alone(root, read):
-    store = ModelStore(root)
-    for number in range(MANY):
-        store.save(production_run(number))
-    read.clear()
-
-    assert len(store.newest(ProductionRun, "pca", "m5.large", limit=3)) == 3
-    assert len(read) == 3
 
 
 def test_saving_reads_back_what_it_writes_and_nothing_else(full, read):

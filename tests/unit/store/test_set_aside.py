@@ -9,7 +9,7 @@ import pytest
 
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.store import files, records
-from airflow_provider_ernest.store.catalogue import MODEL
+from airflow_provider_ernest.store.catalogue import DECISION
 from airflow_provider_ernest.store.records import (
     SET_ASIDE,
     list_set_aside,
@@ -20,7 +20,7 @@ from airflow_provider_ernest.store.records import (
 )
 from airflow_provider_ernest.store.store import ModelStore
 from tests import examples
-from tests.unit.store.store_samples import KINDS, LISTED, MADE, age, all_of
+from tests.unit.store.store_samples import MADE, age, all_of
 
 TORN = {
     "empty": b"",
@@ -62,9 +62,8 @@ def test_a_torn_file_is_moved_with_its_folders_and_named_with_the_remedy(root, c
 
 
 @pytest.mark.usefixtures("_at_once")
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_was_set_aside_is_listed_with_problem_and_time(root, kind):
-    store = ModelStore(root)
+def test_what_was_set_aside_is_listed_with_problem_and_time(root):
+    store, kind = ModelStore(root), "profile"
     torn, whole = MADE[kind](1), MADE[kind]()
     store.save(whole)
     path = store.save(torn)
@@ -131,24 +130,10 @@ def test_a_file_from_the_future_is_left_alone(tmp_path):
     assert path.exists()
 
 
-def test_a_torn_file_is_no_obstacle_to_saving_the_document(tmp_path):
-    store = ModelStore(tmp_path)
-    path = store.save(examples.model())
-    tear(path)
-    age(path)
-
-    store.save(examples.model())
-
-    assert store.latest("pca", "m5.large") == examples.model()
-    assert [entry.id for entry in store.catalogue.entries()] == [examples.model().id]
-    assert len(list_set_aside(tmp_path)) == 1
-
-
 @pytest.mark.usefixtures("_at_once")
-@pytest.mark.parametrize("kind", LISTED)
 @pytest.mark.parametrize("found_by", ["its id", "the listing", "whoever reads all"])
-def test_what_was_set_aside_is_listed_no_more(root, kind, found_by):
-    store, reader = ModelStore(root), ModelStore(root)
+def test_what_was_set_aside_is_listed_no_more(root, found_by):
+    store, reader, kind = ModelStore(root), ModelStore(root), DECISION
     torn, whole = MADE[kind](1), MADE[kind]()
     store.save(whole)
     path = store.save(torn)
@@ -235,13 +220,3 @@ def test_where_nothing_may_be_moved_it_is_named_only(tmp_path, monkeypatch, capl
     assert store.latest("pca", "m5.large") == examples.model()
     assert str(path) in caplog.text
     assert path.exists()
-
-
-def test_no_job_lies_where_torn_files_lie(tmp_path):
-    store = ModelStore(tmp_path)
-    model = examples.model(job=SET_ASIDE)
-    store.save(model)
-
-    assert list_set_aside(tmp_path) == []
-    assert not (tmp_path / SET_ASIDE).exists()
-    assert store.remove(MODEL, job=SET_ASIDE, instance_type="m5.large", document_id=model.id)

@@ -2,7 +2,6 @@
 
 import errno
 import json
-import logging
 import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +19,7 @@ from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError, StoreError
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.store.catalogue import Catalogue
-from airflow_provider_ernest.store.records import place, sealed, with_digest
+from airflow_provider_ernest.store.records import place, with_digest
 from airflow_provider_ernest.store.store import ModelStore
 from benchmarks.table1 import seconds_of
 from tests import examples
@@ -45,16 +44,6 @@ def test_what_was_saved_is_read_back(root):
     assert store.load(Model, "pca", "m5.large", model.id) == model
     assert store.latest("pca", "m5.large") == model
     assert path.name == f"{model.id}.json"
-
-
-def test_the_history_is_in_order_of_time(root):
-    store = ModelStore(root)
-    models = [a_model() for _ in range(5)]
-    for model in (models[3], models[0], models[4], models[1], models[2]):
-        store.save(model)
-
-    assert store.history("pca", "m5.large") == models
-    assert store.latest("pca", "m5.large") == models[-1]
 
 
 def test_jobs_and_instance_types_are_kept_apart(root):
@@ -212,41 +201,6 @@ def test_saving_again_is_allowed_and_overwriting_is_not(root, record, changed):
     assert path.read_text() == before
 
 
-def test_torn_and_foreign_files_do_not_hide_the_good_ones(root, caplog):
-    store = ModelStore(root)
-    old, new = a_model(), a_model()
-    folder = store.save(old).parent
-    whole = store.save(new).read_text()
-    (folder / "99991231T000000.000000Z-torn.json").write_text(whole[: len(whole) // 2])
-    (folder / "99991231T000001.000000Z-other.json").write_text('{"schema": 1, "hello": "world"}')
-    (folder / "99991231T000002.000000Z-newer.json").write_text(
-        json.dumps(sealed({**new.to_dict(), "schema": 999}))
-    )
-    (folder / "notes.txt").write_bytes(b"\xff\xfe not even text")
-    run = production_run()
-    of_another_kind = store.save(run).with_name("99991231T000002.000000Z-decision.json")
-    of_another_kind.write_text(json.dumps(with_digest(decision_record())))
-
-    with caplog.at_level(logging.WARNING):
-        assert store.history("pca", "m5.large") == [old, new]
-        assert store.latest("pca", "m5.large") == new
-        assert store.newest(ProductionRun, "pca", "m5.large", limit=1) == [run]
-
-    for name in ("torn.json", "other.json", "newer.json", "notes.txt", "-decision.json"):
-        assert any(name in record.getMessage() for record in caplog.records)
-
-
-def test_a_model_of_another_job_in_the_folder_is_skipped(root, caplog):
-    """As on file systems that do not tell upper from lower case."""
-    store, mine = ModelStore(root), a_model()
-    folder = store.save(mine).parent
-    (folder / "99991231T000000.000000Z-x.json").write_text(json.dumps(with_digest(a_model(job="PCA"))))
-
-    with caplog.at_level(logging.WARNING):
-        assert store.latest("pca", "m5.large") == mine
-    assert "'PCA'" in caplog.text
-
-
 HOSTILE = [
     "..",
     ".",
@@ -285,20 +239,6 @@ def test_hostile_names_do_not_collide(tmp_path):
     assert [store.history(model.job, "m5.large") for model in models] == [[model] for model in models]
 
 
-@pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
-def test_hostile_ids_stay_inside_their_folder(tmp_path, name):
-    store = ModelStore(tmp_path)
-    decision, run = decision_record(id=name), production_run(id=name)
-    folder = tmp_path / "pca" / "m5.large"
-
-    assert store.save(decision).parent == folder / "decisions"
-    assert store.save(run).parent == folder / "production"
-
-    assert store.newest(DecisionRecord, "pca", "m5.large") == [decision]
-    assert store.newest(ProductionRun, "pca", "m5.large") == [run]
-    assert [entry.id for entry in store.catalogue.entries()] == [name, name]
-
-
 @pytest.mark.parametrize("which", ["job", "instance_type"])
 def test_empty_names_are_refused(tmp_path, which):
     names = {"job": "pca", "instance_type": "m5.large", which: ""}
@@ -307,17 +247,6 @@ def test_empty_names_are_refused(tmp_path, which):
         ModelStore(tmp_path).history(**names)
     with pytest.raises(InvalidParameterError, match=which):
         ModelStore(tmp_path).save(a_model(**names))
-
-
-def test_many_writers_at_once_lose_nothing(root):
-    store = ModelStore(root)
-    models = [a_model() for _ in range(24)]
-
-    with ThreadPoolExecutor(max_workers=8) as pool:
-        list(pool.map(store.save, models))
-
-    assert store.history("pca", "m5.large") == models
-    assert all(not path.name.startswith(".") for path in store.save(models[0]).parent.iterdir())
 
 
 def test_of_writers_of_one_id_one_wins_whole(tmp_path):
@@ -353,22 +282,6 @@ def test_files_are_as_readable_as_the_users_mask_allows(tmp_path):
     mask = os.umask(0)
     os.umask(mask)
     assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~mask
-
-
-def test_a_root_that_is_a_file_is_a_store_error(tmp_path):
-    in_the_way = tmp_path / "models"
-    in_the_way.write_text("")
-
-    with pytest.raises(StoreError, match="models"):
-        ModelStore(in_the_way).save(a_model())
-
-
-def test_a_folder_that_is_a_file_is_a_store_error(tmp_path):
-    (tmp_path / "pca" / "m5.large").mkdir(parents=True)
-    (tmp_path / "pca" / "m5.large" / "models").write_text("")
-
-    with pytest.raises(StoreError, match="cannot be read"):
-        ModelStore(tmp_path).history("pca", "m5.large")
 
 
 def test_a_file_system_without_hard_links_will_do(tmp_path, monkeypatch):
@@ -455,17 +368,6 @@ def test_a_kind_that_is_none_is_refused(tmp_path):
         ModelStore(tmp_path).remove("song", job="pca", instance_type="m5.large", document_id="1")
     with pytest.raises(InvalidParameterError, match="id="):
         ModelStore(tmp_path).remove("model", job="pca", instance_type="m5.large", document_id="")
-
-
-def test_readers_that_go_on_see_it_go(root):
-    store, reader = ModelStore(root), ModelStore(root)
-    for number in range(3):
-        store.save(examples.model(number))
-    assert len(reader.catalogue.entries()) == 3
-
-    remove(ModelStore(root), "model", examples.model(1))
-
-    assert [entry.id for entry in reader.catalogue.entries()] == [examples.model(0).id, examples.model(2).id]
 
 
 def test_what_may_not_be_deleted_is_an_error_and_stays_listed(tmp_path, monkeypatch):
