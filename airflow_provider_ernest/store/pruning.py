@@ -377,13 +377,7 @@ class LogFolder:
 
 
 def _check(older_than_days: float, keep_models: int) -> None:
-    if not 0 <= older_than_days < float("inf"):
-        raise InvalidParameterError(
-            "older_than_days",
-            older_than_days,
-            "is not a number of days of at least 0",
-            remedy="Give an age in days, such as 90.",
-        )
+    _days("older_than_days", older_than_days, remedy="Give an age in days, such as 90.")
     if keep_models < 1:
         raise InvalidParameterError(
             "keep_models",
@@ -399,17 +393,16 @@ def retention_days(text: str) -> float:
     Raises:
         InvalidParameterError: it is no number of at least 0.
     """
+    return _days("retention_days", text or 0, remedy="Set 0 to keep everything.")
+
+
+def _days(name: str, given: float | str, *, remedy: str) -> float:
     try:
-        days = float(text or 0)
+        days = float(given)
     except ValueError:
         days = -1.0
     if not 0 <= days < float("inf"):
-        raise InvalidParameterError(
-            "retention_days",
-            text,
-            "is not a number of days of at least 0",
-            remedy="Set 0 to keep everything.",
-        )
+        raise InvalidParameterError(name, given, "is not a number of days of at least 0", remedy=remedy)
     return days
 
 
