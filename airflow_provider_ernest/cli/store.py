@@ -432,7 +432,7 @@ def _add_prune_arguments(parser: ArgumentParser) -> None:
 
 
 def _run_prune(args: Namespace) -> None:
-    from airflow_provider_ernest.owned_folders import sweep
+    from airflow_provider_ernest.processes import sweep
     from airflow_provider_ernest.store.pruning import LogFolder, Prune
 
     prune = Prune(

@@ -43,7 +43,6 @@ from airflow_provider_ernest.exceptions import (
     ClusterStartError,
     MissingResourceError,
 )
-from airflow_provider_ernest.owned_folders import runtime_folder, sweep
 from airflow_provider_ernest.processes import (
     ProcessIdentity,
     adopt_orphans,
@@ -51,6 +50,8 @@ from airflow_provider_ernest.processes import (
     die_with_parent,
     end_descendants,
     reap_adopted,
+    runtime_folder,
+    sweep,
 )
 from airflow_provider_ernest.spark.installation import daemon_command, scala_version
 from airflow_provider_ernest.spark.master import MasterState, read_state

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest import words
 from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError, SampleRunError
-from airflow_provider_ernest.owned_folders import make_owned, runtime_folder
+from airflow_provider_ernest.processes import make_owned, runtime_folder
 from airflow_provider_ernest.spark.machines import Bandwidth, Measurement, rate
 from airflow_provider_ernest.spark.sizing import sizing_conf
 

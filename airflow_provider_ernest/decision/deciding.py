@@ -20,7 +20,7 @@ from airflow_provider_ernest.decision.mixed import mixed_alternatives, mixed_bil
 from airflow_provider_ernest.decision.offers import Forecast, Offer
 from airflow_provider_ernest.documents.decisions import Alternative, Configuration, Decision, Reachable
 from airflow_provider_ernest.exceptions import ErnestError, InfeasibleGoalError, InvalidParameterError
-from airflow_provider_ernest.numbers import raised
+from airflow_provider_ernest.prediction.numbers import raised
 from airflow_provider_ernest.prediction.predict import no_prediction
 from airflow_provider_ernest.settings import SizingGoal
 from airflow_provider_ernest.settings.goal import BEST_VALUE, FAIL, MOST_PROBABLE

@@ -26,7 +26,7 @@ from airflow_provider_ernest.decision.goals import TOLERANCE, Goal
 from airflow_provider_ernest.decision.offers import LIKELY, NEARLY_CERTAIN, Forecast, Offer
 from airflow_provider_ernest.documents.decisions import Alternative, Configuration
 from airflow_provider_ernest.exceptions import FitError
-from airflow_provider_ernest.numbers import FloatArray, IntArray
+from airflow_provider_ernest.prediction.numbers import FloatArray, IntArray
 from airflow_provider_ernest.prediction.predict import extrapolation, memory_shortage
 from airflow_provider_ernest.prediction.regression import non_negative_least_squares, two_sided
 from airflow_provider_ernest.settings import Billing

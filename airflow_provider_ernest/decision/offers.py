@@ -20,7 +20,12 @@ from scipy.special import ndtr, ndtri
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.surveys import BOTH, MODEL, REPLAY
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.numbers import FloatArray, machines_and_scale, positive_number, whole_number
+from airflow_provider_ernest.prediction.numbers import (
+    FloatArray,
+    machines_and_scale,
+    positive_number,
+    whole_number,
+)
 from airflow_provider_ernest.prediction.predict import (
     ModelForecast,
     extrapolation,
@@ -330,7 +335,7 @@ class HistoryOffer(Offer):
         return HistoryForecast(self, scale=scale, iterations=iterations)
 
     def source(self, count: int) -> str:
-        """Where the prediction for a number of machines comes from; see `surveys`."""
+        """Where the prediction for a number of machines comes from; see `documents.surveys`."""
         share = self.model_share(count)
         return MODEL if share == 1.0 else BOTH if share else REPLAY
 

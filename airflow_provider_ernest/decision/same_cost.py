@@ -12,7 +12,7 @@ from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents.base import Document
 from airflow_provider_ernest.documents.decisions import Alternative
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.numbers import FloatArray, positive_number
+from airflow_provider_ernest.prediction.numbers import FloatArray, positive_number
 
 MOST_RATES = 5
 """As many rates are compared by default."""

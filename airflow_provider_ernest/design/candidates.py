@@ -10,7 +10,13 @@ import numpy as np
 
 from airflow_provider_ernest.documents.runs import CandidateRange, Observation
 from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
-from airflow_provider_ernest.numbers import FloatArray, IntArray, positive_number, rounded_up, whole_number
+from airflow_provider_ernest.prediction.numbers import (
+    FloatArray,
+    IntArray,
+    positive_number,
+    rounded_up,
+    whole_number,
+)
 
 ROUNDING_TOLERANCE = 1e-9
 """Shares like 0.07 are not exact: 0.07 * 100 is 7.000000000000001 partitions."""

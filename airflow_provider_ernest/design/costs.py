@@ -11,7 +11,7 @@ import numpy as np
 from airflow_provider_ernest.design.candidates import Candidates
 from airflow_provider_ernest.documents.runs import Design, Observation
 from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
-from airflow_provider_ernest.numbers import (
+from airflow_provider_ernest.prediction.numbers import (
     FloatArray,
     IntArray,
     number_not_negative,

@@ -27,7 +27,7 @@ from cvxpy.atoms.geo_mean import geo_mean
 from cvxpy.atoms.matrix_frac import matrix_frac
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.numbers import FloatArray, IntArray, machines_and_scale
+from airflow_provider_ernest.prediction.numbers import FloatArray, IntArray, machines_and_scale
 from airflow_provider_ernest.settings.bounds import BAYESIAN, CRITERIA
 
 # A run with term values a (a row of the basis) adds ``a a^T`` to the information matrix. The inverse of that

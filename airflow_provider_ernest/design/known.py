@@ -17,7 +17,7 @@ from airflow_provider_ernest.design.criteria import Targets
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.runs import Design, Observation
 from airflow_provider_ernest.exceptions import FitError, InadequateModelError
-from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds
 from airflow_provider_ernest.prediction.training import check_adequacy, train
 from airflow_provider_ernest.settings.bounds import AVERAGING

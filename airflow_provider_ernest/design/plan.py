@@ -39,7 +39,7 @@ from airflow_provider_ernest.design.problem import (
 )
 from airflow_provider_ernest.documents.runs import Design, Experiment, Observation
 from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
-from airflow_provider_ernest.numbers import FloatArray, IntArray, positive_number, whole_number
+from airflow_provider_ernest.prediction.numbers import FloatArray, IntArray, positive_number, whole_number
 from airflow_provider_ernest.prediction.regression import WEIGHTINGS
 from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST, check_terms, quoted
 

@@ -24,7 +24,13 @@ from airflow_provider_ernest.design.criteria import (
 )
 from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
-from airflow_provider_ernest.numbers import FloatArray, IntArray, positive_number, rounded_up, whole_number
+from airflow_provider_ernest.prediction.numbers import (
+    FloatArray,
+    IntArray,
+    positive_number,
+    rounded_up,
+    whole_number,
+)
 from airflow_provider_ernest.prediction.regression import runs_to_add, undetermined_terms
 from airflow_provider_ernest.prediction.terms import basis, quoted
 

@@ -25,8 +25,8 @@ from airflow_provider_ernest.documents.base import Document
 from airflow_provider_ernest.documents.models import AveragingPrior
 from airflow_provider_ernest.documents.runs import Design, Experiment, Observation
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError
-from airflow_provider_ernest.numbers import FloatArray, IntArray, number_not_negative, whole_number
 from airflow_provider_ernest.prediction.averaging import TermAveraging
+from airflow_provider_ernest.prediction.numbers import FloatArray, IntArray, number_not_negative, whole_number
 from airflow_provider_ernest.prediction.posterior import DRAWS, Draws, Posterior
 from airflow_provider_ernest.prediction.predictors import observed_columns
 from airflow_provider_ernest.prediction.prior import prior_for

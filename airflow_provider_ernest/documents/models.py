@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from airflow_provider_ernest.documents.base import Document, Key, Record, keys, known
+from airflow_provider_ernest.documents.base import Document, Key, Record, keys, known, not_negative
 from airflow_provider_ernest.documents.runs import Design, Observation, RunConditions
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.numbers import number_not_negative, positive_number
 from airflow_provider_ernest.settings.billing import HOUR_SECONDS
 
 
@@ -79,10 +79,8 @@ class AmdahlState(Document):
             sums = getattr(self, name)
             if len(sums) != length:
                 raise InvalidParameterError(name, sums, f"must have {length} values for degree {self.degree}")
-            for index, value in enumerate(sums):
-                number_not_negative(f"{name}[{index}]", value)
-        for name in ("highest_x", "highest_mean_seconds"):
-            number_not_negative(name, getattr(self, name))
+            not_negative(**{f"{name}[{index}]": value for index, value in enumerate(sums)})
+        not_negative(highest_x=self.highest_x, highest_mean_seconds=self.highest_mean_seconds)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,32 +175,27 @@ class AveragingPrior(Document):
 
     def __post_init__(self) -> None:
         """Refuse what is no probability, what is no width and levels without weights."""
-        if not 0 <= self.driver_share <= 1:
-            raise InvalidParameterError(
-                "driver_share", self.driver_share, "is no probability", remedy="Give 0 to 1."
-            )
-        if not 0 < self.other_probability < 1:
-            raise InvalidParameterError("other_probability", self.other_probability, "is not between 0 and 1")
+        shares = ("disturbed_run", "own_deviation", "plateau", "plateau_observed", "other_shape")
+        spreads = ("disturbed_spread", "other_shape_spread")
+        widths = ("largest_share", "machines_octaves", "scale_octaves", *spreads)
+        inf = math.inf
+        self._require("is no probability", lambda value: 0 <= value <= 1, "driver_share")
+        self._require("is not between 0 and 1", lambda value: 0 < value < 1, "other_probability")
+        self._require("is not at least 0 and below 1", lambda value: 0 <= value < 1, *shares)
+        self._require("is not a finite number above 0", lambda value: 0 < value < inf, *widths)
+        seconds = ("least_fixed_seconds", "noise_seconds")
+        self._require("is not a finite number of at least 0", lambda value: 0 <= value < inf, *seconds)
         if not all(0 <= probability < 1 for probability in self.memory_cut):
             raise InvalidParameterError("memory_cut", self.memory_cut, "is not at least 0 and below 1")
-        number_not_negative("least_fixed_seconds", self.least_fixed_seconds)
-        number_not_negative("noise_seconds", self.noise_seconds)
-        for name in ("disturbed_run", "own_deviation", "plateau", "plateau_observed", "other_shape"):
-            if not 0 <= getattr(self, name) < 1:
-                raise InvalidParameterError(name, getattr(self, name), "is not at least 0 and below 1")
-        widths = (
-            "largest_share",
-            "machines_octaves",
-            "scale_octaves",
-            "disturbed_spread",
-            "other_shape_spread",
-        )
-        for name in widths:
-            positive_number(name, getattr(self, name))
         for name in ("noise", "discrepancy"):
             self._check_levels(name)
         if min(self.noise) <= 0:
             raise InvalidParameterError("noise", self.noise, "must be above 0: no run time is exact")
+
+    def _require(self, problem: str, fits: Callable[[float], bool], *names: str) -> None:
+        for name in names:
+            if not fits(getattr(self, name)):
+                raise InvalidParameterError(name, getattr(self, name), problem)
 
     def _check_levels(self, name: str) -> None:
         levels, weights = getattr(self, name), getattr(self, f"{name}_weights")

@@ -17,9 +17,9 @@ from airflow_provider_ernest.documents.base import (
     is_outside,
     keys,
     known,
+    not_negative,
     positive,
 )
-from airflow_provider_ernest.numbers import number_not_negative
 from airflow_provider_ernest.words import counted, duration, duration_range, machines, percentage
 
 CPU, NETWORK, DISK = "cpu", "network", "disk"
@@ -76,8 +76,7 @@ class PhaseSeconds(Document):
 
     def __post_init__(self) -> None:
         """Refuse NaN and negative times."""
-        for name in self.__dataclass_fields__:
-            number_not_negative(name, getattr(self, name))
+        not_negative(**vars(self))
 
     @property
     def total_seconds(self) -> float:

@@ -34,8 +34,9 @@ from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.words import count, counted
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from airflow_provider_ernest.eventlog.tables import EventLog, ExecutorRow
-    from airflow_provider_ernest.numbers import FloatArray
 
 LET_GO = ""
 """By Spark itself, under dynamic allocation."""
@@ -119,10 +120,10 @@ class Sizes:
         self.mean = self._machine_seconds(self._steps) / seconds if seconds > 0 else float(self.most)
         self.machine_seconds = self._machine_seconds(self._steps_since(log.started_at))
 
-    def _machine_seconds(self, steps: FloatArray) -> float:
+    def _machine_seconds(self, steps: NDArray[np.float64]) -> float:
         return float(steps[:, 1] @ (self._log.ended_at - steps[:, 0]))
 
-    def _steps_since(self, moment: float) -> FloatArray:
+    def _steps_since(self, moment: float) -> NDArray[np.float64]:
         """Moments, and by how many machines and slots there are more from then on; shape (steps, 3)."""
         here: Counter[str] = Counter()
         steps: list[tuple[float, int, int]] = []
@@ -184,7 +185,9 @@ class Sizes:
         return float(np.diff(changes[:, 0])[is_missed].sum())
 
 
-def _each(moments: Sequence[float] | FloatArray, more: tuple[int, int, int, int]) -> FloatArray:
+def _each(
+    moments: Sequence[float] | NDArray[np.float64], more: tuple[int, int, int, int]
+) -> NDArray[np.float64]:
     """A row of changes for each moment."""
     return np.column_stack((np.asarray(moments, dtype=np.float64), np.tile(more, (len(moments), 1))))
 

@@ -34,7 +34,7 @@ from airflow_provider_ernest.documents.decisions import ProductionRun
 from airflow_provider_ernest.documents.runs import Observation, PastRun, RunConditions, amount_read
 from airflow_provider_ernest.history.jobs import comparable
 from airflow_provider_ernest.learning.conditions import code_differences, differences, settings_that_count
-from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.words import counted, data_amount, plain
 
 MOST_RUNS = 50

@@ -22,7 +22,7 @@ from airflow_provider_ernest.privacy import without_credentials
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.eventlog.tables import EventLog
-    from airflow_provider_ernest.numbers import IntArray
+    from airflow_provider_ernest.prediction.numbers import IntArray
 
 _INSTANCE_TYPES = (
     "spark.databricks.clusterUsageTags.clusterNodeType",

@@ -29,7 +29,7 @@ from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.profiles import RunProfile
 from airflow_provider_ernest.documents.runs import PastRun
 from airflow_provider_ernest.history.observations import input_spread, reads_now
-from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.prediction.predict import predict_seconds
 from airflow_provider_ernest.prediction.regression import two_sided
 

@@ -96,8 +96,8 @@ class BottleneckReportOperator(OfJob, BaseOperator):
         from airflow_provider_ernest.clarity.bottleneck_report import profiles_of, report_of
         from airflow_provider_ernest.documents.models import Model
         from airflow_provider_ernest.documents.runs import Observation
+        from airflow_provider_ernest.hooks.store_location import store_root
         from airflow_provider_ernest.store.store import ModelStore
-        from airflow_provider_ernest.store_location import store_root
 
         observations = [
             Observation.from_dict(each) for each in documents("observations", self.observations) if each

@@ -15,6 +15,7 @@ from airflow.sdk import BaseOperator
 from jinja2 import TemplateError
 
 from airflow_provider_ernest.exceptions import InvalidParameterError, StoreError
+from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink
 from airflow_provider_ernest.operators.job_fields import OfJobAndInput, rendered_texts
@@ -31,7 +32,6 @@ from airflow_provider_ernest.settings import (
 from airflow_provider_ernest.settings.goal import FAIL_TRAINING
 from airflow_provider_ernest.settings.templates import as_template, settings_of
 from airflow_provider_ernest.settings.values import optional_document, optional_text
-from airflow_provider_ernest.store_location import store_root
 from airflow_provider_ernest.words import duration
 
 if TYPE_CHECKING:

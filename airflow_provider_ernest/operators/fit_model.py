@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
+from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink
 from airflow_provider_ernest.operators.job_fields import OfJobAndInput
@@ -21,7 +22,6 @@ from airflow_provider_ernest.settings.bounds import AVERAGING
 from airflow_provider_ernest.settings.goal import FAIL_TRAINING
 from airflow_provider_ernest.settings.templates import as_template, settings_of
 from airflow_provider_ernest.settings.values import documents, optional_document, optional_text
-from airflow_provider_ernest.store_location import store_root
 from airflow_provider_ernest.words import as_percent, input_share, machines
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.hooks.aws import aws_clients
+from airflow_provider_ernest.hooks.store_location import configured, store_root
 from airflow_provider_ernest.operators.task_context import origin_of
-from airflow_provider_ernest.store_location import configured, store_root
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -41,7 +41,7 @@ def staging(context: Context) -> Path:
 
 def sweep_staging(*, dry_run: bool = False) -> int:
     """Remove the samples whose tasks were killed; returns how many were, or would be."""
-    from airflow_provider_ernest.owned_folders import sweep
+    from airflow_provider_ernest.processes import sweep
 
     return len(sweep(folder("staging"), pattern="*/*/*/*", dry_run=dry_run))
 

@@ -170,11 +170,11 @@ class NextRunsOperator(OfJob, BaseOperator):
 
     def _believed(self, instance_type: str, observed: Sequence[Observation]) -> dict[str, Any]:
         """The terms that the model may have, and what is believed of them before its runs."""
+        from airflow_provider_ernest.hooks.store_location import store_root
         from airflow_provider_ernest.operators.fit_model import prior_of
         from airflow_provider_ernest.prediction.predictors import default_terms
         from airflow_provider_ernest.prediction.terms import check_terms
         from airflow_provider_ernest.store.store import ModelStore
-        from airflow_provider_ernest.store_location import store_root
 
         settings = settings_of(ModelSettings, self.model, "model")
         terms = check_terms(settings.terms or default_terms(settings.method))

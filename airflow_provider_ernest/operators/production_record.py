@@ -17,6 +17,7 @@ from airflow_provider_ernest.documents.runs import RunConditions
 from airflow_provider_ernest.eventlog.files import ROLLED_PREFIX, is_rolled
 from airflow_provider_ernest.eventlog.run_facts import read_run
 from airflow_provider_ernest.exceptions import MissingResourceError
+from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.learning.drift import cause_of
 from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, Lineage
 from airflow_provider_ernest.operators.find_model import artifact_hash
@@ -35,7 +36,6 @@ from airflow_provider_ernest.settings.values import optional_document, optional_
 from airflow_provider_ernest.spark.observing import TimedRun, time_run
 from airflow_provider_ernest.store.catalogue import MODEL, entry_of
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.store_location import store_root
 from airflow_provider_ernest.words import duration, machines, signed_percentage
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
+from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.operators.locations import folder, sweep_staging
 from airflow_provider_ernest.operators.task_context import no_vain_retries
 from airflow_provider_ernest.settings.values import optional_number, optional_text, optional_whole_number
-from airflow_provider_ernest.store_location import store_root
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,10 +15,10 @@ from airflow_provider_ernest.documents.base import new_stamp
 from airflow_provider_ernest.documents.decisions import ClusterBandwidth, ProductionRun
 from airflow_provider_ernest.documents.profiles import PRODUCTION, SAMPLE, Capacity, ProfileRecord, RunProfile
 from airflow_provider_ernest.documents.runs import Observation
+from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.operators.task_context import in_time
 from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.store_location import store_root
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

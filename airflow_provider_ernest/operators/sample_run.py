@@ -251,6 +251,7 @@ class SampleRunOperator(OfJobAndInput, EmitsLineage, BaseOperator):
         """Keep what was observed; what hinders it is a warning, for the run is paid for."""
         from airflow_provider_ernest.documents.base import new_stamp
         from airflow_provider_ernest.documents.runs import ObservationRecord
+        from airflow_provider_ernest.hooks.store_location import store_root
         from airflow_provider_ernest.operators.find_model import pushed_conditions
         from airflow_provider_ernest.operators.recording import (
             capacity_of,
@@ -258,7 +259,6 @@ class SampleRunOperator(OfJobAndInput, EmitsLineage, BaseOperator):
             record_in_time,
         )
         from airflow_provider_ernest.store.store import ModelStore
-        from airflow_provider_ernest.store_location import store_root
 
         store, artifact_sha256 = optional_text(self.store), optional_text(self.artifact_sha256)
 
@@ -342,7 +342,7 @@ def staged_sample(
             deleted before, and this attempt's after.
         minimum_files: so many files at least, that all machines have some.
     """
-    from airflow_provider_ernest.owned_folders import make_owned
+    from airflow_provider_ernest.processes import make_owned
     from airflow_provider_ernest.spark.sampling import take_sample
 
     shutil.rmtree(folder, ignore_errors=True)

@@ -28,7 +28,7 @@ from scipy.optimize import minimize_scalar
 from airflow_provider_ernest.documents.models import AmdahlState
 from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
-from airflow_provider_ernest.numbers import (
+from airflow_provider_ernest.prediction.numbers import (
     FloatArray,
     machines_and_scale,
     positive_column,

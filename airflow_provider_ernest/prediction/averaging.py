@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from airflow_provider_ernest.documents.models import AveragingPrior
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
-from airflow_provider_ernest.numbers import FloatArray, seconds_of_runs
 from airflow_provider_ernest.prediction.evidence import (
     POINTS_LEFT,
     POINTS_TO_SUSPECT,
@@ -27,6 +26,7 @@ from airflow_provider_ernest.prediction.evidence import (
     term_columns,
     ways_to_count,
 )
+from airflow_provider_ernest.prediction.numbers import FloatArray, seconds_of_runs
 from airflow_provider_ernest.prediction.posterior import NO_TIME, Posterior
 from airflow_provider_ernest.prediction.regression import (
     mixture_probabilities,

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airflow_provider_ernest.documents.models import LONG_RUN_SECONDS, AveragingPrior
-from airflow_provider_ernest.numbers import FloatArray, IntArray
+from airflow_provider_ernest.prediction.numbers import FloatArray, IntArray
 from airflow_provider_ernest.prediction.regression import non_negative_least_squares, shared_least_squares
 from airflow_provider_ernest.prediction.terms import basis
 

@@ -33,7 +33,7 @@ from airflow_provider_ernest.documents.base import Document
 from airflow_provider_ernest.documents.profiles import PhaseSeconds, ProfileRecord
 from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
-from airflow_provider_ernest.numbers import (
+from airflow_provider_ernest.prediction.numbers import (
     FloatArray,
     machines_and_scale,
     number_not_negative,

@@ -17,8 +17,8 @@ from scipy.special import log_ndtr, logsumexp
 
 from airflow_provider_ernest.documents.models import AveragingPrior
 from airflow_provider_ernest.documents.runs import Observation
-from airflow_provider_ernest.numbers import FloatArray
 from airflow_provider_ernest.prediction.evidence import Evidence, weigh
+from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.prediction.predictors import observed_points
 from airflow_provider_ernest.prediction.prior import prior_for
 from airflow_provider_ernest.prediction.terms import DICTIONARY, check_terms

@@ -16,7 +16,6 @@ from scipy.optimize import brentq
 from scipy.special import log_ndtr, ndtri_exp
 
 from airflow_provider_ernest.documents.models import AveragingPrior
-from airflow_provider_ernest.numbers import FloatArray, IntArray
 from airflow_provider_ernest.prediction.evidence import (
     Evidence,
     Points,
@@ -25,6 +24,7 @@ from airflow_provider_ernest.prediction.evidence import (
     shared_deviation,
     weigh,
 )
+from airflow_provider_ernest.prediction.numbers import FloatArray, IntArray
 from airflow_provider_ernest.prediction.regression import mixture_quantiles
 from airflow_provider_ernest.prediction.terms import Runs, iteration_factors
 

@@ -13,8 +13,13 @@ from numpy.typing import ArrayLike
 
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.exceptions import ErnestError, FitError, InvalidParameterError
-from airflow_provider_ernest.numbers import FloatArray, machines_and_scale, positive_number, whole_number
 from airflow_provider_ernest.prediction.calibration import LIKELY, factor_on
+from airflow_provider_ernest.prediction.numbers import (
+    FloatArray,
+    machines_and_scale,
+    positive_number,
+    whole_number,
+)
 from airflow_provider_ernest.prediction.predictors import Predictor, new_predictor, observed_columns
 from airflow_provider_ernest.prediction.regimes import RegimeForecast, effective_machines, foresee
 from airflow_provider_ernest.prediction.regression import Widening

@@ -10,9 +10,9 @@ import numpy as np
 from airflow_provider_ernest.documents.models import AveragingPrior
 from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.numbers import FloatArray
 from airflow_provider_ernest.prediction.averaging import TermAveraging
 from airflow_provider_ernest.prediction.evidence import Points, merge_repetitions
+from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.prediction.regimes import again_seconds, effective_machines
 from airflow_provider_ernest.prediction.regression import ErnestRegression
 from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST, ObservedColumns, RunColumns, quoted

@@ -17,7 +17,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from airflow_provider_ernest.documents.runs import Observation, RunMetrics
-from airflow_provider_ernest.numbers import FloatArray, machines_and_scale, positive_number, whole_number
+from airflow_provider_ernest.prediction.numbers import (
+    FloatArray,
+    machines_and_scale,
+    positive_number,
+    whole_number,
+)
 from airflow_provider_ernest.prediction.regression import non_negative_least_squares
 from airflow_provider_ernest.prediction.terms import basis
 from airflow_provider_ernest.words import as_percent, count, data_amount, duration, input_share

@@ -15,7 +15,7 @@ from scipy.optimize import linprog, lsq_linear, nnls
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
-from airflow_provider_ernest.numbers import FloatArray, machines_and_scale, seconds_of_runs
+from airflow_provider_ernest.prediction.numbers import FloatArray, machines_and_scale, seconds_of_runs
 from airflow_provider_ernest.prediction.terms import (
     ERNEST,
     ObservedColumns,

@@ -24,7 +24,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.numbers import FloatArray, column_for_runs, machines_and_scale, positive_number
+from airflow_provider_ernest.prediction.numbers import (
+    FloatArray,
+    column_for_runs,
+    machines_and_scale,
+    positive_number,
+)
 from airflow_provider_ernest.words import plain
 
 

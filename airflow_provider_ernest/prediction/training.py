@@ -25,8 +25,8 @@ from airflow_provider_ernest.exceptions import (
     InvalidParameterError,
     TooFewObservationsError,
 )
-from airflow_provider_ernest.numbers import positive_number
 from airflow_provider_ernest.prediction.averaging import TermAveraging, contradiction, wrong_points
+from airflow_provider_ernest.prediction.numbers import positive_number
 from airflow_provider_ernest.prediction.predictors import (
     Predictor,
     check_method,

@@ -26,9 +26,8 @@ from airflow_provider_ernest.exceptions import (
     MissingResourceError,
     SampleRunError,
 )
-from airflow_provider_ernest.owned_folders import make_owned, runtime_folder
 from airflow_provider_ernest.privacy import exception_line
-from airflow_provider_ernest.processes import die_with_parent, end_process_tree
+from airflow_provider_ernest.processes import die_with_parent, end_process_tree, make_owned, runtime_folder
 from airflow_provider_ernest.spark.sizing import refuse_sizes
 
 if TYPE_CHECKING:
@@ -329,7 +328,7 @@ class SecretFile:
 
     It must be removed when spark-submit has ended. At any other end of this process Python removes it; after
     a SIGKILL the next process that hands over a secret does, or the keeper of a local cluster at its end, or
-    the reaper. See `owned_folders`.
+    the reaper. See `processes`.
 
     Raises:
         InvalidParameterError: a secret that a file of properties cannot hold. It is not shown.

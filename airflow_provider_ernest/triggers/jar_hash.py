@@ -247,9 +247,9 @@ class HashComparison:
         log: Any,
     ) -> None:
         from airflow_provider_ernest.hooks.aws import s3_clients
+        from airflow_provider_ernest.hooks.store_location import store_root
         from airflow_provider_ernest.spark.artifact import ArtifactWatch
         from airflow_provider_ernest.store.store import ModelStore
-        from airflow_provider_ernest.store_location import store_root
 
         self._job = job or ""
         self._instance_type = instance_type

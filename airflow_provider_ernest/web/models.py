@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.exceptions import StoreError
+from airflow_provider_ernest.hooks.store_location import configured, store_root
 from airflow_provider_ernest.links.spark_history import configured_link
 from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.settings.billing import BESIDE_THE_PRICE
@@ -29,7 +30,6 @@ from airflow_provider_ernest.settings.values import (
 )
 from airflow_provider_ernest.store.catalogue import MODEL, CatalogueEntry
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.store_location import configured, store_root
 from airflow_provider_ernest.views.clarity import clarity_page
 from airflow_provider_ernest.views.loaded import is_gone, load_model, newest_of, visible_entries
 from airflow_provider_ernest.views.model import MOST_PRODUCTION_RUNS, model_page, production_page

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from airflow_provider_ernest.numbers import FloatArray
 from airflow_provider_ernest.prediction.amdahl import AmdahlRegression, ExtendedAmdahl
+from airflow_provider_ernest.prediction.numbers import FloatArray
 
 
 class BatchForecast:

@@ -19,7 +19,7 @@ from statistics import median
 import numpy as np
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.numbers import IntArray
+from airflow_provider_ernest.prediction.numbers import IntArray
 from benchmarks.accuracy.evaluation import Outcome, Progress, evaluate_rounds
 from benchmarks.accuracy.methods import AnyMethod
 from benchmarks.accuracy.runs import Case, Round, gather, trace_files

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.numbers import FloatArray
 from benchmarks.accuracy.c3o_traces import Context, read_contexts, read_contexts_by_rows
 from benchmarks.accuracy.evaluation import Outcome, Progress, evaluate_rounds
 from benchmarks.accuracy.methods import AnyMethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.prediction.terms import ERNEST
 from benchmarks.accuracy.forms import LeastSquares
 from benchmarks.accuracy.methods import Forecast, Method

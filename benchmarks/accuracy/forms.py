@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.prediction.regression import ErnestRegression
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.numbers import FloatArray, positive_number
+from airflow_provider_ernest.prediction.numbers import FloatArray, positive_number
 from airflow_provider_ernest.prediction.optex import JobProfile, phases, predict, profile_from_runs
 from airflow_provider_ernest.prediction.terms import ERNEST
 from benchmarks.accuracy.evaluation import Outcome, evaluate_rounds

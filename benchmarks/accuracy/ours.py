@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from airflow_provider_ernest.documents.models import AveragingPrior
 from airflow_provider_ernest.documents.runs import Observation
-from airflow_provider_ernest.numbers import FloatArray
 from airflow_provider_ernest.prediction.averaging import TermAveraging
+from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.prediction.pooling import pooled_prior
 from benchmarks.accuracy.methods import AnyMethod, Forecast, Method
 from benchmarks.accuracy.runs import Runs

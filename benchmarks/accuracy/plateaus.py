@@ -15,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.numbers import FloatArray
 from benchmarks.accuracy.runs import Case, Round, Runs
 
 TITLE = "plateaus"

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from airflow_provider_ernest.exceptions import MissingResourceError
-from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.numbers import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)

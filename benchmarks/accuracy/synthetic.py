@@ -18,7 +18,7 @@ import numpy as np
 from airflow_provider_ernest.design.candidates import enumerate_candidates
 from airflow_provider_ernest.design.criteria import Targets
 from airflow_provider_ernest.design.plan import plan_design
-from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.prediction.terms import ERNEST
 from benchmarks.accuracy.evaluation import Outcome, Progress, evaluate_rounds
 from benchmarks.accuracy.methods import AnyMethod

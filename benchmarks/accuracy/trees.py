@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
 
-from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.numbers import FloatArray
 
 
 class TreeForecast:

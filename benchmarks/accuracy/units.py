@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from airflow_provider_ernest.exceptions import ErnestError
-from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.numbers import FloatArray
 from benchmarks.accuracy.ours import Averaging
 from benchmarks.accuracy.runs import Case, Round
 

@@ -26,8 +26,8 @@ from airflow_provider_ernest.design.criteria import Targets
 from airflow_provider_ernest.design.plan import plan_design
 from airflow_provider_ernest.documents.profiles import RunProfile
 from airflow_provider_ernest.documents.runs import Observation
-from airflow_provider_ernest.numbers import FloatArray
 from airflow_provider_ernest.prediction.averaging import TermAveraging
+from airflow_provider_ernest.prediction.numbers import FloatArray
 from benchmarks.clarity.command import Logs, run_command
 from benchmarks.clarity.prior_runs import (
     JOBS,

@@ -34,7 +34,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from airflow_provider_ernest.exceptions import ErnestError, InvalidParameterError
-from airflow_provider_ernest.numbers import positive_number, whole_number
+from airflow_provider_ernest.prediction.numbers import positive_number, whole_number
 from benchmarks.accuracy import bell, c3o
 from benchmarks.accuracy.c3o_traces import Context
 from benchmarks.decisions import bell_traces, traced_rounds, training_share

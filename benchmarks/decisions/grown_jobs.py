@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.prediction.terms import ERNEST, basis
 from benchmarks.accuracy.runs import Runs
 from benchmarks.decisions.outlook import Forecasts, Outlook

@@ -12,7 +12,7 @@ from typing import Protocol, cast
 
 import numpy as np
 
-from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.prediction.terms import ERNEST
 from benchmarks.accuracy.evaluation import pool
 from benchmarks.accuracy.forms import LeastSquares

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from airflow_provider_ernest.decision.goals import TOLERANCE
-from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.settings import SizingGoal
 from benchmarks.decisions.situations import Option, Situation
 

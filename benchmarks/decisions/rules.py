@@ -15,7 +15,7 @@ import numpy as np
 from airflow_provider_ernest.decision.deciding import most_probable
 from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.documents.decisions import Alternative
-from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.numbers import FloatArray
 from benchmarks.decisions.outlook import Outlook
 from benchmarks.decisions.questions import DEADLINE, Question
 

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from airflow_provider_ernest.numbers import FloatArray, IntArray
+from airflow_provider_ernest.prediction.numbers import FloatArray, IntArray
 from airflow_provider_ernest.settings import Billing
 from benchmarks.accuracy.c3o_traces import Context
 from benchmarks.decisions.prices import PRICES_PER_HOUR, billing_of

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from airflow_provider_ernest.exceptions import ErnestError
-from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.numbers import FloatArray
 from benchmarks.design import solve_time, trials
 from benchmarks.design.prediction import PREDICTORS, Result, Trial, compare
 from benchmarks.design.rivals import CHEAPEST, CHOICES

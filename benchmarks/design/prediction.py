@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from airflow_provider_ernest.exceptions import ErnestError
-from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.prediction.regression import ErnestRegression
 from airflow_provider_ernest.prediction.terms import ERNEST
 from benchmarks.accuracy.evaluation import pool

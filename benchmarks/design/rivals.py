@@ -12,7 +12,7 @@ from airflow_provider_ernest.design.candidates import Candidates
 from airflow_provider_ernest.design.costs import Cost
 from airflow_provider_ernest.design.criteria import Targets, asks_for_targets
 from airflow_provider_ernest.design.plan import plan_design
-from airflow_provider_ernest.numbers import FloatArray, IntArray
+from airflow_provider_ernest.prediction.numbers import FloatArray, IntArray
 from airflow_provider_ernest.settings.bounds import CRITERIA
 
 

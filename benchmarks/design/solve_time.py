@@ -26,7 +26,7 @@ from airflow_provider_ernest.design.criteria import Targets, a_criterion, inform
 from airflow_provider_ernest.design.plan import optimal_weights, plain_bounds, plan_design
 from airflow_provider_ernest.design.problem import classic_problem
 from airflow_provider_ernest.documents.runs import Design
-from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.prediction.terms import ERNEST, basis
 from airflow_provider_ernest.settings.bounds import CRITERIA
 

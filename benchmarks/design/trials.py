@@ -10,7 +10,7 @@ import numpy as np
 from airflow_provider_ernest.design.candidates import Candidates, enumerate_candidates
 from airflow_provider_ernest.design.costs import Cost, ProductionShare, relative_time, resolve_cost
 from airflow_provider_ernest.design.criteria import Targets
-from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.numbers import FloatArray
 from benchmarks.accuracy import c3o
 from benchmarks.accuracy.runs import Runs
 from benchmarks.design.prediction import Trial

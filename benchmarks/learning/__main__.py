@@ -25,7 +25,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from airflow_provider_ernest.exceptions import ErnestError
-from airflow_provider_ernest.numbers import whole_number
+from airflow_provider_ernest.prediction.numbers import whole_number
 from benchmarks.accuracy import c3o
 from benchmarks.accuracy.c3o_traces import Context
 from benchmarks.learning.fit_time import fit_time_table

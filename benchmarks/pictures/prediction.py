@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from airflow_provider_ernest.decision.offers import LIKELY, NEARLY_CERTAIN
-from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds
 from benchmarks.pictures.drawing import BACKGROUND, BLUE, FAINT, INK, VERMILION, Picture
 from benchmarks.pictures.simulated import (

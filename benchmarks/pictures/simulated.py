@@ -8,7 +8,7 @@ import numpy as np
 
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.runs import Observation
-from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.prediction.terms import basis
 from airflow_provider_ernest.prediction.training import train
 

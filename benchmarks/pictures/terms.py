@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.prediction.terms import TERMS, Term, term_named
 from benchmarks.pictures.drawing import BLUE, FAINT, ORANGE, Picture
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.numbers import (
+from airflow_provider_ernest.prediction.numbers import (
     machines_and_scale,
     number_not_negative,
     positive_column,

@@ -13,7 +13,7 @@ import pytest
 from airflow_provider_ernest.documents.runs import Experiment
 from airflow_provider_ernest.exceptions import MissingResourceError
 from airflow_provider_ernest.operators.sample_run import staged_sample
-from airflow_provider_ernest.owned_folders import FOREIGN_SECONDS, make_owned, runtime_folder, sweep
+from airflow_provider_ernest.processes import FOREIGN_SECONDS, make_owned, runtime_folder, sweep
 from airflow_provider_ernest.settings import SampledInput
 from airflow_provider_ernest.spark.submit import SecretFile
 

@@ -14,6 +14,7 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 from airflow.sdk import DAG
 
 from airflow_provider_ernest.documents.runs import Experiment
+from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.operators.bottleneck_report import BottleneckReportOperator
 from airflow_provider_ernest.operators.find_model import FindModelOperator
@@ -22,7 +23,6 @@ from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.settings import Reuse, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.store.records import FOLDERS
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.store_location import store_root
 from tests.unit.operators.conftest import context, observations, submissions, ti  # noqa: F401
 from tests.unit.operators.decisions import choose_operator
 from tests.unit.operators.submissions import SECRET, events, handle, production

@@ -16,7 +16,7 @@ from airflow_provider_ernest.clusters.ec2.instances import TO_BE_ENDED, Instance
 from airflow_provider_ernest.clusters.ec2.spec import MAX_TIME_TO_LIVE_SECONDS
 from airflow_provider_ernest.documents.base import Document
 from airflow_provider_ernest.exceptions import ClusterError, ErnestError, MissingResourceError
-from airflow_provider_ernest.owned_folders import runtime_folder, sweep
+from airflow_provider_ernest.processes import runtime_folder, sweep
 from airflow_provider_ernest.words import UNKNOWN, dollars, duration
 
 log = logging.getLogger(__name__)

@@ -7,8 +7,8 @@ import pytest
 from airflow_provider_ernest.documents.decisions import ProductionRun
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.runs import Design
+from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.store_location import store_root
 from tests.unit.dags.example_run import ExampleRun, TaskInstance
 from tests.unit.operators.conftest import submissions  # noqa: F401
 from tests.unit.operators.submissions import events, handle

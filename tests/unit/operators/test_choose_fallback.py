@@ -5,7 +5,7 @@ from airflow.providers.common.compat.sdk import AirflowException, AirflowFailExc
 from airflow.sdk import DAG, BaseOperator
 
 from airflow_provider_ernest.documents.decisions import DecisionRecord, Refusal
-from airflow_provider_ernest.store_location import store_root
+from airflow_provider_ernest.hooks.store_location import store_root
 from tests.unit.operators.conftest import seconds
 from tests.unit.operators.decisions import choose_operator, cluster, recorded
 

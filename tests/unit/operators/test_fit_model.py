@@ -11,13 +11,13 @@ from airflow_provider_ernest.documents.models import AveragingPrior, Model, trai
 from airflow_provider_ernest.documents.runs import Design
 from airflow_provider_ernest.history.observations import observations_of
 from airflow_provider_ernest.history.survey import Prices, SurveyGoal, surveyed_job
+from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.operators.fit_model import FitModelOperator
 from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds
 from airflow_provider_ernest.prediction.terms import ERNEST
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import SizingGoal
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.store_location import store_root
 from airflow_provider_ernest.words import as_percent
 from tests import examples
 from tests.unit.history.past_jobs import daily

@@ -17,6 +17,7 @@ from airflow_provider_ernest.documents.models import (
     TrainingCluster,
 )
 from airflow_provider_ernest.documents.runs import Observation
+from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, Lineage
 from airflow_provider_ernest.operators import production_record
 from airflow_provider_ernest.operators.record_run import RecordRunOperator
@@ -24,7 +25,6 @@ from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.spark.machines import Bandwidth
 from airflow_provider_ernest.store.catalogue import entry_of
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.store_location import store_root
 from tests.unit.operators.submissions import handle
 from tests.unit.operators.test_production_record import decided
 

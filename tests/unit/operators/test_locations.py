@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_ernest.exceptions import StoreError
+from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.operators.locations import attempt_path, event_logs, path_name
 from airflow_provider_ernest.operators.task_context import origin_of
-from airflow_provider_ernest.store_location import store_root
 
 
 def test_attempts_of_one_task_never_share_a_folder(ti, context):

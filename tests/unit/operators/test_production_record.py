@@ -14,11 +14,11 @@ from airflow.providers.common.compat.sdk import AirflowException
 
 from airflow_provider_ernest.documents.base import Origin
 from airflow_provider_ernest.documents.decisions import Alternative, DecisionRecord, ProductionRun
+from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.operators import recording
 from airflow_provider_ernest.operators.locations import event_logs
 from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.store_location import store_root
 from tests import examples
 from tests.unit.operators.submissions import events, handle, production
 

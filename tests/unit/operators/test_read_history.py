@@ -9,10 +9,10 @@ from airflow_provider_ernest.documents.base import new_stamp
 from airflow_provider_ernest.documents.models import ModelMark
 from airflow_provider_ernest.documents.runs import InputFingerprint, Observation, RunConditions
 from airflow_provider_ernest.history import scan as scanning
+from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.operators.read_history import ReadHistoryOperator
 from airflow_provider_ernest.settings import EventLogs
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.store_location import store_root
 from tests import examples
 from tests.unit.history.test_observations import past_run
 from tests.unit.operators.stated import rendered, sampled, spark_job

@@ -14,11 +14,11 @@ from airflow_provider_ernest.documents.base import Origin
 from airflow_provider_ernest.documents.profiles import SAMPLE, ProfileRecord
 from airflow_provider_ernest.documents.runs import Observation, ObservationRecord
 from airflow_provider_ernest.exceptions import ClusterLostError, SampleRunError
+from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.operators import sample_run as module
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.settings import SampledInput
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.store_location import store_root
 from tests.airflow_versions import DagSerialization
 from tests.unit.operators.stated import sampled, spark_job
 from tests.unit.operators.submissions import events, handle

@@ -15,7 +15,7 @@ from airflow_provider_ernest.clusters.ec2.reaping import (
 )
 from airflow_provider_ernest.clusters.ec2.spec import MAX_TIME_TO_LIVE_SECONDS
 from airflow_provider_ernest.exceptions import ClusterError
-from airflow_provider_ernest.owned_folders import runtime_folder
+from airflow_provider_ernest.processes import runtime_folder
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from airflow_provider_ernest.documents.models import AveragingPrior
-from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.prediction.terms import basis
 
 CELLS = 400

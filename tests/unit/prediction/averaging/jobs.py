@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from airflow_provider_ernest.documents.models import AveragingPrior
-from airflow_provider_ernest.numbers import FloatArray
 from airflow_provider_ernest.prediction.averaging import TermAveraging
+from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.prediction.terms import DICTIONARY, basis
 
 MACHINES = np.array([2, 4, 8, 16, 2, 16, 6])
