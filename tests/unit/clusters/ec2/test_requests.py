@@ -80,6 +80,11 @@ def test_a_machine_on_demand_ends_for_good_and_is_launched_where_it_is_asked_for
     assert (request["MinCount"], request["MaxCount"]) == (2, 5)
     assert (request["InstanceType"], request["ImageId"]) == ("m5a.large", "ami-12345678")
     assert "InstanceMarketOptions" not in request
+    assert request["MetadataOptions"] == {
+        "HttpEndpoint": "enabled",
+        "HttpTokens": "required",
+        "HttpPutResponseHopLimit": 1,
+    }
 
 
 def test_spot_instances_are_asked_for_once_and_not_stopped(request_of):
@@ -90,14 +95,6 @@ def test_spot_instances_are_asked_for_once_and_not_stopped(request_of):
         "SpotOptions": {"SpotInstanceType": "one-time", "InstanceInterruptionBehavior": "terminate"},
     }
     assert "DisableApiTermination" not in request  # AWS refuses it for spot instances
-
-
-def test_the_metadata_service_wants_tokens_and_answers_no_containers(request_of):
-    assert request_of()["MetadataOptions"] == {
-        "HttpEndpoint": "enabled",
-        "HttpTokens": "required",
-        "HttpPutResponseHopLimit": 1,
-    }
 
 
 @pytest.mark.parametrize("public", [True, False])
@@ -182,13 +179,6 @@ def test_an_interface_repeats_what_it_might_replace_of_the_template_s(request_of
     assert (interface["SubnetId"], interface["Groups"]) == ("subnet-99999999", list(GROUPS))
 
 
-def test_the_other_volumes_follow_the_root_volume(request_of):
-    volumes = {"/dev/xvda": {"VolumeSize": 1}, "/dev/sdb": {"VolumeSize": 500, **SAFE}}
-    root, other = request_of(plan={"volumes": volumes}, volume_gigabytes=50)["BlockDeviceMappings"]
-    assert (root["DeviceName"], root["Ebs"]["VolumeSize"]) == ("/dev/xvda", 50)
-    assert other == {"DeviceName": "/dev/sdb", "Ebs": {"VolumeSize": 500, **SAFE}}
-
-
 @pytest.mark.parametrize(
     ("profile", "key"),
     [("spark", "Name"), ("arn:aws:iam::123456789012:instance-profile/spark", "Arn")],
@@ -199,46 +189,51 @@ def test_an_instance_profile_is_named_or_given_by_arn(request_of, profile, key):
     assert request["KeyName"] == "ann"
 
 
-def test_a_template_without_a_network_says_nothing_of_it():
-    assert network_of({}, named_groups=()) == TemplateNetwork(
-        security_groups=(),
-        instance_level=False,
-        subnet=None,
-        public_address=None,
-        other_groups=(),
-        further_without_groups=False,
-    )
+@pytest.mark.parametrize(
+    ("template", "named"),
+    [
+        (
+            {"NetworkInterfaces": [{"DeviceIndex": 0}], "SecurityGroupIds": ["sg-1"]},
+            r"in the interfaces only",
+        ),
+        ({"NetworkInterfaces": [{"DeviceIndex": 0}], "SecurityGroups": ["ours"]}, r"in the interfaces only"),
+        ({"NetworkInterfaces": [{"NetworkInterfaceId": "eni-1"}]}, r"eni-1, which only one machine"),
+    ],
+)
+def test_what_no_machines_of_a_cluster_could_be_launched_with_is_refused(template, named):
+    with pytest.raises(InvalidParameterError, match=named):
+        check_template("mine", template)
 
 
-@pytest.mark.parametrize("groups", [{"SecurityGroupIds": ["sg-1"]}, {"SecurityGroups": ["ours"]}])
-def test_groups_of_the_machine_beside_interfaces_are_refused(groups):
-    check_template("mine", groups)
-    with pytest.raises(InvalidParameterError, match=r"in the interfaces only"):
-        check_template("mine", {"NetworkInterfaces": [{"DeviceIndex": 0}], **groups})
+FIRST = {"DeviceIndex": 0, "SubnetId": "subnet-1", "Groups": ["sg-1"], "AssociatePublicIpAddress": False}
 
 
-def test_an_existing_interface_is_refused_since_it_serves_one_machine():
-    interface = {"DeviceIndex": 0, "NetworkInterfaceId": "eni-1"}
-    with pytest.raises(InvalidParameterError, match=r"eni-1, which only one machine"):
-        check_template("mine", {"NetworkInterfaces": [interface]})
-
-
-def test_the_first_interface_is_that_of_the_lowest_index():
-    further = {"DeviceIndex": 1, "SubnetId": "subnet-2"}
-    first = {"DeviceIndex": 0, "SubnetId": "subnet-1", "Groups": ["sg-1"], "AssociatePublicIpAddress": False}
-    assert network_of({"NetworkInterfaces": [further, first]}, named_groups=()) == TemplateNetwork(
-        security_groups=("sg-1",),
-        subnet="subnet-1",
-        public_address=False,
-        other_groups=("sg-1",),
-        further_without_groups=True,
-    )
-
-
-def test_groups_by_name_are_the_machine_s_and_may_stay_beside_the_specification_s():
-    network = network_of({"SecurityGroupIds": ["sg-1"], "SecurityGroups": ["ours"]}, named_groups=("sg-2",))
-    assert network.instance_level
-    assert (network.security_groups, network.other_groups) == (("sg-1", "sg-2"), ("sg-2",))
+@pytest.mark.parametrize(
+    ("template", "named_groups", "network"),
+    [
+        ({}, (), {}),
+        (
+            {"NetworkInterfaces": [{"DeviceIndex": 1, "SubnetId": "subnet-2"}, FIRST]},
+            (),
+            {
+                "security_groups": ("sg-1",),
+                "subnet": "subnet-1",
+                "public_address": False,
+                "other_groups": ("sg-1",),
+                "further_without_groups": True,
+            },
+        ),
+        (
+            {"SecurityGroupIds": ["sg-1"], "SecurityGroups": ["ours"]},
+            ("sg-2",),
+            # Those by name may stay beside the specification's.
+            {"security_groups": ("sg-1", "sg-2"), "instance_level": True, "other_groups": ("sg-2",)},
+        ),
+    ],
+)
+def test_what_a_template_says_of_the_network(template, named_groups, network):
+    check_template("mine", template)
+    assert network_of(template, named_groups=named_groups) == TemplateNetwork(**network)
 
 
 def test_all_ebs_volumes_are_encrypted_and_go_with_the_machine():
