@@ -1,1 +1,1 @@
-"""Documents as files: whole files, their catalogue, archives, pruning."""
+"""Documents as files: whole files, their catalogue, pruning."""
