@@ -116,12 +116,7 @@ def read_runs(name: str, *, job: str | None = None) -> list[Observation]:
         MissingResourceError: the file cannot be read.
         InvalidDocumentError: it holds something else; says in which line.
     """
-    return runs_of(read_text(name), name, job)
-
-
-def runs_of(text: str, name: str, job: str | None = None) -> list[Observation]:
-    """The runs in the content of a file; see `read_runs`."""
-    return runs_file_of(text, name, job).runs
+    return runs_file_of(read_text(name), name, job).runs
 
 
 def runs_file_of(

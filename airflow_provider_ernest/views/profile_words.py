@@ -165,8 +165,9 @@ def unmeasured_in_words(profile: RunProfile) -> str:
 
 
 def what_if_in_words(each: WhatIf) -> str:
-    """Its seconds and by how much that is more or less."""
-    return f"{duration(each.seconds)} ({change_in_words(each)})"
+    """Its seconds, and by how many percent that is longer or shorter."""
+    is_same = abs(each.change_percent) < 0.5
+    return f"{duration(each.seconds)} ({'no change' if is_same else signed_percentage(each.change_percent)})"
 
 
 def capacity_in_words(capacity: Capacity | None) -> str:
@@ -189,11 +190,6 @@ def _rates(capacity: Capacity) -> Iterator[str]:
 
 def _rate(gigabytes_per_second: float) -> str:
     return f"{data_amount(1e9 * gigabytes_per_second)}/s"
-
-
-def change_in_words(each: WhatIf) -> str:
-    """By how many percent it is longer or shorter."""
-    return "no change" if abs(each.change_percent) < 0.5 else signed_percentage(each.change_percent)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,8 +27,8 @@ def no_link(_application_id: str | None) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SampleRun:
-    """An observation.
+class ModelledRun:
+    """An observation, and what the model says of it by all the others.
 
     Attributes:
         seconds: without start-up.
@@ -36,6 +36,7 @@ class SampleRun:
         history_url: its page in Spark's history server.
         origin: the task instance that observed it.
         from_history: a past run that nobody made for the model: it cost nothing.
+        is_production: a production run that the model has learned from.
     """
 
     index: int
@@ -52,28 +53,9 @@ class SampleRun:
     history_url: str | None
     origin: Origin | None
     from_history: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModelledRun(SampleRun):
-    """An observation, and what the model says of it by all the others.
-
-    Attributes:
-        seconds: without start-up.
-        cost: in dollars; null where no price is known.
-        is_production: a production run that the model has learned from.
-    """
-
     is_production: bool
     predicted_seconds: float | None
     error_percent: float | None
-
-
-def sample_run(
-    run: Observation, *, price_per_hour: float | None, link: ApplicationLink = no_link
-) -> SampleRun:
-    """A run with what it cost, by the dollars for one of its machines and hour, and where its log is."""
-    return view_of(SampleRun, run, cost=cost_of(run, price_per_hour), history_url=link(run.application_id))
 
 
 def cost_of(run: Observation, price_per_hour: float | None) -> float | None:
@@ -113,7 +95,9 @@ def modelled_runs(
         modelled.append(
             view_of(
                 ModelledRun,
-                sample_run(shown, price_per_hour=price_per_hour, link=link),
+                shown,
+                cost=cost_of(run, price_per_hour),
+                history_url=link(shown.application_id),
                 # The production runs that a model has learned from come after its sample runs.
                 is_production=place >= samples,
                 predicted_seconds=fold.predicted_seconds if fold else None,

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from airflow_provider_ernest.cli.runs_file import runs_of
+from airflow_provider_ernest.cli.runs_file import runs_file_of
 from airflow_provider_ernest.design.rounds import Proposal
 from airflow_provider_ernest.documents.runs import Design
 from tests.unit.cli.conftest import csv_of_runs, seconds_of
@@ -58,7 +58,7 @@ def test_the_csv_of_an_iterative_job_keeps_its_iterations(ernest):
     assert said.out.startswith("#machines,fraction,seconds,iterations\n")
     assert all(line.endswith(",,5") for line in said.out.splitlines()[1:])
     assert "optimal design" in said.err
-    (run, *_) = runs_of(said.out.replace(",,5", ",20,5"), "runs.csv")
+    (run, *_) = runs_file_of(said.out.replace(",,5", ",20,5"), "runs.csv").runs
     assert run.iterations == 5
 
 

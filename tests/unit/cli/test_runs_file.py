@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_ernest.cli.runs_file import read_runs, runs_file_of, runs_of
+from airflow_provider_ernest.cli.runs_file import read_runs, runs_file_of
 from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import InvalidDocumentError, MissingResourceError
 from tests.unit.cli.conftest import RUNS, csv_of_runs
@@ -20,26 +20,26 @@ def triples(runs: list[Observation]) -> list[tuple[int, float, float]]:
     ["", "#machines,fraction,seconds", "#Cores,Input Fraction, Time (s)", "Machines, Scale, Seconds"],
 )
 def test_the_originals_csv_is_read_with_any_of_its_headings(heading: str):
-    runs = runs_of(csv_of_runs(heading=heading), "runs.csv")
+    runs = runs_file_of(csv_of_runs(heading=heading), "runs.csv").runs
     assert [(run.machines, run.scale) for run in runs] == RUNS
     assert [run.index for run in runs] == list(range(len(RUNS)))
 
 
 def test_a_heading_says_which_column_is_which():
-    runs = runs_of("fraction,seconds,machines\n0.1,20,4\n", "runs.csv")
+    runs = runs_file_of("fraction,seconds,machines\n0.1,20,4\n", "runs.csv").runs
     assert triples(runs) == [(4, 0.1, 20.0)]
 
 
 def test_further_columns_are_read_by_name():
     text = "machines,fraction,seconds,startup_seconds,iterations,instance_type\n4,0.1,20,3.5,10,m5.large\n"
-    (run,) = runs_of(text, "runs.csv")
+    (run,) = runs_file_of(text, "runs.csv").runs
     assert (run.startup_seconds, run.iterations, run.instance_type) == (3.5, 10, "m5.large")
 
 
 def test_comments_and_empty_lines_are_passed_over():
     text = "\ufeff# measured on Monday\n\n4,0.1,20\r\n# the network was slow\n 8 , 0.1 , 15 \n"
     path = "runs.csv"
-    assert triples(runs_of(text.removeprefix("\ufeff"), path)) == [(4, 0.1, 20.0), (8, 0.1, 15.0)]
+    assert triples(runs_file_of(text.removeprefix("\ufeff"), path).runs) == [(4, 0.1, 20.0), (8, 0.1, 15.0)]
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_number(tmp_path: Path):
@@ -49,7 +49,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_number(tmp_path: Path):
 
 
 def test_runs_without_seconds_are_left_out_and_told(capsys: pytest.CaptureFixture[str]):
-    runs = runs_of("#machines,fraction,seconds\n4,0.1,\n8,0.1,15\n2,0.1\n", "runs.csv")
+    runs = runs_file_of("#machines,fraction,seconds\n4,0.1,\n8,0.1,15\n2,0.1\n", "runs.csv").runs
     assert triples(runs) == [(8, 0.1, 15.0)]
     assert runs[0].index == 1, "the index in its design"
     assert "2 of the 3 runs in runs.csv have no seconds yet" in capsys.readouterr().err
@@ -81,27 +81,27 @@ def test_runs_without_seconds_are_left_out_and_told(capsys: pytest.CaptureFixtur
 )
 def test_what_is_no_run_is_refused_with_its_place(text: str, problem: str):
     with pytest.raises(InvalidDocumentError, match=problem):
-        runs_of(text, "runs.csv")
+        runs_file_of(text, "runs.csv")
 
 
 @pytest.mark.parametrize("heading", ["", "machines,fraction,seconds\n"])
 def test_a_percentage_is_no_fraction(heading: str, capsys: pytest.CaptureFixture[str]):
     with pytest.raises(InvalidDocumentError, match=r"the fraction 10 would be 1,000 %.*write 0\.1 for 10 %"):
-        runs_of(f"{heading}4,10,20\n", "runs.csv")
-    (grown,) = runs_of(f"{heading}4,1.5,20\n", "runs.csv")
+        runs_file_of(f"{heading}4,10,20\n", "runs.csv")
+    (grown,) = runs_file_of(f"{heading}4,1.5,20\n", "runs.csv").runs
     assert grown.scale == 1.5
     assert "a fraction of 1.5 is 150 % of the input" in capsys.readouterr().err
 
 
 def test_a_scale_may_be_any(capsys: pytest.CaptureFixture[str]):
-    (run,) = runs_of("machines,scale,seconds\n4,100,20\n", "runs.csv")
+    (run,) = runs_file_of("machines,scale,seconds\n4,100,20\n", "runs.csv").runs
     assert run.scale == 100
     assert capsys.readouterr().err == ""
 
 
 def test_json_runs_are_lists_of_observation_documents():
     run = Observation(index=3, machines=4, scale=0.1, seconds=20.0, startup_seconds=2.0, hosts=("a", "b"))
-    assert runs_of(json.dumps([run.to_dict()]), "runs.json") == [run]
+    assert runs_file_of(json.dumps([run.to_dict()]), "runs.json").runs == [run]
 
 
 def test_the_runs_of_a_model_can_be_read_again(model_json: Path):
