@@ -79,7 +79,6 @@ class ExplainedRun:
 
     Attributes:
         purpose: sample or production.
-        recorded_at: empty where it is not kept in a store.
         category: sql, streaming, mllib, graphx or core.
         seconds: without start-up.
         driver_seconds: in which no task ran.
@@ -143,7 +142,10 @@ def explained_run(
     origin: Origin | None = None,
     report: BottleneckReport | None = None,
 ) -> ExplainedRun:
-    """A run by its profile and, where there is one, the report that goes by it."""
+    """A run by its profile and, where there is one, the report that goes by it.
+
+    `recorded_at` is empty where nothing is kept of it.
+    """
     warnings = [*cautions(profile), *(report.warnings if report else ()), *profile.warnings]
     return view_of(
         ExplainedRun,
