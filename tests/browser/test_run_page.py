@@ -29,6 +29,11 @@ RUN = {"dag_id": "nightly_sizing"}
         ("unrecorded", r"10\smin\s30\ss.*10\smin.*The run of production is not recorded"),
         ("recorded", r"within the 80\s% range.*11\smin\s4\ss"),
         ("fallback", r"Fallback: the stated configuration.*There is no model to choose by"),
+        ("two_types", r"6 machines of r5\.large.*Model.*nightly join on r5\.large"),
+        (
+            "most_probable",
+            r"Fallback: the most probable configuration.*No allowed configuration ends within 60\ss",
+        ),
         ("reused", r"none: a stored model is reused.*nothing that it depends on has changed"),
         ("retrained", r"The application has changed"),
         ("half_reused", r"m5\.xlarge: .* is reused.*r5\.large: .* is not reused"),

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.browser.axe import broken_rules
 from tests.browser.explained_jobs import OF_PRODUCTION
 from tests.browser.sample_store import HOSTILE
 from tests.browser.site import Site, of
@@ -214,55 +213,3 @@ def test_where_it_cannot_be_loaded_the_rest_of_the_page_is_there(site: Site, vis
     expect(here.page.locator("#time-chart svg path").first).to_be_attached()
     alert.get_by_role("button", name="Try again").click()
     expect(here.page.locator("#why .headline")).to_contain_text("CPU-bound")
-
-
-RUN = {"dag_id": "nightly_sizing"}
-
-
-class TestRun:
-    def test_a_run_says_it_and_leads_there(self, made_up: Site, visit):
-        here = visit(made_up, None)
-        here.open("run", **RUN, run_id="reported")
-        facts = here.page.locator("dl.facts").first
-        expect(facts).to_contain_text("Network-bound: up to 41\u00a0%")
-        expect(facts).to_contain_text(
-            "The replay disagrees with the model: 8\u00a0min 40\u00a0s on 16 machines"
-        )
-        step = here.page.locator("table.steps tbody tr").filter(has_text="bottleneck_report")
-        expect(step).to_contain_text("Network-bound")
-        link = step.get_by_role("link", name="See why")
-        expect(link).to_have_attribute("href", re.compile(r"^model\?.*#why$"))
-        expect(here.page.locator(".timeline")).to_contain_text("bottleneck_report")
-
-    @pytest.mark.parametrize("state", ["failed", "skipped"])
-    def test_without_it_the_training_looks_as_ever(self, made_up: Site, visit, state: str):
-        here = visit(made_up, None)
-        here.open("run", **RUN, run_id=f"report_{state}")
-        page = here.page
-        expect(page.locator(".headline").first).to_contain_text("4 sample runs for")
-        expect(page.locator(".headline").first).not_to_contain_text("Failed")
-        step = page.locator("table.steps tbody tr").filter(has_text="bottleneck_report")
-        expect(step).to_contain_text("The model and the decision do without it.")
-        expect(page.locator("tr.failed, .bar.failed, .swatch.failed, .notice")).to_have_count(0)
-
-    def test_each_type_says_it(self, made_up: Site, visit):
-        here = visit(made_up, None)
-        here.open("run", **RUN, run_id="two_reports")
-        facts = here.page.locator("dl.facts").first
-        expect(facts).to_contain_text("Network-bound")
-        expect(facts).to_contain_text("CPU-bound")
-        expect(facts.get_by_role("link", name="See why")).to_have_count(2)
-
-    def test_its_task_leads_to_the_section(self, made_up: Site, visit):
-        here = visit(made_up, None)
-        here.open("task", **RUN, run_id="reported", task_id="ernest.bottleneck_report")
-        expect(here.page.get_by_role("heading", level=1)).to_have_text("Why the job takes this long")
-        expect(here.page.get_by_role("link", name="See why")).to_have_attribute("href", re.compile("#why$"))
-
-    @pytest.mark.parametrize("run", ["reported", "report_failed", "two_reports", "report_hostile"])
-    def test_by_the_rules_of_axe(self, made_up: Site, visit, run: str):
-        here = visit(made_up, None)
-        here.open("run", **RUN, run_id=run)
-        assert here.page.locator("main img, [onerror]").count() == 0
-        broken = broken_rules(here.page)
-        assert not broken, "\n".join(broken)
