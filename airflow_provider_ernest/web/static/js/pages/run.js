@@ -3,7 +3,7 @@
 import { airflowLink, externalLink, isFramed, runUrl, taskUrl } from "../airflow.js";
 import { ApiError, fetchJson, pageParams, pageUrl } from "../api.js";
 import { badge } from "../badge.js";
-import { element, renew, setText } from "../dom.js";
+import { element, hidden, renew, setText } from "../dom.js";
 import { fallbackWords } from "../fallback.js";
 import { follower, isGoingOn } from "../follow.js";
 import {
@@ -122,7 +122,7 @@ function failuresOf(run, { failures, failed }) {
     const address = taskUrl({ dag_id: run.dag_id, run_id: run.run_id, ...task });
     return element("span", {}, element("strong", {}, element("bdi", {}, isolated(name))), ": ",
       element("bdi", {}, unbroken(inReadersTime(task.reason))), " ",
-      airflowLink(address, "Open its log", { class: "nowrap", "aria-label": `Open the log of ${name}` }));
+      airflowLink(address, ["Open its log", hidden(`: ${name}`)], { class: "nowrap" }));
   });
   const others = failed - failures.length;
   if (others > 0) items.push(`${others} more failed.`);
@@ -144,8 +144,11 @@ function warningsOf(decision) {
 function card(run, data, id) {
   const { decision, production, group_id: group } = data;
   const history = production?.outcome?.history_url;
-  return element("section", { class: "card run-card", "aria-labelledby": id },
-    run.cards.length > 1 ? element("p", { class: "muted small-text" }, isolated(group || "in no task group")) : null,
+  const isOneOfMany = run.cards.length > 1;
+  const label = isOneOfMany ? `${id}-group ${id}` : id;
+  return element("section", { class: "card run-card", "aria-labelledby": label },
+    isOneOfMany
+      ? element("p", { class: "muted small-text", id: `${id}-group` }, isolated(group || "in no task group")) : null,
     element("h2", { id }, unbroken(titleOf(data))),
     production ? verdicts(production) : null,
     failuresOf(run, data), warningsOf(decision), comparison(data),
