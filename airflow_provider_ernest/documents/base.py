@@ -27,9 +27,6 @@ Interval = tuple[float, float]
 class Document:
     """Base of the documents: conversion to and from what JSON can hold."""
 
-    is_part: ClassVar[bool] = False
-    """Whether it is read from documents that have further fields, which do not matter here."""
-
     def to_dict(self) -> dict[str, Any]:
         """The document as JSON-compatible builtins, with its schema number."""
         import msgspec
@@ -72,7 +69,7 @@ def _compare(form: type[Document], given: Any, read: Any, where: str = "") -> No
     """Refuse fields that were not read, such as misspelt ones, and numbers that JSON cannot hold."""
     if isinstance(read, dict):
         # What was a document by itself has a schema also inside another one.
-        for name in () if form.is_part else given.keys() - read.keys() - {"schema"}:
+        for name in given.keys() - read.keys() - {"schema"}:
             raise InvalidDocumentError(
                 f"This is no {form.__name__} document: {f'{where}{name}'!r} is unknown.",
                 remedy="Correct it, or leave it out; a document of a newer version needs that one: upgrade "

@@ -47,8 +47,7 @@ class Alternative(Document):
     extrapolates: str = ""  # why the observations do not support it, empty where they do
     probability: float | None = None  # that the run keeps to the goal's limits; None where there were none
     is_pareto: bool = False  # whether no other one is both faster and cheaper
-    # why its machines cannot hold the data in memory, empty where they can or where nothing is known
-    memory_shortage: str = ""
+    memory_shortage: str = ""  # why its machines cannot hold the data in memory; empty where none is known
     # the machines of each type where it is a mix of several; `machines` is their sum and `instance_type`
     # names them all. Empty for machines of one type
     composition: tuple[Configuration, ...] = ()

@@ -18,9 +18,8 @@ class TrainedMachine(Document):
 
     host: str
     instance_id: str | None = None  # the cloud's name of it
-    # bandwidth of its memory; None where it was not measured
-    memory_gigabytes_per_second: float | None = None
-    network_gigabytes_per_second: float | None = None  # bandwidth between it and the others
+    memory_gigabytes_per_second: float | None = None  # None where it was not measured
+    network_gigabytes_per_second: float | None = None  # between it and the others
     score: float | None = None  # by what it was ranked among them, higher is better
     culled_because: str = ""  # why it was let go before the runs; empty where it was kept
     price_per_hour: float | None = None  # dollars; None where it is not known
@@ -36,15 +35,10 @@ class TrainingCluster(Document):
     instance_type: str
     cores_per_machine: int
     price_per_hour: float | None = None  # dollars for one worker and hour; None where it is not known
-    # those kept and those culled, and the master where it is a machine of its own
-    machines: tuple[TrainedMachine, ...] = ()
-    # that each offers to executors; None where it is not known
-    memory_megabytes_per_machine: int | None = None
-    # dollars for the machine of its master and hour; 0 where it has none of its own, None where it has one
-    # whose price is not known
-    master_price_per_hour: float | None = None
-    # in which its machines are bought, of which there may be several; None where it is not known
-    market: str | None = None
+    machines: tuple[TrainedMachine, ...] = ()  # kept and culled, and the master if it has one of its own
+    memory_megabytes_per_machine: int | None = None  # that each offers to executors
+    master_price_per_hour: float | None = None  # 0 without a machine of its own, None where it is not known
+    market: str | None = None  # in which its machines are bought; there may be several
 
     @property
     def kept_machines(self) -> list[TrainedMachine]:
@@ -135,29 +129,26 @@ class AveragingPrior(Document):
 
     beliefs: tuple[TermBelief, ...] = BELIEFS  # what is believed of the terms, by name
     other_probability: float = 0.15  # the probability of terms not named there
-    # about the largest share of a run's time that one term explains (the standard deviation of a half-normal
-    # distribution)
-    largest_share: float = 0.5
+    largest_share: float = 0.5  # of a run's time, by one term: standard deviation of a half-normal
     least_fixed_seconds: float = 0.0  # of a run whatever machines and data, as the runs' logs tell it
     # the probability that one of the machines counted does no work because the driver or the application
     # master has it. 0 where the machines are Spark's registered executors
     driver_share: float = 0.5
-    # relative standard deviations of a run's time that are considered
+    # relative standard deviations of a run's time that are considered, and how much each is believed
     noise: tuple[float, ...] = (0.01, 0.02, 0.04, 0.08, 0.16)
-    noise_weights: tuple[float, ...] = (1.0, 2.0, 2.0, 1.0, 0.5)  # how much each is believed
+    noise_weights: tuple[float, ...] = (1.0, 2.0, 2.0, 1.0, 0.5)
     noise_seconds: float = 0.0  # standard deviation of a run's time besides, of whatever length it is
     # relative standard deviations of a smooth deviation of the job from all terms
     discrepancy: tuple[float, ...] = (0.0, 0.05, 0.15, 0.4)
-    discrepancy_weights: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0)  # how much each is believed
+    discrepancy_weights: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0)
     machines_octaves: float = 2.0  # doublings of the machines over which such a deviation changes
     scale_octaves: float = 4.0  # doublings of the scale over which it changes
     own_deviation: float = 0.0  # the share of its variance that each number of machines has of its own
     # shares of the work on a row that may grow with the data in it: 0 where only the number of rows counts, 1
     # where all data counts alike
     row_shares: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
-    row_share_weights: tuple[float, ...] = (1.0, 2.0, 3.0, 2.0, 1.0)  # how much each is believed
-    # by how much rows of twice the data may be more or less work than any share says
-    row_discrepancy: float = 0.1
+    row_share_weights: tuple[float, ...] = (1.0, 2.0, 3.0, 2.0, 1.0)
+    row_discrepancy: float = 0.1  # by how much rows of twice the data may deviate from any share
     # the probabilities that the runs with the most, and with the two most, data per machine were in another
     # regime (short of memory)
     memory_cut: tuple[float, ...] = (0.07, 0.03)
@@ -170,8 +161,7 @@ class AveragingPrior(Document):
     # the probability that inputs beyond the observed ones consist of other rows, likewise. 0 where all are
     # samples of one input, or where it is told what they consist of
     other_shape: float = 0.6
-    # the standard deviation of log(seconds) between inputs of different shapes
-    other_shape_spread: float = 0.6
+    other_shape_spread: float = 0.6  # standard deviation of log(seconds) between inputs of different shapes
 
     def __post_init__(self) -> None:
         """Refuse what is no probability, what is no width and levels without weights."""
@@ -271,15 +261,12 @@ class Model(Record):
     input_path: str | None = None  # the target input that scale 1.0 stands for
     trained_iterations: int | None = None  # iterations of the sample runs, for iterative jobs
     warnings: tuple[str, ...] = ()  # what a user should know before trusting it
-    # the design that its observations were planned by, None where there was none
-    design: Design | None = None
+    design: Design | None = None  # that its observations were planned by
     cluster: TrainingCluster | None = None  # the machines that they were made on
     conditions: RunConditions | None = None  # what, beside the code, the run times depend on, as it was then
-    # the model of sample runs alone that this one goes on from; None for such a one
-    base_model_id: str | None = None
+    base_model_id: str | None = None  # of the model of sample runs alone that it goes on from, if any
     learned_from: tuple[str, ...] = ()  # ids of the production runs that it has learned from
-    # the extended Amdahl model's running sums over all runs, a second opinion
-    amdahl: AmdahlState | None = None
+    amdahl: AmdahlState | None = None  # a second opinion: running sums over all runs
     # how far the newest production runs, oldest first, lay from what was predicted of them before they were
     # learned from: on the logarithm, in standard deviations of intervals as they were without what this says
     # of them (see `prediction.calibration`)

@@ -358,8 +358,7 @@ class ReplayOpinion(Document):
     iterations: int | None = None  # that it is for
     from_application_id: str | None = None  # the run that was replayed
     from_scale: float | None = None
-    # median absolute error of the same replay for the job's other runs; None where there is no other
-    error_percent: float | None = None
+    error_percent: float | None = None  # median, of the same replay for the job's other runs, if any
     problem: str = ""  # why there are no sizes; empty where there are
 
     @property
@@ -406,8 +405,7 @@ class BottleneckReport(Record):
     advice: tuple[Advice, ...] = ()  # what to change
     replay: ReplayOpinion | None = None  # the second opinion; None where nothing could be replayed
     model_id: str | None = None  # the model that the opinion stands beside
-    # what is not known, or not to be trusted, and where the two opinions disagree
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()  # what is unknown or not to be trusted; where the two opinions disagree
 
     @property
     def references(self) -> tuple[Key, ...]:

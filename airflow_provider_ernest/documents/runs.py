@@ -46,8 +46,7 @@ class Experiment(Document):
     machines: int
     scale: float  # the share of the target input to read; 0.05 is 5 %
     partitions: int  # the number of input partitions that this share amounts to
-    # lambda of the relaxed optimal design, summed over repetitions (0 where rounding added it)
-    weight: float = 0.0
+    weight: float = 0.0  # lambda of the relaxed design, summed over repetitions; 0 where rounding added it
     cost: float = 0.0  # what the run is expected to cost, in the design's cost unit
     iterations: int | None = None  # iterations to train with, for iterative jobs
 
@@ -72,16 +71,13 @@ class Design(Document):
 
     experiments: tuple[Experiment, ...]
     terms: tuple[str, ...]  # names of the model terms that the design is optimal for
-    # the optimality criterion that was minimised; "decision" of runs in rounds, which are chosen by what they
-    # do to the decision
-    criterion: str
+    criterion: str  # that was minimised; "decision" of runs in rounds, chosen by what they do to the decision
     efficiency: float  # criterion of the relaxed optimum over that of the whole runs, 0..1
     cost: float
     budget: float
     cost_unit: str  # what cost and budget are measured in
     candidates: int  # how many (machines, scale) points were considered
-    # which errors the design is for, "relative" to the run's time or "absolute" in seconds
-    weighting: str = "absolute"
+    weighting: str = "absolute"  # of the errors it is for: in seconds, or "relative" to the run's time
     candidate_ranges: tuple[CandidateRange, ...] = ()  # where these points lie, by number of machines
     past_runs: int = 0  # how many past runs of the job it has counted, at no cost
     # why no runs are to be made, or why some are although there are past ones; empty without these. Of runs
@@ -100,20 +96,16 @@ class RunMetrics(Document):
     input_bytes: int  # bytes read from input (cached blocks included)
     shuffle_read_bytes: int  # bytes fetched by shuffles
     spilled_bytes: int  # bytes written to disk for want of execution memory (sorting, aggregation, joins)
-    # in which no task ran, from all executors being there to the end: what the driver took
-    idle_seconds: float | None = None
+    idle_seconds: float | None = None  # without a task, once all executors were there: what the driver took
     peak_execution_memory_bytes: int | None = None  # the largest that a single task used
     peak_stage_tasks: int | None = None  # tasks of the stage in which one used that
-    # memory of all executors that cached data may take; execution shares it
-    storage_memory_bytes: int | None = None
+    storage_memory_bytes: int | None = None  # of all executors, for cached data; execution shares it
     # memory that all the data that the job asked Spark to cache would take; 0 where it asked for none, None
     # without block updates in the log. This and the next two are of the moment at which most was wanted
     cache_wanted_bytes: int | None = None
     cached_bytes: int | None = None  # of it really in memory
-    # bytes put on disk instead (serialised, so often fewer than in memory)
-    cached_on_disk_bytes: int | None = None
-    # whether cached data that finds no room is put on disk, and not made again
-    cache_falls_to_disk: bool | None = None
+    cached_on_disk_bytes: int | None = None  # instead; serialised, so often fewer than in memory
+    cache_falls_to_disk: bool | None = None  # whether what finds no room is put on disk, and not made again
     # run seconds of the stages that first made what is cached; the first task of each slot, which warms it
     # up, counts as the others did on average
     cache_filling_seconds: float | None = None
@@ -127,8 +119,7 @@ class RunMetrics(Document):
     # tasks that could run at once in the stages in which most of the run time goes; the median of the stages
     # weighted by their run seconds
     dominant_stage_tasks: int | None = None
-    # that must run at once, or Spark refuses their stage; None where no stage is of that kind
-    barrier_tasks: int | None = None
+    barrier_tasks: int | None = None  # that must run at once, or Spark refuses their stage; None without any
 
     @property
     def cache_share(self) -> float | None:
@@ -149,17 +140,14 @@ class Observation(Document):
     startup_seconds: float = 0.0  # from submission to that moment, without `waited_seconds`
     waited_seconds: float = 0.0  # time spent waiting for machines that other runs still held
     instance_type: str = "local"
-    # the data (bytes, features) in a row of its input, as a multiple of the whole input's rows
-    row_width: float = 1.0
+    row_width: float = 1.0  # data (bytes, features) in a row, as a multiple of the whole input's rows
     iterations: int | None = None  # iterations the job ran, for iterative jobs
     application_id: str | None = None
     event_log: str | None = None
     hosts: tuple[str, ...] = ()
     metrics: RunMetrics | None = None  # what the event log tells of the run
     origin: Origin | None = None  # the task instance that observed it; None outside Airflow
-    # it is a past run that nobody made for the model, so that it cost nothing; what is known of it is what
-    # its event log, or its record, tells
-    from_history: bool = False
+    from_history: bool = False  # a past run: it cost nothing, and only its event log or record tells of it
 
     @property
     def configuration(self) -> tuple[int, float, float]:
@@ -202,8 +190,7 @@ class PastRun(Document):
     seconds: float  # clean time, from all machines being there to the application's end
     startup_seconds: float = 0.0  # from the application's start to that moment
     instance_type: str | None = None  # of its machines; None where the log does not tell
-    # of its executors on one machine; None where the log does not tell
-    memory_megabytes_per_machine: int | None = None
+    memory_megabytes_per_machine: int | None = None  # of its executors; None where the log does not tell
     # read from outside, cached blocks left out; 0 for nothing. Among runs that are compared
     # (`history.jobs.comparable`) it is the records where Spark counts no bytes, as of JDBC
     input_bytes: int = 0
@@ -212,15 +199,11 @@ class PastRun(Document):
     spark: str | None = None
     main: str | None = None  # main class or file, where the log tells
     main_folder: str | None = None  # name of the folder in which that file lies
-    # whether the log tells the end; what the driver did after the last event is not known else
-    has_end: bool = True
+    has_end: bool = True  # whether the log tells it; else what the driver did after the last event is unknown
     # Spark's properties that may change a run's time, as `conditions.settings_that_count` has them
     settings: tuple[tuple[str, str], ...] = ()
-    # that were there on average where machines came and went, as under dynamic allocation; None where all
-    # were
-    mean_machines: float | None = None
-    # that its machines were there, each from when it had come; None where that is not told
-    machine_seconds: float | None = None
+    mean_machines: float | None = None  # where they came and went, as under dynamic allocation
+    machine_seconds: float | None = None  # that its machines were there, each from when it had come
     metrics: RunMetrics | None = None  # what else the log tells; None of a run that failed
 
     @property

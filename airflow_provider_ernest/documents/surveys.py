@@ -45,23 +45,18 @@ class SurveyedJob(Document):
     used: tuple[UsedSize, ...] = ()  # the sizes at which it ran, the most used first
     machines: int | None = None  # of today's size: the one that most of the latest runs had
     cores_per_machine: int | None = None  # of that size
-    # of a run at today's size and input, start-up included; the median of the runs
-    seconds: float | None = None
+    seconds: float | None = None  # median of the runs at today's size and input, start-up included
     limit_seconds: float | None = None  # that a run may take at another size
-    # that it is billed for; None where the runs a month are not known
-    machine_hours_per_month: float | None = None
+    machine_hours_per_month: float | None = None  # billed; None where the runs a month are not known
     dollars_per_month: float | None = None  # None where no price is known either
     price_per_hour: float | None = None  # dollars for one machine of today's type; None where it is not known
     slot_utilisation: float | None = None  # share of the machines' slots that ran tasks, 0..1
     input_bytes: int | None = None  # that it reads now
     input_records: int | None = None  # the same where Spark counts no bytes, as of JDBC; else None
-    # by so many times it grew in a month; None where that is not known
-    input_growth_per_month: float | None = None
+    input_growth_per_month: float | None = None  # by so many times it grew in a month
     sizes: tuple[PredictedSize, ...] = ()  # what other sizes would make of it, and today's
-    # the cheapest of them that keeps to the limit surely enough; None where none is known to
-    proposed: PredictedSize | None = None
-    # of what a run costs, by the proposed size; negative where that costs more, None where none is proposed
-    saved_share: float | None = None
+    proposed: PredictedSize | None = None  # the cheapest that keeps to the limit surely enough, if any
+    saved_share: float | None = None  # of a run's cost, by the proposed size; negative where that costs more
     likely_saved_share: Interval | None = None  # bounds with 80 % probability; may include what is lost
     saved_per_month: float | None = None  # dollars, against today's size; None where that is not known
     likely_saved_per_month: Interval | None = None  # their bounds
@@ -70,8 +65,7 @@ class SurveyedJob(Document):
     bottleneck: str = ""  # what it is bound by, of `documents.profiles`
     why: str = ""  # the same as a sentence, with its figure
     unknown: tuple[str, ...] = ()  # sentences: what is not known
-    # what sample runs would cost that tell it; None where nothing is missing, or no price is known
-    training_dollars: float | None = None
+    training_dollars: float | None = None  # for sample runs that tell it; None without need or price
     training_machine_hours: float | None = None  # the same without a price; None where nothing is missing
 
 
@@ -84,7 +78,6 @@ class Survey(Stored):
     jobs: tuple[SurveyedJob, ...]
     logs: int  # event logs that were looked at
     unread: tuple[tuple[str, int], ...] = ()  # how many of them could not be read, by the reason in words
-    # what a proposed size keeps to, in words, such as "today's time within 10 % in 80 % of runs"
-    goal: str = ""
+    goal: str = ""  # of a proposed size, in words: "today's time within 10 % in 80 % of runs"
     confidence: float = 0.8  # that share of runs
     notes: tuple[str, ...] = ()  # sentences: which names count as one job

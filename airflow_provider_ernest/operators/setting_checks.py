@@ -142,11 +142,7 @@ class SizingSettings:
 
 
 def require_available(bounds: DesignBounds, machines: int) -> None:
-    """Refuse bounds of sample runs on more machines than their cluster will have.
-
-    Raises:
-        InvalidParameterError: they allow more.
-    """
+    """Refuse bounds of sample runs on more machines than their cluster will have."""
     if count("max_machines", bounds.max_machines) > machines:
         raise InvalidParameterError(
             "max_machines",
@@ -157,11 +153,7 @@ def require_available(bounds: DesignBounds, machines: int) -> None:
 
 
 def require_averaging(bounds: DesignBounds, model: ModelSettings) -> None:
-    """Refuse rounds of sample runs for a model that does not tell how sure it is.
-
-    Raises:
-        InvalidParameterError: there are several, and the method is another.
-    """
+    """Refuse rounds of sample runs for a model that does not tell how sure it is."""
     if is_template(bounds.rounds) or is_template(model.method) or model.method == AVERAGING:
         return
     if count("rounds", bounds.rounds) > 1:
@@ -203,11 +195,7 @@ def require_sample_named(arguments: Sequence[Any], sampling: str, *, reads_all: 
 
 
 def require_emr_input(sampled: SampledInput) -> None:
-    """Refuse a sample that would lie where the machines of EMR cannot read it.
-
-    Raises:
-        InvalidParameterError: a local input, or a way of sampling that writes beside the task.
-    """
+    """Refuse a sample that would lie where the machines of EMR cannot read it."""
     require_remote("path", sampled.path, remedy="Put the input on S3.")
     if sampled.sampling == FIRST_ROWS:
         raise InvalidParameterError(

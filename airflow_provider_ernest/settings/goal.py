@@ -61,11 +61,7 @@ _FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)+")
 
 
 def require_goal(*, deadline_seconds: Any, budget_dollars: Any, objective: Any) -> None:
-    """Refuse what says nothing of what is best, or two things; None is what is not stated.
-
-    Raises:
-        InvalidParameterError: without an objective there is neither a deadline nor a budget, or both.
-    """
+    """Refuse what says nothing of what is best, or two things; None is what is not stated."""
     if objective is None and (deadline_seconds is None) == (budget_dollars is None):
         raise InvalidParameterError(
             "(deadline_seconds, budget_dollars)",
@@ -107,11 +103,7 @@ class UntrainedType:
 
 
 def require_likeness(instance_type: str, like: str, trained: Sequence[str]) -> None:
-    """Refuse a type to extrapolate to that is among the `trained`, or is like none of them.
-
-    Raises:
-        InvalidParameterError: it has a model of its own, or there is none to take.
-    """
+    """Refuse a type to extrapolate to that is among the `trained`, or is like none of them."""
     if instance_type in trained:
         raise InvalidParameterError(
             "untrained_types", instance_type, "was trained", remedy="Leave it out: its own model is used."
@@ -137,11 +129,7 @@ def _allowed(parameter: str, value: Any) -> Any:
 
 
 def check_confidence(parameter: str, value: Any) -> float:
-    """A probability with which a goal can be kept.
-
-    Raises:
-        InvalidParameterError: it is not between 0 and 1.
-    """
+    """A probability with which a goal can be kept."""
     if not 0 < number(parameter, value) < 1:
         raise InvalidParameterError(
             parameter, value, "is not between 0 and 1", remedy="Give 0.95, say: nothing is certain."
