@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airflow_provider_ernest.documents.base import new_stamp
 from airflow_provider_ernest.documents.decisions import ClusterBandwidth, DecisionRecord, ProductionRun
-from airflow_provider_ernest.documents.models import Model, ModelMark
+from airflow_provider_ernest.documents.models import ModelMark
 from airflow_provider_ernest.documents.runs import RunConditions
 from airflow_provider_ernest.eventlog.files import ROLLED_PREFIX, is_rolled
 from airflow_provider_ernest.eventlog.run_facts import read_run
 from airflow_provider_ernest.exceptions import MissingResourceError
 from airflow_provider_ernest.hooks.store_location import store_root
-from airflow_provider_ernest.learning.drift import cause_of
-from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, Lineage
 from airflow_provider_ernest.operators.find_model import artifact_hash
 from airflow_provider_ernest.operators.recording import (
     keep,
@@ -34,12 +32,11 @@ from airflow_provider_ernest.places import place_of
 from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.settings.values import optional_document, optional_number, optional_whole_number
 from airflow_provider_ernest.spark.observing import TimedRun, time_run
-from airflow_provider_ernest.store.catalogue import MODEL, entry_of
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.words import duration, machines, signed_percentage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from airflow.sdk import Context
 
@@ -50,9 +47,6 @@ if TYPE_CHECKING:
 FIND_MODEL = "find_model"
 """The task that looks at code and conditions at the beginning of the run, in the group of the one that
 decides."""
-
-MOST_RUNS_READ = 100
-"""So many of a job's newest production runs are read: twice what a model remembers."""
 
 SUCCESS = "success"
 """Airflow's word for the state of a task that a run may be recorded of."""
@@ -214,14 +208,13 @@ class Recording:
         marks: list[ModelMark] = []
 
         def follow() -> None:
+            from airflow_provider_ernest.learning.production import lesson_of
+
             store = ModelStore(store_root(self.store))
-            lineage = _lineage(store, production)
-            if lineage is None:
-                self.log.info("Nothing is learned from this run: no model of its machines is in the store.")
-            elif lineage.state().name != FRESH:
-                marks.extend(_marks(store, lineage, production))
-            elif self.learn:
-                _learn(store, lineage, production, record, self.log)
+            lesson = lesson_of(store, production, record, may_learn=self.learn)
+            if lesson.told:
+                self.log.info("%s", lesson.told)
+            marks.extend([lesson.mark] if lesson.mark else ())
 
         record_in_time(follow, what="What the model learns from this run", log=self.log)
         keep_marks(marks, store=self.store, callbacks=self.on_stale, context=self.context, log=self.log)
@@ -474,84 +467,3 @@ def cost_of(decision: Decision, *, machines: int, seconds: float) -> float | Non
         return decision.billing.cost(machines=machines, seconds=seconds).of_the_run
     price = decision.price_per_hour
     return None if price is None else machines * price * seconds / 3600.0
-
-
-# What its model learns from it, or what speaks against the model.
-
-
-def _lineage(store: ModelStore, production: ProductionRun) -> Lineage | None:
-    """The lineage that predicted the run, by its newest model; None where it is of another type, or gone."""
-    # The run itself, too, should it not be stored yet.
-    entries = (*store.catalogue.entries(production.job), entry_of(production))
-    of_job = list({entry.key: entry for entry in entries}.values())
-    models = {
-        entry.id: entry
-        for entry in of_job
-        if entry.kind == MODEL and entry.instance_type == production.instance_type
-    }
-    predicting = models.get(production.model_id or "")
-    if predicting is None:
-        return None
-    newest = max(models.keys() & Lineage(predicting, of_job).ids)
-    return Lineage(models[newest], of_job)
-
-
-def _model(store: ModelStore, lineage: Lineage) -> Model:
-    return store.load(Model, lineage.model.job, lineage.model.instance_type, lineage.model.id)
-
-
-def _runs(store: ModelStore, lineage: Lineage) -> list[ProductionRun]:
-    """The newest runs that a lineage predicted, oldest first."""
-    model = lineage.model
-    found = store.newest(ProductionRun, model.job, model.instance_type, limit=MOST_RUNS_READ)
-    return [run for run in found if run.model_id in lineage.ids]
-
-
-def _learn(
-    store: ModelStore, lineage: Lineage, production: ProductionRun, record: DecisionRecord, log: Any
-) -> None:
-    from airflow_provider_ernest.learning.update import learn
-
-    model, runs = _model(store, lineage), _runs(store, lineage)
-    iterations = {}
-    if model.trained_iterations is not None:
-        news = [run for run in runs if run.id not in model.learned_from]
-        iterations = _iterations(store, record, news)
-    learned = learn(model, runs, iterations=iterations)
-    if learned is None:
-        log.info("The model %s learns nothing from this run.", model.id)
-        return
-    learned = store.newest_of_its_job(replace(learned, origin=production.origin))
-    store.save(learned)
-    log.info(
-        "The model has learned: it goes on as %s, from %d sample runs and %d production runs.",
-        learned.id,
-        len(learned.observations) - len(learned.learned_from),
-        len(learned.learned_from),
-    )
-
-
-def _iterations(store: ModelStore, record: DecisionRecord, runs: Sequence[ProductionRun]) -> dict[str, int]:
-    """The iterations of production runs, by their ids: their decisions tell."""
-    found = {record.id: record.iterations}
-    if {run.decision_id for run in runs if run.decision_id} - found.keys():
-        for each in store.newest(DecisionRecord, record.job, record.instance_type, limit=MOST_RUNS_READ):
-            found[each.id] = each.iterations
-    of_runs = {run.id: found.get(run.decision_id or "") for run in runs}
-    return {name: made for name, made in of_runs.items() if made is not None}
-
-
-def _marks(store: ModelStore, lineage: Lineage, production: ProductionRun) -> list[ModelMark]:
-    """The mark of the newest model, unless its lineage has one of that cause already."""
-    state = lineage.state()
-    cause, reason = state.cause, state.reason
-    if state.name == DRIFTING:
-        cause, sentence = cause_of(_model(store, lineage), _runs(store, lineage))
-        reason = f"{lineage.evidence.sentence} {sentence}"
-    mark = lineage.new_mark(
-        cause=cause,
-        reason=reason,
-        artifact_sha256=production.artifact_sha256,
-        origin=production.origin,
-    )
-    return [] if mark is None else [mark]

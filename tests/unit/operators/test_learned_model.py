@@ -19,7 +19,6 @@ from airflow_provider_ernest.documents.models import (
 from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, Lineage
-from airflow_provider_ernest.operators import production_record
 from airflow_provider_ernest.operators.record_run import RecordRunOperator
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.spark.machines import Bandwidth
@@ -158,11 +157,11 @@ def test_a_run_by_a_model_that_is_not_in_the_store_teaches_nothing(context, caps
 
 
 def test_learning_that_fails_is_a_warning(context, ti, observations, capsys, monkeypatch):
-    def fail(*_: Any) -> None:
+    def fail(*_: Any, **__: Any) -> None:
         raise RuntimeError("no sense")
 
     model = a_model(observations)
-    monkeypatch.setattr(production_record, "_learn", fail)
+    monkeypatch.setattr("airflow_provider_ernest.learning.production.learn", fail)
     record(context, model, 110.0)
 
     assert (
