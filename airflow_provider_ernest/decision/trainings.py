@@ -1,4 +1,4 @@
-"""What the trainings came to, and what may be chosen by it: offers, and the stated fallback."""
+"""What the trainings came to, what may be chosen by it (offers, and the stated fallback), and its record."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from airflow_provider_ernest.decision.deciding import Offered
+from airflow_provider_ernest.decision.deciding import Choice, Offered, WithinReach
 from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.decision.offers import Offer
-from airflow_provider_ernest.documents.decisions import Configuration, Decision
+from airflow_provider_ernest.documents.base import Origin, new_stamp
+from airflow_provider_ernest.documents.decisions import Configuration, Decision, DecisionRecord, Refusal
 from airflow_provider_ernest.documents.models import Model, training_dollars
-from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
+from airflow_provider_ernest.exceptions import (
+    InfeasibleGoalError,
+    InvalidParameterError,
+    MissingResourceError,
+)
 from airflow_provider_ernest.settings import Billing, SizingGoal, UntrainedType
 from airflow_provider_ernest.settings.billing import no_price
 from airflow_provider_ernest.settings.goal import in_words, require_likeness
@@ -316,3 +321,87 @@ def _price_of_another(instance_type: str, goal: SizingGoal) -> float | None:
         if untrained.instance_type == instance_type:
             return float(untrained.price_per_hour)
     return goal.price_of(instance_type)
+
+
+# What is kept of a decision, or of the refusal of a goal out of reach.
+
+
+def record_of(
+    decision: Decision,
+    *,
+    goal: SizingGoal,
+    types: Types,
+    iterations: int | None,
+    job: str | None,
+    origin: Origin,
+) -> DecisionRecord:
+    """The record of a decision that was just made.
+
+    Args:
+        decision: what was decided.
+        goal: what was asked for.
+        types: what came of each training. The model that decided is one of theirs; where a fallback was
+            taken, the first is recorded in spite of which it was.
+        iterations: of the production run.
+        job: the job's name; None for the models'. Empty in the record where neither tells.
+        origin: the task instance that decided.
+    """
+    models = {each.model.id: each for each in types if each.model}
+    of_model = models.get(decision.model_id or "") or next(iter(models.values()), None)
+    model = of_model.model if of_model else None
+    return DecisionRecord(
+        **new_stamp(),
+        job=job or (model.job if model else ""),
+        instance_type=decision.config.instance_type,
+        decision=decision,
+        scale=goal.scale * (of_model.input_growth if of_model else 1.0),
+        model_id=model.id if model else None,
+        iterations=iterations,
+        deadline_seconds=goal.deadline_seconds,
+        budget_dollars=goal.budget_dollars,
+        min_machines=goal.machines[0],
+        max_machines=goal.machines[-1],
+        artifact_sha256=model.artifact_sha256 if model else None,
+        origin=origin,
+        confidence=goal.confidence if goal.has_limits else None,
+        objective=goal.objective,
+        allowed_machines=() if goal.allowed_machines is None else goal.machines,
+        model_ids=tuple(models),
+        reuse=of_model.reuse if of_model else "",
+    )
+
+
+def refusal_of(choice: Choice, *, types: Types, iterations: int | None) -> Refusal | None:
+    """What to tell of a goal that is out of reach, where nothing was decided then; else None.
+
+    Args:
+        choice: what came of the goal.
+        types: what came of each training.
+        iterations: of the production run.
+    """
+    goal, error = choice.goal, choice.error
+    if choice.decision is not None or not isinstance(error, InfeasibleGoalError):
+        return None
+    nearest = error.most_probable
+    offer = choice.offer_of(nearest) if nearest else None
+    growth = next((each.input_growth for each in types if offer and each.model == offer.model), 1.0)
+    reach = error.within_reach or WithinReach()
+    return Refusal(
+        goal=Goal(goal).in_words,
+        reason=error.message,
+        remedy=error.remedy,
+        scale=goal.scale * growth,
+        min_machines=goal.machines[0],
+        max_machines=goal.machines[-1],
+        confidence=goal.confidence,
+        alternatives=choice.alternatives,
+        nearest=nearest,
+        earliest_deadline=reach.earliest_deadline if goal.deadline_seconds is not None else None,
+        least_budget=reach.least_budget if goal.budget_dollars is not None else None,
+        model_id=offer.model.id if offer else None,
+        iterations=iterations,
+        deadline_seconds=goal.deadline_seconds,
+        budget_dollars=goal.budget_dollars,
+        objective=goal.objective,
+        billing=offer.billing if offer else None,
+    )

@@ -147,11 +147,9 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
     def execute(self, context: Context) -> dict[str, Any]:
         """Decide, and push the decision in the forms that downstream tasks need."""
         from airflow_provider_ernest.decision.deciding import decide
-        from airflow_provider_ernest.decision.trainings import offered_by
+        from airflow_provider_ernest.decision.trainings import offered_by, record_of, refusal_of
         from airflow_provider_ernest.operators.deciding import (
             decided_outputs,
-            record_of,
-            refusal_of,
             rendered_goal,
             rendered_iterations,
             stated_cores,

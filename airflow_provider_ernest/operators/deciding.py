@@ -11,17 +11,13 @@ from airflow_provider_ernest.clusters.ec2.spec import EC2
 from airflow_provider_ernest.clusters.emr.spec import EMR
 from airflow_provider_ernest.clusters.existing import EXISTING
 from airflow_provider_ernest.clusters.local_spec import LOCAL
-from airflow_provider_ernest.decision.deciding import WithinReach
 from airflow_provider_ernest.decision.forms.machines import HEAP, MachineShape, groups_of, layout_on
 from airflow_provider_ernest.decision.forms.services import UNAVAILABLE, outputs
-from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.decision.trainings import TrainedType
-from airflow_provider_ernest.documents.base import new_stamp
-from airflow_provider_ernest.documents.decisions import Alternative, Decision, DecisionRecord, Refusal
+from airflow_provider_ernest.documents.decisions import Decision, DecisionRecord
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.exceptions import (
     ErnestError,
-    InfeasibleGoalError,
     InvalidDocumentError,
     InvalidParameterError,
     MissingResourceError,
@@ -44,9 +40,7 @@ from airflow_provider_ernest.spark.sizing import event_log_conf, sizing_conf
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.decision.deciding import Choice
     from airflow_provider_ernest.decision.forms.machines import Layout, MachineGroup
-    from airflow_provider_ernest.documents.base import Origin
     from airflow_provider_ernest.settings import UntrainedType
 
 Type = TrainedType[ClusterHandle]
@@ -410,85 +404,4 @@ def _shape(handle: ClusterHandle) -> MachineShape:
         cores=handle.cores_per_machine,
         memory_megabytes=min(machine.memory_megabytes for machine in handle.machines),
         is_standalone=handle.kind in (LOCAL, EC2) or handle.web_url is not None,
-    )
-
-
-def record_of(
-    decision: Decision,
-    *,
-    goal: SizingGoal,
-    types: Sequence[Type],
-    iterations: int | None,
-    job: str | None,
-    origin: Origin,
-) -> DecisionRecord:
-    """The record of a decision that was just made.
-
-    Args:
-        decision: what was decided.
-        goal: what was asked for.
-        types: what came of each training. The model that decided is one of theirs; where a fallback was
-            taken, the first is recorded in spite of which it was.
-        iterations: of the production run.
-        job: the job's name; None for the models'. Empty in the record where neither tells.
-        origin: the task instance that decided.
-    """
-    models = {each.model.id: each for each in types if each.model}
-    of_model = models.get(decision.model_id or "") or next(iter(models.values()), None)
-    model = of_model.model if of_model else None
-    return DecisionRecord(
-        **new_stamp(),
-        job=job or (model.job if model else ""),
-        instance_type=decision.config.instance_type,
-        decision=decision,
-        scale=goal.scale * (of_model.input_growth if of_model else 1.0),
-        model_id=model.id if model else None,
-        iterations=iterations,
-        deadline_seconds=goal.deadline_seconds,
-        budget_dollars=goal.budget_dollars,
-        min_machines=goal.machines[0],
-        max_machines=goal.machines[-1],
-        artifact_sha256=model.artifact_sha256 if model else None,
-        origin=origin,
-        confidence=goal.confidence if goal.has_limits else None,
-        objective=goal.objective,
-        allowed_machines=() if goal.allowed_machines is None else goal.machines,
-        model_ids=tuple(models),
-        reuse=of_model.reuse if of_model else "",
-    )
-
-
-def refusal_of(choice: Choice, *, types: Sequence[Type], iterations: int | None) -> Refusal | None:
-    """What to tell of a goal that is out of reach, where nothing was decided then; else None.
-
-    Args:
-        choice: what came of the goal.
-        types: what came of each training.
-        iterations: of the production run.
-    """
-    goal, error = choice.goal, choice.error
-    if choice.decision is not None or not isinstance(error, InfeasibleGoalError):
-        return None
-    nearest: Alternative | None = error.most_probable
-    offer = choice.offer_of(nearest) if nearest else None
-    growth = next((each.input_growth for each in types if offer and each.model == offer.model), 1.0)
-    reach = error.within_reach or WithinReach()
-    return Refusal(
-        goal=Goal(goal).in_words,
-        reason=error.message,
-        remedy=error.remedy,
-        scale=goal.scale * growth,
-        min_machines=goal.machines[0],
-        max_machines=goal.machines[-1],
-        confidence=goal.confidence,
-        alternatives=choice.alternatives,
-        nearest=nearest,
-        earliest_deadline=reach.earliest_deadline if goal.deadline_seconds is not None else None,
-        least_budget=reach.least_budget if goal.budget_dollars is not None else None,
-        model_id=offer.model.id if offer else None,
-        iterations=iterations,
-        deadline_seconds=goal.deadline_seconds,
-        budget_dollars=goal.budget_dollars,
-        objective=goal.objective,
-        billing=offer.billing if offer else None,
     )
