@@ -275,11 +275,7 @@ class Daemon:
     log_file: Path
 
     def require_running(self) -> None:
-        """Check that it has not ended.
-
-        Raises:
-            ClusterStartError: it has; with the end of its log.
-        """
+        """Raise a ClusterStartError with the end of its log if it has ended."""
         if self.process.poll() is not None:
             raise ClusterStartError(
                 f"{self.name} ended with exit code {self.process.returncode}.\n{tail(self.log_file)}"
@@ -335,11 +331,7 @@ class DaemonLauncher:
 
 
 def wait_for_web_url(master: Daemon, *, is_over: Callable[[], bool]) -> str:
-    """Wait until the master says in its log where its web page is, or it is over.
-
-    Raises:
-        ClusterStartError: it ended, or has not said it by then.
-    """
+    """Wait until the master's log says where its web page is; a ClusterStartError if it is over before."""
     while True:
         # Looked at before the log: what it wrote last is there to be read once it has ended.
         master.require_running()

@@ -174,11 +174,7 @@ class LocalCluster:
         return f"{', '.join(done)} in {duration(time.monotonic() - began)}"
 
     def secret(self) -> str:
-        """The secret that its processes share. Do not log it, and keep it out of command lines.
-
-        Raises:
-            ClusterLostError: the cluster has ended.
-        """
+        """The secret that its processes share. Do not log it, and keep it out of command lines."""
         secret = self._files.read_secret()
         if secret is None:
             raise ClusterLostError(
@@ -399,11 +395,7 @@ class ClusterDirectory:
         self._reason_file = path / "stopped"
 
     def create(self) -> None:
-        """Make it, for the own user only: logs can hold what a job prints.
-
-        Raises:
-            ClusterError: it cannot be made.
-        """
+        """Make it, for the own user only: logs can hold what a job prints."""
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             for part in (self.logs, self.conf):
@@ -416,11 +408,7 @@ class ClusterDirectory:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the directory: the kernel lets go of it when this process ends, however that happens.
-
-        Raises:
-            ClusterError: another keeper holds it.
-        """
+        """Hold the directory: the kernel lets go of it when this process ends, however that happens."""
         with (self.path / "lock").open("w") as file:
             if not _is_locked_by_us(file):
                 raise ClusterError(f"Another keeper holds {self.path}.")
@@ -456,18 +444,11 @@ class ClusterDirectory:
         _write_atomically(self._order_file, json.dumps(order.to_dict(), indent=1))
 
     def read_order(self) -> KeeperOrder:
-        """The starter's order.
-
-        Raises:
-            InvalidDocumentError: the file is none.
-        """
+        """The starter's order."""
         return KeeperOrder.from_dict(_read_json(self._order_file))
 
     def write_secret(self, secret: str, *, defaults: str) -> None:
-        """Have the daemons, with their `defaults`, and whoever submits to them share a secret.
-
-        Only this user may read it.
-        """
+        """Have the daemons, with their `defaults`, and submitters share a secret that only we may read."""
         properties = f"{_SECRET_LINES}{secret}\n"
         for file, text in ((self.defaults_file, defaults + properties), (self.client_file, properties)):
             file.unlink(missing_ok=True)

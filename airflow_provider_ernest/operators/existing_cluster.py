@@ -167,11 +167,7 @@ def master_of_connection(spark_conn_id: str) -> str:
 
 
 def require_own_driver(hook: ErnestSubmitHook) -> None:
-    """Refuse a driver on the cluster: its event log would lie there, and it would not end with the task.
-
-    Raises:
-        InvalidParameterError: the hook's deploy mode is another than "client".
-    """
+    """Refuse a driver on the cluster: its event log would lie there, and it would not end with the task."""
     mode = hook._connection["deploy_mode"]
     if mode not in (None, "client"):
         raise InvalidParameterError(
@@ -183,11 +179,7 @@ def require_own_driver(hook: ErnestSubmitHook) -> None:
 
 
 def require_same_master(hook: ErnestSubmitHook, handle: ClusterHandle) -> None:
-    """Refuse to submit elsewhere than to the cluster of the handle, whose machines the run is sized for.
-
-    Raises:
-        InvalidParameterError: the handle's connection points, by now, at another master.
-    """
+    """Refuse to submit elsewhere than to the cluster of the handle, whose machines the run is sized for."""
     master = str(hook._connection["master"])
     if master != handle.master_url:
         raise InvalidParameterError(

@@ -111,10 +111,7 @@ class EC2Cluster(_Launches):
         self._watch = Watch(spec=spec, guard=self._guard, means=means)
 
     def start(self) -> ClusterHandle:
-        """Launch the cluster, wait until it is ready, and keep the fast machines.
-
-        What earlier attempts have launched is taken over or ended.
-        """
+        """Launch the cluster, wait until it is ready, and keep the fast machines; earlier attempts' count."""
         with self._guard.ending_on_failure():
             deadline = time.monotonic() + self.spec.start_timeout_seconds
             self.launch()
@@ -132,11 +129,7 @@ class EC2Cluster(_Launches):
             launcher.wait_until_visible()
 
     def look(self) -> Readiness:
-        """Look once how far it has come.
-
-        Raises:
-            ClusterError, MissingResourceError: AWS does not answer, or a permission is missing.
-        """
+        """Look once how far it has come."""
         return self._watch.look()
 
     def wait_until_ready(self, deadline: float | None = None) -> None:
@@ -158,15 +151,7 @@ class EC2Cluster(_Launches):
             return Assembler(watch=self._watch, scores={}).assemble()
 
     def terminate(self) -> str:
-        """End all machines of the cluster, whichever attempt launched them, and see that they end.
-
-        Returns:
-            What was done, for the log.
-
-        Raises:
-            ClusterError: some still live; names them.
-            MissingResourceError: a permission is missing.
-        """
+        """End all machines of the cluster, of whichever attempt; see `ending.terminate_cluster`."""
         return terminate_cluster(self._guard.ec2, self.name)
 
 
@@ -331,10 +316,7 @@ class RunningCluster:
         self._client = client
 
     def terminate(self) -> str:
-        """End all machines of the cluster; see `EC2Cluster.terminate`.
-
-        What came through XCom is not believed: a machine is ended for its tag, not for its id in the handle.
-        """
+        """End all machines of the cluster, each for its tag and not for its id, which came through XCom."""
         machines = (*self._handle.machines, self._handle.master)
         ids = {machine.instance_id for machine in machines if machine and machine.instance_id}
         return terminate_cluster(self._client("ec2"), self._handle.name, awaited=ids)

@@ -89,11 +89,7 @@ class Launcher:
         self._requests = itertools.count()
 
     def launch_master(self) -> Instance:
-        """Launch the machine of the master, in the first place that has one.
-
-        Raises:
-            ClusterStartError: AWS has none; with what it said.
-        """
+        """Launch the master's machine in the first place that has one; a ClusterStartError if none has."""
         user_data = master_user_data(self._spec, secret=self._secret, expires_at=self._expires_at)
         refusals = []
         for place in master_places(self._spec):

@@ -42,8 +42,6 @@ class Assembler:
 
         Raises:
             ClusterLostError: too few machines are left, or the master is gone.
-            ClusterStartError: the attempt was abandoned.
-            ClusterError, MissingResourceError: AWS does not answer, or a permission is missing.
         """
         spec, probe, log = self.watch.spec, self.watch.means.probe, self.watch.means.log
         handle = self._handle_of_all()
@@ -219,12 +217,6 @@ def choose_culled(
 
     First stragglers, whose score is below the floor, then machines that were not measured, then the rest,
     the slowest first, until `keep` remain. Stragglers that still remain are culled too, down to `smallest`.
-
-    Args:
-        machines: all that were launched.
-        keep: how many are wanted.
-        floor: the score below which a machine is a straggler.
-        smallest: how few may remain for the sake of culling stragglers; at most `keep`.
 
     Raises:
         InvalidParameterError: `smallest` is not from 1 to `keep`.

@@ -450,13 +450,7 @@ _TYPES_PER_CALL = 100  # the most that DescribeInstanceTypes takes by name
 
 
 def describe_instance_types(ec2: Any, names: Iterable[str]) -> dict[str, InstanceType]:
-    """What AWS says of these types, in one request (of all pages) for up to 100 of them.
-
-    Raises:
-        InvalidParameterError: the region has no such type.
-        MissingResourceError: the permission is missing.
-        ClusterError: AWS did not answer.
-    """
+    """What AWS says of these types, in one request for up to 100; one that the region lacks is refused."""
     wanted = sorted(set(names))
     found: dict[str, InstanceType] = {}
     for first in range(0, len(wanted), _TYPES_PER_CALL):

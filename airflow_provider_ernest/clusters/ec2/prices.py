@@ -63,16 +63,7 @@ class PriceBook:
         self._warned: set[tuple[str, ...]] = set()
 
     def per_hour(self, instance_type: str, market: str, zone: str | None = None) -> float | None:
-        """Dollars for a worker and hour; None where unknown.
-
-        Args:
-            instance_type: "m5.xlarge".
-            market: `ON_DEMAND` or `SPOT`.
-            zone: availability zone of a spot instance; None for the mean of the region's zones.
-
-        Raises:
-            InvalidParameterError: there is no such market.
-        """
+        """Dollars for a worker and hour, without a zone the mean of all zones; None where unknown."""
         if self.override_per_hour is not None:
             return self.override_per_hour
         return self.listed_per_hour(instance_type, market, zone)

@@ -103,13 +103,10 @@ def look(
     read_master: ReadMaster = read_state,
     overlooked: Collection[str] = (),
 ) -> Readiness:
-    """Look once at AWS and at the Spark master. The number of calls does not depend on that of the machines.
+    """Look once at AWS and at the Spark master, in a number of calls that does not depend on the machines'.
 
     Blocks for some seconds at most: a trigger calls it in a thread. Machines whose ids are `overlooked` had
-    ended before, and do not count as failures.
-
-    Raises:
-        ClusterError, MissingResourceError: AWS does not answer, or a permission is missing.
+    ended before, and do not count as failures. Raises as `instances.of_cluster`.
     """
     instances = [i for i in of_cluster(ec2, cluster_name, states=()) if i.id not in overlooked]
     state, problem = ask_master(instances, read_master)
@@ -245,15 +242,11 @@ class Watch:
         )
 
     def wait_until_ready(self, deadline: float) -> None:
-        """Wait until all launched workers are alive; when the time is up, those that are must be enough.
-
-        Args:
-            deadline: of the clock `time.monotonic`.
+        """Wait until all launched workers are alive; at the monotonic deadline those that are must be enough.
 
         Raises:
             ClusterStartError: too few came, the master ended, or the attempt was abandoned; with what the
                 machines said last.
-            ClusterError, MissingResourceError: AWS does not answer, or a permission is missing.
         """
         last_message = ""
         while True:
@@ -331,10 +324,7 @@ class Watch:
 
 
 def console_lines(ec2: Any, instance_id: str) -> list[str]:
-    """The last lines of a machine's console output, without what looks like a secret.
-
-    By ec2:GetConsoleOutput.
-    """
+    """The last lines of a machine's console output, without what looks like a secret."""
     from botocore.exceptions import BotoCoreError, ClientError
 
     try:

@@ -190,11 +190,7 @@ class ReapReport:
         return [told, *(cluster_table(self.clusters) if self.machines else ())]
 
     def raise_failures(self) -> None:
-        """Raise where a region could not be reaped.
-
-        Raises:
-            ClusterError: machines in it may live on.
-        """
+        """Raise a ClusterError where a region could not be reaped: machines in it may live on."""
         if self.failures:
             joined = "; ".join(f"{region}: {error}" for region, error in self.failures.items())
             raise ClusterError(f"Overdue machines may live on. {joined}")

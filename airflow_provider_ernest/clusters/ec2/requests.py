@@ -177,11 +177,7 @@ class TemplateNetwork:
 
 
 def check_template(name: str, template: Mapping[str, Any]) -> None:
-    """Refuse data of a launch template that cannot be for the machines of a cluster.
-
-    Raises:
-        InvalidParameterError: it makes all machines spot instances, or AWS could not launch several.
-    """
+    """Refuse a launch template that makes all machines spot instances, or of which AWS launches only one."""
     interfaces = template.get("NetworkInterfaces") or ()
     existing = [one["NetworkInterfaceId"] for one in interfaces if one.get("NetworkInterfaceId")]
     problem = remedy = ""

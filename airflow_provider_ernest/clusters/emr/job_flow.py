@@ -190,11 +190,7 @@ class JobFlow:
         )
 
     def require(self, spec: EmrJobFlow) -> None:
-        """Refuse a job flow that sample runs could not be told apart on, or that is not as stated.
-
-        Raises:
-            InvalidParameterError: it is such a one.
-        """
+        """Refuse a job flow whose sample runs would share machines, or that is not as stated."""
         release, at_once = (
             self.description.get("ReleaseLabel"),
             self.description.get("StepConcurrencyLevel", 1),
@@ -217,11 +213,7 @@ class JobFlow:
 
 
 def describe(emr: Any, job_flow_id: str) -> JobFlow:
-    """What EMR says of a job flow.
-
-    Raises:
-        ClusterError: EMR does not know it.
-    """
+    """What EMR says of a job flow; a ClusterError if it knows none."""
     from botocore.exceptions import ClientError
 
     try:

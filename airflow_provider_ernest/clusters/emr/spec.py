@@ -40,11 +40,7 @@ _COMPARED = ("BootstrapActions", "Configurations", "SecurityConfiguration")
 
 
 def require_s3_folder(parameter: str, uri: object) -> None:
-    """Refuse what is no s3:// address of a folder.
-
-    Raises:
-        InvalidParameterError: it is none.
-    """
+    """Refuse what is no s3:// address of a folder."""
     remedy = "Write s3://BUCKET/FOLDER, in plain characters."
     require_match(parameter, uri, _S3_FOLDER, "is no folder on S3", remedy)
     address = _S3_FOLDER.fullmatch(str(uri))
@@ -174,20 +170,12 @@ def step_switches(options: Mapping[str, Any]) -> list[str]:
 
 
 def require_step_options(options: Mapping[str, Any]) -> None:
-    """Refuse options that a step does not know, or that name files which EMR cannot read.
-
-    Raises:
-        InvalidParameterError: there is one.
-    """
+    """Refuse options that a step does not know, or that name files which EMR cannot read."""
     step_switches({option: value for option, value in options.items() if not is_template(value)})
 
 
 def require_remote(parameter: str, path: str, *, remedy: str) -> None:
-    """Refuse a path on the Airflow worker; local: is one on EMR's machines.
-
-    Raises:
-        InvalidParameterError: it is one.
-    """
+    """Refuse a path on the Airflow worker; local: is one on EMR's machines."""
     from airflow_provider_ernest.places import local_path
 
     if not is_template(path) and local_path(path) is not None:
