@@ -20,7 +20,7 @@ from airflow_provider_ernest.documents.base import Interval, new_stamp, time_of
 from airflow_provider_ernest.documents.decisions import Alternative
 from airflow_provider_ernest.documents.models import FittedTerm, Model, Validation
 from airflow_provider_ernest.documents.profiles import FIRST_TASK, RunProfile
-from airflow_provider_ernest.documents.runs import Observation, PastRun
+from airflow_provider_ernest.documents.runs import PastRun
 from airflow_provider_ernest.documents.surveys import PredictedSize, Survey, SurveyedJob, UsedSize
 from airflow_provider_ernest.exceptions import ErnestError, TooFewObservationsError
 from airflow_provider_ernest.history.jobs import DID_NOTHING
@@ -374,10 +374,8 @@ def _skew_and_spill(profile: RunProfile) -> Iterator[str]:
         won = 1.0 - worst.seconds_without / profile.replayed_seconds
         if won >= WORTH_TELLING:
             yield f"stragglers ({worst.cause}) cost up to {as_percent(won)}"
-    spilled, read = (
-        sum(stage.spilled_bytes for stage in profile.stages),
-        sum(stage.read_bytes for stage in profile.stages),
-    )
+    spilled = sum(stage.spilled_bytes for stage in profile.stages)
+    read = sum(stage.read_bytes for stage in profile.stages)
     if spilled and spilled >= WORTH_TELLING * read:
         yield f"{data_amount(spilled)} are spilled to disk for want of memory"
 
@@ -471,15 +469,13 @@ def _holder(job: str, history: History, today: Today) -> Model:
     return Model(
         **new_stamp(),
         job=job,
-        instance_type=_type_of(history.observations, today),
+        instance_type=next(
+            (run.instance_type for run in history.observations), today.instance_type or "local"
+        ),
         terms=(),
         validation=nothing,
         observations=history.observations,
     )
-
-
-def _type_of(runs: Sequence[Observation], today: Today) -> str:
-    return next((run.instance_type for run in runs), today.instance_type or "local")
 
 
 def _decided(job: SurveyedJob, offer: HistoryOffer, today: Today, goal: SurveyGoal) -> SurveyedJob:
