@@ -98,6 +98,11 @@ EMR = EmrJobFlow(
         ),
         (Reuse, {"max_growth": 0.5}, "max_growth=0.5 is not a number of at least 1"),
         (Reuse, {"accept_unknown_application": "perhaps"}, "'perhaps' is neither True nor False"),
+        (EventLogs, {"place": "/logs", "job": "a", "job_pattern": "b"}, "is two jobs"),
+        (EventLogs, {"place": "/logs", "job_pattern": "("}, "is no regular expression"),
+        (EventLogs, {"with_recorded": False}, "leaves no past runs"),
+        (EventLogs, {"place": "/logs", "most_runs": 0}, "most_runs=0"),
+        (EventLogs, {"place": "/logs", "max_age_days": -1}, "max_age_days=-1"),
         (ConnectedCluster, {**CONNECTED, "machines": "4 or 5"}, "machines='4 or 5' is not"),
         (ConnectedCluster, {**CONNECTED, "web_url": "lake:8080"}, "web_url='lake:8080' is no http address"),
     ],
@@ -271,18 +276,3 @@ def test_what_only_a_task_can_see_fails_the_first_one(changes: dict[str, Any], r
 def test_event_logs_may_be_named_by_their_place_alone():
     assert EventLogs("s3a://bucket/logs") == EventLogs(place="s3a://bucket/logs")
     assert EventLogs.recorded().place is None
-
-
-@pytest.mark.parametrize(
-    ("stated", "named"),
-    [
-        ({"job": "a", "job_pattern": "b"}, "is two jobs"),
-        ({"job_pattern": "("}, "is no regular expression"),
-        ({"place": None, "with_recorded": False}, "leaves no past runs"),
-        ({"most_runs": 0}, "most_runs"),
-        ({"max_age_days": -1}, "max_age_days"),
-    ],
-)
-def test_event_logs_that_name_no_runs_are_refused(stated, named):
-    with pytest.raises(InvalidParameterError, match=named):
-        EventLogs(**{"place": "/logs", **stated})

@@ -41,6 +41,7 @@ from airflow_provider_ernest.settings.values import (
         (texts, "['a', 'b']", ("a", "b")),
         (texts, "('a',)", ("a",)),
         (texts, ["a"], ("a",)),
+        *((lambda _, value: optional_text(value), nothing, None) for nothing in (None, "", "None")),
         (truth, True, True),
         (truth, "True", True),
         (truth, "1", True),
@@ -51,11 +52,6 @@ from airflow_provider_ernest.settings.values import (
 )
 def test_values_survive_rendering_as_text(read, given, expected):
     assert read("field", given) == expected
-
-
-@pytest.mark.parametrize("nothing", [None, "", "None"])
-def test_no_text_stays_none(nothing):
-    assert optional_text(nothing) is None
 
 
 @pytest.mark.parametrize(
