@@ -25,7 +25,7 @@ from airflow_provider_ernest.operators.next_runs import MOST_OF_A_ROUND
 from airflow_provider_ernest.settings import Billing, DesignBounds, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.settings.bounds import MOST_ROUNDS
 from airflow_provider_ernest.settings.goal import BEST_VALUE, CONFIDENCE
-from airflow_provider_ernest.task_group import TaskGroupSettings, design_task
+from airflow_provider_ernest.task_group.training import TaskGroupSettings, design_task
 from benchmarks.accuracy.runs import Runs
 from benchmarks.decisions.evaluation import Decided, Summary, decide, summarise
 from benchmarks.decisions.grown_jobs import (

@@ -19,7 +19,7 @@ from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
 from airflow_provider_ernest.operators.experiment_design import ExperimentDesignOperator
 from airflow_provider_ernest.operators.fit_model import FitModelOperator
 from airflow_provider_ernest.settings import DesignBounds, SampledInput, SizingGoal, SparkJob
-from airflow_provider_ernest.task_group import RUN_NAME
+from airflow_provider_ernest.task_group.training import RUN_NAME
 
 if TYPE_CHECKING:
     from airflow.sdk import Context

@@ -1,0 +1,410 @@
+"""The whole chain of sizing steps as one task group, to put ahead of a production task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import TaskGroup, XComArg
+
+from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
+from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
+from airflow_provider_ernest.operators.find_model import FindModelOperator
+from airflow_provider_ernest.operators.read_history import ReadHistoryOperator
+from airflow_provider_ernest.settings import (
+    ConnectedCluster,
+    DesignBounds,
+    EventLogs,
+    ModelSettings,
+    Reuse,
+    SampledInput,
+    SizingGoal,
+    SparkJob,
+)
+from airflow_provider_ernest.settings.goal import FAIL
+from airflow_provider_ernest.settings.templates import require_type
+from airflow_provider_ernest.settings.values import flag
+from airflow_provider_ernest.task_group.kinds import OPERATORS, ClusterSpec, planned, resize_task, type_name
+from airflow_provider_ernest.task_group.training import (
+    WITHOUT_DESIGN,
+    TaskGroupSettings,
+    TrainingBranch,
+    empty_task,
+    ids_of,
+    json_of,
+    text_of,
+    training_branch,
+    training_branches,
+)
+
+if TYPE_CHECKING:
+    from airflow_provider_ernest.operators.choose_config import JobConf
+
+ONE_TYPE_ONLY = (
+    "Start production's own cluster by EC2ClusterOperator(spec=EC2ClusterSpec("
+    "machines=group.config['machines'], instance_type=group.config['instance_type'], ...))."
+)
+
+REUSE = Reuse()
+
+
+class ErnestTaskGroup(TaskGroup):
+    """Design, cluster, sample runs, model, decision: everything ahead of the production task.
+
+    First of all a stored model is looked for that holds for the job as it is now; where there is one, the
+    training is skipped, and the decision is made by it. See `FindModelOperator`.
+
+    .. code-block:: python
+
+        ernest = ErnestTaskGroup(job=..., input=..., bounds=..., cluster=..., goal=...)
+        production = SparkSubmitOperator(..., conf=ernest.job_conf())
+        ernest >> production  # production runs elsewhere
+        ernest >> production >> ernest.teardown  # production runs on the same cluster
+
+    On the same cluster, an `ErnestSparkSubmitOperator` finds it by ``cluster=ernest.cluster``; anywhere, it
+    records what production took beside what was predicted by ``decision=ernest.decision``. A cluster on EC2
+    is checked first of all: what cannot be had is found out before anything costs money.
+
+    Over several types of machines, each is trained on a cluster of its own, and the decision is for the best
+    of all. A type whose training fails leaves the others. The clusters end with the training; production gets
+    one of its own:
+
+    .. code-block:: python
+
+        ernest = ErnestTaskGroup(cluster=[EC2ClusterSpec(...), EC2ClusterSpec(...)], ...)
+        create = EC2ClusterOperator(
+            spec=EC2ClusterSpec(
+                machines=ernest.config["machines"], instance_type=ernest.config["instance_type"], ...
+            )
+        )
+
+    Args:
+        job: the application to size.
+        input: the production input and how to sample it.
+        bounds: what the sample runs may be.
+        cluster: the cluster to start for the sample runs: a `LocalClusterSpec`, an
+            `EC2ClusterSpec` or an `EmrJobFlow`; or a `ConnectedCluster` that is there already. A list of
+            them, one for each type of machine, to choose among several types.
+        goal: what the production run must keep to.
+        model: how the model is made of the observations; None for the most accurate way known.
+        spark_conn_id: Airflow connection at whose address the cluster listens, for a stock operator that
+            runs production on the same local cluster; None where there is none.
+        cluster_options: further arguments of the operator that starts the cluster, such as aws_conn_id,
+            region_name and deferrable; a list of them for several clusters that take different ones.
+        types_in_parallel: train several types at the same time. None to do so unless one of their clusters is
+            local, whose runs would disturb the others.
+        resize_for_production: give the cluster the chosen number of machines when the decision is made, so
+            that production uses the machines that are paid for already. Only on EC2.
+        parallel_runs: sample runs at the same time. On one machine each disturbs the others; on machines
+            of their own, more of them shorten the training.
+        run_timeout_seconds: how long a sample run may take once it has its machines.
+        run_retries: how often a failed sample run is tried again.
+        staging_uri: s3:// folder that a local application is uploaded to, for EMR.
+        store: root of the model store; None for ``[ernest] store``.
+        reuse: how long a stored model is good for; None to train in each run.
+        history: where past runs of the job are known from, such as ``EventLogs("s3a://bucket/spark-events")``:
+            they are read where no stored model holds, and count as observations that cost nothing. Only the
+            sample runs that are still missing are made; where none is, no cluster is started for them.
+        on_stale: callables or Airflow notifiers, called where a model no longer holds for the job.
+        report_bottlenecks: profile the sample runs, and report why the job takes as long as it does; see
+            `BottleneckReportOperator`. Nothing waits for it.
+        group_id: name of the group.
+        group_options: further arguments of Airflow's TaskGroup, such as tooltip or default_args.
+
+    Attributes:
+        config: the decision's XComs: ``config["machines"]``, ``["instance_type"]``,
+            ``["predicted_seconds"]`` and more, see `ChooseConfigOperator`. Of Spark's properties they have
+            those alone that size the run; with those of `job` they are ``job_conf()``.
+        decision: the record of the decision, for an `ErnestSparkSubmitOperator`: a template that renders to
+            JSON text, or to ``null`` where the decision left no record. Then nothing is recorded, and a
+            warning says so. As any template it makes no task wait: `config`, or ``ernest >> production``,
+            puts production behind the decision.
+        cluster: the handle of the cluster that production may run on, resized where that was asked for; None
+            with several types.
+        teardown: the task that ends the cluster, drawn beside the group; a list of them with several types.
+
+    Raises:
+        InvalidParameterError: what cannot be, when the DAG file is parsed.
+    """
+
+    def __init__(
+        self,
+        *,
+        job: SparkJob,
+        input: SampledInput,  # noqa: A002 - the word that fits
+        bounds: DesignBounds,
+        cluster: ClusterSpec | Sequence[ClusterSpec],
+        goal: SizingGoal,
+        model: ModelSettings | None = None,
+        spark_conn_id: str | None = None,
+        cluster_options: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+        types_in_parallel: bool | None = None,
+        resize_for_production: bool = False,
+        parallel_runs: int = 1,
+        run_timeout_seconds: float | None = None,
+        run_retries: int = 1,
+        staging_uri: str | None = None,
+        store: str | None = None,
+        reuse: Reuse | None = REUSE,
+        history: EventLogs | None = None,
+        on_stale: Any = (),
+        report_bottlenecks: bool = True,
+        group_id: str = "ernest",
+        **group_options: Any,
+    ) -> None:
+        super().__init__(group_id=group_id, **group_options)
+        clusters = _listed(cluster)
+        require_type("reuse", reuse or REUSE, Reuse)
+        if history is not None:
+            require_type("history", history, EventLogs)
+        flag("resize_for_production", resize_for_production)
+        stated = TaskGroupSettings(
+            job=job,
+            input=input,
+            bounds=bounds,
+            goal=goal,
+            model=model or ModelSettings(),
+            clusters=[planned(each) for each in clusters],
+            parallel_runs=parallel_runs,
+            run_timeout_seconds=run_timeout_seconds,
+            run_retries=run_retries,
+            staging_uri=staging_uri,
+            store=store,
+            report_bottlenecks=report_bottlenecks,
+            history=history,
+            found_by=str(self.child_id("find_model")),  # type: ignore[no-untyped-call]
+            history_by=str(self.child_id("read_history")),  # type: ignore[no-untyped-call]
+        )
+        stated.check()
+        options = options_of_each(cluster_options, clusters)
+        is_one = len(clusters) == 1
+        with self:
+            if is_one:
+                branches = [
+                    training_branch(
+                        clusters[0],
+                        stated,
+                        options=options[0],
+                        spark_conn_id=spark_conn_id,
+                        serves_production=True,
+                        teardown=self._beside("terminate_cluster"),
+                    )
+                ]
+            else:
+                refuse_for_several(clusters, resize=resize_for_production, spark_conn_id=spark_conn_id)
+                branches = training_branches(clusters, stated, options=options, in_parallel=types_in_parallel)
+            read = None if history is None else history_task(stated, history, branches)
+            find = find_task(stated, branches, read=read, reuse=reuse, on_stale=on_stale)
+            choose = choose_task(stated, branches, begins_with=[find.task_id])
+            find >> choose
+            self.cluster: Any = None
+            self.teardown: Any = [branch.terminate for branch in branches]
+            if is_one:
+                # Where the cluster is production's, too, the decision needs its handle, with or without runs.
+                branches[0].create >> empty_task("cluster_ready") >> choose
+                self.cluster, self.teardown = branches[0].create.output, branches[0].terminate
+            if resize_for_production:
+                resize = resize_task(
+                    clusters[0], options[0], handle=self.cluster, size=XComArg(choose, key="machines")
+                )
+                choose >> resize >> self.teardown
+                self.cluster = resize.output
+        self.config: Any = choose.output
+        self._choose = choose
+        # Not as an XComArg, which fails the task where there is no such XCom: nobody runs without a size, but
+        # anybody may run without a record.
+        self.decision: Any = json_of(choose.task_id, "record")
+
+    def _beside(self, task_id: str) -> dict[str, Any]:
+        """Arguments of a task that has its id within this group, and is drawn beside it.
+
+        Production comes after the group and before the teardown: a graph that has both of these in one box
+        cannot draw it to the right of that box.
+        """
+        prefix = f"{self._group_id}." if self.prefix_group_id else ""
+        return {
+            "task_id": f"{prefix}{task_id}",
+            "task_group": self.parent_group,
+            "default_args": self.default_args,
+        }
+
+    def job_conf(self, key: str = "spark_conf") -> JobConf:
+        """The job's own Spark properties and, over them, those decided on; see `ChooseConfigOperator`.
+
+        Args:
+            key: "spark_conf", or "yarn_conf" or "kubernetes_conf".
+
+        Raises:
+            InvalidParameterError: another key.
+        """
+        return self._choose.job_conf(key)
+
+
+def _listed(cluster: Any) -> list[Any]:
+    clusters = list(cluster) if isinstance(cluster, list | tuple) else [cluster]
+    if not clusters:
+        raise InvalidParameterError("cluster", cluster, "is empty", remedy="Name at least one.")
+    for each in clusters:
+        require_type("cluster", each, *OPERATORS)
+        if isinstance(each, EC2ClusterSpec):
+            each.require_literal()
+    return clusters
+
+
+def options_of_each(given: Any, clusters: Sequence[ClusterSpec]) -> list[Mapping[str, Any]]:
+    """Further arguments for each cluster, of a mapping for all, a list of them, or None.
+
+    Raises:
+        InvalidParameterError: there are fewer or more than clusters.
+    """
+    if given is None or isinstance(given, Mapping):
+        return [given or {}] * len(clusters)
+    if len(given) != len(clusters):
+        raise InvalidParameterError(
+            "cluster_options",
+            given,
+            f"is not one for each of the {len(clusters)} clusters",
+            remedy="Give a mapping for all of them, or a list of as many.",
+        )
+    return list(given)
+
+
+def refuse_for_several(clusters: Sequence[ClusterSpec], *, resize: bool, spark_conn_id: str | None) -> None:
+    """Refuse what cannot be with several types.
+
+    Args:
+        clusters: one for each type.
+        resize: production was to have the training's cluster in another size.
+        spark_conn_id: production was to find the training's cluster by it.
+
+    Raises:
+        InvalidParameterError: it cannot be.
+    """
+    names = [type_name(cluster) for cluster in clusters]
+    if len(set(names)) < len(names):
+        raise InvalidParameterError(
+            "cluster",
+            names,
+            "names a type of machine twice",
+            remedy="Models are kept by type: name each one once, by its instance_type.",
+        )
+    if resize:
+        raise InvalidParameterError(
+            "resize_for_production", True, "is impossible with several types", remedy=ONE_TYPE_ONLY
+        )
+    if spark_conn_id is not None:
+        raise InvalidParameterError(
+            "spark_conn_id",
+            spark_conn_id,
+            "has no meaning with several types, whose clusters end before production",
+            remedy="Leave it out.",
+        )
+
+
+# The tasks ahead of the trainings and behind them.
+
+
+def history_task(
+    stated: TaskGroupSettings, history: EventLogs, branches: Sequence[TrainingBranch]
+) -> ReadHistoryOperator:
+    """Build the task that reads past runs, ahead of the designs."""
+    read = ReadHistoryOperator(
+        task_id="read_history",
+        history=history,
+        job=stated.job,
+        input=stated.input,
+        types=[
+            {
+                "instance_type": branch.instance_type,
+                # What a log calls them is something else.
+                "is_name": isinstance(branch.cluster, LocalClusterSpec | ConnectedCluster),
+                "cores_per_machine": branch.cores,
+            }
+            for branch in branches
+        ],
+        conditions=json_of(stated.found_by, "conditions"),
+        artifact_sha256=text_of(stated.found_by, "artifact_sha256"),
+        store=stated.store,
+        # The check of one type may fail, and the others are trained all the same.
+        trigger_rule="all_done_min_one_success",
+    )
+    for branch in branches:
+        if branch.check is not None:
+            branch.check >> read
+        read >> branch.design
+    return read
+
+
+def find_task(
+    stated: TaskGroupSettings,
+    branches: Sequence[TrainingBranch],
+    *,
+    read: ReadHistoryOperator | None,
+    reuse: Reuse | None,
+    on_stale: Any,
+) -> FindModelOperator:
+    """Build it, ahead of all tasks of the task group that is open.
+
+    Args:
+        stated: what the user has stated, for all types.
+        branches: the trainings.
+        read: reads past runs; None where nobody does.
+        reuse: how long a stored model is good for; None to train in each run.
+        on_stale: called where a model no longer holds for the job.
+    """
+    shared = {branch.design.task_id for branch in branches}
+    find = FindModelOperator(
+        task_id="find_model",
+        job=stated.job,
+        input=stated.input,
+        types=[branch.for_find_model() for branch in branches],
+        # The design of several types is needless where all of them have a model.
+        shared_tasks=[*(sorted(shared) if len(shared) < len(branches) else ()), *ids_of([read])],
+        model=stated.model,
+        goal=stated.goal,
+        reuse=reuse,
+        bounds=stated.bounds,
+        clusters=stated.clusters,
+        staging_uri=stated.staging_uri,
+        run_timeout_seconds=stated.run_timeout_seconds,
+        store=stated.store,
+        on_stale=on_stale,
+    )
+    if read is not None:
+        find >> read
+    for branch in branches:
+        find >> [task for task in (branch.check, branch.design) if task is not None]
+        if branch.serves_production:
+            find >> branch.first
+    return find
+
+
+def choose_task(
+    stated: TaskGroupSettings, branches: Sequence[TrainingBranch], *, begins_with: Sequence[str]
+) -> ChooseConfigOperator:
+    """The task that decides, behind the trainings."""
+    goal = stated.goal
+    is_one = len(branches) == 1
+    models = [branch.fit.output for branch in branches]
+    handles = [json_of(branch.create.task_id) for branch in branches]
+    # Only a stated fallback may go on after a failed stated, or what is left of several.
+    goes_on = not is_one or (goal.fallback_machines is not None and goal.reaction != FAIL)
+    return ChooseConfigOperator(
+        task_id="choose_config",
+        model=models[0] if is_one else models,
+        cluster=handles[0] if is_one else handles,
+        training_failure={
+            branch.instance_type: text_of(branch.fit.task_id, "failure") for branch in branches
+        },
+        training_begins_with=begins_with if goes_on else (),
+        stored_models=json_of(stated.found_by, "models"),
+        input_growth=json_of(stated.found_by, "growth"),
+        reuse_reasons=json_of(stated.found_by, "reasons"),
+        cores_per_machine={branch.instance_type: branch.cores for branch in branches},
+        goal=goal,
+        job=stated.job,
+        store=stated.store,
+        trigger_rule="all_done" if goes_on else WITHOUT_DESIGN,
+    )

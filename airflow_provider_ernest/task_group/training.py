@@ -1,0 +1,545 @@
+"""The training on a type of machine: its cluster, the sample runs on it, and the model of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import TaskGroup, XComArg
+
+from airflow_provider_ernest.clusters.emr.spec import EmrJobFlow
+from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.operators.bottleneck_report import BottleneckReportOperator
+from airflow_provider_ernest.operators.experiment_design import CANDIDATES, ExperimentDesignOperator
+from airflow_provider_ernest.operators.fit_model import FitModelOperator
+from airflow_provider_ernest.operators.next_runs import NextRunsOperator
+from airflow_provider_ernest.operators.sample_run import SampleRunOperator
+from airflow_provider_ernest.operators.setting_checks import SizingSettings
+from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
+from airflow_provider_ernest.settings import (
+    ConnectedCluster,
+    DesignBounds,
+    EventLogs,
+    ModelSettings,
+    SampledInput,
+    SizingGoal,
+    SparkJob,
+)
+from airflow_provider_ernest.settings.templates import require_type
+from airflow_provider_ernest.settings.values import count, flag, is_template, whole_number
+from airflow_provider_ernest.spark.sizing import refuse_sizes
+from airflow_provider_ernest.task_group.kinds import (
+    MACHINE_SETTINGS,
+    ClusterSpec,
+    billed_machines,
+    certain_machines,
+    check_task,
+    cores_per_machine,
+    create_task,
+    job_flow_tasks,
+    shared_options,
+    spark_release,
+    type_name,
+)
+
+if TYPE_CHECKING:
+    from airflow.sdk import BaseOperator
+
+
+KEPT_OF_MACHINE = (
+    *("cores_per_machine", "memory_megabytes_per_machine"),
+    *("price_per_hour", "master_price_per_hour", "market"),
+)
+"""What is stated of a machine, or what the check of a cluster finds, for a model without one."""
+
+RETRY_DELAY = timedelta(seconds=15)
+"""Airflow's five minutes would be paid for: the cluster waits meanwhile."""
+
+CREATE_RETRIES = {"retries": 2, "retry_delay": RETRY_DELAY}
+"""An attempt that was killed has left machines, and no teardown runs after a setup that failed: only another
+attempt takes them over, or ends them."""
+
+WITHOUT_DESIGN = "none_failed_min_one_success"
+"""The rule of tasks that go on where a stored model has made those before them needless."""
+
+RUN_NAME = (
+    "{{ task.experiment['machines'] }} machine{{ '' if task.experiment['machines'] == 1 else 's' }}, "
+    "{{ '%.2f' | format(task.experiment['scale'] * 100) }} %"
+)
+
+SETTINGS = {
+    "job": SparkJob,
+    "input": SampledInput,
+    "bounds": DesignBounds,
+    "goal": SizingGoal,
+    "model": ModelSettings,
+}
+"""The kinds of what a user states."""
+
+
+def empty_task(task_id: str, **fields: Any) -> BaseOperator:
+    """A task that does nothing, to put an order between others."""
+    from airflow.providers.standard.operators.empty import EmptyOperator
+
+    return EmptyOperator(task_id=task_id, **fields)
+
+
+def json_of(task_id: str, key: str = "return_value") -> str:
+    """What a task has pushed, as a template of JSON text.
+
+    Not as an XComArg, which would put the tasks that read it directly behind that task: Airflow forbids that
+    behind a setup to tasks that may go on after failures.
+    """
+    return f"{{{{ ti.xcom_pull(task_ids='{task_id}', key='{key}') | tojson }}}}"
+
+
+def _all_of(task_ids: Sequence[str]) -> str:
+    """What all instances of several mapped tasks have returned, as a template of a JSON list.
+
+    Tasks that were skipped have returned nothing.
+    """
+    return f"{{{{ ti.xcom_pull(task_ids={list(task_ids)!r}) | tojson }}}}"
+
+
+def _last_of(task_ids: Sequence[str], key: str) -> str:
+    """What the last of several tasks has pushed that has pushed anything, as a template of JSON text."""
+    pulled = f"ti.xcom_pull(task_ids={list(task_ids)!r}, key='{key}')"
+    return f"{{{{ ({pulled} | select | list or [none]) | last | tojson }}}}"
+
+
+def text_of(task_id: str, key: str) -> str:
+    """The same as a template of plain text, which is empty where there is none."""
+    return f"{{{{ ti.xcom_pull(task_ids='{task_id}', key='{key}') or '' }}}}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskGroupSettings(SizingSettings):
+    """What the tasks of a group are built of, whatever the types of machines; see `ErnestTaskGroup`.
+
+    Attributes:
+        history: where past runs are known from; None where they are not asked for.
+        found_by: id of the task that looks for stored models.
+        history_by: id of the one that reads past runs.
+    """
+
+    parallel_runs: int = 1
+    run_retries: int = 1
+    store: str | None = None
+    report_bottlenecks: bool = True
+    history: EventLogs | None = None
+    found_by: str = "find_model"
+    history_by: str = "read_history"
+
+    def past_runs(self, instance_type: str) -> str | None:
+        """What was read of the past runs on a type of machine, as a template; None where nothing is read."""
+        if self.history is None:
+            return None
+        pulled = f"ti.xcom_pull(task_ids='{self.history_by}')"
+        return f"{{{{ (({pulled} or {{}}).get({instance_type!r}) or {{}}) | tojson }}}}"
+
+    def check(self) -> None:
+        """Refuse what the tasks could not be built of, and what does not fit together."""
+        for name, kind in SETTINGS.items():
+            require_type(name, getattr(self, name), kind)
+        flag("report_bottlenecks", self.report_bottlenecks)
+        if is_template(self.bounds.rounds):
+            raise InvalidParameterError(
+                "rounds",
+                self.bounds.rounds,
+                "is a template, and each round is a task",
+                remedy="Give a number.",
+            )
+        count("parallel_runs", self.parallel_runs)
+        if whole_number("run_retries", self.run_retries) < 0:
+            raise InvalidParameterError("run_retries", self.run_retries, "is not a number of at least 0")
+        # Before a cluster is paid for: the sample runs would refuse them.
+        refuse_sizes(self.job.submit_options, within="submit_options")
+        super().check()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingBranch:
+    """The tasks of one type of machine.
+
+    Attributes:
+        cluster: that it is trained on.
+        serves_production: production may have that cluster, too.
+        check: checks the cluster's specification; None where there is nothing to ask.
+        design: designs the sample runs, maybe for several types.
+        start: starts a job flow of EMR, a setup; None where there is none to start.
+        create: starts the cluster, else a setup, or finds it.
+        fit: fits the model.
+        terminate: ends what was started, the teardown.
+        training_tasks: ids of those that a stored model makes needless.
+        sample_tasks: ids of those among them that are needless without sample runs, too.
+    """
+
+    cluster: ClusterSpec
+    serves_production: bool
+    check: BaseOperator | None
+    design: ExperimentDesignOperator
+    start: BaseOperator | None
+    create: BaseOperator
+    fit: FitModelOperator
+    terminate: BaseOperator
+    training_tasks: tuple[str, ...]
+    sample_tasks: tuple[str, ...]
+
+    @property
+    def instance_type(self) -> str:
+        """The name of its type of machine."""
+        return type_name(self.cluster)
+
+    @property
+    def first(self) -> BaseOperator:
+        """The first of its tasks that may cost money."""
+        return self.start or self.create
+
+    @property
+    def cores(self) -> Any:
+        """Of a machine, or a template that renders to them, or to nothing where the check has failed."""
+        return self._stated_or_checked("cores_per_machine")
+
+    def _stated_or_checked(self, name: str) -> Any:
+        """What is stated of a machine, or a template of what the check finds; None where nothing tells."""
+        stated = getattr(self.cluster, name, None)
+        if stated is not None or self.check is None:
+            return stated
+        return text_of(self.check.task_id, name)
+
+    @property
+    def machine(self) -> Mapping[str, Any]:
+        """What is known of a machine where no cluster is started."""
+        return {
+            "kind": self.cluster.kind,
+            "instance_type": self.instance_type,
+            **{name: self._stated_or_checked(name) for name in KEPT_OF_MACHINE},
+        }
+
+    def for_find_model(self) -> Mapping[str, Any]:
+        """What `FindModelOperator` wants to know of a type."""
+        cluster = self.cluster
+        return {
+            "instance_type": self.instance_type,
+            "spark": spark_release(cluster),
+            "cores_per_machine": cluster.cores_per_machine,
+            "settings": {
+                f"the cluster's {name}": getattr(cluster, name)
+                for name in MACHINE_SETTINGS
+                if getattr(cluster, name, None) not in (None, "", False, ())
+            }
+            | getattr(cluster, "compared", {}),
+            "training_tasks": list(self.training_tasks),
+            "sample_tasks": list(self.sample_tasks),
+            "run_cluster_tasks": list(ids_of([self.start, self.create, self.terminate])),
+            "cluster_tasks": list(ids_of([self.check, self.start, self.create, self.terminate])),
+            "teardown": self.terminate.task_id,
+            # One that is there anyway costs nothing, and tells how large it is today.
+            "keeps_cluster": self.serves_production and isinstance(cluster, ConnectedCluster),
+        }
+
+
+def training_branch(
+    cluster: ClusterSpec,
+    stated: TaskGroupSettings,
+    *,
+    options: Mapping[str, Any],
+    spark_conn_id: str | None = None,
+    design: ExperimentDesignOperator | None = None,
+    serves_production: bool = False,
+    teardown: Mapping[str, Any] | None = None,
+) -> TrainingBranch:
+    """Build the tasks of one type of machine, in the task group that is open.
+
+    Args:
+        cluster: the cluster to start.
+        stated: what the user has stated, for all types.
+        options: further arguments of the operator that starts the cluster.
+        spark_conn_id: Airflow connection at whose address a local cluster listens.
+        design: of the sample runs, where several types share it; None to make one.
+        serves_production: production may have the cluster, too. Then it is started also where a stored model
+            makes the training needless.
+        teardown: arguments of the task that ends the cluster; None for one in the group that is open.
+
+    Raises:
+        InvalidParameterError: such a cluster cannot be.
+    """
+    check = check_task(cluster, options)
+    cores = cores_per_machine(cluster, check)
+    past_runs = stated.past_runs(type_name(cluster))
+    own_design = design or design_task(stated, [cluster], cores=cores, past_runs=past_runs)
+    rule = {"trigger_rule": WITHOUT_DESIGN} if serves_production else {}
+    beside = teardown or {"task_id": "terminate_cluster"}
+    start, terminate = None, None
+    if isinstance(cluster, EmrJobFlow) and cluster.job_flow is not None:
+        start, terminate = job_flow_tasks(cluster, rule=rule, teardown=beside, **shared_options(options))
+        started: Any = start.output
+        found = replace(cluster, job_flow_id=started, job_flow=None)
+        create = create_task(found, {**CREATE_RETRIES, **options}, spark_conn_id)
+    else:
+        create = create_task(cluster, {**CREATE_RETRIES, **rule, **options}, spark_conn_id)
+    rounds = _rounds(stated, own_design, create, cluster=cluster, past_runs=past_runs)
+    fit = _fit_task(stated, rounds, design=own_design, cluster=json_of(create.task_id), past_runs=past_runs)
+    if terminate is None:
+        terminate = TerminateClusterOperator(**beside, cluster=create.output)
+        terminate.as_teardown(setups=create)
+    report = _report_task(stated, rounds, fit) if stated.report_bottlenecks else None
+    own_design >> (start or create)
+    create >> rounds.runs[0]
+    rounds.runs >> fit
+    # Nothing else needs the cluster. What lies between a setup and its teardown does not run where the setup
+    # fails, whatever its trigger rule: the decision has to, for its fallback.
+    rounds.runs >> terminate
+    if check is not None:
+        check >> create
+        if design is None:  # one that is shared is not held up by the check of one type
+            check >> own_design
+    branch = TrainingBranch(
+        cluster=cluster,
+        serves_production=serves_production,
+        check=check,
+        design=own_design,
+        start=start,
+        create=create,
+        fit=fit,
+        terminate=terminate,
+        training_tasks=ids_of([None if design else own_design, *rounds.tasks, fit, report]),
+        sample_tasks=ids_of([*rounds.tasks, report]),
+    )
+    if stated.history is not None:
+        own_design.type_tasks = branch.for_find_model()
+        fit.machine = branch.machine
+    return branch
+
+
+def design_task(
+    stated: TaskGroupSettings,
+    clusters: Sequence[ClusterSpec],
+    *,
+    cores: Any,
+    past_runs: str | None = None,
+) -> ExperimentDesignOperator:
+    """The task that designs the sample runs.
+
+    Args:
+        stated: what the user has stated, for all types.
+        clusters: that they will be made on.
+        cores: of each machine, which all clusters have in common.
+        past_runs: what a `ReadHistoryOperator` has read, as a template; None where nothing is read.
+    """
+    return ExperimentDesignOperator(
+        task_id="design",
+        bounds=stated.bounds,
+        input=stated.input,
+        goal=stated.goal,
+        model=stated.model,
+        cores_per_machine=cores,
+        iterations=stated.job.sample_iterations,
+        available_machines=min(certain_machines(cluster) for cluster in clusters),
+        billed_machines=billed_machines(clusters, stated.parallel_runs),
+        history=past_runs,
+    )
+
+
+@dataclass(frozen=True)
+class _Rounds:
+    """The tasks that make sample runs, in all rounds.
+
+    Attributes:
+        runs: mapped over the experiments of each round.
+        choices: the tasks that choose those of a further round, one fewer.
+    """
+
+    runs: list[Any]
+    choices: list[NextRunsOperator]
+
+    @property
+    def tasks(self) -> list[Any]:
+        return [*self.runs, *self.choices]
+
+    @property
+    def observations(self) -> Any:
+        """What all of them have observed."""
+        return _all_of(ids_of(self.runs)) if self.choices else self.runs[0].output
+
+    def last_design(self, design: ExperimentDesignOperator) -> str:
+        """That of all runs which were chosen, as a template of JSON text."""
+        return _last_of(ids_of([design, *self.choices]), "design")
+
+
+def _rounds(
+    stated: TaskGroupSettings,
+    design: ExperimentDesignOperator,
+    create: BaseOperator,
+    *,
+    cluster: ClusterSpec,
+    past_runs: str | None,
+) -> _Rounds:
+    """Build the sample runs, and of several rounds what chooses those of the further ones."""
+    rounds = _Rounds([_sample_runs(stated, "sample_run", design.output, create.output)], [])
+    for number in range(2, 1 + count("rounds", stated.bounds.rounds)):
+        choice = NextRunsOperator(
+            task_id=f"next_runs_{number}",
+            observations=_all_of(ids_of(rounds.runs)),
+            design=rounds.last_design(design),
+            candidates=json_of(design.task_id, CANDIDATES),
+            bounds=stated.bounds,
+            job=stated.job,
+            goal=stated.goal,
+            cluster=json_of(create.task_id),
+            model=stated.model,
+            history=past_runs,
+            billed_machines=billed_machines([cluster], stated.parallel_runs),
+            store=stated.store,
+            # A round that was skipped, or in which all runs failed, is the last one.
+            trigger_rule="all_done_min_one_success",
+            retry_delay=RETRY_DELAY,
+        )
+        rounds.runs[-1] >> choice
+        rounds.choices.append(choice)
+        rounds.runs.append(_sample_runs(stated, f"sample_run_{number}", choice.output, create.output))
+    return rounds
+
+
+def _sample_runs(stated: TaskGroupSettings, task_id: str, experiments: XComArg, cluster: XComArg) -> Any:
+    return SampleRunOperator.partial(
+        task_id=task_id,
+        job=stated.job,
+        input=stated.input,
+        cluster=cluster,
+        staging_uri=stated.staging_uri,
+        run_timeout_seconds=stated.run_timeout_seconds,
+        profile=stated.report_bottlenecks,
+        store=stated.store,
+        artifact_sha256=text_of(stated.found_by, "artifact_sha256"),
+        conditions=json_of(stated.found_by, "conditions"),
+        retries=stated.run_retries,
+        retry_delay=RETRY_DELAY,
+        max_active_tis_per_dagrun=stated.parallel_runs,
+        map_index_template=RUN_NAME,
+    ).expand(experiment=experiments)
+
+
+def _fit_task(
+    stated: TaskGroupSettings,
+    rounds: _Rounds,
+    *,
+    design: ExperimentDesignOperator,
+    cluster: str,
+    past_runs: str | None,
+) -> FitModelOperator:
+    # The runs that succeeded may suffice; without a design there is nothing to fit. That rule takes runs that
+    # were skipped for none at all, and past runs, or those of the first round, may make them needless.
+    rule: dict[str, Any] = {"trigger_rule": "all_done_min_one_success"}
+    may_be_skipped = past_runs is not None or rounds.choices
+    if may_be_skipped:
+        rule = {"trigger_rule": "all_done", "training_begins_with": [design.task_id]}
+    return FitModelOperator(
+        task_id="fit_model",
+        observations=rounds.observations,
+        job=stated.job,
+        input=stated.input,
+        model=stated.model,
+        goal=stated.goal,
+        # As text, so that it need not be there.
+        design=rounds.last_design(design) if may_be_skipped else XComArg(design, key="design"),
+        cluster=cluster,
+        history=past_runs,
+        store=stated.store,
+        artifact_sha256=text_of(stated.found_by, "artifact_sha256"),
+        conditions=json_of(stated.found_by, "conditions"),
+        **rule,
+    )
+
+
+def _report_task(
+    stated: TaskGroupSettings, rounds: _Rounds, fit: FitModelOperator
+) -> BottleneckReportOperator:
+    report = BottleneckReportOperator(
+        task_id="bottleneck_report",
+        observations=rounds.observations,
+        job=stated.job,
+        goal=stated.goal,
+        # As text, so that a training without a model is reported on, too.
+        model=json_of(fit.task_id),
+        store=stated.store,
+    )
+    fit >> report
+    # A teardown is what Airflow lets fail, or be killed, without a word about the DAG run's state, and what
+    # a task behind the group does not wait for.
+    report.as_teardown()
+    return report
+
+
+def ids_of(tasks: Iterable[Any]) -> tuple[str, ...]:
+    """The ids of tasks; None stands for one that is not there."""
+    return tuple(task.task_id for task in tasks if task is not None)
+
+
+# The trainings on several types of machines, side by side or one after the other.
+
+
+def training_branches(
+    clusters: Sequence[ClusterSpec],
+    stated: TaskGroupSettings,
+    *,
+    options: Sequence[Mapping[str, Any]],
+    in_parallel: bool | None,
+) -> list[TrainingBranch]:
+    """Build the tasks of several types, each type in a task group of its own within the one that is open.
+
+    Args:
+        clusters: to start, one for each type.
+        stated: what the user has stated, for all types.
+        options: further arguments of the operator that starts each cluster.
+        in_parallel: at the same time; None unless a cluster is local, whose runs would disturb the others.
+
+    Raises:
+        InvalidParameterError: such a cluster cannot be.
+    """
+    if in_parallel is None:
+        in_parallel = not any(isinstance(cluster, LocalClusterSpec) for cluster in clusters)
+    design = _shared_design(stated, clusters)
+    branches: list[TrainingBranch] = []
+    for name, cluster, further in zip(_group_names(clusters), clusters, options, strict=True):
+        with TaskGroup(group_id=name, tooltip=type_name(cluster)):
+            branch = training_branch(cluster, stated, options=further, design=design)
+            if branches and not in_parallel:
+                _follow(branch, branches[-1])
+        branches.append(branch)
+    return branches
+
+
+def _follow(branch: TrainingBranch, before: TrainingBranch) -> None:
+    """Start a cluster only when the one before is ended, however its training went."""
+    # A task between them, for the rule is not one for a setup: it must not start after a failed design.
+    ended = empty_task("type_before_ended", trigger_rule="all_done")
+    before.terminate >> ended >> branch.first
+
+
+def _shared_design(
+    stated: TaskGroupSettings, clusters: Sequence[ClusterSpec]
+) -> ExperimentDesignOperator | None:
+    """One design for all types where it would be the same; None where cores differ or are not known."""
+    if stated.history is not None:  # each type has past runs of its own
+        return None
+    cores = {cluster.cores_per_machine for cluster in clusters}
+    (common,) = cores if len(cores) == 1 else (None,)
+    return None if common is None else design_task(stated, clusters, cores=common)
+
+
+def _group_names(clusters: Sequence[ClusterSpec]) -> list[str]:
+    """Names for the task groups, each once: types may differ only in signs that Airflow does not allow."""
+    names: list[str] = []
+    for cluster in clusters:
+        plain = name = re.sub(r"[^A-Za-z0-9_-]", "_", type_name(cluster)) or "type"
+        number = 1
+        while name in (*names, "design", "choose_config"):
+            number += 1
+            name = f"{plain}_{number}"
+        names.append(name)
+    return names
