@@ -13,7 +13,6 @@ from airflow_provider_ernest.documents.decisions import (
     Decision,
     DecisionRecord,
     Reachable,
-    Refusal,
 )
 from airflow_provider_ernest.documents.models import ModelMark
 from airflow_provider_ernest.settings import Billing
@@ -262,8 +261,7 @@ class Question:
     max_machines: int
 
 
-def question_of(asked: DecisionRecord | Refusal) -> Question:
-    """What was asked of a decision, or of what was refused."""
-    billing = asked.billing if isinstance(asked, Refusal) else asked.decision.billing
+def question_of(asked: DecisionRecord) -> Question:
+    """What was asked of a decision."""
     objective = asked.objective if asked.objective in OBJECTIVES else None
-    return view_of(Question, asked, objective=objective, billing=billing)
+    return view_of(Question, asked, objective=objective, billing=asked.decision.billing)
