@@ -36,18 +36,11 @@ if TYPE_CHECKING:
         TerminateClusterOperator,
     )
     from airflow_provider_ernest.sensors.jar_hash import JarHashSensor
-    from airflow_provider_ernest.settings import (
-        Billing,
-        ConnectedCluster,
-        DesignBounds,
-        EventLogs,
-        ModelSettings,
-        Reuse,
-        SampledInput,
-        SizingGoal,
-        SparkJob,
-        UntrainedType,
-    )
+    from airflow_provider_ernest.settings.billing import Billing
+    from airflow_provider_ernest.settings.bounds import DesignBounds, ModelSettings
+    from airflow_provider_ernest.settings.goal import SizingGoal, UntrainedType
+    from airflow_provider_ernest.settings.history import EventLogs, Reuse
+    from airflow_provider_ernest.settings.job import ConnectedCluster, SampledInput, SparkJob
     from airflow_provider_ernest.task_group import ErnestTaskGroup
 
 __all__ = [
@@ -90,11 +83,11 @@ __all__ = [
 ]
 
 _MODULES = {
-    "Billing": "settings",
+    "Billing": "settings.billing",
     "BottleneckReportOperator": "operators.bottleneck_report",
     "ChooseConfigOperator": "operators.choose_config",
-    "ConnectedCluster": "settings",
-    "DesignBounds": "settings",
+    "ConnectedCluster": "settings.job",
+    "DesignBounds": "settings.bounds",
     "EC2ClusterOperator": "operators.ec2_cluster",
     "EC2ClusterSpec": "clusters.ec2.spec",
     "EC2PreflightOperator": "operators.ec2_cluster",
@@ -102,7 +95,7 @@ _MODULES = {
     "EmrJobFlowOperator": "operators.emr_job_flow",
     "ErnestSparkSubmitOperator": "operators.spark_submit",
     "ErnestTaskGroup": "task_group",
-    "EventLogs": "settings",
+    "EventLogs": "settings.history",
     "ExistingClusterOperator": "operators.existing_cluster",
     "ExperimentDesignOperator": "operators.experiment_design",
     "FindModelOperator": "operators.find_model",
@@ -110,20 +103,20 @@ _MODULES = {
     "JarHashSensor": "sensors.jar_hash",
     "LocalClusterOperator": "operators.local_cluster",
     "LocalClusterSpec": "clusters.local_spec",
-    "ModelSettings": "settings",
+    "ModelSettings": "settings.bounds",
     "ModelStaleNotifier": "notifications.model_stale",
     "NextRunsOperator": "operators.next_runs",
     "PruneStoreOperator": "operators.prune_store",
     "ReadHistoryOperator": "operators.read_history",
     "ReapClustersOperator": "operators.terminate_cluster",
     "RecordRunOperator": "operators.record_run",
-    "Reuse": "settings",
+    "Reuse": "settings.history",
     "SampleRunOperator": "operators.sample_run",
-    "SampledInput": "settings",
-    "SizingGoal": "settings",
-    "SparkJob": "settings",
+    "SampledInput": "settings.job",
+    "SizingGoal": "settings.goal",
+    "SparkJob": "settings.job",
     "TerminateClusterOperator": "operators.terminate_cluster",
-    "UntrainedType": "settings",
+    "UntrainedType": "settings.goal",
     "application_changed": "assets",
     "ernest_dag": "dag",
 }
