@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from airflow_provider_ernest.documents.decisions import Decision
     from airflow_provider_ernest.eventlog.tables import EventLog
-    from airflow_provider_ernest.operators.spark_submit import SubmittedRun
+    from airflow_provider_ernest.spark.submit import SubmittedRun
 
 FIND_MODEL = "find_model"
 """The task that looks at code and conditions at the beginning of the run, in the group of the one that

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from airflow_provider_ernest.operators.spark_submit import SubmittedRun
+from airflow_provider_ernest.spark.submit import SubmittedRun
 
 
 def submitted(folder, *, finds_event_log=True):
