@@ -1,21 +1,29 @@
-"""Fits every method to every case and sums up how near the predictions came."""
+"""Fits every method to every case, and sums up how near the predictions came."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from airflow_provider_ernest.exceptions import ErnestError
-from benchmarks.accuracy.methods import AnyMethod, Forecast, Method, PooledMethod, RowMethod
-from benchmarks.accuracy.runs import Case, Round, Runs
+from benchmarks.accuracy.methods import OURS, AnyMethod, Method, pool
+from benchmarks.accuracy.runs import Case, Round
 
 LEVELS = (0.8, 0.95)
 """The nominal coverages that intervals are asked for."""
 
-Progress = Callable[[int, int], None]
-"""Told how many rounds are done, of how many."""
+PROMISED = ((77.0, 88.0), (92.0, 99.0))
+"""Per cent of single runs that the intervals of `LEVELS` are to hold, over all protocols."""
+
+WORST = 5
+"""How many of our largest errors are shown."""
+
+NEAR = 0.1
+"""Two errors count as equal below this difference, in percentage points."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,131 +57,142 @@ class Outcome:
         return 100.0 * (self.predicted / self.seconds - 1.0)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Summary:
-    """How one method did on some outcomes, in per cent; None where there is nothing to say.
-
-    Attributes:
-        predictions: how many there were.
-        refused: for how many of them the method did not fit; they count in nothing else.
-        bounded: for how many it gave intervals.
-        mean, median: of the absolute percentage error against the expected times.
-        bias: the median of the signed error; above 0 where predictions are too long.
-        coverage: for each of `LEVELS`, the share of single runs within the interval, which is one for a run.
-        width: for each, the median of the interval's width relative to the prediction.
-        expected_coverage: for each, the share of the expected times within the interval.
-        run_mean: the mean absolute percentage error against single runs.
-    """
-
-    predictions: int
-    refused: int
-    bounded: int
-    mean: float | None
-    median: float | None
-    bias: float | None
-    coverage: tuple[float, ...] | None
-    width: tuple[float, ...] | None
-    expected_coverage: tuple[float, ...] | None
-    run_mean: float | None
-
-
-def evaluate_rounds(
-    rounds: Sequence[Round], methods: Sequence[AnyMethod], *, progress: Progress | None = None
-) -> list[Outcome]:
-    """Fit all methods in all rounds.
-
-    Args:
-        rounds: the cases; a method that pools sees the training runs of a whole round, no test run.
-        methods: the methods.
-        progress: called after each round.
-    """
+def evaluate_rounds(title: str, rounds: Sequence[Round], methods: Sequence[AnyMethod]) -> list[Outcome]:
+    """Fit all methods in all rounds; who pools sees the training runs of a whole round, and no test run."""
     outcomes: list[Outcome] = []
-    for done, one_round in enumerate(rounds, start=1):
+    for number, cases in enumerate(rounds, start=1):
         for method in methods:
-            pooled = pool(method, [case.train for case in one_round.cases])
-            for case in one_round.cases:
+            pooled = pool(method, [case.train for case in cases])
+            for case in cases:
                 outcomes += _outcomes(pooled, case)
-        if progress is not None:
-            progress(done, len(rounds))
+        if 10 * number // len(rounds) > 10 * (number - 1) // len(rounds):
+            print(f"{title}: {number} of {len(rounds)} rounds", file=sys.stderr, flush=True)
     return outcomes
 
 
-def pool(method: AnyMethod, jobs: Sequence[Runs]) -> Method:
-    """The method, having seen the training runs of all jobs of a deployment if it wants to."""
-    return method.pool(jobs) if isinstance(method, PooledMethod) else method
-
-
-def summarise(outcomes: Iterable[Outcome]) -> Summary:
-    """Sum up the outcomes of one method."""
-    every = list(outcomes)
-    answered = [outcome for outcome in every if np.isfinite(outcome.predicted)]
-    signed = [outcome.error_percent for outcome in answered]
-    run_errors = [
-        100.0 * abs(outcome.predicted / seconds - 1.0)
-        for outcome in answered
-        for seconds in outcome.repetitions
-    ]
-    bounded = [(outcome, outcome.bounds) for outcome in answered if outcome.bounds is not None]
-    runs_within = [_within(bounds, seconds) for outcome, bounds in bounded for seconds in outcome.repetitions]
-    expected_within = [_within(bounds, outcome.seconds) for outcome, bounds in bounded]
-    widths = [[(high - low) / outcome.predicted for low, high in bounds] for outcome, bounds in bounded]
-    return Summary(
-        predictions=len(every),
-        refused=len(every) - len(answered),
-        bounded=len(bounded),
-        mean=float(np.mean(np.abs(signed))) if signed else None,
-        median=float(np.median(np.abs(signed))) if signed else None,
-        bias=float(np.median(signed)) if signed else None,
-        coverage=_shares(runs_within),
-        width=tuple(100.0 * float(width) for width in np.median(widths, axis=0)) if widths else None,
-        expected_coverage=_shares(expected_within),
-        run_mean=float(np.mean(run_errors)) if run_errors else None,
-    )
-
-
-def _within(bounds: Sequence[tuple[float, float]], seconds: float) -> list[bool]:
-    return [low <= seconds <= high for low, high in bounds]
-
-
-def _shares(within: Sequence[Sequence[bool]]) -> tuple[float, ...] | None:
-    return tuple(100.0 * float(share) for share in np.mean(within, axis=0)) if within else None
-
-
 def _outcomes(method: Method, case: Case) -> list[Outcome]:
-    train, test = case.train, case.test
+    asked = {"machines": case.test.machines, "scale": case.test.scale}
+    predicted = np.full(len(case.test), np.nan)
+    bounds = None
     try:
-        if isinstance(method, RowMethod):
-            forecast = method.fit_rows(train)
-        else:
-            forecast = method.fit(machines=train.machines, scale=train.scale, seconds=train.seconds)
-        predicted = forecast.predict(machines=test.machines, scale=test.scale)
-        bounds = _bounds(forecast, test)
+        forecast = method.fit(case.train)
+        predicted = forecast.predict(**asked)
+        intervals = [forecast.interval(**asked, level=level) for level in LEVELS]
+        if all(interval is not None for interval in intervals):
+            bounds = np.array(intervals).transpose(2, 0, 1).tolist()
     except ErnestError:  # a refusal is an answer, and is counted
-        predicted, bounds = np.full(len(test), np.nan), None
+        predicted = np.full(len(case.test), np.nan)
     return [
         Outcome(
             method=method.name,
             job=case.job,
             condition=case.condition,
             split=case.splits[row],
-            machines=float(test.machines[row]),
-            scale=float(test.scale[row]),
-            seconds=float(test.seconds[row]),
+            machines=float(case.test.machines[row]),
+            scale=float(case.test.scale[row]),
+            seconds=float(case.test.seconds[row]),
             repetitions=case.repetitions[row],
             predicted=float(predicted[row]),
-            bounds=bounds[row] if bounds is not None else None,
+            bounds=None if bounds is None else tuple((low, high) for low, high in bounds[row]),
         )
-        for row in range(len(test))
+        for row in range(len(case.test))
     ]
 
 
-def _bounds(forecast: Forecast, test: Runs) -> list[tuple[tuple[float, float], ...]] | None:
-    """For each row of the test low and high for each level."""
-    levels = []
-    for level in LEVELS:
-        interval = forecast.interval(machines=test.machines, scale=test.scale, level=level)
-        if interval is None:
-            return None
-        low, high = interval
-        levels.append(list(zip(low.tolist(), high.tolist(), strict=True)))
-    return list(zip(*levels, strict=True))
+def summarise(outcomes: Iterable[Outcome]) -> dict[str, float]:
+    """The figures of one method, in per cent; NaN where there is nothing to say.
+
+    Mean and median are of the absolute percentage error against the expected times, bias is the median of the
+    signed one: above 0 where predictions are too long. Intervals are those of single runs: for each of
+    `LEVELS` the share of single runs within, the median of the width relative to the prediction, and the
+    share of the expected times within. Refusals count in nothing else.
+    """
+    every = list(outcomes)
+    answered = [each for each in every if np.isfinite(each.predicted)]
+    errors = pd.Series([each.error_percent for each in answered], dtype=float)
+    runs = [(each, seconds) for each in answered for seconds in each.repetitions]
+    of_runs = pd.Series([100.0 * abs(each.predicted / seconds - 1.0) for each, seconds in runs], dtype=float)
+    figures = {"mean": errors.abs().mean(), "median": errors.abs().median(), "bias": errors.median()}
+    for place, level in enumerate(LEVELS):
+        bounded = [(each, *each.bounds[place]) for each in answered if each.bounds is not None]
+        held = [low <= seconds <= high for each, low, high in bounded for seconds in each.repetitions]
+        expected = [low <= each.seconds <= high for each, low, high in bounded]
+        widths = [(high - low) / each.predicted for each, low, high in bounded]
+        figures[f"in {level:.0%}"] = 100.0 * pd.Series(held, dtype=float).mean()
+        figures[f"width {level:.0%}"] = 100.0 * pd.Series(widths, dtype=float).median()
+        figures[f"expected in {level:.0%}"] = 100.0 * pd.Series(expected, dtype=float).mean()
+    figures["error of runs"] = of_runs.mean()
+    figures["refused"] = len(every) - len(answered)
+    return {name: float(figure) for name, figure in figures.items()}
+
+
+def tables(title: str, outcomes: Sequence[Outcome]) -> str:
+    """All tables of one protocol: together, by job, by training condition, and what speaks against ours."""
+    lines = [f"== {title} =="]
+    frame = _frame(outcomes)
+    for split, chosen in frame.groupby("split", sort=False):
+        count = len(chosen) // chosen["method"].nunique()
+        overall = chosen.groupby("method", sort=False)["outcome"].apply(lambda of: pd.Series(summarise(of)))
+        lines += ["", f"{title}: {split} ({count} predictions by each method), %", text(overall.unstack())]
+        for by in ("job", "condition"):
+            if chosen[by].nunique() > 1:
+                means = chosen.assign(error=chosen["error"].abs()).pivot_table(
+                    index="method", columns=by, values="error", sort=False
+                )
+                lines += ["", f"mean error by {by}, %", text(means)]
+    return "\n".join([*lines, "", *_unfavourable(frame), ""])
+
+
+def _frame(outcomes: Sequence[Outcome]) -> pd.DataFrame:
+    columns = ("method", "job", "condition", "split")
+    frame = pd.DataFrame([{name: getattr(each, name) for name in columns} for each in outcomes])
+    return frame.assign(error=[each.error_percent for each in outcomes], outcome=list(outcomes))
+
+
+def text(table: pd.DataFrame) -> str:
+    """With one decimal."""
+    return str(table.to_string(float_format="{:.1f}".format, na_rep="-"))
+
+
+def _unfavourable(frame: pd.DataFrame) -> list[str]:
+    """Where another method is nearer than ours, and our largest errors."""
+    lines = ["where another method is nearer than ours (mean error, %)"]
+    for (split, job), chosen in frame.groupby(["split", "job"], sort=False):
+        means = chosen["error"].abs().groupby(chosen["method"], sort=False).mean()
+        if OURS in means and means[OURS] > means.min() + NEAR:
+            lines.append(f"  {split}, {job}: ours {means[OURS]:.1f}, {means.idxmin()} {means.min():.1f}")
+    own = [each for each in frame["outcome"] if each.method == OURS and np.isfinite(each.predicted)]
+    worst = sorted(own, key=lambda each: -abs(each.error_percent))[:WORST]
+    return [*lines, "our largest errors", *(f"  {_told(each)}" for each in worst)]
+
+
+def _told(outcome: Outcome) -> str:
+    return (
+        f"{outcome.split}, {outcome.job}, {outcome.condition}: {outcome.machines:g} machines, scale "
+        f"{outcome.scale:.3g}: {outcome.predicted:.1f} s instead of {outcome.seconds:.1f} s "
+        f"({outcome.error_percent:+.0f} %)"
+    )
+
+
+def calibration_table(outcomes: Sequence[Outcome]) -> pd.DataFrame:
+    """What our intervals hold of single runs in each table, and in all of them together.
+
+    Args:
+        outcomes: whose `split` names the protocol, too.
+    """
+    own = [each for each in outcomes if each.method == OURS]
+    splits = dict.fromkeys(each.split for each in own)
+    groups = {split: [each for each in own if each.split == split] for split in splits}
+    rows: dict[str, dict[str, object]] = {}
+    for split, of in {**groups, "all of them": own}.items():
+        figures = summarise(of)
+        rows[split] = {"runs": sum(len(each.repetitions) for each in of)}
+        for level, (low, high) in zip(LEVELS, PROMISED, strict=True):
+            share = figures[f"in {level:.0%}"]
+            told = "kept" if low <= share <= high else "too few" if share < low else "too many"
+            rows[split] |= {
+                f"in {level:.0%}": share,
+                f"width {level:.0%}": figures[f"width {level:.0%}"],
+                f"{low:.0f} to {high:.0f}": told,
+            }
+    return pd.DataFrame.from_dict(rows, orient="index")

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from airflow_provider_ernest.exceptions import MissingResourceError
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.prediction.numbers import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)
 class Runs:
-    """Some runs of one job.
+    """Some runs of one job, each field of shape (n,).
 
     Attributes:
-        machines: their numbers of machines, shape (n,).
-        scale: the share of the largest input that each read, shape (n,).
-        seconds: their times, shape (n,).
+        machines: their numbers of machines.
+        scale: the share of the largest input that each read.
+        seconds: their times.
         row_width: the data in a row of what each read, as a multiple of that in the rows of the input that
-            is predicted, shape (n,); None where all inputs count as of one shape.
+            is predicted; None where all inputs count as of one shape.
         of_one_input: all are samples of the input that is predicted, as those that a DAG makes: no other
             shape is to be feared.
     """
@@ -45,6 +44,14 @@ class Runs:
             of_one_input=self.of_one_input,
         )
 
+    def observations(self) -> list[Observation]:
+        """The same as the package keeps them."""
+        table = zip(self.machines.tolist(), self.scale.tolist(), self.seconds.tolist(), strict=True)
+        return [
+            Observation(index=index, machines=int(machines), scale=scale, seconds=seconds)
+            for index, (machines, scale, seconds) in enumerate(table)
+        ]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
@@ -67,38 +74,11 @@ class Case:
     splits: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Round:
-    """Cases of one deployment at one moment: what a method may pool is their training runs.
-
-    Attributes:
-        deployment: the cluster and system that the jobs ran on.
-        cases: the cases.
-    """
-
-    deployment: str
-    cases: tuple[Case, ...]
+Round = tuple[Case, ...]
+"""Cases of one deployment at one moment: what a method may pool is their training runs."""
 
 
 def gather(runs: Iterable[tuple[float, float, float]], *, of_one_input: bool = False) -> Runs:
     """Runs from (machines, scale, seconds), in this order."""
     table = np.array(list(runs), dtype=np.float64).reshape(-1, 3)
     return Runs(machines=table[:, 0], scale=table[:, 1], seconds=table[:, 2], of_one_input=of_one_input)
-
-
-def trace_files(directory: Path, pattern: str) -> list[Path]:
-    """The files of a folder, by name.
-
-    Raises:
-        MissingResourceError: there is no such folder, or no such file in it.
-    """
-    if not directory.is_dir():
-        raise MissingResourceError(
-            f"There is no folder {directory}.", remedy="Pass the folder of the traces."
-        )
-    files = sorted(directory.glob(pattern))
-    if not files:
-        raise MissingResourceError(
-            f"The folder {directory} holds no {pattern} file.", remedy="Pass the folder of the traces."
-        )
-    return files

@@ -11,14 +11,15 @@ itself best, which nobody could have known: how far the first two differ from it
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 
 from airflow_provider_ernest.documents.models import AveragingPrior, TermBelief
 from benchmarks.accuracy.evaluation import LEVELS, Outcome, evaluate_rounds, summarise
-from benchmarks.accuracy.ours import Averaging
+from benchmarks.accuracy.methods import Averaging
 from benchmarks.accuracy.runs import Case, Round
 
 DEFAULTS = "defaults"
@@ -65,24 +66,6 @@ ALTERNATIVES: Mapping[str, AveragingPrior] = {
 """The defaults, and one constant or the other changed, by name."""
 
 
-Trace = tuple[str, str]
-"""A deployment, and a job's name in it: whatever protocols and contexts it is told in."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Tuned:
-    """A job with constants chosen without it.
-
-    Attributes:
-        chosen: the name of the alternative that is best for all other jobs.
-        best: that which is best for the job itself.
-    """
-
-    job: str
-    chosen: str
-    best: str
-
-
 def interval_score(outcome: Outcome) -> float:
     """The mean interval score of its runs at the first of `LEVELS`, of log(seconds); NaN if refused."""
     if outcome.bounds is None:
@@ -93,82 +76,63 @@ def interval_score(outcome: Outcome) -> float:
     return float(high - low + 2.0 / (1.0 - LEVELS[0]) * outside.mean())
 
 
-def tuned(scores: Mapping[str, Mapping[str, float]], *, traces: Mapping[str, Trace]) -> list[Tuned]:
-    """For each job the alternative chosen without it, nor by another protocol of its trace.
+def chosen_without(scores: pd.DataFrame, traces: Mapping[str, str]) -> dict[str, str]:
+    """For each job the alternative that is best without it, and without other protocols of its trace.
 
     Args:
-        scores: of each alternative, by job: less is better.
+        scores: a row for each alternative, a column for each job: less is better.
         traces: of each job.
     """
-    jobs = list(scores[DEFAULTS])
-
-    def best_for(which: Sequence[str]) -> str:
-        return min(scores, key=lambda name: sum(scores[name][job] for job in which))
-
-    return [
-        Tuned(
-            job=job,
-            chosen=best_for([each for each in jobs if traces[each] != traces[job]]),
-            best=best_for([job]),
-        )
-        for job in jobs
-    ]
+    return {
+        job: str(scores[[each for each in scores if traces[each] != traces[job]]].sum(axis=1).idxmin())
+        for job in scores
+    }
 
 
-def table(
-    protocols: Sequence[tuple[str, Sequence[Round]]],
-    *,
-    alternatives: Mapping[str, AveragingPrior] = ALTERNATIVES,
-    tell: Callable[[str], None] = lambda _: None,
-) -> list[str]:
-    """A row for each job and the defaults, what was chosen without it, and what suits it best.
+def report(protocols: Mapping[str, Sequence[Round]]) -> str:
+    """Of each job the defaults, what was chosen without it, and what suits it best.
 
     Args:
-        protocols: titles and rounds, whose jobs are told together.
-        alternatives: constants by name, the defaults among them.
-        tell: called with a line after each alternative.
+        protocols: rounds by title, whose jobs are told together.
     """
-    rounds: list[Round] = []
-    traces: dict[str, Trace] = {}
-    for title, of_protocol in protocols:
-        for deployment, case in _few(of_protocol):
-            job = f"{title}, {case.job}"
-            traces[job] = deployment, case.job
-            rounds.append(Round(deployment=deployment, cases=(replace(case, job=job),)))
-    outcomes = {}
-    for number, (name, prior) in enumerate(alternatives.items(), start=1):
-        outcomes[name] = _by_job(evaluate_rounds(rounds, [Averaging(name=name, prior=prior)]))
-        tell(f"{number} of {len(alternatives)}: {name}")
-    scores = {
-        name: {job: float(np.nanmean([interval_score(each) for each in of])) for job, of in by_job.items()}
-        for name, by_job in outcomes.items()
+    cases = [case for title, rounds in protocols.items() for case in _few(title, rounds)]
+    # Rounds of one case each: nothing is pooled. A trace is the same job, whatever protocol it is told in.
+    traces = {case.job: f"{'C3O' in case.job} {case.job.rpartition(', ')[2]}" for case in cases}
+    outcomes = {
+        name: _by_job(evaluate_rounds(name, [(case,) for case in cases], [Averaging(name=name, prior=prior)]))
+        for name, prior in ALTERNATIVES.items()
     }
-    lines = [
-        "constants of the prior, chosen without the job that they are told of; each job alone",
-        f"{'':36s}  {'error %':>7s}  {'in 80 %':>7s}  {'in 95 %':>7s}  {'width':>5s}  {'score':>6s}",
-    ]
-    means = defaultdict[str, list[float]](list)
-    for each in tuned(scores, traces=traces):
-        lines.append(each.job)
-        chosen = (("defaults", DEFAULTS), ("without it", each.chosen), ("best, known too late", each.best))
-        for role, name in chosen:
-            words = role if name == role else f"{role}: {name}"
-            score = scores[name][each.job]
-            means[role].append(score)
-            lines.append(_row(words, outcomes[name][each.job], score))
-    lines.append("all jobs, mean score")
-    lines += [f"  {role:34s}  {'':32s}  {np.mean(of):6.3f}" for role, of in means.items()]
-    lines.append("each alternative, mean score of all jobs")
-    lines += [f"  {name:34s}  {'':32s}  {np.mean(list(of.values())):6.3f}" for name, of in scores.items()]
-    return lines
+    scores = pd.DataFrame(
+        {
+            name: {job: np.nanmean([interval_score(each) for each in of]) for job, of in by_job.items()}
+            for name, by_job in outcomes.items()
+        }
+    ).T
+    chosen = chosen_without(scores, traces)
+    rows = []
+    for job in scores:
+        best = str(scores[job].idxmin())
+        for role, name in (("defaults", DEFAULTS), ("without it", chosen[job]), ("known too late", best)):
+            figures = summarise(outcomes[name][job])
+            told = {each: figures[each] for each in ("mean", "in 80%", "in 95%", "width 80%")}
+            rows.append({"job": job, "constants": role, "chosen": name, **told, "score": scores[job][name]})
+    table = pd.DataFrame(rows)
+    return "\n\n".join(
+        [
+            "constants of the prior, chosen without the job that they are told of; each job alone",
+            table.to_string(index=False, float_format="{:.3f}".format),
+            f"all jobs, mean score\n{table.groupby('constants', sort=False)['score'].mean().to_string()}",
+            f"each alternative, mean score of all jobs\n{scores.mean(axis=1).to_string()}",
+        ]
+    )
 
 
-def _few(rounds: Sequence[Round]) -> list[tuple[str, Case]]:
-    """Cases with their deployments."""
-    cases = defaultdict[str, list[tuple[str, Case]]](list)
+def _few(title: str, rounds: Sequence[Round]) -> list[Case]:
+    """So many cases of each job, which is named with the protocol."""
+    cases = defaultdict[str, list[Case]](list)
     for one_round in rounds:
-        for case in one_round.cases:
-            cases[case.job].append((one_round.deployment, case))
+        for case in one_round:
+            cases[case.job].append(replace(case, job=f"{title}, {case.job}"))
     return [each for of in cases.values() for each in of[:: -(-len(of) // MOST_CASES)]]
 
 
@@ -177,12 +141,3 @@ def _by_job(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
     for each in outcomes:
         by_job[each.job].append(each)
     return dict(by_job)
-
-
-def _row(words: str, outcomes: Sequence[Outcome], score: float) -> str:
-    found = summarise(outcomes)
-    coverage, width = found.coverage or (np.nan, np.nan), found.width or (np.nan, np.nan)
-    return (
-        f"  {words:34s}  {found.mean or np.nan:7.1f}  {coverage[0]:7.0f}  {coverage[1]:7.0f}  "
-        f"{width[0]:5.0f}  {score:6.3f}"
-    )

@@ -1,14 +1,14 @@
 """The rules that decide: what users do, the original, the method of this package, and an oracle.
 
-A rule is asked all questions of a kind in one situation at once, and answers with the positions of the
-options that it chooses.
+All see the same training runs of each job, and none of those that are decided about. A rule is asked all
+questions of a kind in one situation at once, and answers with the positions of the options that it chooses.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
+from typing import Protocol, cast
 
 import numpy as np
 
@@ -16,14 +16,102 @@ from airflow_provider_ernest.decision.deciding import most_probable
 from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.documents.decisions import Alternative
 from airflow_provider_ernest.prediction.numbers import FloatArray
-from benchmarks.decisions.outlook import Outlook
-from benchmarks.decisions.questions import DEADLINE, Question
+from benchmarks.accuracy.methods import ORIGINAL as ORIGINAL_ERNEST
+from benchmarks.accuracy.methods import AnyMethod, Forecast, PooledAveraging, pool
+from benchmarks.accuracy.runs import Runs
+from benchmarks.decisions.situations import DEADLINE, Question, Situation
+
+SHORTEST_SECONDS = 1e-9
+"""No run is as short: the probability is 0 where nothing is allowed."""
+
+
+class ProbableForecast(Forecast, Protocol):
+    """A forecast that tells probabilities."""
+
+    def probability_within(
+        self, *, machines: FloatArray, scale: FloatArray, limits: FloatArray
+    ) -> FloatArray:
+        """Of single runs to take no longer than so many seconds, shape (n,)."""
+
+
+class Forecasts:
+    """The fitted methods, one of each for every job.
+
+    Args:
+        samples: the training runs of each job; together they are one deployment.
+        startup_seconds: what every run takes besides, before it begins to work.
+        method: ours; None for the one that learns from all jobs of the deployment, and takes the runs for
+            samples of one input, as those that a DAG decides by.
+    """
+
+    def __init__(
+        self,
+        samples: Sequence[Runs],
+        *,
+        startup_seconds: float = 0.0,
+        method: AnyMethod | None = None,
+    ) -> None:
+        pooled = pool(method or PooledAveraging(of_one_input=True), samples)
+        self._original = [ORIGINAL_ERNEST.fit(runs) for runs in samples]
+        self._ours = [cast(ProbableForecast, pooled.fit(runs)) for runs in samples]
+        self._startup_seconds = startup_seconds
+
+    def outlook(self, situation: Situation) -> Outlook:
+        """What is predicted of the options of a situation."""
+        original, ours = np.empty((2, len(situation.options)))
+        for job, rows in situation.by_model():
+            machines, scale = situation.columns(rows)
+            original[rows] = self._original[job].predict(machines=machines, scale=scale)
+            ours[rows] = self._ours[job].predict(machines=machines, scale=scale)
+        return Outlook(
+            situation=situation,
+            original_seconds=self._startup_seconds + original,
+            seconds=self._startup_seconds + ours,
+            forecasts=self._ours,
+            startup_seconds=self._startup_seconds,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outlook:
+    """Predictions of the n options of a situation.
+
+    Attributes:
+        situation: the options.
+        original_seconds: by the original, shape (n,).
+        seconds: by ours, medians, shape (n,).
+        forecasts: ours, by the positions that the options name.
+        startup_seconds: of every run; in all these seconds, but not in the forecasts.
+    """
+
+    situation: Situation
+    original_seconds: FloatArray
+    seconds: FloatArray
+    forecasts: Sequence[ProbableForecast]
+    startup_seconds: float = 0.0
+
+    def probabilities(self, limits: FloatArray) -> FloatArray:
+        """Of the options to take no longer than so many seconds.
+
+        Args:
+            limits: of each option under q questions, shape (q, n).
+
+        Returns:
+            Shape (q, n).
+        """
+        result = np.empty(limits.shape)
+        for job, rows in self.situation.by_model():
+            machines, scale = self.situation.columns(rows)
+            asked = np.maximum(limits[:, rows] - self.startup_seconds, SHORTEST_SECONDS)
+            probabilities = self.forecasts[job].probability_within(
+                machines=np.tile(machines, len(asked)), scale=np.tile(scale, len(asked)), limits=asked.ravel()
+            )
+            result[:, rows] = probabilities.reshape(asked.shape)
+        return result
+
 
 ORIGINAL, WITH_MARGIN = "original Ernest", "original + 30 %"
-LARGEST, THUMB = "always the largest", "1 GB per core"
-PLAIN = "0.8, cheapest only"
-ORACLE, SUREST = "oracle", "oracle of runs"
-ORACLES = (ORACLE, SUREST)
+LARGEST, ORACLE = "always the largest", "oracle"
 
 MARGIN = 1.3
 
@@ -31,9 +119,6 @@ EQUAL = 1.01
 """What the original predicts to cost up to a per cent more than the cheapest costs the same."""
 
 CONFIDENCES = (0.5, 0.8, 0.95)
-PLAIN_CONFIDENCE = 0.8
-
-GIGABYTES_PER_CORE = 1.0
 
 Answer = tuple[int, float | None]
 """The position of the chosen option, and the probability that it was given to keep to the limit."""
@@ -52,11 +137,8 @@ def all_rules() -> Mapping[str, Rule]:
         ORIGINAL: _original(1.0),
         WITH_MARGIN: _original(MARGIN),
         LARGEST: _largest,
-        THUMB: _rule_of_thumb,
-        **{ours(confidence): _ours(confidence, _preferred) for confidence in CONFIDENCES},
-        PLAIN: _ours(PLAIN_CONFIDENCE, _plainly_best),
+        **{ours(confidence): _ours(confidence) for confidence in CONFIDENCES},
         ORACLE: _oracle,
-        SUREST: _surest,
     }
 
 
@@ -73,20 +155,6 @@ def _original(margin: float) -> Rule:
 def _oracle(outlook: Outlook, questions: Sequence[Question]) -> list[Answer]:
     """The best of the options that keep to the limit by the medians of their runs."""
     return [(_best(outlook, question, outlook.situation.seconds, equal=1.0), None) for question in questions]
-
-
-def _surest(outlook: Outlook, questions: Sequence[Question]) -> list[Answer]:
-    """The option most of whose single runs keep to the limit, of such the best: nobody keeps more runs."""
-    options = outlook.situation.options
-    answers: list[Answer] = []
-    for question in questions:
-        kept = [
-            float(np.mean([question.keeps(option, seconds) for seconds in option.repetitions]))
-            for option in options
-        ]
-        value = question.value(outlook.situation).tolist()
-        answers.append((min(range(len(options)), key=lambda row: (-kept[row], value[row])), None))
-    return answers
 
 
 def _best(outlook: Outlook, question: Question, seconds: FloatArray, *, equal: float = EQUAL) -> int:
@@ -116,36 +184,7 @@ def _largest(outlook: Outlook, questions: Sequence[Question]) -> list[Answer]:
     return [(int(np.argmax(prices)), None)] * len(questions)
 
 
-def _rule_of_thumb(outlook: Outlook, questions: Sequence[Question]) -> list[Answer]:
-    """A core for each gigabyte of the input, on the cheapest type; the next larger number that is offered.
-
-    Where nobody knows the size of the input, the fewest machines.
-    """
-    situation = outlook.situation
-    prices = np.array([option.billing.price_per_hour / option.cores for option in situation.options])
-    of_type = np.flatnonzero(prices == prices.min())
-    machines = [situation.options[row].machines for row in of_type]
-    cores = (situation.gigabytes or 0.0) / GIGABYTES_PER_CORE
-    wanted = math.ceil(cores / situation.options[of_type[0]].cores)
-    enough = [count for count in machines if count >= wanted]
-    chosen = machines.index(min(enough) if enough else max(machines))
-    return [(int(of_type[chosen]), None)] * len(questions)
-
-
-Preference = Callable[[Goal, Alternative], tuple[float, ...]]
-
-
-def _preferred(goal: Goal, alternative: Alternative) -> tuple[float, ...]:
-    """As the package has it."""
-    return goal.preference(alternative)
-
-
-def _plainly_best(goal: Goal, alternative: Alternative) -> tuple[float, ...]:
-    """By the predicted dollars or seconds alone, however much surer another one is for little more."""
-    return goal.preference(replace(alternative, probability=None))
-
-
-def _ours(confidence: float, prefer: Preference) -> Rule:
+def _ours(confidence: float) -> Rule:
     """As the package chooses (`decision.deciding`); where nothing is sure enough the most probable option."""
 
     def decide(outlook: Outlook, questions: Sequence[Question]) -> list[Answer]:
@@ -158,9 +197,7 @@ def _ours(confidence: float, prefer: Preference) -> Rule:
         for goal, probabilities in zip(goals, outlook.probabilities(limits).tolist(), strict=True):
             alternatives = _alternatives(outlook, goal, probabilities)
             sure = [each for each in alternatives if each.feasible]
-            chosen = (
-                min(sure, key=lambda each: prefer(goal, each)) if sure else most_probable(alternatives, goal)
-            )
+            chosen = min(sure, key=goal.preference) if sure else most_probable(alternatives, goal)
             answers.append((alternatives.index(chosen), chosen.probability))
         return answers
 

@@ -1,7 +1,13 @@
-"""The choices that are posed: configurations of measured jobs, with what they really took.
+"""The choices that are posed: configurations of measured jobs with what they really took, and the limits.
 
 To choose from are all measured numbers of machines at one size of the input: the largest of a context, or
 where several types of machines are offered at once, the largest that was measured on all of them.
+
+All limits can be kept: each lies between what the best and the worst option really take (or cost), by the
+medians of their runs, spread evenly on the logarithm. They are fixed by the measured runs alone, and the
+first is as tight as can be: the median of the very fastest option, which half of its runs miss. Who knows
+that some option keeps each limit knows more than whoever decides: of such limits more are kept than anybody
+could say. So what is said is held against what comes by limits that reach further, `BEYOND`.
 """
 
 from __future__ import annotations
@@ -13,18 +19,36 @@ from functools import cached_property
 
 import numpy as np
 
+from airflow_provider_ernest.decision.goals import TOLERANCE
 from airflow_provider_ernest.prediction.numbers import FloatArray, IntArray
-from airflow_provider_ernest.settings import Billing
-from benchmarks.accuracy.c3o_traces import Context
-from benchmarks.decisions.prices import PRICES_PER_HOUR, billing_of
+from airflow_provider_ernest.settings import Billing, SizingGoal
+from benchmarks.accuracy.traces import Context
+
+PRICES_PER_HOUR: Mapping[str, float] = {
+    "c4.2xlarge": 0.398,
+    "m4.2xlarge": 0.400,
+    "r4.2xlarge": 0.532,
+    "r4.xlarge": 0.266,
+}
+"""Dollars for a machine and hour: Amazon EC2, on-demand, Linux, US East (N. Virginia), as listed on
+aws.amazon.com/ec2/pricing/on-demand. What EMR asks besides for each of them is left out."""
+
+OTHERS_PER_CORE_HOUR = 0.05
+"""Dollars for machines of any other type: what a core of m4 costs. Where the type is the same whatever is
+chosen, its price is in the regret of no decision."""
+
+
+def billing_of(instance_type: str, *, cores: int) -> Billing:
+    """How a machine with so many cores is paid for: by the second, and at least for a minute."""
+    price = PRICES_PER_HOUR.get(instance_type, OTHERS_PER_CORE_HOUR * cores)
+    return Billing(price_per_hour=price, increment_seconds=1.0, minimum_seconds=60.0)
+
 
 TYPE, OF_A_TYPE = "machine_type", frozenset({"machine_type", "memory/machine", "slots/machine"})
 """The part of a context's setting that names its machines, and all parts that tell of them."""
 
 DEFAULT_CORES = 8
 """Of a machine, where the traces do not tell."""
-
-MEGABYTES_PER_GIGABYTE = 1000.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,13 +87,11 @@ class Situation:
     Attributes:
         job: its name.
         setting: what else tells it from the others, in words.
-        gigabytes: of its input; None where the traces do not tell.
         options: by type and number of machines.
     """
 
     job: str
     setting: str
-    gigabytes: float | None
     options: tuple[Option, ...]
 
     @cached_property
@@ -98,24 +120,20 @@ def of_one_type(
     contexts: Sequence[Context],
     *,
     fewest_machines: int = 1,
-    prices_per_hour: Mapping[str, float] = PRICES_PER_HOUR,
 ) -> list[Situation]:
     """One situation for each context: how many machines, at its largest size?
 
     Args:
         contexts: all contexts.
         fewest_machines: to choose from.
-        prices_per_hour: dollars by type.
     """
     return [
-        _situation(contexts, [position], context.largest_size, fewest_machines, prices_per_hour)
+        _situation(contexts, [position], context.largest_size, fewest_machines)
         for position, context in enumerate(contexts)
     ]
 
 
-def of_all_types(
-    contexts: Sequence[Context], *, prices_per_hour: Mapping[str, float] = PRICES_PER_HOUR
-) -> list[Situation]:
+def of_all_types(contexts: Sequence[Context]) -> list[Situation]:
     """One for each setting of a job that was measured on several types: how many machines of which?"""
     alike: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for position, context in enumerate(contexts):
@@ -124,7 +142,7 @@ def of_all_types(
     for positions in alike.values():
         common = set.intersection(*(_absolute_sizes(contexts[position]) for position in positions))
         if len(positions) > 1 and common:
-            situations.append(_situation(contexts, positions, max(common), 1, prices_per_hour))
+            situations.append(_situation(contexts, positions, max(common), 1))
     return situations
 
 
@@ -133,28 +151,23 @@ def _situation(
     positions: Sequence[int],
     size: float,
     fewest_machines: int,
-    prices_per_hour: Mapping[str, float],
 ) -> Situation:
     first = contexts[positions[0]]
     several = len(positions) > 1
     options = [
         option
         for position in positions
-        for option in _options(position, contexts[position], size, prices_per_hour)
+        for option in _options(position, contexts[position], size)
         if option.machines >= fewest_machines
     ]
-    megabytes = None if first.megabytes is None else first.megabytes * size / first.largest_size
     return Situation(
         job=first.job,
         setting=" ".join(_told(first, with_type=False) if several else _told(first)),
-        gigabytes=None if megabytes is None else megabytes / MEGABYTES_PER_GIGABYTE,
         options=tuple(options),
     )
 
 
-def _options(
-    position: int, context: Context, size: float, prices_per_hour: Mapping[str, float]
-) -> list[Option]:
+def _options(position: int, context: Context, size: float) -> list[Option]:
     told = dict(part.partition("=")[::2] for part in context.setting)
     instance_type = told.get(TYPE, "")
     cores = round(float(told.get("slots/machine", DEFAULT_CORES)))
@@ -166,7 +179,7 @@ def _options(
             cores=cores,
             machines=int(points.machines[row]),
             scale=float(points.scale[row]),
-            billing=billing_of(instance_type, cores=cores, prices_per_hour=prices_per_hour),
+            billing=billing_of(instance_type, cores=cores),
             seconds=float(points.seconds[row]),
             repetitions=context.repetitions[row],
         )
@@ -183,3 +196,65 @@ def _told(context: Context, *, with_type: bool = True) -> list[str]:
 def _absolute_sizes(context: Context) -> set[float]:
     """Rounded, so that the same size in two contexts is one."""
     return {float(f"{scale * context.largest_size:.9g}") for scale in context.sizes}
+
+
+DEADLINE, BUDGET = "deadline", "budget"
+
+LIMITS = 10
+"""How many of a kind are posed in each situation."""
+
+BEYOND = 2.0
+"""From half of what the best option takes to twice what the worst does."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What is asked: the cheapest option within a deadline, or the fastest within a budget.
+
+    Attributes:
+        kind: `DEADLINE` or `BUDGET`.
+        limit: seconds or dollars.
+        slack: how much more it is than what the best option takes or costs: 0.1 is 10 %.
+    """
+
+    kind: str
+    limit: float
+    slack: float
+
+    def goal(self, confidence: float) -> SizingGoal:
+        """The goal as the package has it; the options say which numbers of machines there are."""
+        return SizingGoal(
+            deadline_seconds=self.limit if self.kind == DEADLINE else None,
+            budget_dollars=None if self.kind == DEADLINE else self.limit,
+            confidence=confidence,
+            max_machines=1,
+        )
+
+    def keeps(self, option: Option, seconds: float) -> bool:
+        """Whether a run of the option that takes so long keeps to it."""
+        return self.is_met(seconds=seconds, cost=option.cost_of(seconds))
+
+    def is_met(self, *, seconds: float, cost: float) -> bool:
+        """Whether a run of so many seconds and dollars keeps to it."""
+        return (seconds if self.kind == DEADLINE else cost) <= self.limit * (1 + TOLERANCE)
+
+    def value(self, situation: Situation) -> FloatArray:
+        """What is to be little: the options' dollars under a deadline, their seconds under a budget."""
+        return situation.costs if self.kind == DEADLINE else situation.seconds
+
+
+def questions(situation: Situation, kind: str, *, count: int = LIMITS, reach: float = 1.0) -> list[Question]:
+    """So many questions of a kind, the tightest first.
+
+    Args:
+        situation: the options.
+        kind: `DEADLINE` or `BUDGET`.
+        count: how many.
+        reach: by what factor they go beyond what options take or cost, at either end.
+    """
+    limited = situation.seconds if kind == DEADLINE else situation.costs
+    least, most = float(limited.min()), float(limited.max())
+    return [
+        Question(kind=kind, limit=float(limit), slack=float(limit) / least - 1.0)
+        for limit in np.geomspace(least / reach, most * reach, count)
+    ]

@@ -17,20 +17,17 @@ from airflow_provider_ernest.design.candidates import Candidates
 from airflow_provider_ernest.design.criteria import Targets
 from airflow_provider_ernest.design.plan import plan_design
 from airflow_provider_ernest.design.rounds import FEWEST_RUNS, next_runs
-from airflow_provider_ernest.documents.runs import Experiment, Observation
+from airflow_provider_ernest.documents.runs import Experiment
 from airflow_provider_ernest.operators.next_runs import MOST_OF_A_ROUND
 from airflow_provider_ernest.settings import Billing, SizingGoal
 from airflow_provider_ernest.settings.bounds import MOST_ROUNDS
 from airflow_provider_ernest.settings.goal import BEST_VALUE, CONFIDENCE
-from benchmarks.accuracy import c3o
-from benchmarks.accuracy.c3o_traces import Context
-from benchmarks.accuracy.ours import Averaging
+from benchmarks.accuracy.methods import Averaging
 from benchmarks.accuracy.runs import Runs
+from benchmarks.accuracy.traces import Context
 from benchmarks.decisions.evaluation import Decided, decide
-from benchmarks.decisions.outlook import Forecasts
-from benchmarks.decisions.questions import DEADLINE, Question, questions
-from benchmarks.decisions.rules import all_rules, ours
-from benchmarks.decisions.situations import Situation, of_one_type
+from benchmarks.decisions.rules import Forecasts, all_rules, ours
+from benchmarks.decisions.situations import DEADLINE, Question, Situation, of_one_type, questions
 from benchmarks.decisions.training_share import MANY_RUNS
 
 PARTITIONS = 1000
@@ -60,16 +57,14 @@ PLANS: Mapping[str, Plan] = {
 }
 
 
-def decided_in_rounds(
-    contexts: Sequence[Context], *, count: int, prices_per_hour: Mapping[str, float]
-) -> list[Decided]:
+def decided_in_rounds(contexts: Sequence[Context], *, count: int) -> list[Decided]:
     """The decisions by each plan, named by it and by the mean number of its runs."""
-    situations = of_one_type(contexts, prices_per_hour=prices_per_hour)
+    situations = of_one_type(contexts)
     result = []
     for name, plan in PLANS.items():
         decided, made = [], []
         for situation, context in zip(situations, contexts, strict=True):
-            points = c3o.trained(context)
+            points = context.trained()
             if len(points) <= FEWEST_RUNS:
                 continue
             runs_of: dict[tuple[int, ...], list[Question]] = defaultdict(list)
@@ -115,12 +110,13 @@ def _chosen(plan: Plan, points: Runs, situation: Situation, deadline_seconds: fl
         scale=scale,
         billing=Billing(expected_runs=plan.expected_runs),
     )
+    observations = points.observations()
     rows: list[int] = []
     for _ in range(MOST_ROUNDS):
         proposal = next_runs(
             candidates=candidates,
             goal=goal,
-            observed=[_observation(points, row) for row in rows],
+            observed=[observations[row] for row in rows],
             most=MOST_OF_A_ROUND,
             min_runs=plan.runs or FEWEST_RUNS,
             max_error_percent=goal.max_error_percent,
@@ -133,12 +129,3 @@ def _chosen(plan: Plan, points: Runs, situation: Situation, deadline_seconds: fl
 
 def _row(points: Runs, run: Experiment) -> int:
     return int(np.flatnonzero((points.machines == run.machines) & (points.scale == run.scale))[0])
-
-
-def _observation(points: Runs, row: int) -> Observation:
-    return Observation(
-        index=row,
-        machines=int(points.machines[row]),
-        scale=float(points.scale[row]),
-        seconds=float(points.seconds[row]),
-    )

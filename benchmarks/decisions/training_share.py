@@ -3,8 +3,8 @@
 The jobs are those of the paper's Table 1, grown until production takes 20 minutes to 3 hours on 32 machines.
 Sample runs, each with a start-up and 5 % noise, are designed by the task that a DAG designs them by, from
 nothing but the deadline, the machines that production may have, and those of the training cluster; or they
-are made in rounds (`design.rounds`) until another one is not worth what it costs beside production, and the
-model is not one that a DAG would refuse. Deadlines are of 20 minutes and more. Shares are of what the chosen
+are made in rounds (`rounds`) until another one is not worth what it costs beside production, and the model is
+not one that a DAG would refuse. Deadlines are of 20 minutes and more. Shares are of what the chosen
 production run costs, at the package's default confidence.
 """
 
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+import pandas as pd
 
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.design.candidates import Candidates, enumerate_candidates
@@ -22,27 +23,131 @@ from airflow_provider_ernest.design.costs import LONG_SECONDS, MIN_SCALE_WITHIN_
 from airflow_provider_ernest.design.rounds import next_runs
 from airflow_provider_ernest.documents.runs import Design, Experiment, Observation
 from airflow_provider_ernest.operators.next_runs import MOST_OF_A_ROUND
+from airflow_provider_ernest.prediction.numbers import FloatArray
+from airflow_provider_ernest.prediction.terms import ERNEST, basis
 from airflow_provider_ernest.settings import Billing, DesignBounds, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.settings.bounds import MOST_ROUNDS
 from airflow_provider_ernest.settings.goal import BEST_VALUE, CONFIDENCE
 from airflow_provider_ernest.task_group.training import TaskGroupSettings, design_task
+from benchmarks.accuracy.protocols import noisy
 from benchmarks.accuracy.runs import Runs
-from benchmarks.decisions.evaluation import Decided, Summary, decide, summarise
-from benchmarks.decisions.grown_jobs import (
-    FEWEST,
-    GROWTHS,
-    LARGER_INPUT,
-    LONGER,
-    MOST,
-    STARTUP_SECONDS,
-    STEP,
-    GrownJob,
-    grown_jobs,
-    outlooks,
-    situation_of,
-)
-from benchmarks.decisions.questions import DEADLINE, Question, questions
-from benchmarks.decisions.rules import all_rules, ours
+from benchmarks.decisions.evaluation import Decided, decide, summarise
+from benchmarks.decisions.rules import Forecasts, Outlook, all_rules, ours
+from benchmarks.decisions.situations import DEADLINE, Option, Question, Situation, billing_of, questions
+from benchmarks.table1 import TABLE_1
+
+LARGER_INPUT, LONGER = "larger input", "all terms longer"
+GROWTHS = (LARGER_INPUT, LONGER)
+"""More data is more of the work that spreads. Jobs all of whose terms are so much longer have minutes of
+fixed and of serial time in every sample, however small: the hardest that can be asked for."""
+
+REFERENCE_MACHINES = 32
+"""On so many production takes what it is to take."""
+
+FEWEST, MOST, STEP = 8, 64, 4
+"""Machines that production may have."""
+
+STARTUP_SECONDS = 20.0
+"""Of every run, from its submission to its first task; it is paid for."""
+
+NOISE = 0.05
+SINGLE_RUNS = 5
+"""Runs that a decision is held against."""
+
+WORK = "scale/machines"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GrownJob:
+    """A job with known times.
+
+    Attributes:
+        name: of the job in Table 1.
+        coefficients: seconds per unit of each of Ernest's terms.
+    """
+
+    name: str
+    coefficients: FloatArray
+
+    @property
+    def work_seconds(self) -> float:
+        """The work that spreads, in seconds on one machine."""
+        return float(self.coefficients[ERNEST.index(WORK)])
+
+    def seconds(self, machines: FloatArray, scale: FloatArray) -> FloatArray:
+        """What runs take without noise and start-up, shape (n,)."""
+        return np.asarray(basis(ERNEST, machines=machines, scale=scale) @ self.coefficients, dtype=np.float64)
+
+    def observe(self, machines: FloatArray, scale: FloatArray, generator: np.random.Generator) -> FloatArray:
+        """The same with noise."""
+        return noisy(self.seconds(machines, scale), NOISE, generator)
+
+
+def grown_jobs(growth: str, production_seconds: float) -> list[GrownJob]:
+    """The eight jobs.
+
+    Args:
+        growth: one of `GROWTHS`.
+        production_seconds: of the whole input on the reference number of machines.
+    """
+    jobs = []
+    for name, terms in TABLE_1.items():
+        coefficients = np.array([terms[term] for term in ERNEST])
+        on_reference = basis(ERNEST, machines=[REFERENCE_MACHINES], scale=[1.0])[0]
+        if growth == LARGER_INPUT:
+            missing = production_seconds - float(on_reference @ coefficients)
+            coefficients[ERNEST.index(WORK)] += missing * REFERENCE_MACHINES
+        else:
+            coefficients *= production_seconds / float(on_reference @ coefficients)
+        jobs.append(GrownJob(name=name, coefficients=coefficients))
+    return jobs
+
+
+def outlooks(observed: Sequence[tuple[GrownJob, Runs]], generator: np.random.Generator) -> list[Outlook]:
+    """The decisions to take: how many machines, given sample runs of all jobs of the deployment.
+
+    Args:
+        observed: jobs with their sample runs.
+        generator: of the noise of production.
+    """
+    if not observed:
+        return []
+    forecasts = Forecasts([runs for _, runs in observed], startup_seconds=STARTUP_SECONDS)
+    return [
+        forecasts.outlook(situation_of(position, job, generator))
+        for position, (job, _) in enumerate(observed)
+    ]
+
+
+def situation_of(position: int, job: GrownJob, generator: np.random.Generator) -> Situation:
+    """The numbers of machines that production may have, with what it really takes.
+
+    Args:
+        position: of the job among those of its deployment.
+        job: of which.
+        generator: of the noise of single runs.
+    """
+    counts = np.arange(FEWEST, MOST + 1, STEP, dtype=np.float64)
+    whole = np.ones_like(counts)
+    singles = np.array([job.observe(counts, whole, generator) for _ in range(SINGLE_RUNS)]).T
+    billing = billing_of("", cores=1)
+    options = [
+        Option(
+            model=position,
+            instance_type="",
+            cores=1,
+            machines=int(machines),
+            scale=1.0,
+            billing=billing,
+            seconds=STARTUP_SECONDS + seconds,
+            repetitions=tuple(STARTUP_SECONDS + single for single in runs),
+        )
+        for machines, seconds, runs in zip(
+            counts.tolist(), job.seconds(counts, whole).tolist(), singles.tolist(), strict=True
+        )
+    ]
+    return Situation(job=job.name, setting="", options=tuple(options))
+
 
 PRODUCTION_SECONDS = (1200.0, 3600.0, 10800.0)
 """Of production on `grown_jobs.REFERENCE_MACHINES`."""
@@ -83,57 +188,24 @@ class Plan:
     rounds: int = MOST_ROUNDS
 
 
-DEFAULT = "default, 4 machines"
-ON_TWO = "default, 2 machines"
-UNTOLD = "no deadline, 4 machines"
-IN_ROUNDS = "in rounds, 4 machines"
-IN_TWO_ON_TWO = "in 2 rounds, 2 machines"
-TWO_AT_ONCE = "the same, 2 runs at once"
-FOR_MANY = f"in rounds, for {MANY_RUNS} runs"
-
 PLANS: Mapping[str, Plan] = {
-    ON_TWO: Plan(machines=2),
-    DEFAULT: Plan(machines=4),
+    "default, 2 machines": Plan(machines=2),
+    "default, 4 machines": Plan(machines=4),
     "default, 8 machines": Plan(machines=8),
     "default, 16 machines": Plan(machines=16),
-    UNTOLD: Plan(machines=4, told=False),
+    "no deadline, 4 machines": Plan(machines=4, told=False),
     "in rounds, 2 machines": Plan(machines=2, expected_runs=1),
-    IN_TWO_ON_TWO: Plan(machines=2, expected_runs=1, rounds=2),
-    TWO_AT_ONCE: Plan(machines=2, parallel_runs=2, expected_runs=1, rounds=2),
-    IN_ROUNDS: Plan(machines=4, expected_runs=1),
+    "in 2 rounds, 2 machines": Plan(machines=2, expected_runs=1, rounds=2),
+    "the same, 2 runs at once": Plan(machines=2, parallel_runs=2, expected_runs=1, rounds=2),
+    "in rounds, 4 machines": Plan(machines=4, expected_runs=1),
     "in rounds, 8 machines": Plan(machines=8, expected_runs=1),
-    FOR_MANY: Plan(machines=4, expected_runs=MANY_RUNS),
+    f"in rounds, for {MANY_RUNS} runs": Plan(machines=4, expected_runs=MANY_RUNS),
 }
 
 PLANS_OF: Mapping[str, Sequence[str]] = {
     LARGER_INPUT: tuple(PLANS),
     LONGER: tuple(name for name, plan in PLANS.items() if plan.machines <= 4),
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Trained:
-    """What training by one plan came to.
-
-    Attributes:
-        growth, production_seconds, plan: of what.
-        runs: sample runs of a job, mean.
-        share: their machine seconds, start-up included, as a percentage of production's, mean over decisions.
-        bill: the same mean of all machines of the training cluster.
-        largest_bill: the largest.
-        small_bills: how many are at most `AIM`, in per cent.
-        decisions: what became of the deadlines.
-    """
-
-    growth: str
-    production_seconds: float
-    plan: str
-    runs: float
-    share: float
-    bill: float
-    largest_bill: float
-    small_bills: float
-    decisions: Summary
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,35 +221,37 @@ class Samples:
     seconds: float
 
 
-def measure(*, repetitions: int = REPETITIONS) -> list[Trained]:
-    """All plans for all jobs."""
-    return [
-        _trained(growth, seconds, plan, repetitions)
+def table(*, repetitions: int = REPETITIONS) -> pd.DataFrame:
+    """All plans for all jobs, in per cent.
+
+    Columns are the mean number of sample runs of a job; their machine seconds, start-up included, as a
+    share of production's; the same of all machines of the training cluster while they run (the bill), its
+    largest, and how many bills are at most `AIM`; and what became of the deadlines.
+    """
+    rows = {
+        (growth, f"{seconds / 60:.0f} min", plan): _trained(growth, seconds, plan, repetitions)
         for growth in GROWTHS
         for seconds in PRODUCTION_SECONDS
         for plan in PLANS_OF[growth]
-    ]
+    }
+    return pd.DataFrame(rows).T
 
 
-def _trained(growth: str, seconds: float, plan: str, repetitions: int) -> Trained:
+def _trained(growth: str, seconds: float, plan: str, repetitions: int) -> dict[str, float]:
     generator = np.random.default_rng(SEED)
     decided: list[tuple[Decided, Samples]] = []
     for _ in range(repetitions):
         decided += _decisions(grown_jobs(growth, seconds), PLANS[plan], generator)
     machines = PLANS[plan].machines
-    shares = [_share(_used(samples.runs), each) for each, samples in decided]
     bills = np.array([_share(machines * samples.seconds, each) for each, samples in decided])
-    return Trained(
-        growth=growth,
-        production_seconds=seconds,
-        plan=plan,
-        runs=float(np.mean([len(samples.runs) for _, samples in decided])),
-        share=float(np.mean(shares)),
-        bill=float(bills.mean()),
-        largest_bill=float(bills.max()),
-        small_bills=100.0 * float((bills <= AIM).mean()),
-        decisions=summarise(each for each, _ in decided),
-    )
+    return {
+        "runs": float(np.mean([len(samples.runs) for _, samples in decided])),
+        "share": float(np.mean([_share(_used(samples.runs), each) for each, samples in decided])),
+        "bill": float(bills.mean()),
+        "largest": float(bills.max()),
+        f"at most {AIM:g}": 100.0 * float((bills <= AIM).mean()),
+        **summarise(each for each, _ in decided),
+    }
 
 
 def _decisions(

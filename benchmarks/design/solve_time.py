@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
 from statistics import median
 from typing import TypeVar
 
 import cvxpy as cp
 import numpy as np
+import pandas as pd
 from cvxpy.atoms.matrix_frac import matrix_frac
 
 from airflow_provider_ernest.design.candidates import Candidates, enumerate_candidates
@@ -25,7 +25,6 @@ from airflow_provider_ernest.design.costs import relative_time
 from airflow_provider_ernest.design.criteria import Targets, a_criterion, information_matrix, normalised
 from airflow_provider_ernest.design.plan import optimal_weights, plain_bounds, plan_design
 from airflow_provider_ernest.design.problem import classic_problem
-from airflow_provider_ernest.documents.runs import Design
 from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.prediction.terms import ERNEST, basis
 from airflow_provider_ernest.settings.bounds import CRITERIA
@@ -44,17 +43,6 @@ ORIGINAL_UP_TO = 2_000
 RUNS = 8
 
 REPETITIONS = 3
-
-
-@dataclass(frozen=True, kw_only=True)
-class Measurement:
-    """The relaxed problem in both formulations; the original's numbers are None where it was skipped."""
-
-    candidates: int
-    original_seconds: float | None
-    seconds: float
-    original_objective: float | None
-    objective: float
 
 
 def original_weights(design_rows: FloatArray, costs: FloatArray, *, budget: float) -> FloatArray:
@@ -103,31 +91,46 @@ def candidates_of(*, machines: int, scales: int) -> Candidates:
     )
 
 
-def measure(candidates: Candidates) -> Measurement:
-    """Solve both formulations of the paper's problem, at a budget of eight runs of mean cost."""
+def report(*, quick: bool) -> str:
+    """Both tables."""
+    grids = [
+        candidates_of(machines=machines, scales=scales)
+        for machines, scales in (SIZES[:QUICK_SIZES] if quick else SIZES)
+    ]
+    _relaxed(candidates_of(machines=4, scales=5))  # warm-up: imports, caches, the solver's library
+    relaxed = pd.DataFrame([_relaxed(candidates) for candidates in grids])
+    whole = pd.DataFrame([_whole(candidates) for candidates in grids])
+    return (
+        "CPU seconds to solve the relaxed A-optimal design; objectives are traces of inverse information;\n"
+        f"the original formulation is skipped above {ORIGINAL_UP_TO:,} candidates\n"
+        f"{relaxed.to_string(index=False, float_format='{:.6g}'.format, na_rep='-')}\n\n"
+        f"CPU seconds to a design of {RUNS} whole runs, and its efficiency against the relaxed optimum\n"
+        f"{whole.to_string(index=False, float_format='{:.3g}'.format)}"
+    )
+
+
+def _relaxed(candidates: Candidates) -> dict[str, float]:
+    """Both formulations of the paper's problem, at a budget of eight runs of mean cost."""
     rows = basis(ERNEST, machines=candidates.machines, scale=candidates.scale)
     costs = relative_time(candidates)
     budget = RUNS * float(costs.mean())
-    original_seconds = original_objective = None
-    if len(candidates) <= ORIGINAL_UP_TO:
-        weights, original_seconds = _timed(lambda: original_weights(rows, costs, budget=budget))
-        original_objective = objective_of(rows, weights)
     weights, seconds = _timed(
         lambda: optimal_weights(classic_problem(rows, costs), plain_bounds(costs, budget=budget))
     )
-    return Measurement(
-        candidates=len(candidates),
-        original_seconds=original_seconds,
-        seconds=seconds,
-        original_objective=original_objective,
-        objective=objective_of(rows, weights),
-    )
+    found = {"candidates": len(candidates), "seconds": seconds, "objective": objective_of(rows, weights)}
+    if len(candidates) <= ORIGINAL_UP_TO:
+        weights, original = _timed(lambda: original_weights(rows, costs, budget=budget))
+        of_original = objective_of(rows, weights)
+        found |= {"original": original, "ratio": original / seconds, "original objective": of_original}
+        found["difference"] = abs(found["objective"] / of_original - 1)
+    return found
 
 
-def whole_designs(candidates: Candidates) -> Iterator[tuple[str, float, Design]]:
-    """Each criterion, the CPU seconds to its design, relaxed problem and rounding, and the design."""
+def _whole(candidates: Candidates) -> dict[str, float]:
+    """Each criterion: the relaxed problem and rounding."""
     most = int(candidates.machines.max())
     targets = Targets(machines=(most, 2 * most, 4 * most))
+    found: dict[str, float] = {"candidates": len(candidates)}
     for criterion in CRITERIA:
         design, seconds = _timed(
             partial(
@@ -139,47 +142,8 @@ def whole_designs(candidates: Candidates) -> Iterator[tuple[str, float, Design]]
                 max_runs=RUNS,
             )
         )
-        yield criterion, seconds, design
-
-
-def report(*, quick: bool) -> Iterator[str]:
-    """The lines of both tables."""
-    grids = [
-        candidates_of(machines=machines, scales=scales)
-        for machines, scales in (SIZES[:QUICK_SIZES] if quick else SIZES)
-    ]
-    measure(candidates_of(machines=4, scales=5))  # warm-up: imports, caches, the solver's library
-    yield "CPU seconds to solve the relaxed A-optimal design; objectives are traces of inverse information"
-    yield (
-        f"{'candidates':>10}  {'original':>10}  {'ours':>7}  {'ratio':>6}  {'original obj':>12}  "
-        f"{'our obj':>12}  {'difference':>10}"
-    )
-    for candidates in grids:
-        yield _line(measure(candidates))
-    yield (
-        f"The original formulation is skipped above {ORIGINAL_UP_TO:,} candidates. Efficiencies below are of "
-        f"{RUNS} whole runs against the relaxed optimum that they could not pass."
-    )
-    yield ""
-    yield "CPU seconds to a design of whole runs, and its efficiency"
-    yield f"{'candidates':>10}" + "".join(f"  {criterion:>15}" for criterion in CRITERIA)
-    for candidates in grids:
-        yield f"{len(candidates):10,d}" + "".join(
-            f"  {seconds:8.2f} {design.efficiency:6.1%}" for _, seconds, design in whole_designs(candidates)
-        )
-
-
-def _line(measurement: Measurement) -> str:
-    original = measurement.original_seconds
-    objective = measurement.original_objective
-    if original is None or objective is None:
-        compared = f"{'skipped':>10}  {measurement.seconds:7.3f}  {'-':>6}  {'-':>12}"
-        difference = f"{'-':>10}"
-    else:
-        ratio = original / measurement.seconds
-        compared = f"{original:10.2f}  {measurement.seconds:7.3f}  {ratio:5.0f}x  {objective:12.6f}"
-        difference = f"{abs(measurement.objective / objective - 1):10.1e}"
-    return f"{measurement.candidates:10,d}  {compared}  {measurement.objective:12.6f}  {difference}"
+        found |= {criterion: seconds, f"{criterion} %": 100.0 * design.efficiency}
+    return found
 
 
 def _timed(work: Callable[[], Result]) -> tuple[Result, float]:

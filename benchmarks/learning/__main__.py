@@ -6,7 +6,7 @@ measured runs of the largest input, one after the other, and each is predicted f
 * no learning: the model of the sample runs.
 * refit (ours): what `learning.update` does, the model fitted anew to sample runs and production runs, with
   intervals as wide as those runs say (`prediction.calibration`).
-* extended Amdahl: the running sums of `model.amdahl`, over sample runs and production runs.
+* extended Amdahl: the running sums of `prediction.amdahl`, over sample runs and production runs.
 * mean of the same: of the production runs on as many machines; without any, no learning.
 * one factor: the model of the sample runs, times the median ratio of production to it.
 
@@ -19,85 +19,138 @@ certain, and by a binomial test at 5 % that is made after every run, which is ma
 from __future__ import annotations
 
 import argparse
-import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from airflow_provider_ernest.exceptions import ErnestError
-from airflow_provider_ernest.prediction.numbers import whole_number
-from benchmarks.accuracy import c3o
-from benchmarks.accuracy.c3o_traces import Context
-from benchmarks.learning.fit_time import fit_time_table
-from benchmarks.learning.measured_drift import measured_table
-from benchmarks.learning.prediction import predict_all, prediction_table, unfavourable
-from benchmarks.learning.sequences import ANEW, CHANGING, SAME, productions
-from benchmarks.learning.simulated_drift import SEQUENCES, delay_table, false_alarm_table
+import pandas as pd
 
-ORDERS = 2
-"""Of the production runs of each context."""
+from airflow_provider_ernest.documents.decisions import ProductionRun
+from airflow_provider_ernest.documents.runs import Observation
+from airflow_provider_ernest.learning.update import MOST_RUNS, learn
+from airflow_provider_ernest.prediction.training import train
+from benchmarks.accuracy import traces
+from benchmarks.learning.drift import delay_table, false_alarm_table, measured_table
+from benchmarks.learning.production import ANEW, CHANGING, OURS, SAME, WAYS, Production, productions
+from benchmarks.recordings import LEVELS, error_table
 
-MIXED_SHAPES = "of one size and several shapes"
-ONE_SHAPE = (SAME, CHANGING)
-SEVERAL_SHAPES = (SAME, ANEW, CHANGING)
-"""Kinds of sequences."""
+LEARNED = (0, 1, 2, 4, 8, 16)
+"""Numbers of production runs after which the next is predicted."""
+
+BETTER = 0.0005
+"""By so much the median error of another way must be less to be told."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Predict, test and print; returns the exit code."""
-    options = _options(arguments)
-    try:
-        orders, sequences = (
-            whole_number("--orders", options.orders),
-            whole_number("--sequences", options.sequences),
+def main() -> None:
+    """Predict, test and print."""
+    options = _options()
+    if options.c3o is not None:
+        alike = traces.contexts(options.c3o, one_shape=True)
+        known = {(context.job, context.setting) for context in alike}
+        every = traces.contexts(options.c3o)
+        # Inputs of one size differ in shape where a context is split by it.
+        mixed = [context for context in every if (context.job, context.setting) not in known]
+        of_shapes = {"one shape": (alike, (SAME, CHANGING)), "several": (mixed, (SAME, ANEW, CHANGING))}
+        for shapes, (contexts, kinds) in of_shapes.items():
+            for kind in kinds:
+                predicted = predict_all(productions(contexts, kind, orders=options.orders))
+                print(f"== the next run: {kind}, inputs of one size, shapes: {shapes} ==")
+                print("\n".join(prediction_tables(predicted)), flush=True)
+    print(f"== false alarms: {options.sequences:,} models that are right, simulated; accused, in % ==")
+    print(false_alarm_table(sequences=options.sequences).to_string(float_format="{:.2f}".format))
+    print("\n== delays: runs from a change to the alarm, median and 90 % quantile, simulated ==")
+    print(delay_table(sequences=options.sequences).to_string(), flush=True)
+    if options.c3o is not None:
+        print(f"\n== drift on measured runs: {SAME}; accused though right in %, runs to the alarm ==")
+        print(measured_table(productions(alike, SAME, orders=1)).to_string())
+    print("\n== seconds to learn, with cross-validation, from so many production runs ==")
+    print(fit_time_table().to_string(float_format="{:.2f}".format))
+
+
+def predict_all(of: Iterable[Production]) -> pd.DataFrame:
+    """What all ways say of the runs after `LEARNED` others: rows for `error_table`."""
+    rows = []
+    for production in of:
+        for learned in LEARNED:
+            if learned < len(production.runs):
+                for name, way in WAYS.items():
+                    said, seconds = way(production, learned), production.runs[learned].seconds
+                    row = {"way": name, "job": production.job, "learned": learned}
+                    row["error"] = None if said is None else said.seconds / seconds - 1.0
+                    intervals = said.intervals if said and said.intervals else ((None, None),) * len(LEVELS)
+                    for level, (low, high) in zip(LEVELS, intervals, strict=True):
+                        row[f"low {level:.0%}"] = None if low is None else low / seconds
+                        row[f"high {level:.0%}"] = None if high is None else high / seconds
+                    rows.append(row)
+    numbers = [name for name in rows[0] if name not in ("way", "job", "learned")]
+    return pd.DataFrame(rows).astype(dict.fromkeys(numbers, float))
+
+
+def prediction_tables(predicted: pd.DataFrame) -> Iterator[str]:
+    """The ways below each other, the numbers of runs learned from beside each other."""
+    found = error_table(predicted, ["way", "learned"])
+    for name in ("median", "mean"):
+        yield f"{name} absolute error in %, after so many runs"
+        yield found[name].unstack("learned").loc[list(WAYS)].to_string(float_format="{:.1f}".format)
+    for name in ("in 80%", "in 95%", "wide 80%"):
+        yield f"intervals: {name}, after so many runs"
+        yield found[name].dropna().unstack("learned").to_string(float_format="{:.2f}".format)
+    by_job = error_table(predicted, ["way", "job", "learned"])
+    medians = by_job["median"].unstack("way").drop(index=0, level="learned")
+    yield "median errors of jobs that another way predicts better than ours"
+    worse = medians[medians.drop(columns=OURS).min(axis=1) < medians[OURS] - 100 * BETTER]
+    yield worse.to_string(float_format="{:.1f}".format) + "\n"
+
+
+def fit_time_table() -> pd.DataFrame:
+    """Seconds of `learn`, where all runs are of one configuration, and where each is of another."""
+    samples = ((1, 0.05), (1, 0.1), (2, 0.05), (2, 0.1), (4, 0.05), (4, 0.1), (3, 0.08))
+    observed = [
+        Observation(index=index, machines=machines, scale=scale, seconds=10 + 400 * scale / machines)
+        for index, (machines, scale) in enumerate(samples)
+    ]
+    model = train(observed, job="pca")
+    rows: dict[str, dict[int, float]] = {}
+    for name, growth in {"of one configuration": 0.0, "the input grows from run to run": 0.01}.items():
+        for count in (1, 10, MOST_RUNS):
+            began = time.perf_counter()
+            learn(model, _runs(count, growth))
+            rows.setdefault(name, {})[count] = time.perf_counter() - began
+    return pd.DataFrame(rows).T
+
+
+def _runs(count: int, growth: float) -> Sequence[ProductionRun]:
+    """Each takes two per cent more or less than the model says."""
+    seconds = [(10 + 400 * (1.0 + growth * at) / 8) * (1.02 if at % 2 else 0.98) for at in range(count)]
+    return [
+        ProductionRun(
+            id=f"p{number:04d}",
+            at="",
+            job="pca",
+            instance_type="local",
+            machines=8,
+            scale=1.0 + growth * number,
+            seconds=took,
+            run_seconds=took,
+            startup_seconds=0.0,
         )
-        contexts = mixed = []
-        if options.c3o is not None:
-            contexts = c3o.contexts(options.c3o, one_shape=True)
-            mixed = _mixed(c3o.contexts(options.c3o), contexts)
-    except ErnestError as error:
-        print(error, file=sys.stderr)
-        return 2
-    against = ["== what speaks against ours =="]
-    tables = {"inputs of one shape": (contexts, ONE_SHAPE), f"inputs {MIXED_SHAPES}": (mixed, SEVERAL_SHAPES)}
-    for title, (of, kinds) in tables.items():
-        for kind in kinds if of else ():
-            predicted = predict_all(productions(of, kind, orders=orders))
-            _print(prediction_table(f"{kind}, {title}", predicted))
-            against += unfavourable(f"{kind}, {title}", predicted)
-    if contexts:
-        _print([*against, ""])
-    _print(false_alarm_table(sequences=sequences))
-    _print(delay_table(sequences=sequences))
-    if contexts:
-        _print(measured_table(SAME, productions(contexts, SAME, orders=1)))
-    _print(fit_time_table(clock=time.perf_counter))
-    return 0
+        for number, took in enumerate(seconds)
+    ]
 
 
-def _mixed(every: Iterable[Context], of_one_shape: Iterable[Context]) -> list[Context]:
-    """The contexts in which inputs of one size differ in shape: those that are split by it."""
-    known = {(context.job, context.setting) for context in of_one_shape}
-    return [context for context in every if (context.job, context.setting) not in known]
-
-
-def _print(lines: Iterable[str]) -> None:
-    print("\n".join(lines), flush=True)
-
-
-def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.learning", description=(__doc__ or "").partition("\n\n")[0]
     )
     parser.add_argument("--c3o", type=Path, metavar="DIR", help="folder of *.tsv traces of C3O")
     parser.add_argument(
-        "--orders", type=int, default=ORDERS, metavar="N", help="orders of each job's production runs"
+        "--orders", type=int, default=2, metavar="N", help="orders of each job's production runs"
     )
     parser.add_argument(
-        "--sequences", type=int, default=SEQUENCES, metavar="N", help="simulated models of each kind"
+        "--sequences", type=int, default=2_000, metavar="N", help="simulated models of each kind"
     )
-    return parser.parse_args(arguments)
+    return parser.parse_args()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

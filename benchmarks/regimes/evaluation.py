@@ -146,8 +146,8 @@ def _say(case: str, run: RecordedRun, known: Sequence[Observation]) -> dict[str,
     except ErnestError:
         pass  # a refusal is an answer, and is counted
     row["error"] = said / target.seconds - 1.0
-    for level, (low, high) in bounds.items():
-        row |= {f"low {level:.0%}": low / target.seconds, f"high {level:.0%}": high / target.seconds}
+    for level, (least, most) in bounds.items():
+        row |= {f"low {level:.0%}": least / target.seconds, f"high {level:.0%}": most / target.seconds}
     return row
 
 

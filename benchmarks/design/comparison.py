@@ -1,0 +1,289 @@
+"""How well do the runs of each design predict what they were made for, at equal budget?
+
+Each task is solved by every way of choosing runs, its runs are observed, every predictor is fitted to them,
+and the predictions are held against the truth. Tasks are of the paper's eight jobs with noise, and of
+measured runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from airflow_provider_ernest.design.candidates import Candidates, enumerate_candidates
+from airflow_provider_ernest.design.costs import Cost, ProductionShare, relative_time, resolve_cost
+from airflow_provider_ernest.design.criteria import Targets, asks_for_targets
+from airflow_provider_ernest.design.plan import plan_design
+from airflow_provider_ernest.exceptions import ErnestError
+from airflow_provider_ernest.prediction.numbers import FloatArray, IntArray
+from airflow_provider_ernest.settings.bounds import CRITERIA
+from benchmarks.accuracy.methods import Averaging, LeastSquares, Method
+from benchmarks.accuracy.protocols import noisy
+from benchmarks.accuracy.runs import Runs
+from benchmarks.accuracy.traces import contexts
+from benchmarks.table1 import TABLE_1, seconds_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """What to choose runs for.
+
+    Attributes:
+        candidates: the runs to choose from.
+        cost: of a run.
+        budget: bound on the sum of the costs.
+        runs: the most runs to make, but for those ways that know no such bound.
+        min_runs: the fewest that an optimal design makes; None for its default.
+        targets: the configurations to be predicted.
+    """
+
+    candidates: Candidates
+    cost: Cost
+    budget: float
+    runs: int
+    targets: Targets
+    min_runs: int | None = None
+
+
+Choice = Callable[[Task, np.random.Generator], IntArray]
+"""Gives the positions of the chosen candidates."""
+
+
+def cheapest_first(task: Task, generator: np.random.Generator, *, bounded: bool) -> IntArray:
+    """The paper's greedy rival: by cost, as long as the budget lasts, with or without a bound on the runs."""
+    costs = task.cost(task.candidates)
+    by_cost = np.argsort(costs, kind="stable")
+    affordable = int(np.searchsorted(np.cumsum(costs[by_cost]), task.budget * (1 + 1e-9), side="right"))
+    return np.asarray(by_cost[: min(affordable, task.runs) if bounded else affordable], dtype=np.int64)
+
+
+def random_runs(task: Task, generator: np.random.Generator) -> IntArray:
+    """Runs in random order, each taken if the rest of the budget allows it."""
+    costs: FloatArray = task.cost(task.candidates)
+    left = task.budget * (1 + 1e-9)
+    chosen: list[int] = []
+    for position in generator.permutation(len(costs)):
+        if len(chosen) < task.runs and costs[position] <= left:
+            chosen.append(int(position))
+            left -= costs[position]
+    return np.array(chosen, dtype=np.int64)
+
+
+def optimal(task: Task, generator: np.random.Generator, *, criterion: str) -> IntArray:
+    """The package's design for a criterion, its other choices left at their defaults."""
+    design = plan_design(
+        candidates=task.candidates,
+        cost=task.cost,
+        budget=task.budget,
+        criterion=criterion,
+        targets=task.targets if asks_for_targets(criterion) else None,
+        min_runs=task.min_runs,
+        max_runs=task.runs,
+    )
+    candidates = task.candidates
+    return np.array(
+        [
+            np.flatnonzero((candidates.machines == run.machines) & (candidates.scale == run.scale))[0]
+            for run in design.experiments
+        ],
+        dtype=np.int64,
+    )
+
+
+CHEAPEST = "cheapest first"
+
+RANDOM = "random"
+
+CHOICES: Mapping[str, Choice] = {
+    CHEAPEST: partial(cheapest_first, bounded=False),
+    "cheapest first, as few": partial(cheapest_first, bounded=True),
+    RANDOM: random_runs,
+    **{f"{criterion}-optimal": partial(optimal, criterion=criterion) for criterion in CRITERIA},
+}
+"""All ways by name; the first is what the others are measured by."""
+
+
+RANDOM_DESIGNS = 10
+"""How many random designs stand for each of another kind: one alone may be lucky."""
+
+
+PREDICTORS: Mapping[str, tuple[Method, int]] = {
+    "Ernest's terms": (LeastSquares("Ernest's terms"), 1),
+    "ours": (Averaging(), 5),
+}
+"""The methods that predict from the runs; each is fitted to every so many-th draw of the noise, since a fit
+of ours takes a hundred times as long."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """A task with what its runs take.
+
+    Attributes:
+        task: what to choose runs for.
+        observe: the seconds of the candidates at these positions, with their noise.
+        truth: the seconds of the targets, shape (t,).
+        repetitions: how often the runs are observed anew; 1 for measured runs.
+        seed: of the noise and the random designs.
+    """
+
+    task: Task
+    observe: Callable[[np.ndarray, np.random.Generator], FloatArray]
+    truth: FloatArray
+    repetitions: int
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """What one design came to in one trial.
+
+    Attributes:
+        runs: how many it made.
+        spent: their cost as a share of the budget.
+        errors_percent: absolute errors for each predictor; NaN where it refused.
+    """
+
+    runs: int
+    spent: float
+    errors_percent: Mapping[str, FloatArray]
+
+
+def compare(trials: Iterable[Trial]) -> dict[str, list[Result]]:
+    """The results of every way of choosing runs, by its name."""
+    results: dict[str, list[Result]] = {name: [] for name in CHOICES}
+    for trial in trials:
+        for name in CHOICES:
+            for draw in range(RANDOM_DESIGNS if name == RANDOM else 1):
+                results[name].append(_result(trial, name, draw))
+    return results
+
+
+def _result(trial: Trial, name: str, draw: int) -> Result:
+    generator = np.random.default_rng([trial.seed, draw])
+    task = trial.task
+    chosen = CHOICES[name](task, generator)
+    repetitions = -(-trial.repetitions // RANDOM_DESIGNS) if name == RANDOM else trial.repetitions
+    errors: dict[str, list[FloatArray]] = {predictor: [] for predictor in PREDICTORS}
+    for repetition in range(repetitions):
+        train = Runs(
+            machines=task.candidates.machines[chosen].astype(np.float64),
+            scale=task.candidates.scale[chosen],
+            seconds=trial.observe(chosen, generator),
+        )
+        for predictor in PREDICTORS:
+            if repetition % PREDICTORS[predictor][1] == 0:
+                errors[predictor].append(_errors_percent(trial, train, predictor))
+    return Result(
+        runs=len(chosen),
+        spent=float(task.cost(task.candidates)[chosen].sum() / task.budget),
+        errors_percent={predictor: np.concatenate(values) for predictor, values in errors.items()},
+    )
+
+
+def _errors_percent(trial: Trial, train: Runs, predictor: str) -> FloatArray:
+    machines, scale = trial.task.targets.columns()
+    try:
+        forecast = PREDICTORS[predictor][0].fit(train)
+        predicted = forecast.predict(machines=machines, scale=scale)
+    except ErnestError:
+        return np.full(len(trial.truth), np.nan)
+    return np.asarray(100.0 * np.abs(predicted / trial.truth - 1.0), dtype=np.float64)
+
+
+NOISE = 0.05
+
+RUNS = 8
+
+TARGETS = Targets(machines=(45, 64))
+
+SHARE = ProductionShare(share=0.2, machines=64)
+
+POINTS = (4, 5, 6)
+"""How many measured runs are trained on."""
+
+SEED = 20160316
+
+
+def with_the_papers_cost(*, repetitions: int) -> Iterator[Trial]:
+    """Samples of 1 to 10 % on up to 16 machines, which cost scale/machines; budget: eight mean runs."""
+    candidates = _candidates()
+    budget = RUNS * float(relative_time(candidates).mean())
+    for job in TABLE_1:
+        yield _synthetic(job, candidates, relative_time, budget, repetitions)
+
+
+def with_machine_seconds(*, repetitions: int) -> Iterator[Trial]:
+    """The same samples, which cost the machine seconds that they take; budget: a share of production."""
+    candidates = _candidates()
+    for job in TABLE_1:
+        cost = _machine_seconds(job)
+        yield _synthetic(job, candidates, cost, SHARE.of(resolve_cost(cost)[0], candidates), repetitions)
+
+
+def measured(directory: Path) -> Iterator[Trial]:
+    """Contexts of C3O: small inputs on few machines predict the largest on many; see `accuracy.protocols`.
+
+    A run costs the machine seconds that it took; the budget is so many runs of mean cost.
+    """
+    for seed, context in enumerate(contexts(directory, one_shape=True)):
+        train, (test, _) = context.trained(), context.tested()
+        if len(np.unique(train.scale)) > 1 and len(np.unique(train.machines)) > 1:
+            for runs in (points for points in POINTS if points < len(train)):
+                yield _measured(train, test, runs, seed)
+
+
+def _measured(train: Runs, test: Runs, runs: int, seed: int) -> Trial:
+    costs = train.machines * train.seconds
+    return Trial(
+        task=Task(
+            candidates=Candidates(
+                machines=train.machines.astype(np.int64),
+                scale=train.scale,
+                partitions=np.ones(len(train), dtype=np.int64),
+            ),
+            cost=lambda _: costs,
+            budget=runs * float(costs.mean()),
+            runs=runs,
+            min_runs=runs,
+            targets=Targets(machines=test.machines.astype(int).tolist(), scale=test.scale.tolist()),
+        ),
+        observe=lambda chosen, _: train.seconds[chosen],
+        truth=test.seconds,
+        repetitions=1,
+        seed=seed,
+    )
+
+
+def _candidates() -> Candidates:
+    return enumerate_candidates(
+        max_machines=16, min_scale=0.01, max_scale=0.1, partitions=1000, scale_steps=10
+    )
+
+
+def _machine_seconds(job: str) -> Cost:
+    def cost(candidates: Candidates) -> FloatArray:
+        seconds = seconds_of(job, machines=candidates.machines, scale=candidates.scale)
+        return np.asarray(candidates.machines * seconds, dtype=np.float64)
+
+    return cost
+
+
+def _synthetic(job: str, candidates: Candidates, cost: Cost, budget: float, repetitions: int) -> Trial:
+    exact = seconds_of(job, machines=candidates.machines, scale=candidates.scale)
+    machines, scale = TARGETS.columns()
+
+    def observe(chosen: np.ndarray, generator: np.random.Generator) -> FloatArray:
+        return noisy(exact[chosen], NOISE, generator)
+
+    return Trial(
+        task=Task(candidates=candidates, cost=cost, budget=budget, runs=RUNS, targets=TARGETS),
+        observe=observe,
+        truth=seconds_of(job, machines=machines, scale=scale),
+        repetitions=repetitions,
+        seed=SEED + list(TABLE_1).index(job),
+    )
