@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperator
 
 from airflow_provider_ernest.links.spark_history import ModelFitLink
-from airflow_provider_ernest.operators.job_fields import OfJob
-from airflow_provider_ernest.operators.task_context import in_time, origin_of
+from airflow_provider_ernest.operators.task_context import OfJob, in_time, origin_of
 from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.settings import SizingGoal
 from airflow_provider_ernest.settings.templates import as_template, settings_of

@@ -12,8 +12,13 @@ from airflow_provider_ernest.decision.forms.machines import own_sizes
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink
-from airflow_provider_ernest.operators.job_fields import OfJob, rendered_texts
-from airflow_provider_ernest.operators.task_context import failure_pushed, no_vain_retries, origin_of
+from airflow_provider_ernest.operators.task_context import (
+    OfJob,
+    failure_pushed,
+    no_vain_retries,
+    origin_of,
+    rendered_texts,
+)
 from airflow_provider_ernest.privacy import names_a_secret
 from airflow_provider_ernest.settings import SizingGoal
 from airflow_provider_ernest.settings.templates import as_template

@@ -18,8 +18,14 @@ from airflow_provider_ernest.exceptions import InvalidParameterError, StoreError
 from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink
-from airflow_provider_ernest.operators.job_fields import OfJobAndInput, rendered_texts
-from airflow_provider_ernest.operators.task_context import failure_pushed, in_time, no_vain_retries, origin_of
+from airflow_provider_ernest.operators.task_context import (
+    OfJobAndInput,
+    failure_pushed,
+    in_time,
+    no_vain_retries,
+    origin_of,
+    rendered_texts,
+)
 from airflow_provider_ernest.privacy import names_a_secret
 from airflow_provider_ernest.settings import (
     DesignBounds,

@@ -10,8 +10,8 @@ from airflow.sdk import BaseOperator
 from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink
-from airflow_provider_ernest.operators.job_fields import OfJobAndInput
 from airflow_provider_ernest.operators.task_context import (
+    OfJobAndInput,
     end_unless_begun,
     failure_pushed,
     no_vain_retries,

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperator
 
 from airflow_provider_ernest.hooks.store_location import store_root
-from airflow_provider_ernest.operators.job_fields import OfJobAndInput
-from airflow_provider_ernest.operators.task_context import failure_pushed, no_vain_retries
+from airflow_provider_ernest.operators.task_context import OfJobAndInput, failure_pushed, no_vain_retries
 from airflow_provider_ernest.settings import EventLogs, SampledInput, SparkJob
 from airflow_provider_ernest.settings.templates import as_template, settings_of
 from airflow_provider_ernest.settings.values import is_template, optional_number, optional_text

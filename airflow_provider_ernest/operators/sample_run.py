@@ -13,9 +13,15 @@ from airflow.sdk import BaseOperator
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.lineage import EmitsLineage, with_lineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink, SparkHistoryLink
-from airflow_provider_ernest.operators.job_fields import OfJobAndInput, as_mappings, rendered_texts
 from airflow_provider_ernest.operators.locations import event_logs, staging
-from airflow_provider_ernest.operators.task_context import failure_pushed, no_vain_retries, origin_of
+from airflow_provider_ernest.operators.task_context import (
+    OfJobAndInput,
+    as_mappings,
+    failure_pushed,
+    no_vain_retries,
+    origin_of,
+    rendered_texts,
+)
 from airflow_provider_ernest.settings import SampledInput, SparkJob
 from airflow_provider_ernest.settings.job import FILES
 from airflow_provider_ernest.settings.values import (

@@ -14,8 +14,7 @@ from airflow_provider_ernest.clusters.local_spec import LOCAL
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import SparkHistoryLink
-from airflow_provider_ernest.operators.job_fields import rendered_texts
-from airflow_provider_ernest.operators.task_context import no_vain_retries
+from airflow_provider_ernest.operators.task_context import no_vain_retries, rendered_texts
 from airflow_provider_ernest.settings.values import NOTHING, optional_document, optional_text
 from airflow_provider_ernest.spark.sizing import SIZES, event_log_conf, refuse_sizes
 from airflow_provider_ernest.spark.submit import ErnestSubmitHook, SubmittedRun
