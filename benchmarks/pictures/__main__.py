@@ -13,9 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.pictures.drawing import Picture, write
-from benchmarks.pictures.prediction import prediction_picture
-from benchmarks.pictures.shares import shares_picture
-from benchmarks.pictures.terms import term_pictures
+from benchmarks.pictures.figures import prediction_picture, shares_picture, term_pictures
 
 FOLDER = Path("docs/pictures")
 
