@@ -52,7 +52,7 @@ def main() -> None:
         mixed = [context for context in every if (context.job, context.setting) not in known]
         of_shapes = {"one shape": (alike, (SAME, CHANGING)), "several": (mixed, (SAME, ANEW, CHANGING))}
         for shapes, (contexts, kinds) in of_shapes.items():
-            for kind in kinds:
+            for kind in kinds if contexts else ():
                 predicted = predict_all(productions(contexts, kind, orders=options.orders))
                 print(f"== the next run: {kind}, inputs of one size, shapes: {shapes} ==")
                 print("\n".join(prediction_tables(predicted)), flush=True)
