@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from airflow_provider_ernest.clusters import existing
-from airflow_provider_ernest.clusters.base import ClusterHandle, reopen
+from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.existing import ExistingCluster
-from airflow_provider_ernest.exceptions import ClusterError, ClusterLostError, InvalidParameterError
+from airflow_provider_ernest.exceptions import ClusterLostError, InvalidParameterError
 from airflow_provider_ernest.settings import ConnectedCluster
 from tests.unit.spark_masters import worker
 
@@ -113,9 +113,3 @@ def test_more_than_there_is_would_wait_for_ever(page, declared, named):
 def test_a_master_that_runs_cannot_be_sized_on_is_refused(master_url, problem):
     with pytest.raises(InvalidParameterError, match=rf"spark_conn_id='spark_there' points at .*{problem}"):
         found(master_url, **DECLARED)
-
-
-def test_it_is_never_ended(page, cluster_handle):
-    assert "stays" in reopen(found(web_url=page.web_url)).terminate()
-    with pytest.raises(ClusterError, match="'local' is none that was there already"):
-        ExistingCluster.from_handle(cluster_handle)

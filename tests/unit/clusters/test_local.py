@@ -3,7 +3,6 @@ from dataclasses import replace
 import pytest
 
 from airflow_provider_ernest.clusters.base import reopen
-from airflow_provider_ernest.clusters.ec2.cluster import RunningCluster
 from airflow_provider_ernest.clusters.local import LocalCluster
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import ClusterError, InvalidParameterError
@@ -96,12 +95,6 @@ def test_a_directory_of_another_user_is_refused(cluster_handle, tmp_path, monkey
     monkeypatch.setattr("os.geteuid", lambda: tmp_path.stat().st_uid + 1)
     with pytest.raises(InvalidParameterError, match="belongs to another user"):
         LocalCluster.from_handle(cluster_handle, below=tmp_path)
-
-
-def test_a_handle_is_reopened_by_its_kind(cluster_handle, tmp_path):
-    assert isinstance(reopen(cluster_handle, clusters=tmp_path), LocalCluster)
-    on_ec2 = replace(cluster_handle, kind="ec2", name=f"ernest-here-{'0f' * 10}")
-    assert isinstance(reopen(on_ec2, client=lambda service: None), RunningCluster)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,6 @@ from airflow_provider_ernest.clusters.local import (
     busy_host,
 )
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
-from airflow_provider_ernest.exceptions import ClusterStartError
 from airflow_provider_ernest.processes import ProcessIdentity, cpu_seconds
 
 
@@ -49,7 +48,7 @@ def test_nothing_is_waited_for_for_ever(clock):
 
 
 def test_a_process_that_starts_shows_by_its_processor_time():
-    program = "input(); sum(range(30_000_000)); print(flush=True); input()"
+    program = "input(); sum(range(5_000_000)); print(flush=True); input()"
     with subprocess.Popen(
         [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -128,12 +127,3 @@ def test_no_more_start_at_once_than_there_are_cores(keeper, launcher, monkeypatc
 
     assert len(workers) == 6
     assert max(starting) == 2
-
-
-def test_workers_that_stand_still_fail_the_start(keeper, launcher, monkeypatch):
-    monkeypatch.setattr(keeper_module, "read_state", lambda *_a, **_k: SimpleNamespace(machines=()))
-
-    with pytest.raises(ClusterStartError, match=r"workers registered 0 of 6.*then the time was up"):
-        keeper._start_workers(launcher, "spark://127.0.0.1:7077")
-
-    assert len(launcher.started) == 2

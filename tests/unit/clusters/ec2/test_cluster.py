@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from airflow_provider_ernest.clusters.base import ClusterHandle, reopen
+from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.ec2.cluster import cluster_secret
 from airflow_provider_ernest.exceptions import (
     ClusterError,
@@ -61,22 +61,6 @@ def test_a_fresh_start_gives_the_wanted_machines_and_a_full_handle(bed, caplog):
     assert master.private_address in user_data(bed, handle.machines[0].instance_id)
     assert secret not in str(handle.to_dict())
     assert secret not in caplog.text
-
-
-def test_the_slowest_machine_is_ended(bed):
-    slow = []
-
-    def is_slow(host):
-        slow[:] = slow or [host]
-        return host == slow[0]
-
-    bed.slow = is_slow
-    handle = bed.cluster().start()
-    (culled,) = handle.culled
-    assert culled.machine.host == slow[0]
-    assert "straggler" in culled.reason
-    assert culled.machine.instance_id not in bed.live_ids()
-    assert len(bed.live("worker")) == 3
 
 
 def test_a_probe_that_fails_costs_the_scores_and_not_the_cluster(bed, caplog):
@@ -236,14 +220,6 @@ def test_what_no_attempt_remembers_is_ended_as_surplus(bed):
     handle = cluster.assemble()
     assert copy not in bed.live_ids()
     assert {m.instance_id for m in handle.machines} == bed.live_ids("worker")
-
-
-def test_termination_ends_all_tries_and_says_so(bed):
-    handle = bed.cluster().start()
-    said = reopen(handle, client=bed.client).terminate()
-    assert "ended 4 machines" in said
-    assert not bed.live()
-    assert "nothing to do" in reopen(handle, client=bed.client).terminate()
 
 
 def test_the_number_of_calls_does_not_grow_with_that_of_the_machines(bed):

@@ -54,12 +54,6 @@ def test_stopped_machines_are_ended_too(bed, name):
     assert not bed.live()
 
 
-def test_other_clusters_are_left_alone(bed, name):
-    bed.cluster(identity=bed.identity(task_id="other")).launch()
-    terminate_cluster(bed.client(), name)
-    assert len(bed.live()) == 5
-
-
 @pytest.mark.parametrize(
     ("action", "fault"),
     [

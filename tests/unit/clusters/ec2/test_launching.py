@@ -193,13 +193,6 @@ def test_spot_that_is_refused_is_made_up_for_on_demand_and_the_reason_is_logged(
     assert bed.live("master")[0].market == "on-demand"
 
 
-def test_spot_without_fallback_is_an_error_that_says_why(bed):
-    bed.api.set_capacity("m5.large", 0, market="spot")
-    with pytest.raises(ClusterStartError, match=r"There is no Spot capacity available"):
-        bed.cluster(bed.spec(spot=True, on_demand_fallback=False)).start()
-    assert not bed.live()
-
-
 def test_when_all_is_exhausted_nothing_lives_and_each_place_is_told(bed):
     for instance_type in ("m5.large", "m5.xlarge"):
         bed.api.set_capacity(instance_type, 1, zone="us-east-1a")
@@ -288,17 +281,13 @@ def test_a_quota_below_the_wanted_is_used_up(limit):
     assert len(placement.launched) == limit
 
 
-def test_a_place_that_does_not_have_the_type_is_asked_once():
-    cloud = Cloud(limit=0, meaning=Meaning.NOT_HERE)
-    placement = WorkerPlacement(cloud, wanted=8, total=9)
-    placement.collect([PLACES])
-    assert [subnet for subnet, _, _ in cloud.asked] == ["subnet-1", "subnet-2"]
-
-
-def test_no_place_is_asked_for_the_same_twice():
-    cloud = Cloud(limit=0, meaning=Meaning.NO_ROOM)
-    WorkerPlacement(cloud, wanted=1, total=2).collect([PLACES])
+@pytest.mark.parametrize("meaning", [Meaning.NOT_HERE, Meaning.NO_ROOM])
+def test_no_place_is_asked_for_the_same_twice(meaning):
+    cloud = Cloud(limit=0, meaning=meaning)
+    WorkerPlacement(cloud, wanted=8, total=9).collect([PLACES])
     assert len(cloud.asked) == len(set(cloud.asked))
+    if meaning is Meaning.NOT_HERE:
+        assert [subnet for subnet, _, _ in cloud.asked] == ["subnet-1", "subnet-2"]
 
 
 def test_a_place_that_gave_less_than_it_was_asked_for_is_not_asked_again():

@@ -41,45 +41,66 @@ def test_workers_are_counted_and_those_to_come_waited_for(machines, alive, wante
     )
 
 
-def test_a_silent_master_is_waited_for_and_told():
-    readiness = judge([MASTER, instance(1)], None, wanted=1, smallest=1, master_problem="refused")
-    assert not readiness.ready
-    assert readiness.failed is None
-    assert readiness.waited_for[0] == "i-0"
-    assert "refused" in readiness.message
+ENDED = {"state": "terminated"}
+EARLIER, LATER = datetime(2025, 12, 31, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)
+BY_SPOT = instance(2, state="shutting-down", ended_because="Server.SpotInstanceTermination")
+GIVEN_UP = instance(2, attempt="given up", launched_at=LATER, **ENDED)
 
 
-def test_the_ended_master_of_an_earlier_attempt_is_none():
-    old = instance(9, "master", "terminated", attempt="1")
-    master = instance(0, "master", attempt="2")
-    readiness = judge([old, master, instance(1, attempt="2")], registered(1), wanted=1, smallest=1)
-    assert readiness.ready
-    assert readiness.ended == ()
-
-
-def test_machines_that_ended_by_themselves_are_told():
-    ended = instance(2, state="shutting-down", ended_because="Server.SpotInstanceTermination")
-    readiness = judge([MASTER, instance(1), ended], registered(1), wanted=2, smallest=1)
-    assert readiness.ready
-    assert "i-2 (Server.SpotInstanceTermination)" in readiness.message
-
-
-def test_where_all_have_ended_those_of_the_last_attempt_are_told():
-    earlier = datetime(2025, 12, 31, tzinfo=UTC)
-    gone = [instance(0, "master", "terminated", "2"), instance(1, state="terminated", attempt="2")]
-    old = instance(7, state="terminated", launched_at=earlier)
-    readiness = judge([old, *gone], None, wanted=1, smallest=1)
-    assert [entry.split()[0] for entry in readiness.ended] == ["i-0", "i-1"]
-
-
-def test_workers_that_were_given_up_did_not_end_by_themselves():
-    later = datetime(2026, 1, 2, tzinfo=UTC)
-    given_up = instance(2, state="terminated", attempt="given up", launched_at=later)
-    failed = instance(1, state="terminated")
-    readiness = judge([MASTER, failed, given_up], registered(), wanted=2, smallest=1)
-    assert [entry.split()[0] for entry in readiness.ended] == ["i-1"]
-    gone = replace(MASTER, state="terminated")
-    assert len(judge([gone, failed, given_up], None, wanted=2, smallest=1).ended) == 2
+@pytest.mark.parametrize(
+    ("machines", "alive", "ready", "ended", "told"),
+    [
+        ([MASTER, instance(1)], None, False, [], "refused"),
+        (
+            [
+                instance(9, "master", "terminated"),
+                instance(0, "master", attempt="2"),
+                instance(1, attempt="2"),
+            ],
+            registered(1),
+            True,
+            [],
+            "",
+        ),
+        (
+            [MASTER, instance(1), BY_SPOT],
+            registered(1),
+            True,
+            ["i-2"],
+            "i-2 (Server.SpotInstanceTermination)",
+        ),
+        (
+            [
+                instance(7, launched_at=EARLIER, **ENDED),
+                instance(0, "master", attempt="2", **ENDED),
+                instance(1, attempt="2", **ENDED),
+            ],
+            None,
+            False,
+            ["i-0", "i-1"],
+            "",
+        ),
+        ([MASTER, instance(1, **ENDED), GIVEN_UP], registered(), False, ["i-1"], ""),
+        ([replace(MASTER, **ENDED), instance(1, **ENDED), GIVEN_UP], None, False, ["i-0", "i-1"], ""),
+        ([], None, False, [], ""),
+    ],
+    ids=[
+        "a silent master is waited for",
+        "the ended master of an earlier attempt is none",
+        "what ended by itself is told",
+        "where all have ended those of the last attempt are told",
+        "workers that were given up did not end by themselves",
+        "nor do they hide what did",
+        "nothing shown yet",
+    ],
+)
+def test_what_ended_by_itself_is_told_apart(machines, alive, ready, ended, told):
+    readiness = judge(machines, alive, wanted=2, smallest=1, master_problem="refused")
+    assert readiness.ready is ready
+    assert [entry.split()[0] for entry in readiness.ended] == ended
+    assert told in readiness.message
+    if not ended:
+        assert readiness.failed is None
 
 
 def test_fewer_than_the_smallest_number_is_a_failure_once_some_have_ended():
@@ -87,11 +108,6 @@ def test_fewer_than_the_smallest_number_is_a_failure_once_some_have_ended():
     readiness = judge([MASTER, instance(1), ended], registered(1), wanted=2, smallest=2)
     assert "i-2 (gave up)" in readiness.failed
     assert judge([MASTER, instance(1)], registered(1), wanted=2, smallest=2).failed is None, "not shown yet"
-
-
-def test_nothing_shown_yet_is_no_failure():
-    readiness = judge([], None, wanted=2, smallest=2)
-    assert (readiness.ready, readiness.failed) == (False, None)
 
 
 def test_a_trigger_can_look_without_the_cluster(bed):
@@ -207,15 +223,6 @@ def test_a_console_that_cannot_be_had_does_not_hide_the_failure(bed, caplog):
     assert not bed.live()
 
 
-def test_throttling_while_waiting_is_endured(bed, caplog):
-    cluster = bed.cluster()
-    cluster.launch()
-    bed.api.fail("DescribeInstances", code="RequestLimitExceeded", status=503, times=2)
-    cluster.wait_until_ready()
-    assert "RequestLimitExceeded" in caplog.text
-    assert len(bed.live()) == 5
-
-
 def test_throttling_without_end_is_a_retryable_error(bed, monkeypatch):
     monkeypatch.setattr("airflow_provider_ernest.clusters.ec2.readiness._BUSY_SECONDS", 0.0)
     cluster = bed.cluster()
@@ -228,10 +235,11 @@ def test_throttling_without_end_is_a_retryable_error(bed, monkeypatch):
 
 
 @pytest.mark.parametrize("skip", [0, 3])
-def test_throttling_while_assembling_is_endured(bed, skip):
+@pytest.mark.parametrize("what", ["wait_until_ready", "assemble"])
+def test_throttling_is_endured(bed, caplog, what, skip):
     cluster = bed.cluster()
     cluster.launch()
     bed.api.fail("DescribeInstances", code="RequestLimitExceeded", status=503, skip=skip)
-    handle = cluster.assemble()
-    assert {machine.instance_id for machine in handle.machines} == bed.live_ids("worker")
-    assert len(handle.machines) == 3
+    getattr(cluster, what)()
+    assert not bed.api.calls("TerminateInstances") or what == "assemble", "but for the cull"
+    assert len(bed.live("worker")) == (3 if what == "assemble" else 4)

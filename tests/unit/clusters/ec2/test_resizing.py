@@ -83,14 +83,6 @@ def test_only_a_cluster_on_ec2_can_be_resized(bed, handle):
         bed.resize(replace(handle, kind="emr"), 2)
 
 
-def test_growing_that_fails_for_want_of_capacity_leaves_the_old_machines(bed, handle):
-    bed.api.set_capacity("m5.large", 1)
-    with pytest.raises(ClusterStartError, match=r"InsufficientInstanceCapacity"):
-        bed.resize(handle, 6).run()
-    assert bed.live_ids("worker") == ids(handle)
-    assert len(bed.live("master")) == 1
-
-
 def test_growing_that_fails_at_boot_leaves_the_old_machines(bed, handle):
     bed.master.boots = lambda machine: machine.instance_id in ids(handle)
     with pytest.raises(ClusterStartError, match=r"was not ready in time"):

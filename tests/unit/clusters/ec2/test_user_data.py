@@ -136,25 +136,25 @@ class Machine:
         (self.directory / what).touch()
         return self
 
-    @property
-    def environment(self) -> dict[str, str]:
-        return {
+    def boot(self, user_data: str) -> str:
+        """Run it to the end, that of its daemon included; returns what the console shows."""
+        script = self.directory / "user-data"
+        root = self.directory / "root"
+        for folder in ("/opt/ernest", "/var/lib/cloud"):
+            user_data = user_data.replace(folder, f"{root}{folder}")
+        script.write_text(user_data, encoding="utf-8")
+        return self.run(script)
+
+    def run(self, script: Path) -> str:
+        environment = {
             "PATH": str(self.programs),
             "HARNESS": str(self.directory),
             "ADDRESS": ADDRESS,
             "LC_ALL": "C.UTF-8",
         }
-
-    def boot(self, user_data: str) -> str:
-        """Run it to the end, that of its daemon included; returns what the console shows."""
-        script = self.directory / "user-data"
-        script.write_text(self.below(user_data), encoding="utf-8")
-        return self.run(script)
-
-    def run(self, script: Path) -> str:
         ran = subprocess.run(
             [BASH, str(script)],
-            env=self.environment,
+            env=environment,
             cwd=self.cwd,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -163,12 +163,6 @@ class Machine:
             check=False,
         )
         return ran.stdout.decode()
-
-    def below(self, user_data: str) -> str:
-        root = self.directory / "root"
-        for folder in ("/opt/ernest", "/var/lib/cloud"):
-            user_data = user_data.replace(folder, f"{root}{folder}")
-        return user_data
 
     def file(self, path: str) -> Path:
         return self.directory / "root" / path
@@ -281,17 +275,25 @@ def test_a_machine_without_a_time_to_live_ends_at_once(machine, make_spec):
 PER_BOOT = "var/lib/cloud/scripts/per-boot/ernest-time-to-live"
 
 
-@ROLES
-def test_a_machine_that_was_rebooted_ends_at_once(machine, make_spec, render):
+@pytest.mark.parametrize(
+    ("render", "can_shut_down", "ends"),
+    [
+        (master, True, ["shutdown -h now"]),
+        (worker, True, ["shutdown -h now"]),
+        (master, False, ["shutdown -h now", "poweroff -f"]),
+    ],
+)
+def test_a_machine_that_was_rebooted_ends_at_once(machine, make_spec, render, can_shut_down, ends):
     """Spark does not come back: user-data runs but once."""
     machine.boot(render(make_spec()))
+    if not can_shut_down:
+        machine.let("shutdown-fails")
     script = machine.file(PER_BOOT)
     assert os.access(script, os.X_OK)
     machine.calls_file.write_text("")
     console = machine.run(script)
     assert console.startswith("ernest: this machine was rebooted")
-    ended = [call for call in machine.calls if call.startswith(("shutdown", "poweroff"))]
-    assert ended == ["shutdown -h now"]
+    assert [call for call in machine.calls if call.startswith(("shutdown", "poweroff"))] == ends
 
 
 def test_an_image_made_of_a_machine_does_not_inherit_its_end(machine, make_spec):
@@ -307,53 +309,22 @@ def test_an_image_made_of_a_machine_does_not_inherit_its_end(machine, make_spec)
         assert ("shutdown -h now" in machine.calls) is ends
 
 
-def test_a_rebooted_machine_that_cannot_shut_down_powers_off(machine, make_spec):
-    machine.boot(master(make_spec()))
-    machine.let("shutdown-fails").calls_file.write_text("")
-    machine.run(machine.file(PER_BOOT))
-    assert machine.calls[-1] == "poweroff -f"
-
-
-def test_the_master_is_started_at_its_own_address(machine, make_spec):
-    console = machine.boot(master(make_spec()))
-    assert f"ernest: starting the Spark master at {ADDRESS}" in console
-    assert "ernest: the time to live ends at 2030-01-01T00:00:00+00:00" in console.splitlines()
-    assert machine.arguments == [
-        "org.apache.spark.deploy.master.Master",
-        *("--host", ADDRESS, "--port", "7077", "--webui-port", "8080"),
-    ]
-    assert machine.settings["SPARK_LOCAL_IP"] == ADDRESS
-    assert machine.settings["SPARK_HOME"] == str(machine.spark_home)
-    assert machine.settings["PYSPARK_PYTHON"] == "python3"
-
-
-def test_a_worker_is_started_for_its_master(machine, make_spec):
-    machine.boot(worker(make_spec()))
-    assert machine.arguments[0] == "org.apache.spark.deploy.worker.Worker"
-    assert machine.arguments[-1] == "spark://10.0.0.1:7077"
-    options = dict(zip(machine.arguments[1:-1:2], machine.arguments[2:-1:2], strict=True))
-    assert (options["--host"], options["--cores"], options["--memory"]) == (ADDRESS, "3", "1500m")
-
-
-def test_a_machine_ends_with_its_master(machine, make_spec):
-    console = machine.boot(master(make_spec()))
-    assert console.splitlines()[-1] == GAVE_UP
+@pytest.mark.parametrize(
+    ("render", "is_reachable", "starts", "last"),
+    [
+        (master, True, 1, []),
+        (worker, True, 3, ["ernest: the Spark worker keeps ending"]),
+        (worker, False, 0, ["ernest: no Spark master answers at 10.0.0.1"]),
+    ],
+)
+def test_a_machine_ends_with_its_daemon(machine, make_spec, render, is_reachable, starts, last):
+    if not is_reachable:
+        machine.let("master-is-gone")
+    console = machine.boot(render(make_spec(start_timeout_seconds=0 if not is_reachable else 600)))
+    assert console.count("ernest: starting the Spark") == starts
+    assert console.splitlines()[-1 - len(last) :] == [*last, GAVE_UP]
     assert machine.calls[-1] == "shutdown -h now"
-
-
-def test_a_worker_that_finds_no_master_ends_its_machine(machine, make_spec):
-    console = machine.let("master-is-gone").boot(worker(make_spec(start_timeout_seconds=0)))
-    assert "ernest: no Spark master answers at 10.0.0.1" in console
-    assert console.splitlines()[-1] == GAVE_UP
-    assert machine.calls[-1] == "shutdown -h now"
-    assert not machine.started
-
-
-def test_a_worker_that_keeps_ending_is_given_up(machine, make_spec):
-    console = machine.boot(worker(make_spec()))
-    assert console.count("ernest: starting the Spark worker") == 3
-    assert console.splitlines()[-2:] == ["ernest: the Spark worker keeps ending", GAVE_UP]
-    assert machine.calls[-1] == "shutdown -h now"
+    assert machine.started is is_reachable
 
 
 @ROLES
@@ -391,16 +362,12 @@ def refuse(machine, path):
     )
 
 
-def test_a_part_of_spark_that_the_user_cannot_read_is_named(machine, make_spec):
-    jar = machine.spark_home / "jars" / "core.jar"
-    jar.parent.mkdir()
-    jar.touch()
-    # find as an unprivileged user would have it.
-    machine.program(
-        machine.programs / "find", f'[ "$2 $3" != "{machine.spark_home}/bin {jar.parent}" ] || echo {jar}'
-    )
-    console = machine.boot(master(make_spec()))
-    assert_ended(machine, console, f"ernest: the user ernest cannot read Spark: {jar}")
+def hide_a_jar(machine):
+    """`find` tells what an unprivileged user cannot read."""
+    jars = machine.spark_home / "jars"
+    jars.mkdir()
+    searched = f"{machine.spark_home}/bin {jars}"
+    machine.program(machine.programs / "find", f'[ "$2 $3" != "{searched}" ] || echo {jars}/core.jar')
 
 
 @ROLES
@@ -545,6 +512,7 @@ NO_JAVA = "no Java 17 or newer found as java"
             (partial(refuse, path=name), {}, f"the user ernest cannot run {{programs}}/{name}")
             for name in ("java", "python3")
         ),
+        (hide_a_jar, {}, "the user ernest cannot read Spark: {spark}/jars/core.jar"),
         (None, {"setup_script": "exit 7\n"}, "the setup script failed with exit code 7"),
         (None, {"spark_distribution": "/nowhere/spark"}, "no Spark found in /nowhere/spark"),
         (
@@ -570,39 +538,37 @@ NO_JAVA = "no Java 17 or newer found as java"
         ),
     ],
 )
-@ROLES
 def test_a_machine_that_cannot_run_spark_says_why_and_ends_at_once(
-    machine, make_spec, render, prepare, changes, reason
+    machine, make_spec, prepare, changes, reason
 ):
     if prepare:
         prepare(machine)
-    console = machine.boot(render(make_spec(**changes)))
-    assert_ended(machine, console, f"ernest: {reason.format(programs=machine.programs)}")
-
-
-def test_an_archive_that_cannot_be_fetched_is_tried_for_again(machine, make_spec):
-    address = "https://example.com/spark.tgz"
-    spec = make_spec(spark_distribution=address, spark_distribution_sha512="0" * 128)
-    console = machine.boot(master(spec))
-    assert_ended(machine, console, f"ernest: Spark could not be fetched from {address}")
-    assert len([one for one in machine.calls if one.startswith("curl") and address in one]) == 5
+    # What both roles have in common.
+    console = machine.boot(worker(make_spec(**changes)))
+    reason = reason.format(programs=machine.programs, spark=machine.spark_home)
+    assert_ended(machine, console, f"ernest: {reason}")
 
 
 @pytest.mark.parametrize(
-    ("content", "digest", "reason"),
+    ("content", "digest", "reason", "requests"),
     [
-        (None, "0" * 128, "what was fetched is not the Spark that the digest names"),
-        (b"<html>moved</html>", None, "what was fetched is no .tgz of Spark"),
+        (None, "0" * 128, "Spark could not be fetched from https://example.com/spark.tgz", 5),
+        ("spark", "0" * 128, "what was fetched is not the Spark that the digest names", 1),
+        (b"<html>moved</html>", None, "what was fetched is no .tgz of Spark", 1),
     ],
 )
-def test_what_is_not_the_archive_of_spark_is_not_unpacked(machine, make_spec, content, digest, reason):
-    pack_spark(machine)
-    if content:
+def test_what_is_not_the_archive_of_spark_is_not_unpacked(
+    machine, make_spec, content, digest, reason, requests
+):
+    address = "https://example.com/spark.tgz"
+    if content == "spark":
+        pack_spark(machine)
+    elif content:
         (machine.directory / "archive").write_bytes(content)
         digest = sha512(content).hexdigest()
-    spec = make_spec(spark_distribution="https://example.com/spark.tgz", spark_distribution_sha512=digest)
+    spec = make_spec(spark_distribution=address, spark_distribution_sha512=digest)
     assert_ended(machine, machine.boot(master(spec)), f"ernest: {reason}")
-    assert not machine.started
+    assert len([call for call in machine.calls if call.startswith("curl") and address in call]) == requests
 
 
 def test_the_setup_script_runs_first_and_shows_its_output(machine, make_spec):

@@ -84,14 +84,6 @@ def test_waiting_has_an_end(emr):
         look_up(specification(start_timeout_seconds=0.2), emr=emr, poll_seconds=0.1)
 
 
-def test_a_kill_ends_the_waiting(emr):
-    emr.answers["describe_cluster"] = [job_flow("STARTING")] * 9
-    with pytest.raises(ClusterStartError, match="task was ended"):
-        look_up(
-            specification(), emr=emr, poll_seconds=600, is_killed=lambda: bool(emr.called("describe_cluster"))
-        )
-
-
 @pytest.mark.parametrize(
     ("request_changes", "stated", "error", "named"),
     [
