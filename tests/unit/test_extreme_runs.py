@@ -41,7 +41,7 @@ from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.settings.bounds import CRITERIA, METHODS
 from tests.choices import choice_of
 from tests.examples import observe, production_run, sizing_goal
-from tests.unit.eventlog.simulated_run import SimulatedJob, SimulatedStage, run
+from tests.unit.eventlog.logs import SimulatedJob, SimulatedStage, run
 from tests.unit.history.past_jobs import past_run, work
 
 # The same examples each time, so that no test fails by chance; nothing is timed.

@@ -23,8 +23,7 @@ from airflow_provider_ernest.documents.profiles import (
     UNMEASURED,
 )
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from tests.unit.eventlog.logs import event_log, executor, stage, task
-from tests.unit.eventlog.random_logs import random_log
+from tests.unit.eventlog.logs import event_log, executor, random_log, stage, task
 
 
 def parts_of(row, **stage_fields):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import astuple, replace
 from pathlib import Path
@@ -23,13 +22,21 @@ from airflow_provider_ernest.documents.profiles import Capacity, RunProfile
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.eventlog.tables import EventLog, SqlExecutionRow
 from airflow_provider_ernest.exceptions import EventLogError
-from tests.unit.eventlog.logs import START, event_log, executor, job, stage, task
-from tests.unit.eventlog.random_logs import random_log
-from tests.unit.eventlog.simulated_run import SimulatedJob, SimulatedStage, run
-
-LOGS = sorted(
-    path for path in (Path(__file__).parents[1] / "eventlog" / "event_logs").iterdir() if path.suffix != ".md"
+from tests.unit.eventlog import event_log_texts
+from tests.unit.eventlog.logs import (
+    START,
+    SimulatedJob,
+    SimulatedStage,
+    event_log,
+    executor,
+    job,
+    random_log,
+    run,
+    stage,
+    task,
 )
+
+LOGS = sorted(path for path in event_log_texts.REAL.iterdir() if path.suffix != ".md")
 
 
 def shuffle(*, waited: float = 3.0, **parts: Any) -> EventLog:
@@ -151,6 +158,12 @@ def test_without_a_task_there_is_nothing_to_analyse():
         profile_run(event_log(executors=[executor()], ended=5.0))
 
 
+def test_tasks_that_no_known_machine_can_have_run_do_not_count():
+    """The beginning of such a log is missing."""
+    machines = [executor(0, added=4.0), executor(1, added=9.0)]
+    assert profile_run(event_log([task(0, 0.0)], executors=machines, ended=12.0)).seconds == 12.0 - 4.0
+
+
 def test_nothing_after_the_machines_had_come_is_refused():
     late = event_log([task(0, 0.0, 1.0)], executors=[executor(added=7.0)], ended=7.0)
     with pytest.raises(EventLogError, match="nothing after its machines"):
@@ -172,7 +185,7 @@ def test_a_machine_that_comes_a_moment_late_is_not_worth_a_word():
 
 def test_a_log_without_machines_counts_as_one():
     profile = profile_run(event_log([task(0, 0.0, 1.0), task(0, 0.5, 1.0)], executors=[], ended=3.0))
-    assert (profile.machines, profile.slots) == (1, 2)
+    assert (profile.machines, profile.slots, profile.seconds) == (1, 2, 8.0)
     assert any("tells of no machine" in warning for warning in profile.warnings)
 
 
@@ -226,12 +239,25 @@ def test_credentials_in_the_logs_address_are_left_out():
 
 @pytest.mark.parametrize("path", LOGS, ids=lambda path: path.name)
 def test_logs_of_real_runs(path: Path):
-    profile = profile_run(read_event_log(path))
-    assert abs(profile.replay_error_percent) < 2
+    log = read_event_log(path)
+    profile = profile_run(log)
+    assert profile.replayed_seconds == pytest.approx(log.clean_seconds, rel=0.01)
+    for limit in profile.limits:
+        assert 0.0 <= limit.improvement_percent <= 100.0
+        assert limit.seconds_without <= profile.replayed_seconds
+    one, two, four, *_ = (size.seconds for size in profile.sizes)
+    assert one >= two * 0.99 >= four * 0.98
     assert profile.phases.total_seconds == pytest.approx(profile.seconds + profile.startup_seconds, rel=0.01)
     assert not [warning for warning in profile.warnings if "not known" in warning]
     assert RunProfile.from_dict(profile.to_dict()) == profile
-    assert replace(profile, name="") == profile_run(replace(read_event_log(path), name=""))
+    assert replace(profile, name="") == profile_run(replace(log, name=""))
+
+
+def test_python_workers_are_told_of_a_job_of_python_functions():
+    limits = profile_run(read_event_log(event_log_texts.REAL / "spark-4.0.1-python.zstd")).limits
+    python = next(limit for limit in limits if limit.resource == profiles.PYTHON_WORKER)
+    assert python.blocked_seconds > 0.0
+    assert python.improvement_percent > 0.0
 
 
 def query(started=0.0, ended=None, broadcast=0.0, number=0):
@@ -354,28 +380,6 @@ def test_an_application_without_tasks():
     assert category_of(event_log([], jobs=[], sql_executions=[QUERY])) == profiles.SQL
 
 
-def logged_stage(call_site, **info):
-    """A log of one stage, as Spark writes it; the reader gives its row."""
-    return [
-        {"Event": "SparkListenerApplicationStart", "App ID": "app-1", "Timestamp": 1_700_000_000_000},
-        {
-            "Event": "SparkListenerStageCompleted",
-            "Stage Info": {
-                "Stage ID": 0,
-                "Stage Attempt ID": 0,
-                "Stage Name": "treeAggregate at RDDLossFunction.scala:61",
-                "Number of Tasks": 1,
-                "RDD Info": [{"RDD ID": 1, "Name": "PythonRDD"}, {"RDD ID": 0, "Scope": '{"name":"map"}'}],
-                "Parent IDs": [],
-                "Details": call_site,
-                "Submission Time": 1_700_000_000_000,
-                "Completion Time": 1_700_000_001_000,
-                **info,
-            },
-        },
-    ]
-
-
 @pytest.mark.parametrize(
     ("call_site", "library"),
     [
@@ -397,8 +401,9 @@ def logged_stage(call_site, **info):
     ],
 )
 def test_the_stack_trace_of_a_stage_tells_its_library(tmp_path, call_site, library):
-    path = tmp_path / "app-1"
-    path.write_text("\n".join(map(json.dumps, logged_stage(call_site))) + "\n")
+    data_sets = [{"RDD ID": 1, "Name": "PythonRDD"}, {"RDD ID": 0, "Scope": '{"name":"map"}'}]
+    told = event_log_texts.stage(0, completed=107_000, **{"Details": call_site, "RDD Info": data_sets})
+    path = event_log_texts.write(tmp_path / "app-1", event_log_texts.started(), told)
 
     read = read_event_log(path).stages[0]
 

@@ -9,7 +9,7 @@ import pytest
 
 from airflow_provider_ernest.clarity.profile import profile_run
 from airflow_provider_ernest.clarity.replay_scaled import StagePoint, growth, replay_scaled
-from tests.unit.eventlog.simulated_run import SimulatedJob, SimulatedStage, run
+from tests.unit.eventlog.logs import SimulatedJob, SimulatedStage, run
 
 MEGABYTE = 1_000_000
 
@@ -36,9 +36,15 @@ def profile_of(job, *, machines: int, scale: float, cores: int = 1, number: int 
     return profile_run(log, scale=scale, **parts)
 
 
-def true_seconds(job, *, machines: int, scale: float, cores: int = 1):
-    log = run(job(scale), machines=machines, cores=cores)
-    return log.ended_at - log.ready_at
+def as_in_truth(profiles, job, *, machines, within: float, **asked):
+    """What the profiles tell of all the job's input, once it is near to what the job takes."""
+    replayed = replay_scaled(profiles, machines=machines, scale=1.0, cores_per_machine=1, **asked)
+    for size in replayed.sizes:
+        log = run(job(1.0), machines=size.machines)
+        truth = log.ended_at - log.ready_at
+        assert size.replayed_seconds == pytest.approx(truth, rel=within), size.machines
+    assert len(replayed.sizes) == len(machines)
+    return replayed
 
 
 RUNS = ((0.1, 2), (0.2, 2), (0.2, 4), (0.3, 4))
@@ -52,10 +58,7 @@ def test_the_own_run_takes_what_it_took():
 
 def test_a_single_run_tells_of_more_input_and_other_machines():
     profile = profile_of(an_aggregation, machines=3, scale=0.3)
-    replayed = replay_scaled([profile], machines=[4, 8], scale=1.0, cores_per_machine=1)
-    for size in replayed.sizes:
-        truth = true_seconds(an_aggregation, machines=size.machines, scale=1.0)
-        assert size.replayed_seconds == pytest.approx(truth, rel=0.08), size.machines
+    replayed = as_in_truth([profile], an_aggregation, machines=[4, 8], within=0.08)
     assert (replayed.from_application_id, replayed.from_scale) == ("app-0", 0.3)
     assert replayed.error_percent is None
     assert replayed.problem == ""
@@ -66,10 +69,7 @@ def test_runs_at_several_scales_tell_more_and_how_far_it_may_be_off():
         profile_of(an_aggregation, machines=machines, scale=scale, number=number)
         for number, (scale, machines) in enumerate(RUNS)
     ]
-    replayed = replay_scaled(profiles, machines=range(2, 13, 2), scale=1.0, cores_per_machine=1)
-    for size in replayed.sizes:
-        truth = true_seconds(an_aggregation, machines=size.machines, scale=1.0)
-        assert size.replayed_seconds == pytest.approx(truth, rel=0.05), size.machines
+    replayed = as_in_truth(profiles, an_aggregation, machines=range(2, 13, 2), within=0.05)
     assert replayed.from_application_id == "app-3"
     assert replayed.error_percent == pytest.approx(0.0, abs=8.0)
 
@@ -85,9 +85,7 @@ def test_a_run_that_other_load_made_long_does_not_stand_for_the_job():
         profile_of(job, machines=machines, scale=0.3, number=number)
         for number, (job, machines) in enumerate(runs)
     ]
-    (size,) = replay_scaled(profiles, machines=[8], scale=1.0, cores_per_machine=1).sizes
-    truth = true_seconds(an_aggregation, machines=8, scale=1.0)
-    assert size.replayed_seconds == pytest.approx(truth, rel=0.25)
+    as_in_truth(profiles, an_aggregation, machines=[8], within=0.25)
 
 
 def constant_shuffle(scale: float):
@@ -103,10 +101,7 @@ def test_what_does_not_grow_is_learned_from_other_scales():
         profile_of(constant_shuffle, machines=2, scale=scale, number=number)
         for number, scale in enumerate((0.1, 0.2))
     ]
-    (size,) = replay_scaled(profiles, machines=[4], scale=1.0, cores_per_machine=1).sizes
-    assert size.replayed_seconds == pytest.approx(
-        true_seconds(constant_shuffle, machines=4, scale=1.0), rel=0.03
-    )
+    as_in_truth(profiles, constant_shuffle, machines=[4], within=0.03)
 
 
 def test_on_one_machine_nothing_is_fetched_from_another():
@@ -140,10 +135,7 @@ def test_stages_that_the_profile_leaves_out_are_replayed_with_the_others():
     job = many_rounds(250)
     profile = with_one_name(profile_of(job, machines=2, scale=0.5))
     assert profile.stages_left_out == 190
-    replayed = replay_scaled([profile], machines=[2, 4], scale=1.0, cores_per_machine=1)
-    for size in replayed.sizes:
-        truth = true_seconds(job, machines=size.machines, scale=1.0)
-        assert size.replayed_seconds == pytest.approx(truth, rel=0.05), size.machines
+    as_in_truth([profile], job, machines=[2, 4], within=0.05)
 
 
 def test_a_few_long_tasks_among_many_count_for_what_they_are():
@@ -154,9 +146,7 @@ def test_a_few_long_tasks_among_many_count_for_what_they_are():
         return [SimulatedJob(1.0, [SimulatedStage(tasks, columns={"input_bytes": MEGABYTE})])]
 
     profile = profile_of(job, machines=4, scale=0.25)
-    (size,) = replay_scaled([profile], machines=[2], scale=1.0, cores_per_machine=1).sizes
-    truth = true_seconds(job, machines=2, scale=1.0)
-    assert size.replayed_seconds == pytest.approx(truth, rel=0.1)
+    as_in_truth([profile], job, machines=[2], within=0.1)
 
 
 def test_a_few_tasks_are_replayed_one_by_one():
@@ -171,19 +161,14 @@ def test_a_few_tasks_are_replayed_one_by_one():
 
 def test_more_iterations_take_longer_and_what_is_before_them_does_not():
     profile = with_one_name(profile_of(many_rounds(5), machines=2, scale=0.5, iterations=5))
-    asked = {"machines": [4], "scale": 1.0, "cores_per_machine": 1}
-    (size,) = replay_scaled([profile], iterations=50, **asked).sizes
-    truth = true_seconds(many_rounds(50), machines=4, scale=1.0)
     # The time before the first iteration counts as part of it: that cannot be told apart.
-    assert size.replayed_seconds == pytest.approx(truth, rel=0.1)
+    as_in_truth([profile], many_rounds(50), machines=[4], within=0.1, iterations=50)
 
 
 def test_stages_are_matched_where_runs_have_other_numbers_of_them():
     few = with_one_name(profile_of(many_rounds(3), machines=2, scale=0.25, number=1))
     many = with_one_name(profile_of(many_rounds(6), machines=2, scale=0.5, number=2))
-    (size,) = replay_scaled([few, many], machines=[2], scale=1.0, cores_per_machine=1).sizes
-    truth = true_seconds(many_rounds(6), machines=2, scale=1.0)
-    assert size.replayed_seconds == pytest.approx(truth, rel=0.02)
+    as_in_truth([few, many], many_rounds(6), machines=[2], within=0.02)
 
 
 def test_very_many_tasks_take_what_they_take():
@@ -203,49 +188,53 @@ def test_without_any_profile_the_problem_is_told():
     assert "No run of the job has a profile" in replayed.problem
 
 
-KILOBYTE = 1000
-
-
-def point(scale: float, tasks: int, seconds: float, *, slots: int = 2, read: float | None = None, **parts):
+def point(scale: float, tasks: int, seconds: float, *, slots: int = 2, **parts):
     return StagePoint(
         **{"fixed_seconds": 0.0, "reads_input": False, **parts},
         scale=scale,
         slots=slots,
         tasks=tasks,
         mean_seconds=seconds,
-        read_bytes=1000 * KILOBYTE * scale if read is None else read,
+        read_bytes=MEGABYTE * scale,
     )
 
 
-def test_of_a_single_run_input_makes_more_tasks_and_shuffle_data_larger_ones():
-    reading = growth(point(0.25, 10, 1.0, reads_input=True), [], scale=1.0, slots=2)
-    assert (reading.tasks, reading.times_seconds) == (40, pytest.approx(1.0))
-    shuffled = growth(point(0.25, 10, 1.0), [], scale=1.0, slots=2)
-    assert (shuffled.tasks, shuffled.times_seconds) == (10, pytest.approx(4.0))
-
-
-def test_partitions_of_the_input_are_not_taken_for_slots():
-    """The runs of more input had as many times as many machines."""
-    source = point(0.25, 12, 1.0, slots=2, reads_input=True)
-    other = point(0.125, 6, 1.0, slots=1, reads_input=True)
-    found = growth(source, [other], scale=1.0, slots=4)
-    assert (found.tasks, found.times_seconds) == (48, pytest.approx(1.0))
-
-
-def test_a_fixed_number_of_tasks_for_each_slot_follows_the_slots():
-    source, other = point(0.25, 8, 1.0, slots=4), point(0.25, 4, 2.0, slots=2)
-    found = growth(source, [other], scale=0.5, slots=16)
-    assert found.tasks == 32
-    # Twice the data in four times as many tasks.
-    assert found.times_seconds == pytest.approx(0.5, rel=0.02)
-
-
-def test_the_time_for_each_byte_is_learned_from_other_runs():
-    """0.5 s and 2 s for each unit of scale."""
-    source, other = point(0.25, 10, 1.0), point(0.125, 10, 0.75)
-    assert growth(source, [other], scale=1.0, slots=2).times_seconds == pytest.approx(2.5, rel=0.1)
-
-
-def test_noise_never_makes_more_input_take_less():
-    source, other = point(0.25, 10, 1.0), point(0.125, 10, 1.1)
-    assert growth(source, [other], scale=1.0, slots=2).times_seconds >= 1.0
+@pytest.mark.parametrize(
+    ("source", "other", "asked", "tasks", "times_seconds"),
+    [
+        # The runs of more input had as many times as many machines.
+        pytest.param(
+            point(0.25, 12, 1.0, slots=2, reads_input=True),
+            point(0.125, 6, 1.0, slots=1, reads_input=True),
+            {"scale": 1.0, "slots": 4},
+            *(48, pytest.approx(1.0)),
+            id="partitions of the input are not taken for slots",
+        ),
+        # Twice the data in four times as many tasks.
+        pytest.param(
+            point(0.25, 8, 1.0, slots=4),
+            point(0.25, 4, 2.0, slots=2),
+            {"scale": 0.5, "slots": 16},
+            *(32, pytest.approx(0.5, rel=0.02)),
+            id="a fixed number of tasks for each slot follows the slots",
+        ),
+        # 0.5 s and 2 s for each unit of scale.
+        pytest.param(
+            point(0.25, 10, 1.0),
+            point(0.125, 10, 0.75),
+            {"scale": 1.0, "slots": 2},
+            *(10, pytest.approx(2.5, rel=0.1)),
+            id="the time for each byte is learned from other runs",
+        ),
+        pytest.param(
+            point(0.25, 10, 1.0),
+            point(0.125, 10, 1.1),
+            {"scale": 1.0, "slots": 2},
+            *(10, pytest.approx(1.0, abs=0.1)),
+            id="noise does not make more input take less",
+        ),
+    ],
+)
+def test_how_a_stage_grows_is_told_by_other_runs(source, other, asked, tasks: int, times_seconds):
+    found = growth(source, [other], **asked)
+    assert (found.tasks, found.times_seconds) == (tasks, times_seconds)

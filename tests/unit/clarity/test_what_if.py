@@ -15,8 +15,7 @@ from airflow_provider_ernest.clarity.what_if import (
     what_ifs,
 )
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from tests.unit.eventlog.logs import event_log, executor, stage, task
-from tests.unit.eventlog.random_logs import random_log
+from tests.unit.eventlog.logs import event_log, executor, random_log, stage, task
 
 
 @pytest.mark.parametrize(

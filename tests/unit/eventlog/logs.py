@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import fields
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 
-from airflow_provider_ernest.eventlog.tables import EventLog, ExecutorRow, JobRow, StageRow
+from airflow_provider_ernest.eventlog.tables import (
+    EventLog,
+    ExecutorRow,
+    JobRow,
+    SqlExecutionRow,
+    StageRow,
+)
 from airflow_provider_ernest.eventlog.tasks import TaskColumns
 
 START = 1_700_000_000.0
@@ -44,10 +51,10 @@ def task_table(rows: Iterable[dict[str, Any]] = ()) -> TaskColumns:
     """The rows as columns; task numbers ascend where they are not told."""
     numbered = [{"task_id": number, **row} for number, row in enumerate(rows)]
     columns = {}
-    for field in fields(TaskColumns):
-        absent = field.name in _TRUE_BY_DEFAULT
-        values = [row.get(field.name, absent) for row in numbered]
-        columns[field.name] = np.array(values, dtype=_kind(field.type))
+    for column in fields(TaskColumns):
+        absent = column.name in _TRUE_BY_DEFAULT
+        values = [row.get(column.name, absent) for row in numbered]
+        columns[column.name] = np.array(values, dtype=_kind(column.type))
     return TaskColumns(**columns)
 
 
@@ -169,3 +176,139 @@ def _job_of(stages: tuple[StageRow, ...], tasks: TaskColumns) -> JobRow:
     last = max((row.completed_at for row in stages if row.completed_at is not None), default=START)
     numbers = sorted({row.stage_id for row in stages})
     return job(0, submitted=first - START, completed=last - START, stages=numbers)
+
+
+# A Spark that is so simple that it is right: logs of jobs on any number of machines, with known times.
+
+
+@dataclass(frozen=True)
+class SimulatedStage:
+    """Tasks of these seconds; the first one on each slot takes `warm_up` longer. `columns` are of each."""
+
+    seconds: Sequence[float]
+    warm_up: float = 0.0
+    parents: Sequence[int] = ()
+    columns: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SimulatedJob:
+    """Stages in the order of their numbers, submitted after the driver worked for so long."""
+
+    driver_seconds: float
+    stages: Sequence[SimulatedStage]
+
+
+def run(jobs: Sequence[SimulatedJob], *, machines: int, cores: int = 1, tail: float = 0.5) -> EventLog:
+    """Run the jobs one after another, and the stages of a job one after another.
+
+    A task is launched on the slot that is free first; the one of the lowest number where several are.
+    """
+    now, stage_id = 0.0, 0
+    rows: list[dict[str, Any]] = []
+    stages, made = [], []
+    for job_id, each in enumerate(jobs):
+        now += each.driver_seconds
+        submitted, first = now, stage_id
+        for work in each.stages:
+            began = now
+            free = [now] * (machines * cores)
+            for seconds in work.seconds:
+                slot = min(range(len(free)), key=lambda number: (free[number], number))
+                took = float(seconds) + (work.warm_up if free[slot] == began else 0.0)
+                rows.append(task(stage_id, free[slot], took, executor=slot % machines, **work.columns))
+                free[slot] += took
+            now = max(free)
+            stages.append(
+                stage(
+                    stage_id,
+                    submitted=began,
+                    completed=now,
+                    tasks=len(work.seconds),
+                    parents=[first + parent for parent in work.parents],
+                    job_id=job_id,
+                )
+            )
+            stage_id += 1
+        made.append(job(job_id, submitted=submitted, completed=now, stages=range(first, stage_id)))
+    return event_log(
+        rows,
+        executors=[executor(number, cores=cores) for number in range(machines)],
+        stages=stages,
+        jobs=made,
+        ended=now + tail,
+    )
+
+
+# Logs of whatever figures a seed gives, for what must hold of all of them.
+
+
+def random_log(seed: int) -> EventLog:
+    """Stages one after another on a few machines; tasks whose metrics may add up to more than they took."""
+    rng = random.Random(seed)
+    machines, cores = rng.randint(1, 4), rng.randint(1, 3)
+    rows: list[dict[str, Any]] = []
+    stages = []
+    now = rng.uniform(0.0, 3.0)
+    for number in range(rng.randint(1, 5)):
+        began = now
+        free = [began] * (machines * cores)
+        tasks = rng.randint(1, 12)
+        for _ in range(tasks):
+            slot = min(range(len(free)), key=free.__getitem__)
+            made = _random_task(rng, number, free[slot], slot // cores)
+            free[slot] = made["finished_at"] - START
+            rows.append(made)
+        now = max(free)
+        stages.append(
+            stage(
+                number,
+                submitted=began,
+                completed=now,
+                tasks=tasks,
+                parents=[number - 1] if number and rng.random() < 0.7 else [],
+                library=rng.choice(["", "", "ml"]),
+                scopes=(rng.choice(["map", "PythonRDD"]),),
+            )
+        )
+        now += rng.uniform(0.0, 2.0)
+    return event_log(
+        rows,
+        executors=[executor(number, cores=cores) for number in range(machines)],
+        stages=stages,
+        jobs=[job(0, submitted=rows[0]["launched_at"] - START, completed=now, stages=range(len(stages)))],
+        ended=now + rng.uniform(0.0, 2.0),
+        sql_executions=(
+            SqlExecutionRow(
+                execution_id=0,
+                started_at=START,
+                ended_at=START + now,
+                broadcast_seconds=rng.choice([0.0, rng.uniform(0.0, 3.0)]),
+            ),
+        ),
+    )
+
+
+def _random_task(rng: random.Random, number: int, launched: float, on: int) -> dict[str, Any]:
+    seconds = rng.choice([0.0, rng.uniform(0.001, 5.0)])
+    shares = [rng.random() for _ in range(6)]
+    cpu, fetch, write, collected, deserialise, rest = (
+        seconds * share * rng.choice([1.0, 1.5]) / sum(shares) for share in shares
+    )
+    return task(
+        number,
+        launched,
+        seconds,
+        executor=on,
+        run_seconds=max(0.0, seconds - deserialise - 0.1 * rest),
+        cpu_seconds=cpu,
+        fetch_wait_seconds=rng.choice([0.0, fetch]),
+        shuffle_write_seconds=rng.choice([0.0, write]),
+        garbage_collection_seconds=collected,
+        deserialise_seconds=deserialise,
+        python_seconds=rng.choice([float("nan"), rest]),
+        input_bytes=rng.choice([0, rng.randint(1, 10**8)]),
+        shuffle_remote_bytes=rng.choice([0, rng.randint(1, 10**8)]),
+        shuffle_local_bytes=rng.choice([0, rng.randint(1, 10**8)]),
+        shuffle_written_bytes=rng.choice([0, rng.randint(1, 10**8)]),
+    )

@@ -14,7 +14,7 @@ from airflow_provider_ernest.documents.profiles import RunProfile
 from airflow_provider_ernest.documents.runs import PastRun
 from airflow_provider_ernest.eventlog.run_facts import run_metrics
 from airflow_provider_ernest.eventlog.tables import EventLog
-from tests.unit.eventlog.simulated_run import SimulatedJob, SimulatedStage, run
+from tests.unit.eventlog.logs import SimulatedJob, SimulatedStage, run
 
 FIRST = datetime(2026, 9, 1, 3, 0, tzinfo=UTC)
 BYTES = 40_000_000
