@@ -7,7 +7,6 @@ is that of a hash over so many kilobytes; its waiting is that for a service, and
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession, functions
 
@@ -68,12 +67,7 @@ def main() -> None:
         got.agg(
             functions.sum("made"), functions.sum("got"), functions.sum(functions.length("payload"))
         ).collect()
-    gateway: Any = spark.sparkContext._gateway
     spark.stop()
-    # Waited for, so that its CPU time counts as that of who started this (see `disturbance`).
-    gateway.shutdown()
-    gateway.proc.stdin.close()
-    gateway.proc.wait()
 
 
 if __name__ == "__main__":

@@ -3,6 +3,10 @@
 The hosts are those of the test bed for EC2 (`tests.ec2_testbed`): each has an address of its own, and what
 goes from host to host goes over links whose speed can be set, while the cluster runs, too. The driver is on
 this machine, which is attached to the same network at full speed.
+
+Disks are files behind loop devices, throttled by control groups of version 1. Writes to them are synchronous,
+so that a task waits for its disk as long as the disk takes; otherwise the machine's memory would take what
+these short runs write, and the disk nothing. Reads come from that memory.
 """
 
 from __future__ import annotations
@@ -12,7 +16,9 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -21,6 +27,7 @@ from airflow_provider_ernest.exceptions import ClusterLostError
 from airflow_provider_ernest.spark.installation import daemon_command, find_java, scala_version
 from airflow_provider_ernest.spark.master import read_state
 from tests.ec2_testbed import Performance, Testbed
+from tests.ec2_testbed.bed_network import run as run_command
 
 CORES_OFFERED = 4
 RUN_SECONDS = 300.0
@@ -54,6 +61,56 @@ _SETTINGS = {
 }
 _WORKER_MEMORY = "1500m"  # room for one executor
 
+_THROTTLE = Path("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device")
+_DISK_BYTES = 1 << 30
+
+
+@dataclass(frozen=True)
+class Disk:
+    """A disk of a speed that can be set.
+
+    Attributes:
+        folder: where it is mounted.
+        number: of its device, major and minor.
+    """
+
+    folder: Path
+    number: str
+
+    def set_speed(self, megabytes_per_second: float | None) -> None:
+        """Limit the speed of writing; None for no limit."""
+        _THROTTLE.write_text(f"{self.number} {round(1e6 * (megabytes_per_second or 0))}")
+
+    @staticmethod
+    def missing() -> str | None:
+        """Why there can be none on this machine; None when there can."""
+        for path in (_THROTTLE, Path("/dev/loop-control")):
+            if not path.exists():
+                return f"disks of a set speed need {path} (control groups of version 1, and loop devices)"
+        return None
+
+    @classmethod
+    @contextmanager
+    def made(cls, folder: Path) -> Iterator[Disk]:
+        """A disk that is there for as long as the context lasts."""
+        folder.mkdir(parents=True)
+        image = folder.with_suffix(".image")
+        with image.open("wb") as file:
+            file.truncate(_DISK_BYTES)
+        run_command("mkfs.ext4", "-q", "-F", "-O", "^has_journal", str(image))
+        # By `mount`, so that the loop device ends with the mount, however that ends.
+        run_command("mount", "-o", "loop,sync,noatime", str(image), str(folder))
+        try:
+            disk = cls(
+                folder, run_command("findmnt", "--noheadings", "--output", "MAJ:MIN", str(folder)).strip()
+            )
+            disk.set_speed(None)  # a killed process may have left the throttle of a device of this number
+            yield disk
+            disk.set_speed(None)
+        finally:
+            run_command("umount", "--lazy", str(folder))
+            image.unlink()
+
 
 class SlowableCluster:
     """A standalone cluster in a test bed, for as long as the context lasts.
@@ -62,21 +119,13 @@ class SlowableCluster:
         work_directory: for logs.
         workers: how many; each offers `CORES_OFFERED` cores to Spark, whatever CPU time it gets.
         disks: folders for shuffle files, one a worker; none for the memory of the hosts.
-        shared: folders that the hosts see as they are.
     """
 
-    def __init__(
-        self,
-        work_directory: Path,
-        *,
-        workers: int,
-        disks: Sequence[Path] = (),
-        shared: Sequence[Path] = (),
-    ) -> None:
+    def __init__(self, work_directory: Path, *, workers: int, disks: Sequence[Path] = ()) -> None:
         self.work_directory = work_directory
         self.workers = workers
         self._disks = tuple(disks)
-        self._bed = Testbed(work_directory / "bed", shared=shared, writable=disks, disk_megabytes=4096)
+        self._bed = Testbed(work_directory / "bed", writable=disks, disk_megabytes=4096)
         self._addresses: tuple[str, ...] = ()
         self._master_address = ""
 
@@ -125,11 +174,18 @@ class SlowableCluster:
             "spark.cores.max": str((machines or self.workers) * cores),
             "spark.executor.cores": str(cores),
         }
-        conf = _SETTINGS | size | self.spark_conf() | {"spark.eventLog.dir": folder.as_uri()}
-        submit = [
-            word for pair in (conf | dict(settings or {})).items() for word in ("--conf", "=".join(pair))
-        ]
-        environment = _environment() | {"PYSPARK_SUBMIT_ARGS": shlex.join([*submit, "pyspark-shell"])}
+        places = {
+            "spark.driver.bindAddress": self._bed.gateway_address,
+            "spark.driver.host": self._bed.gateway_address,
+            "spark.eventLog.dir": folder.as_uri(),
+            "spark.master": f"spark://{self._master_address}:{_MASTER_PORT}",
+        }
+        conf = _SETTINGS | size | places | dict(settings or {})
+        submit = [word for pair in conf.items() for word in ("--conf", "=".join(pair))]
+        own = {
+            name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))
+        }
+        environment = own | {"PYSPARK_SUBMIT_ARGS": shlex.join([*submit, "pyspark-shell"])}
         output = folder / "driver.txt"
         with output.open("w") as file:
             done = subprocess.run(
@@ -149,20 +205,12 @@ class SlowableCluster:
         event_log.parent.mkdir(parents=True, exist_ok=True)
         written[0].rename(event_log)
 
-    def spark_conf(self) -> dict[str, str]:
-        """Properties by which an application finds the cluster, and is found."""
-        return {
-            "spark.driver.bindAddress": self._bed.gateway_address,
-            "spark.driver.host": self._bed.gateway_address,
-            "spark.master": f"spark://{self._master_address}:{_MASTER_PORT}",
-        }
-
     def __enter__(self) -> Self:
         self._bed.start()
         try:
             [self._master_address] = self._launch(1, self._start_master())
             self._addresses = tuple(self._launch(self.workers, self._start_worker()))
-            self._wait(lambda: self._registered() == self.workers)
+            self._wait_for_workers()
         except BaseException:
             self._bed.stop()
             raise
@@ -185,8 +233,8 @@ class SlowableCluster:
         return [str(instance["PrivateIpAddress"]) for instance in found]
 
     def _start_master(self) -> str:
-        arguments = f"--host $address --port {_MASTER_PORT} --webui-port {_WEB_PORT}"
-        return _user_data(self._bed, f"{_MASTER_CLASS} {arguments}")
+        ports = f"--port {_MASTER_PORT} --webui-port {_WEB_PORT}"
+        return _user_data(self._bed, f"{_MASTER_CLASS} --host $address {ports}")
 
     def _start_worker(self) -> str:
         master = f"spark://{self._master_address}:{_MASTER_PORT}"
@@ -204,9 +252,9 @@ class SlowableCluster:
         except ClusterLostError:
             return 0
 
-    def _wait(self, reached: Callable[[], bool]) -> None:
+    def _wait_for_workers(self) -> None:
         deadline = time.monotonic() + _START_SECONDS
-        while not reached():
+        while self._registered() != self.workers:
             if time.monotonic() > deadline:
                 consoles = [self._bed.console(host.instance_id)[-1500:] for host in self._bed.hosts()]
                 raise RuntimeError("the cluster did not come up: " + "\n".join(consoles))
@@ -230,8 +278,3 @@ def _user_data(bed: Testbed, command: str, *, before: str = "") -> str:
         "address=$(hostname | sed 's/^ip-//; s/-/./g')\n"
         f"export SPARK_LOCAL_IP=$address\nexec {shlex.join(daemon)} {command}\n"
     )
-
-
-def _environment() -> dict[str, str]:
-    """Ours, without settings of another Spark."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}

@@ -17,12 +17,7 @@ from airflow_provider_ernest.clarity.what_if import Change, what_if
 from airflow_provider_ernest.documents import profiles
 from airflow_provider_ernest.documents.profiles import Capacity
 from airflow_provider_ernest.eventlog.tables import EventLog
-from benchmarks.clarity.scenarios import (
-    DISK_MEGABYTES,
-    LINK_MEGABITS,
-    MIXED_LINK_MEGABITS,
-    SIZES,
-)
+from benchmarks.clarity.scenarios import DISK_MEGABYTES, LINK_MEGABITS, MIXED_LINK_MEGABITS, SIZES
 
 BLOCKED, STRAGGLERS, MONOTASKS, REPLAY = (
     "blocked time",

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from pathlib import Path
 
-from benchmarks.clarity import disks
-from benchmarks.clarity.cluster import SlowableCluster
-from benchmarks.clarity.disturbance import least_disturbed
-from benchmarks.clarity.scenarios import WITH_DISKS, WORKERS, Scenario
-
-PATIENCE_SECONDS = 60.0
-"""To wait, before a run, for others to leave this machine alone."""
+from airflow_provider_ernest.eventlog.reading import read_event_log
+from airflow_provider_ernest.eventlog.tables import EventLog
+from benchmarks.clarity.cluster import Disk, SlowableCluster
+from benchmarks.clarity.scenarios import SCENARIOS, WITH_DISKS, WORKERS, Scenario
 
 APPLICATION = Path(__file__).parent / "application.py"
 
 SLOW_HOST_SETTING = "spark.clarity.slowHost"
 """Tells the report, by way of the event log, which host had been made slow; no analysis looks at it."""
+
+Logs = Mapping[str, Sequence[EventLog]]
+"""The event logs of each scenario's runs, by its name."""
 
 
 def log_of(folder: Path, scenario: str, repeat: int) -> Path:
@@ -27,78 +26,69 @@ def log_of(folder: Path, scenario: str, repeat: int) -> Path:
     return folder / f"{scenario.replace(', ', '-').replace(' ', '-')}.{repeat}.log"
 
 
-def make_runs(
-    scenarios: Sequence[Scenario],
-    work_directory: Path,
-    logs: Path,
-    *,
-    repeats: int,
-    attempts: int,
-    say: Callable[[str], None],
-) -> None:
-    """Make runs, one after another; repeats of one are apart from each other.
+def read_runs(folder: Path) -> Logs:
+    """The runs whose event logs are in a folder.
+
+    Raises:
+        RuntimeError: there are none.
+    """
+    found: dict[str, list[EventLog]] = {}
+    for scenario in SCENARIOS:
+        repeat = 0
+        while (path := log_of(folder, scenario.name, repeat)).exists():
+            found.setdefault(scenario.name, []).append(read_event_log(path))
+            repeat += 1
+    if not found:
+        raise RuntimeError(f"{folder} holds none of this benchmark's event logs")
+    return found
+
+
+def make_runs(work_directory: Path, logs: Path, *, repeats: int) -> None:
+    """Make all runs, one after another; repeats of one are apart from each other.
 
     Args:
-        scenarios: to run.
-        work_directory: for the clusters' logs; what is in it is removed.
+        work_directory: a new folder for the clusters' logs.
         logs: where the event logs go; runs whose logs are there already are not made again.
         repeats: of each scenario.
-        attempts: to make a run while others do not use this machine; the least disturbed counts.
-        say: is told of each run.
 
     Raises:
         RuntimeError: a cluster does not come up, or an application fails.
     """
-    shutil.rmtree(work_directory, ignore_errors=True)
     for name in WORKERS:
-        of_cluster = [scenario for scenario in scenarios if scenario.cluster == name]
-        if not of_cluster:
+        if name == WITH_DISKS and (problem := Disk.missing()):
+            print(f"{name}: left out, {problem}", file=sys.stderr)
             continue
-        if name == WITH_DISKS and (problem := disks.missing()):
-            say(f"{name}: left out, {problem}")
-            continue
-        with _cluster(work_directory / name.replace(" ", "-"), name) as (cluster, its_disks):
-            for repeat in range(repeats):
-                for scenario in of_cluster:
-                    log = log_of(logs, scenario.name, repeat)
-                    if log.exists():
-                        continue
-                    made = partial(_run, scenario, cluster, its_disks, log)
-                    best, others = least_disturbed(made, attempts=attempts, patience_seconds=PATIENCE_SECONDS)
-                    _attempt(log, best).replace(log)
-                    for attempt in range(attempts):
-                        _attempt(log, attempt).unlink(missing_ok=True)
-                    say(f"{scenario.name}: attempt {best + 1} counts, others used {others:.2f} cores")
+        missing = [
+            (scenario, log)
+            for repeat in range(repeats)
+            for scenario in SCENARIOS
+            if scenario.cluster == name and not (log := log_of(logs, scenario.name, repeat)).exists()
+        ]
+        if missing:
+            with _cluster(work_directory / name.replace(" ", "-"), name) as (cluster, disks):
+                for scenario, log in missing:
+                    _run(scenario, cluster, disks, log)
+                    print(f"{scenario.name} has run", file=sys.stderr, flush=True)
 
 
 @contextmanager
-def _cluster(folder: Path, name: str) -> Iterator[tuple[SlowableCluster, Sequence[disks.Disk]]]:
+def _cluster(folder: Path, name: str) -> Iterator[tuple[SlowableCluster, Sequence[Disk]]]:
     folder.mkdir(parents=True)
     with ExitStack() as stack:
         count = WORKERS[name] if name == WITH_DISKS else 0
-        its_disks = stack.enter_context(disks.disks(folder / "disks", count))
-        cluster = SlowableCluster(folder, workers=WORKERS[name], disks=[disk.folder for disk in its_disks])
-        yield stack.enter_context(cluster), its_disks
+        disks = [stack.enter_context(Disk.made(folder / f"disk-{number}")) for number in range(count)]
+        cluster = SlowableCluster(folder, workers=WORKERS[name], disks=[disk.folder for disk in disks])
+        yield stack.enter_context(cluster), disks
 
 
-def _attempt(event_log: Path, attempt: int) -> Path:
-    return event_log.with_suffix(f".attempt-{attempt}")
-
-
-def _run(
-    scenario: Scenario,
-    cluster: SlowableCluster,
-    its_disks: Sequence[disks.Disk],
-    event_log: Path,
-    attempt: int,
-) -> None:
+def _run(scenario: Scenario, cluster: SlowableCluster, disks: Sequence[Disk], event_log: Path) -> None:
     cluster.set_hosts(scenario.hosts, slow=scenario.slow)
-    for disk in its_disks:
+    for disk in disks:
         disk.set_speed(scenario.disk_megabytes_per_second)
     cluster.run(
         APPLICATION,
         scenario.job.split(),
-        event_log=_attempt(event_log, attempt),
+        event_log=event_log,
         machines=scenario.machines,
         cores=scenario.cores,
         settings={
