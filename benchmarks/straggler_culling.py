@@ -2,19 +2,17 @@
 
 Simulated, since nobody rents 50 machines for a table. The Ernest paper (NSDI 2016, figure 8) starts 50
 r3.2xlarge and some more, drops the slowest, and reports that the memory bandwidth of the cluster rises
-from 24.7 to 26 GB/s. Nothing else is published of the distribution, so three are assumed:
+from 24.7 to 26 GB/s. Nothing else is published of the distribution, so two are assumed:
 
     normal    the two figures are those of the slowest machine, which sets the pace of every stage, before
               and after 2 of 52 are dropped; the machines are normally distributed, which determines both
               of its parameters
     few slow  the two figures are means, and all slow machines are gone when 4 of 54 are dropped: ordinary
               machines of 26 GB/s that differ by 2 %, and 4 of 54 that have a third of that
-    equal     all machines are equal: what culling is worth where there is nothing to cull
 
 Noise: a window loses a share of its bandwidth that is exponentially distributed with a mean of 10 %. That
 is the one number that agrees with what was measured: hosts at 0.7 of the speed were found by one window in
-35 of 40 trials and by four windows in 10 of 10, and equal hosts scored 0.89 to 1.00. There the noise was
-over before the next window; "lasting" noise hits all windows of a round alike, and only rounds help.
+35 of 40 trials and by four windows in 10 of 10, and equal hosts scored 0.89 to 1.00.
 
 The machines are rated and culled by the functions that the package uses.
 
@@ -55,14 +53,12 @@ class Probe:
         name: for the table.
         windows: of each round.
         rounds: how many; 0 to cull at random.
-        lasting: the noise hits all windows of a round alike.
         exact: there is no noise.
     """
 
     name: str
     windows: int = 4
     rounds: int = 1
-    lasting: bool = False
     exact: bool = False
 
     def measure(self, random: np.random.Generator, true: FloatArray) -> FloatArray:
@@ -71,8 +67,7 @@ class Probe:
             return true
         if self.rounds == 0:
             return random.uniform(1.0, 1.01, size=true.shape)
-        chances = self.rounds * (1 if self.lasting else self.windows)
-        lost = random.exponential(NOISE_MEAN, size=(chances, true.size)).min(axis=0)
+        lost = random.exponential(NOISE_MEAN, size=(self.rounds * self.windows, true.size)).min(axis=0)
         return np.asarray(true * np.maximum(1 - lost, 0.0), dtype=np.float64)
 
 
@@ -83,8 +78,6 @@ PROBES = (
     Probe(name="2 windows", windows=2),
     Probe(name="4 windows"),
     DEFAULT_PROBE,
-    Probe(name="4 windows, lasting noise", lasting=True),
-    Probe(name="4 windows, 2 rounds, lasting noise", rounds=2, lasting=True),
     Probe(name="without noise", exact=True),
 )
 
@@ -135,7 +128,7 @@ def normal() -> tuple[float, float]:
 
 
 def populations() -> dict[str, Population]:
-    """The three assumptions of the module."""
+    """The two assumptions of the module."""
     mean, deviation = normal()
     share = 4 / (KEPT + 4)
     slow = PUBLISHED_AFTER - (PUBLISHED_AFTER - PUBLISHED_BEFORE) / share
@@ -149,7 +142,6 @@ def populations() -> dict[str, Population]:
             random.normal(mean, deviation, count)
         ),
         f"few slow: {share:.1%} have {slow:.1f} GB/s, the others {PUBLISHED_AFTER:.0f}": few_slow,
-        "equal: 26 GB/s each": lambda random, count: np.full(count, PUBLISHED_AFTER),
     }
 
 
@@ -183,12 +175,6 @@ def print_noise(repetitions: int) -> None:
     print(f"  4 windows  98 % of the scores within {low:.2f} to {high:.2f} (measured: 0.89 to 1.00)")
 
 
-def print_row(extra: int, probe: str, outcome: Outcome, *, ranked: bool) -> None:
-    """A line of the table; nobody can be right about which of equal machines is the slowest."""
-    right = f"{outcome.all_right:9.0%}  {outcome.found:6.0%}" if ranked else f"{'-':>9s}  {'-':>6s}"
-    print(f"{extra:6d}  {probe:34s}  {right}  {outcome.mean:6.2f}  {outcome.slowest:8.2f}")
-
-
 def print_population(name: str, population: Population, repetitions: int) -> None:
     """All probes with the published number of extra machines, then all numbers with the default probe."""
     print(f"\n{name}")
@@ -196,14 +182,13 @@ def print_population(name: str, population: Population, repetitions: int) -> Non
     draws = [population(np.random.default_rng((SEED, each)), KEPT) for each in range(repetitions)]
     mean, least = np.mean([draw.mean() for draw in draws]), np.mean([draw.min() for draw in draws])
     print(f"{0:6d}  {'nothing is culled':34s}  {'-':>9s}  {'-':>6s}  {mean:6.2f}  {least:8.2f}")
-    ranked = bool(np.ptp(draws[0]) > 0)
-    for probe in PROBES if ranked else (DEFAULT_PROBE,):
-        outcome = simulate(population, probe, extra=PUBLISHED_EXTRA, repetitions=repetitions)
-        print_row(PUBLISHED_EXTRA, probe.name, outcome, ranked=ranked)
-    for extra in EXTRAS:
-        if extra != PUBLISHED_EXTRA:
-            outcome = simulate(population, DEFAULT_PROBE, extra=extra, repetitions=repetitions)
-            print_row(extra, DEFAULT_PROBE.name, outcome, ranked=ranked)
+    for extra, probe in [
+        *((PUBLISHED_EXTRA, probe) for probe in PROBES),
+        *((extra, DEFAULT_PROBE) for extra in EXTRAS if extra != PUBLISHED_EXTRA),
+    ]:
+        outcome = simulate(population, probe, extra=extra, repetitions=repetitions)
+        right = f"{outcome.all_right:9.0%}  {outcome.found:6.0%}"
+        print(f"{extra:6d}  {probe.name:34s}  {right}  {outcome.mean:6.2f}  {outcome.slowest:8.2f}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

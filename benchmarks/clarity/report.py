@@ -24,7 +24,8 @@ HEADING = """
 Predictions from one run's event log, in seconds: what was said of another run, and what came; errors in
 per cent. The guess knows no better: nothing changes, or all work spreads evenly over machines and cores"""
 
-RUNS_HEADING = """The runs. Clean seconds: median, lowest and highest of {}. In per cent: the replay's error as it was;
+RUNS_HEADING = """\
+The runs. Clean seconds: median, lowest and highest of {}. In per cent: the replay's error as it was;
 of the first, what an infinitely fast network or disk would win at most; and what binds it"""
 
 
