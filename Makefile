@@ -86,7 +86,7 @@ format: install ## format the code
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
-benchmarks: install java browser ## designs (what they cost, what they are worth), import time, calls of AWS, culling, the store, event logs, pages
+benchmarks: install java ## designs (what they cost, what they are worth), import time, calls of AWS, culling, the store, event logs, pages
 	$(BIN)/python -m benchmarks.design
 	$(BIN)/python -m benchmarks.import_time
 	$(BIN)/python -m benchmarks.cluster_api
@@ -94,7 +94,7 @@ benchmarks: install java browser ## designs (what they cost, what they are worth
 	$(BIN)/python -m benchmarks.store
 	$(BIN)/python -m benchmarks.event_log
 	$(BIN)/python -m benchmarks.survey_speed
-	$(BIN)/python -m benchmarks.first_paint
+	$(BIN)/python -m benchmarks.model_pages
 
 release: ## build sdist and wheel and check them as who installs them would (AUDIT=no: ask no index about them)
 	@PYTHON=$(PYTHON) .ci/release

@@ -14,7 +14,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -106,39 +105,19 @@ def _measured(folder: Path, command: str, processes: int) -> tuple[float, float,
     argv += ["--processes", str(processes), "--cache", str(folder / "cache")]
     began, before = time.perf_counter(), _children_seconds()
     process = subprocess.Popen(argv, stdout=subprocess.DEVNULL)
-    peak = _Peak(process.pid)
-    code = process.wait()
-    seconds = time.perf_counter() - began
-    megabytes = peak.end()
-    if code:
-        raise RuntimeError(f"{command} failed with {code}")
-    return seconds, _children_seconds() - before, megabytes
+    root, peak = psutil.Process(process.pid), 0.0
+    while process.poll() is None:
+        peak = max(peak, sum(_resident(root)) / 1e6)
+        time.sleep(_LOOK_SECONDS)
+    if process.returncode:
+        raise RuntimeError(f"{command} failed with {process.returncode}")
+    return time.perf_counter() - began, _children_seconds() - before, peak
 
 
 def _children_seconds() -> float:
     """CPU time of all processes that have ended and were waited for, theirs included."""
     times = os.times()
     return times.children_user + times.children_system
-
-
-class _Peak:
-    """Watches the memory of a process and of those that it starts, together."""
-
-    def __init__(self, pid: int) -> None:
-        self._megabytes = 0.0
-        self._is_over = threading.Event()
-        self._thread = threading.Thread(target=self._watch, args=(psutil.Process(pid),))
-        self._thread.start()
-
-    def end(self) -> float:
-        """The most megabytes."""
-        self._is_over.set()
-        self._thread.join()
-        return self._megabytes
-
-    def _watch(self, root: psutil.Process) -> None:
-        while not self._is_over.wait(_LOOK_SECONDS):
-            self._megabytes = max(self._megabytes, sum(_resident(root)) / 1e6)
 
 
 def _resident(root: psutil.Process) -> Iterator[float]:
