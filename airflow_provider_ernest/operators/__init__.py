@@ -1,1 +1,1 @@
-"""The steps of an Ernest DAG, one operator a module. Importing them loads nothing heavy."""
+"""The operators of an Ernest DAG. Importing them loads nothing heavy."""

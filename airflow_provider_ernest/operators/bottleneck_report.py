@@ -1,4 +1,4 @@
-"""Why the job takes as long as it does: what its sample runs waited for, and a second opinion by replay."""
+"""Why the job takes as long as it does: what its sample runs waited for, and a replay as second opinion."""
 
 from __future__ import annotations
 
@@ -22,29 +22,30 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.settings import SparkJob
 
 MOST_SECONDS = 300.0
-"""So long the task reads and replays. Storage that does not answer must not keep the DAG run from its end."""
+"""Limit for reading and replaying: slow storage must not delay the end of the DAG run."""
 
 
 class BottleneckReportOperator(OfJob, BaseOperator):
-    """Report what binds a job, from the event logs of its own sample runs; nothing of it fails the task.
+    """Report what limits a job, from the event logs of its sample runs. Never fails the task.
 
-    Each sample run was profiled when it was done, by the `SampleRunOperator`, where its event log lay. This
-    task reads the profiles from the model store and reports on the run most like production: what its tasks
-    were blocked on and what could be won at most, its stragglers, and advice with the figures it rests on.
-    The runs are replayed at production's size, beside the model's predictions; where the two disagree beyond
-    what the model is nearly certain of, that is a warning.
+    Each `SampleRunOperator` has profiled its run where the event log was. This task reads the profiles from
+    the
+    model store and reports on the run most like production: what its tasks were blocked on, the most that
+    could
+    be gained, stragglers, and advice with its figures. It also replays the runs at production's size and
+    warns
+    where the replay lies outside the model's 95 % interval.
 
-    The report, a `BottleneckReport` document, is kept in the model store, returned, and shown by the pages.
-    None is returned where there is nothing to report on, and a warning says why.
-
-    Within an `ErnestTaskGroup` the task is a teardown to Airflow: the decision and production do not wait for
-    it, and the state of the DAG run does not depend on it.
+    Returns the `BottleneckReport` document, which is also stored and shown by the pages; None, with a
+    warning, if
+    there is nothing to report on. In an `ErnestTaskGroup` the task is a teardown: neither the decision,
+    production nor the state of the DAG run depends on it.
 
     Args:
         observations: `Observation` documents of the sample runs, also as JSON text.
-        job: the application: its name in the store, and the iterations of production.
-        goal: of production: the machines that it may have, and its scale.
-        model: the `Model` document fitted to them, also as JSON text; None to report without it.
+        job: names the job in the store and the iterations of production.
+        goal: of production: its range of machines and its scale.
+        model: the `Model` document fitted to the runs, also as JSON text; None to report without it.
         store: root of the model store; None for ``[ernest] store``.
     """
 
@@ -70,14 +71,14 @@ class BottleneckReportOperator(OfJob, BaseOperator):
         self.store = store
 
     def execute(self, context: Context) -> dict[str, Any] | None:
-        """Report; returns the report, None where there is none."""
+        """Return the report; None if there is none."""
         from airflow_provider_ernest.clarity.bottleneck_report import bottleneck_table
         from airflow_provider_ernest.operators.recording import keep
 
         try:
-            # No task waits for this one, but the DAG run's end does.
+            # No task waits for this one, but the end of the DAG run does.
             report = in_time(lambda: self._report(context), most_seconds=MOST_SECONDS)
-        # The training is done. What it could tell besides must not make it look failed.
+        # The training has succeeded; a failed report must not make it look failed.
         except Exception as error:
             why = without_credentials(str(error))
             self.log.warning("There is no report of bottlenecks: %s: %s", type(error).__name__, why)

@@ -1,4 +1,4 @@
-"""The decision: how many machines of which type, in the words of the tasks that ask for them."""
+"""The decision: how many machines of which type, in the form that downstream tasks need."""
 
 from __future__ import annotations
 
@@ -36,51 +36,53 @@ if TYPE_CHECKING:
 
 
 class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
-    """Choose the best value within a deadline or a budget, or what else the goal calls best.
+    """Choose the number and type of machines that best meet the goal.
 
-    Over one type of machine or several, each with its own model. A configuration counts as keeping to the
-    goal where it does so with the probability `confidence`.
+    Considers one or several types of machine, each with its own model. A configuration meets the goal if it
+    does
+    so with the probability `confidence`.
 
-    Returns the `Decision` document, and pushes for the tasks behind it: ``config``, ``machines``,
-    ``instance_type``, ``spark_conf``, ``predicted_seconds``, ``predicted_cost``, ``fallback_reason`` (empty
-    where none was taken) and ``record``, the `DecisionRecord` document; for other operators those of
-    `decision.forms.services`: ``yarn_conf``, ``kubernetes_conf``, ``spark_arguments``,
-    ``emr_instance_groups``, ``emr_serverless``, ``glue``, ``databricks_cluster``. What cannot be said to one
-    of them, or of machines whose cores nothing tells, is not pushed, so that a task that reads it fails, and
-    ``unavailable`` says why. The Spark properties are those that size the run, and what applications need on
-    the cluster; a stock operator takes them, with the job's own, by
-    ``SparkSubmitOperator(conf=choose.job_conf())``. The record is kept in the model store, too; what hinders
-    that is a warning, not a failure.
+    Returns the `Decision` document and pushes ``config``, ``machines``, ``instance_type``, ``spark_conf``,
+    ``predicted_seconds``, ``predicted_cost``, ``fallback_reason`` (empty if no fallback was taken) and
+    ``record``
+    (the `DecisionRecord` document); for other operators also the forms of `decision.forms.services`:
+    ``yarn_conf``, ``kubernetes_conf``, ``spark_arguments``, ``emr_instance_groups``, ``emr_serverless``,
+    ``glue``, ``databricks_cluster``. A form that is impossible, or needs cores that are unknown, is not
+    pushed,
+    so that a task reading it fails; ``unavailable`` says why. Only properties that size the run, or that the
+    cluster needs, are pushed; ``SparkSubmitOperator(conf=choose.job_conf())`` adds the job's own. The record
+    is
+    also stored; a failure to store it is a warning.
 
     Args:
-        model: the `Model` document, or one for each type; None where its training failed.
+        model: the `Model` document, or one per type; None if its training failed.
         goal: the `SizingGoal`, a mapping of its fields, or a template that renders to one. To go on without a
-            model, state a fallback and set ``trigger_rule="all_done"``, too.
-        job: the application, for its name in the store, its iterations in production, and `job_conf`: of its
-            properties only what sizes executors and driver is counted with and pushed; what sizes the run
-            wins over it. None for a job of the model's name without iterations and properties. Needed to
-            record a fallback without a model.
+            model, state a fallback and set ``trigger_rule="all_done"``.
+        job: its name in the store, its iterations in production, and `job_conf`. Only properties that size
+            executors and driver are used and pushed; the decided sizes win over them. None for a job of the
+            model's name without iterations and properties. Needed to record a fallback without a model.
         training_failure: why there is no model, ``fit.output["failure"]`` of the `FitModelOperator`; a list
-            of one for each type, or a mapping by type.
-        training_begins_with: ids of the tasks that the training begins with. Where all of them were skipped,
-            so is this task; where none was started since what comes before has failed, it fails, and takes
-            no fallback.
-        stored_models: `Model` documents by type, from the `FindModelOperator`: each is taken where `model`
-            has none of its type. Its training was skipped.
-        input_growth: how many times the input that each of them was trained for today's is, by type.
+            with
+            one entry per type, or a mapping by type.
+        training_begins_with: ids of the training's first tasks. If all were skipped, this task is skipped; if
+            none started because an upstream task failed, it fails and takes no fallback.
+        stored_models: `Model` documents by type, from the `FindModelOperator`, for types without a `model`.
+        input_growth: today's input over the one that each stored model was trained for, by type.
         reuse_reasons: why each was reused, by type, for the record.
-        cluster: `ClusterHandle` document of the cluster that production runs on, if it is there already, or
-            one of each type's training: no more machines than it has are chosen, unless machines can be
-            added to it. As JSON text, too: a task with another trigger rule than ``all_success`` must not
-            come directly after a setup task, and an XComArg would put it there.
-        cores_per_machine: cores of a machine where no `cluster` of its type tells; or a mapping by type. None
-            for those of the machines that the model was trained on. Where that does not tell either, what
-            depends on them is not pushed.
+        cluster: `ClusterHandle` document of the cluster that production runs on, or one per training. No more
+            machines than it has are chosen, unless machines can be added to it. Pass JSON text if this task's
+            trigger rule is not ``all_success``: an XComArg would put it directly after a setup task, which
+            Airflow refuses.
+        cores_per_machine: cores of a machine, or a mapping by type, if no `cluster` of the type tells; None
+            for
+            those of the machines that the model was trained on. If that is unknown too, the forms that need
+                it
+            are not pushed.
         store: root of the model store; None for ``[ernest] store``.
 
     Raises:
-        InfeasibleGoalError: the goal is out of reach; says what is within reach. What was considered is
-            pushed as ``refusal``, a `Refusal` document, for the pages.
+        InfeasibleGoalError: the goal cannot be met; says what can. What was considered is pushed as
+            ``refusal``, a `Refusal` document, for the pages.
         InvalidParameterError: a value that cannot work.
         MissingResourceError: there is no model, or no price.
     """
@@ -133,12 +135,12 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
         self.store = store
 
     def job_conf(self, key: str = "spark_conf") -> JobConf:
-        """The job's own properties and, over them, those decided on, for the ``conf`` of a production task.
+        """Return the ``conf`` of a production task: the job's properties, overridden by the decided ones.
 
-        They are put together when that task runs: XCom holds nothing of the job's own.
+        They are merged when that task runs: no XCom holds the job's own properties.
 
         Args:
-            key: "spark_conf", or "yarn_conf" or "kubernetes_conf".
+            key: "spark_conf", "yarn_conf" or "kubernetes_conf".
 
         Raises:
             InvalidParameterError: another key.
@@ -250,21 +252,21 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
 
 
 PROPERTIES = ("spark_conf", "yarn_conf", "kubernetes_conf")
-"""The keys of XComs that are Spark properties."""
+"""Keys of XComs that are Spark properties."""
 
 MOST_NAMES = 3
-"""So many properties are named in a warning."""
+"""Number of properties that a warning names."""
 
 
-# Of the plain kind, since Airflow can keep the DAG of a mapped task that is given it by no other.
+# Only a plain XComArg survives Airflow's serialization of a mapped task's arguments.
 class JobConf(PlainXComArg):
-    """For the ``conf`` of whatever submits the job: put together when the task runs.
+    """The ``conf`` of a task that submits the job, put together when that task runs.
 
-    What is decided comes by XCom, which holds nothing of the job's own properties; these come from the DAG
-    file. A task that is given it waits for the decision.
+    The decided properties come by XCom; the job's own come from the DAG file. The task waits for the
+    decision.
 
     Args:
-        choose: the task that decides, whose `conf` are the job's own properties.
+        choose: the task that decides, whose `conf` holds the job's own properties.
         key: one of `PROPERTIES`.
     """
 
@@ -272,13 +274,13 @@ class JobConf(PlainXComArg):
         super().__init__(choose, key)
 
     def __repr__(self) -> str:
-        """The same at each parse, and without the properties: Airflow keeps it."""
+        """Stable between parses and free of the properties, because Airflow stores it."""
         return f"JobConf({self.operator.task_id!r}, {self.key!r})"
 
     __str__ = __repr__
 
     def __getitem__(self, item: Any) -> NoReturn:
-        """Refuse what would be another XCom of the same task.
+        """Refuse subscripts, which would name another XCom of the same task.
 
         Raises:
             InvalidParameterError: always.
@@ -288,7 +290,7 @@ class JobConf(PlainXComArg):
         )
 
     def resolve(self, context: Mapping[str, Any]) -> dict[str, Any]:
-        """Both, with the job's own rendered for the task that asks.
+        """Merge both, with the job's own properties rendered for the task that asks.
 
         Raises:
             XComNotFound: nothing was decided.
@@ -301,14 +303,14 @@ class JobConf(PlainXComArg):
 
 
 def _property(value: Any) -> Any:
-    """As text where it is no whole number: Livy takes neither fractions nor truth values."""
+    """As text unless it is a whole number: Livy takes neither fractions nor booleans."""
     return str(value).lower() if isinstance(value, bool | float) else value
 
 
 def submission_warnings(tasks: Iterable[Any], *, choose: str, conf: Mapping[str, Any]) -> list[str]:
-    """What keeps tasks of a DAG that submit a job from running it as it is decided.
+    """Return warnings about tasks that take the decided conf but would not run as decided.
 
-    Known are operators that submit as the stock one does, and take their conf from this decision.
+    Only operators that submit like the stock one are checked.
 
     Args:
         tasks: of the DAG.
@@ -342,10 +344,10 @@ def _warnings(task: Any, key: str, conf: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _mask_secrets(conf: Mapping[str, Any]) -> None:
-    """Keep secrets out of the log and of what Airflow keeps of rendered templates."""
+    """Keep secrets out of the log and of the rendered templates that Airflow stores."""
     from airflow.sdk.log import mask_secret
 
     for name, value in conf.items():
-        # A switch, such as "…credentials.enabled", is none, and would be masked wherever its word stands.
+        # A switch such as "…credentials.enabled" is no secret, and masking "true" would mask it everywhere.
         if names_a_secret(name) and str(value).lower() not in ("true", "false"):
             mask_secret(str(value))

@@ -1,4 +1,4 @@
-"""What the decision is made of and what becomes of it: the outputs of other tasks, and those for others."""
+"""Inputs of the decision from other tasks' outputs, and its outputs for other tasks."""
 
 from __future__ import annotations
 
@@ -44,31 +44,27 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.settings import UntrainedType
 
 Type = TrainedType[ClusterHandle]
-"""With the cluster as its task has handed it on."""
 
 SPARK_CONF = "spark_conf"
 
 ANY_TYPE = ""
-"""Stands for the types of machines of which nothing is stated by name."""
+"""Key for machines of any type that is not named."""
 
 UNKNOWN = "unknown"
-"""The name of a type that neither a model, a cluster nor the user names."""
-
-
-# What is stated.
+"""Name of a type that neither a model, a cluster nor the user names."""
 
 
 def rendered_goal(given: Any, *, has_model: bool, log: Any) -> SizingGoal:
-    """The goal as it was rendered.
+    """Parse the rendered goal.
 
     Args:
         given: the operator's template field.
-        has_model: there is a model to choose by. Without one only the fallback can be taken, which needs no
-            scale: that the task failed which was to find it must not hinder it.
-        log: the logger that warns of a scale that cannot be read.
+        has_model: there is a model to choose by. Without one only the fallback can be taken; that needs no
+            scale, so a failed task that was to find the scale is no obstacle.
+        log: warned of a scale that cannot be read.
 
     Raises:
-        InvalidParameterError: a value cannot be.
+        InvalidParameterError: a value is impossible.
     """
     try:
         return settings_of(SizingGoal, given, "goal")
@@ -83,7 +79,7 @@ def rendered_goal(given: Any, *, has_model: bool, log: Any) -> SizingGoal:
 
 
 def rendered_iterations(given: Any, goal: SizingGoal, *, has_model: bool, log: Any) -> int | None:
-    """The iterations of production, which likewise need not be known where only the fallback can be taken."""
+    """Parse the iterations of production; None if unreadable and only the fallback can be taken."""
     try:
         iterations: int | None = optional(count)("iterations", given)
         return iterations
@@ -95,7 +91,7 @@ def rendered_iterations(given: Any, goal: SizingGoal, *, has_model: bool, log: A
 
 
 def stated_cores(value: Any) -> dict[str, int]:
-    """The cores of a machine by type, given by type or as one number, which is that of `ANY_TYPE`."""
+    """Return the cores of a machine by type; one number for all is under `ANY_TYPE`."""
     by_type = value if isinstance(value, Mapping) else {ANY_TYPE: value}
     read = {
         str(name): optional(count)(f"cores_per_machine[{name!r}]" if name else "cores_per_machine", cores)
@@ -104,19 +100,16 @@ def stated_cores(value: Any) -> dict[str, int]:
     return {name: cores for name, cores in read.items() if cores is not None}
 
 
-# The types of machines that were to be trained: for each its model, or why there is none.
-
-
 def trained_types(*, models: Any, clusters: Any, failures: Any) -> list[Type]:
-    """What came of each training; at least one entry, which may have nothing.
+    """Return what came of each training; at least one entry, which may be empty.
 
     Args:
-        models: one `Model` document or one for each type, None where there is none.
+        models: one `Model` document or one per type, None where there is none.
         clusters: likewise the `ClusterHandle` documents, also as JSON texts.
-        failures: likewise the texts that the trainings failed with; a mapping names the types, too.
+        failures: likewise why trainings failed; a mapping also names the types.
 
     Raises:
-        InvalidParameterError, InvalidDocumentError: one is no document, or a cluster is none.
+        InvalidParameterError, InvalidDocumentError: one cannot be read.
     """
     names: list[str] = []
     if isinstance(failures, Mapping):
@@ -146,7 +139,7 @@ def trained_types(*, models: Any, clusters: Any, failures: Any) -> list[Type]:
 
 
 def _model(document: Any) -> tuple[Model | None, str]:
-    """A model, or why it cannot be read: it counts as none then, for there may be others, or a fallback."""
+    """A model, or why it cannot be read: other models or the fallback may still do."""
     given = optional_document("model", document)
     try:
         return (Model.from_dict(given) if given else None), ""
@@ -160,7 +153,7 @@ def _handle(document: Any) -> ClusterHandle | None:
 
 
 def _listed(value: Any) -> list[Any]:
-    """One for each; a single one may be given as such."""
+    """As a list; a single value may be given as such."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         return list(value)
     return [] if value in NOTHING else [value]
@@ -171,13 +164,14 @@ def _at(values: Sequence[Any], index: int, otherwise: Any) -> Any:
 
 
 def with_stored_models(types: Sequence[Type], *, models: Any, growth: Any, reasons: Any) -> list[Type]:
-    """The types, with stored models where none was trained since: what `FindModelOperator` pushes, by type.
+    """Add the stored models that `FindModelOperator` pushed, by type, where none was trained since.
 
-    The newer model counts. A task that is skipped keeps what an earlier attempt of the DAG run has returned,
-    and one that somebody has cleared by itself has trained since the stored model was found.
+    The newer model counts: a skipped task keeps the XComs of its earlier try, and a task that somebody
+    cleared
+    by hand has trained after the stored model was found.
 
     Raises:
-        InvalidParameterError, InvalidDocumentError: one of them is something else.
+        InvalidParameterError, InvalidDocumentError: one cannot be read.
     """
     grown = optional_document("input_growth", growth) or {}
     why = optional_document("reuse_reasons", reasons) or {}
@@ -202,9 +196,6 @@ def with_stored_models(types: Sequence[Type], *, models: Any, growth: Any, reaso
     return [reused(each) for each in types]
 
 
-# What the decision hands on, by the XCom key under which it does.
-
-
 def decided_outputs(
     record: DecisionRecord,
     *,
@@ -216,18 +207,18 @@ def decided_outputs(
     context: Context,
     log: Any,
 ) -> dict[str, Any]:
-    """What is pushed; what cannot be said is absent, and ``unavailable`` says why.
+    """Return the XComs by key; a form that is impossible is absent, and ``unavailable`` says why.
 
     Args:
         record: of the decision.
         goal: what was asked for.
         types: what came of each training.
-        cores: of machines, by `stated_cores`.
-        conf: what the job's own Spark properties say of the sizes of executors and driver, see
-            `decision.forms.machines.OWN_SIZES`. Of the others nothing is pushed, for anybody may read XComs.
-        stated: names of all of the job's own, which win over what a cluster says of them.
+        cores: by `stated_cores`.
+        conf: the job's own sizes of executors and driver, see `decision.forms.machines.OWN_SIZES`. No other
+            property is pushed, since anybody may read XComs.
+        stated: names of all of the job's own properties, which win over the cluster's.
         context: of the task that decides.
-        log: the logger that is warned of what ``spark_conf`` lacks.
+        log: warned of what ``spark_conf`` lacks.
     """
     decision = record.decision
     shapes = shapes_of(decision, types, cores=cores, untrained=goal.untrained_types)
@@ -265,7 +256,7 @@ def decided_outputs(
 
 
 def handle_for(decision: Decision, types: Sequence[Type]) -> ClusterHandle | None:
-    """The cluster whose properties production needs: of the type, or most machines of a mix, decided on."""
+    """The cluster of the decided type; for a mix, of the type with most machines."""
     parts = decision.composition or (decision.config,)
     main = max(parts, key=lambda part: part.machines).instance_type
     return next(
@@ -279,9 +270,9 @@ def handle_for(decision: Decision, types: Sequence[Type]) -> ClusterHandle | Non
 
 
 def _conf_there(handle: ClusterHandle | None, stated: Collection[str]) -> dict[str, dict[str, str]]:
-    """What applications need where the sample runs were made, by the outputs for production there.
+    """Properties that the sample runs' cluster needs, such as its Python, by the output for production there.
 
-    Such as the Python of the machines. Not the memory of executors, which is computed for each output.
+    Without the memory of executors, which is computed for each output.
     """
     if handle is None:
         return {}
@@ -306,10 +297,10 @@ def decided_conf(
     stated: Collection[str],
     context: Context,
 ) -> dict[str, str]:
-    """What a cluster needs and the job's own do not state, and the sizing, to win over the job's own.
+    """Return the cluster's properties that the job does not state, the job's own, and the sizing over both.
 
     Raises:
-        MissingResourceError: nothing tells the cores of a machine, or the memory of one of a mix.
+        MissingResourceError: the cores of a machine, or the memory of one of a mix, are unknown.
     """
     groups = groups_of(decision, shapes)
     layout = layout_on(groups)
@@ -327,7 +318,7 @@ def decided_conf(
 
 
 def _memory(groups: Sequence[MachineGroup], layout: Layout) -> dict[str, str]:
-    """The memory of an executor: all of its machine's, or its share of it in a mix; absent where unknown."""
+    """Memory of an executor: its share of its machine's; absent if unknown."""
     rooms: list[int] = []
     for group, share in zip(groups, layout.shares, strict=True):
         memory = group.known_shape.memory_megabytes
@@ -350,9 +341,9 @@ def shapes_of(
     cores: Mapping[str, int],
     untrained: Sequence[UntrainedType],
 ) -> dict[str, MachineShape]:
-    """The machines of each type; absent where nothing tells.
+    """Return the machines of each type; absent if unknown.
 
-    As the cluster that is there tells, else as the user does, else as those were that the model is of.
+    Taken from the existing cluster, else from the user, else from the machines that the model was trained on.
 
     Args:
         decision: what was decided.
@@ -364,7 +355,7 @@ def shapes_of(
     shapes = {handle.instance_type: _shape(handle) for handle in reversed(clusters)}
     for each in types:
         if each.cluster:
-            # The model may be of machines that are not there any more, and production of those that are.
+            # The model may be of machines that have ended; production runs on those of the cluster.
             shapes.setdefault(each.instance_type, _shape(each.cluster))
     known = {name: number for name, number in cores.items() if name != ANY_TYPE}
     of_all = cores.get(ANY_TYPE)
@@ -386,7 +377,7 @@ def _cores_of(name: str, shapes: Mapping[str, MachineShape], known: Mapping[str,
 
 
 def _trained_on(model: Model | None) -> MachineShape | None:
-    """The machines that a model's runs were made on; None where it does not know them."""
+    """The machines that a model's runs were made on; None if it does not know them."""
     if model is None:
         return None
     if model.cluster is not None:

@@ -1,4 +1,4 @@
-"""Setup: a Spark cluster on machines of Amazon EC2, without the slowest; its check and its resize."""
+"""Setup: a Spark cluster on EC2 without its slowest machines; also preflight check and resize."""
 
 from __future__ import annotations
 
@@ -36,50 +36,50 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.triggers.ec2_cluster import EC2ClusterReadyTrigger
 
 NOT_GIVEN: Any = object()
-"""What the cluster to resize is where the DAG file does not mention one."""
+"""Default of `cluster`: the DAG file does not mention one."""
 
 PROBE_START_SECONDS = 180.0
-"""How long the start of the probe's application may take."""
+"""Limit for the start of the probe's application."""
 PROBE_ROUND_SECONDS = 60.0
-"""How long one of its rounds may take, of which each takes some 10 s."""
+"""Limit for one round of the probe; a round takes about 10 s."""
 
 
 class EC2ClusterOperator(BaseOperator):
     """Start a Spark standalone cluster on EC2 and end its slowest machines; use it ``.as_setup()``.
 
-    Launches one machine for the master, the workers and a few more of them, measures the bandwidth of their
-    memory and network, and ends the slowest until `spec.machines` remain. Returns the `ClusterHandle`
-    document.
+    Launches a machine for the master, the workers and a few spares, measures the bandwidth of their memory
+    and
+    network, and ends the slowest until `spec.machines` remain. Returns the `ClusterHandle` document.
 
     `TerminateClusterOperator` ends the cluster. Whatever happens, each machine shuts itself down after
-    `spec.time_to_live_seconds`. Where this task fails, is killed or times out, it ends what it launched;
-    another attempt takes over or ends what an earlier one left behind.
+    `spec.time_to_live_seconds`. If this task fails, is killed or times out, it ends what it launched; the
+    next
+    try takes over or ends what an earlier one left.
 
-    ``EC2ClusterSpec(machines=ernest.config["machines"], instance_type=ernest.config["instance_type"], ...)``
-    is the cluster that production was sized for. As any, it is yours to end:
+    For a cluster of the decided size, use ``EC2ClusterSpec(machines=ernest.config["machines"],
+    instance_type=ernest.config["instance_type"], ...)`` with a
     ``TerminateClusterOperator(...).as_teardown(setups=create)``.
 
-    With `cluster` and `size` it starts nothing but adds machines to that cluster, or ends some of it, until
-    it has that size, and returns the handle of what it is then. New machines are launched by `spec`, whose
-    own number and type of machines do not count.
+    With `cluster` and `size` it resizes that cluster instead and returns its new handle. New machines are
+    launched by `spec`, whose own number and type of machines do not count.
 
     Args:
         spec: the `EC2ClusterSpec`, a mapping of its fields, or a template that renders to one. Its fields may
-            hold templates, all but `setup_script`, in which Jinja would misread the shell's ``${#...}``.
-        cluster: `ClusterHandle` document of the cluster to resize. Where it is given and turns out to be
-            missing, the task fails: a resize never starts a cluster of its own.
-        size: the number of workers that it shall have.
-        aws_conn_id: Airflow connection of AWS; None for the credentials that boto3 finds by itself.
-        region_name: AWS region; None for that of the connection. A resize takes connection and region of the
-            cluster.
-        deferrable: wait in the triggerer instead of a worker's slot, until the machines are there; None for
-            ``[operators] default_deferrable``. A resize does not defer.
+            hold templates, except `setup_script`, in which Jinja would misread the shell's ``${#...}``.
+        cluster: `ClusterHandle` document of the cluster to resize. If it is given but turns out to be
+            missing,
+            the task fails: a resize never starts a new cluster.
+        size: number of workers after the resize.
+        aws_conn_id: Airflow connection of AWS; None for boto3's own credentials.
+        region_name: AWS region; None for that of the connection. A resize takes both from the cluster.
+        deferrable: wait for the machines in the triggerer; None for ``[operators] default_deferrable``. A
+            resize does not defer.
         poll_seconds: between two looks at the machines while deferred.
 
     Raises:
-        InvalidParameterError, MissingResourceError: what was asked for cannot be had (no retry).
-        ClusterStartError: AWS has too few such machines, or Spark did not form in time; says why, with the
-            console output of a machine that did not boot.
+        InvalidParameterError, MissingResourceError: the request is impossible (no retry).
+        ClusterStartError: AWS has too few such machines, or Spark did not start in time; with the console
+            output of a machine that did not boot.
         ClusterError: AWS does not answer, or machines could not be ended: names them.
     """
 
@@ -99,8 +99,7 @@ class EC2ClusterOperator(BaseOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        # By what the DAG file says, since a cluster that is missing, whatever made it so, must not become a
-        # new one that nobody ends.
+        # Decided by the DAG file: a missing cluster must not become a new one that nobody ends.
         self._is_resize = cluster is not NOT_GIVEN
         if size is not None and not self._is_resize:
             raise InvalidParameterError(
@@ -110,7 +109,6 @@ class EC2ClusterOperator(BaseOperator):
                 remedy="Give the cluster that is to have this size; that of a new one is spec.machines.",
             )
         self.spec: Any = as_template(EC2ClusterSpec, spec, "spec")
-        # Not rendered.
         self.setup_script = self.spec.pop("setup_script", "") if isinstance(self.spec, dict) else ""
         self.cluster = cluster if self._is_resize else None
         self.size = size
@@ -140,10 +138,10 @@ class EC2ClusterOperator(BaseOperator):
         raise AssertionError("deferring does not return")
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> dict[str, Any]:
-        """Make a cluster of the machines that the trigger has waited for, or end them.
+        """Make a cluster of the machines that the trigger waited for, or end them.
 
         Raises:
-            ClusterStartError: they are not there; with what their consoles said.
+            ClusterStartError: they are not there; with their console output.
         """
         with no_vain_retries(), failure_pushed(context):
             if event["reason"]:
@@ -151,7 +149,7 @@ class EC2ClusterOperator(BaseOperator):
             # What was launched counts, not what the templates render to by now.
             spec = EC2ClusterSpec.from_dict(event["spec"])
             opened = self._open(spec, context, deployment=deployment_of(event["cluster_name"]))
-            # It waits no more: it goes on with enough machines, else it shows consoles, ends all and raises.
+            # Does not wait: goes on with enough machines, else shows consoles, ends all and raises.
             opened.wait_until_ready(deadline=time.monotonic())
             return self._logged(opened.assemble())
 
@@ -168,7 +166,7 @@ class EC2ClusterOperator(BaseOperator):
         return replace(spec, setup_script=self.setup_script or spec.setup_script)
 
     def _open(self, spec: EC2ClusterSpec, context: Context, *, deployment: str | None = None) -> EC2Cluster:
-        """A cluster of which nothing is launched yet, or what an earlier attempt or part of it launched."""
+        """A cluster not launched yet, or what an earlier try or part of this task launched."""
         from airflow_provider_ernest.clusters.ec2.cluster import EC2Cluster
 
         identity = cluster_identity(context, deployment=deployment)
@@ -189,7 +187,7 @@ class EC2ClusterOperator(BaseOperator):
         return resize
 
     def _watch_over(self, opened: EC2Cluster | ClusterResize) -> None:
-        """From now on a kill reaches it; one that came before does so now."""
+        """Let a kill end it, also one that came before."""
         self._opened = opened
         if self._is_killed:
             opened.abandon()
@@ -213,7 +211,7 @@ class EC2ClusterOperator(BaseOperator):
             hook.end()
 
     def _trigger(self, opened: EC2Cluster, context: Context) -> EC2ClusterReadyTrigger:
-        """For a cluster that is about to be launched: its time to start begins now."""
+        """Its time limit begins now, so the launch must follow."""
         from airflow_provider_ernest.triggers.ec2_cluster import EC2ClusterReadyTrigger
 
         return EC2ClusterReadyTrigger(
@@ -227,7 +225,7 @@ class EC2ClusterOperator(BaseOperator):
         )
 
     def _logged(self, handle: ClusterHandle) -> dict[str, Any]:
-        """Log the cluster. Never fails: a setup that does so now would leave it to its time to live."""
+        """Log the cluster. Never fails: a failing setup would leave it running until its time to live."""
         try:
             for line in cluster_lines(handle, now=datetime.now(UTC)):
                 self.log.info("%s", line)
@@ -237,13 +235,13 @@ class EC2ClusterOperator(BaseOperator):
 
 
 class EC2PreflightOperator(EC2ClusterOperator):
-    """Check against AWS what `EC2ClusterOperator` with the same arguments would launch. Launches nothing.
+    """Check against AWS what `EC2ClusterOperator` would launch with the same arguments. Launches nothing.
 
     Image, instance types, subnets, security groups and launch template must exist, fit each other and not be
-    open to the world, and AWS must allow the launch, as a dry run tells. Returns and pushes
-    ``cores_per_machine``, ``memory_megabytes_per_machine``, ``price_per_hour`` (dollars for a worker; None
-    where AWS does not tell), ``master_price_per_hour`` (likewise) and ``market`` (of the workers), for tasks
-    that plan with them.
+    open to the world, and a dry run of the launch must be allowed. Returns and pushes ``cores_per_machine``,
+    ``memory_megabytes_per_machine``, ``price_per_hour`` and ``master_price_per_hour`` (dollars, of a worker
+    and of
+    the master; None if AWS does not tell), and ``market`` (of the workers).
 
     Raises:
         InvalidParameterError, MissingResourceError: something does not exist, does not fit, or is forbidden
@@ -301,7 +299,7 @@ def price_book(ec2: Any, *, aws_conn_id: str | None, override_per_hour: float | 
 
     Args:
         ec2: a boto3 client.
-        aws_conn_id: Airflow connection with the right to ask for prices.
+        aws_conn_id: Airflow connection that may ask for prices.
         override_per_hour: dollars for a worker and hour, whatever AWS says.
     """
     from airflow_provider_ernest.clusters.ec2.prices import PRICING_REGION, PriceBook
@@ -321,7 +319,7 @@ def measure(
     log: Any,
     on_submit: Callable[[ErnestSubmitHook], None],
 ) -> dict[str, Bandwidth]:
-    """Measure all workers of a cluster, as often as `spec` says; see `clusters.probe.probe_bandwidth`.
+    """Measure all workers `spec.probe_rounds` times; see `clusters.probe.probe_bandwidth`.
 
     `on_submit` gets the hook by which a killed task can end the probe.
     """
@@ -340,12 +338,7 @@ def measure(
 
 
 def cluster_lines(handle: ClusterHandle, *, now: datetime) -> list[str]:
-    """What a task's log says of a cluster: what it is, what it costs, which machines were ended again.
-
-    Args:
-        handle: of the cluster.
-        now: with time zone.
-    """
+    """What a task's log says of a cluster: type, costs, machines ended again. `now` has a time zone."""
     markets = Counter(machine.market or "unknown market" for machine in handle.machines)
     lines = [
         f"Spark {handle.name} at {handle.master_url} in {handle.region}",

@@ -1,4 +1,4 @@
-"""Setup: a job flow of Amazon EMR that the sample runs are steps of."""
+"""Setup: an EMR job flow whose steps are the sample runs."""
 
 from __future__ import annotations
 
@@ -19,22 +19,21 @@ if TYPE_CHECKING:
 
 
 class EmrJobFlowOperator(BaseOperator):
-    """Wait until a job flow of EMR takes steps, and look up its machines. Nothing is started or ended.
+    """Wait until an EMR job flow takes steps, and look up its machines. Starts and ends nothing.
 
-    The job flow is started and ended by EmrCreateJobFlowOperator and EmrTerminateJobFlowOperator of Airflow's
-    amazon provider, or by anybody else.
-
-    Returns the `ClusterHandle` document, with the job flow's id as its name; `TerminateClusterOperator` does
-    nothing on it.
+    Use EmrCreateJobFlowOperator and EmrTerminateJobFlowOperator of Airflow's amazon provider to start and end
+    it.
+    Returns the `ClusterHandle` document, named by the job flow's id; `TerminateClusterOperator` does nothing
+    on it.
 
     Args:
-        spec: the job flow: an `EmrJobFlow` with a `job_flow_id`, or a mapping of its fields; both may hold
-            templates.
-        aws_conn_id: the Airflow connection; None for the credentials that boto3 finds by itself.
+        spec: an `EmrJobFlow` with a `job_flow_id`, or a mapping of its fields; both may hold templates.
+        aws_conn_id: the Airflow connection; None for boto3's own credentials.
         region_name: AWS region; None for that of the connection.
 
     Raises:
-        InvalidParameterError: it is another one than stated, or runs several steps at once (no retry).
+        InvalidParameterError: the job flow differs from what is stated, or runs several steps at once (no
+            retry).
         MissingResourceError: no such connection, or a permission is missing (no retry).
         ClusterStartError: it did not become ready.
         ClusterLostError: it has fewer machines than stated.

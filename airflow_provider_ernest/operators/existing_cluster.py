@@ -1,4 +1,4 @@
-"""Setup: a Spark cluster that is there already, known by an Airflow connection."""
+"""Setup: an existing Spark cluster, known by an Airflow connection."""
 
 from __future__ import annotations
 
@@ -27,24 +27,26 @@ if TYPE_CHECKING:
 class ExistingClusterOperator(BaseOperator):
     """Look up a cluster that somebody else starts and ends. Nothing is launched, culled or ended.
 
-    The machines of a standalone master are read from its page where that answers; those of YARN, Kubernetes
-    and of a master without a page are declared. A secret that the cluster's processes share belongs in the
-    properties file of whoever submits (SPARK_CONF_DIR), or of the job's ``submit_options``.
+    The machines of a standalone master are read from its page if that answers; those of YARN, Kubernetes and
+    of
+    a master without a page are declared. A secret shared by the cluster's processes belongs in the
+    submitter's
+    properties file (SPARK_CONF_DIR) or in the job's ``submit_options``.
 
     Returns the `ClusterHandle` document; `TerminateClusterOperator` does nothing on it.
 
     Args:
-        spec: what is known of it: a `ConnectedCluster`, or a mapping of its fields; both may hold templates.
+        spec: a `ConnectedCluster`, or a mapping of its fields; both may hold templates.
         probe: measure the bandwidth of its machines. Nothing else should run on them meanwhile.
-        probe_rounds: how often.
+        probe_rounds: number of measurements.
         probe_interval_seconds: between the rounds.
-        probe_timeout_seconds: how long all of it may take.
-        straggler_floor: a machine that scores below is called a straggler, in a warning.
+        probe_timeout_seconds: limit for all rounds together.
+        straggler_floor: machines that score below it are named in a warning.
 
     Raises:
         InvalidParameterError, MissingResourceError: no such connection, one that runs cannot be sized on, or
-            machines that nothing tells (no retry).
-        ClusterLostError: the master does not answer, or counts on fewer machines than declared.
+            machines about which nothing is known (no retry).
+        ClusterLostError: the master does not answer, or has fewer machines than declared.
     """
 
     template_fields: Sequence[str] = (
@@ -136,11 +138,11 @@ class ExistingClusterOperator(BaseOperator):
 
 
 def master_of_connection(spark_conn_id: str) -> str:
-    """The master that a connection points at, as spark-submit gets it.
+    """Return the master that a connection points at, as spark-submit gets it.
 
     Raises:
-        InvalidParameterError: it is no connection of Spark's, or has its drivers run on the cluster.
-        MissingResourceError: there is no such connection, or what Kubernetes needs is not installed.
+        InvalidParameterError: it is no Spark connection, or runs drivers on the cluster.
+        MissingResourceError: there is no such connection, or Kubernetes support is not installed.
     """
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook, require_connection
 
@@ -155,14 +157,14 @@ def master_of_connection(spark_conn_id: str) -> str:
     try:
         hook = ErnestSubmitHook(spark_conn_id=spark_conn_id, conf={}, application_args=[], name="")
     except (NameError, RuntimeError) as error:
-        # The spark provider's ways of saying that its optional import failed.
+        # This is how the spark provider reports that its optional import failed.
         raise MissingResourceError(
             f"Connection {spark_conn_id!r} points at Kubernetes, and the spark provider lacks a package: "
             f"{error}.",
             remedy="Install it: pip install apache-airflow-providers-cncf-kubernetes.",
         ) from error
     require_own_driver(hook)
-    # What the hook makes of the connection, so that both always mean the same master.
+    # Taken from the hook, so that both always mean the same master.
     return str(hook._connection["master"])
 
 
@@ -179,7 +181,7 @@ def require_own_driver(hook: ErnestSubmitHook) -> None:
 
 
 def require_same_master(hook: ErnestSubmitHook, handle: ClusterHandle) -> None:
-    """Refuse to submit elsewhere than to the cluster of the handle, whose machines the run is sized for."""
+    """Refuse to submit to another cluster than the handle's, for whose machines the run is sized."""
     master = str(hook._connection["master"])
     if master != handle.master_url:
         raise InvalidParameterError(

@@ -35,46 +35,44 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.settings.templates import Number
 
 CANDIDATES = "candidates"
-"""The XCom key of what the runs of all rounds are chosen from: the arguments of `enumerate_candidates`."""
+"""XCom key of the arguments of `enumerate_candidates`, from which the runs of all rounds are chosen."""
 
 WEIGHTINGS = {RELATIVE: "relative", CLASSIC: "absolute"}
-"""Which errors the methods that fit given terms minimise; designs are to be for the same."""
+"""Errors that the methods for given terms minimise, so that designs minimise the same."""
 
 
 class ExperimentDesignOperator(BaseOperator, SkipMixin):
     """Choose a few cheap sample runs by optimal experiment design (Ernest, section 3.2).
 
-    Returns the list of experiments, to map `SampleRunOperator` over, and pushes the whole `Design` document
-    under the key ``design``. That the input is there is checked now, before a cluster is paid for.
-
-    With ``DesignBounds(rounds=2)`` or 3 the experiments are those of the first round, and what the later ones
-    are chosen from is pushed under the key ``candidates``: see `NextRunsOperator`.
+    Returns the list of experiments, to map `SampleRunOperator` over, and pushes the `Design` document as
+    ``design``. Checks that the input exists, before a cluster is paid for. With ``DesignBounds(rounds=2)`` or
+    3
+    these are the experiments of the first round, and ``candidates`` is pushed for the `NextRunsOperator`.
 
     Settings may be objects or mappings of their fields; any value in them may be a template.
 
     Args:
-        bounds: what the runs may be, and cost.
-        input: the production input; its files are counted where it does not state its partitions. A run has
-            at least one partition for each of its cores.
-        cores_per_machine: cores of a machine that the runs will have.
-        goal: of production: its machines and scale are the predictions that the model will be asked for, and
-            its deadline tells what a production run costs, of which the runs are to cost 5 % where that is
-            long (`DesignBounds.budget_share`). None where nothing is known of production.
+        bounds: limits and costs of the runs.
+        input: the production input; its files are counted if it does not state its partitions. A run has at
+            least one partition per core.
+        cores_per_machine: cores of a machine of the sample runs.
+        goal: of production: the machines and scale to predict for, and the deadline, which tells what a
+            production run costs and so the budget (`DesignBounds.budget_share`); None if unknown.
         model: how the model will be fitted; None for the most accurate way known.
         iterations: iterations to train with, for iterative jobs (`SparkJob.sample_iterations`).
-        available_machines: machines of the cluster that the runs will have; None where it sets no limit.
-        billed_machines: machines that are paid for while a sample run is on, however few it uses, such as
-            all of the training cluster; None for the run's own.
+        available_machines: machines of the sample runs' cluster; None for no limit.
+        billed_machines: machines billed during a sample run however few it uses, such as the whole training
+            cluster; None for the run's own.
         observed: `Observation` documents of runs already made: they count, at no cost.
-        history: past runs, one type's of what a `ReadHistoryOperator` returns, also as JSON text: they count,
-            too. Where they are enough for the decision (see `design.known`), or in rounds no run is worth its
-            cost to it, the design makes none.
-        type_tasks: of the type of machine that is designed for, as `FindModelOperator` takes it: without
-            sample runs its ``sample_tasks`` are skipped and, unless production needs the cluster, its
-            ``run_cluster_tasks``; None to skip none.
+        history: past runs of one type, from a `ReadHistoryOperator`, also as JSON text. If they suffice for
+            the
+            decision (see `design.known`), or in rounds no run is worth its cost, no runs are designed.
+        type_tasks: the type's entry of `FindModelOperator.types`. Without sample runs, its ``sample_tasks``
+            are
+            skipped and, unless production needs the cluster, its ``run_cluster_tasks``; None to skip none.
 
     Raises:
-        InvalidParameterError, DesignError: the bounds or the budget cannot work (fails without retry).
+        InvalidParameterError, DesignError: the bounds or the budget cannot work (no retry).
         MissingResourceError: there is no such input.
     """
 
@@ -144,7 +142,7 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
         return experiments
 
     def _skip_runs(self, tasks: Mapping[str, Any], context: Context) -> None:
-        """Skip what only sample runs need, the cluster first of all: it would be paid for."""
+        """Skip what only sample runs need, above all the cluster, which would be paid for."""
         from airflow_provider_ernest.operators.find_model import keeps_cluster
 
         needless = [*tasks["sample_tasks"]]
@@ -153,7 +151,7 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
         self.skip(context["ti"], [self.dag.get_task(task_id) for task_id in needless])
 
     def design(self) -> Design:
-        """The design as `execute` makes it, without a run of a DAG; raises what the operator does."""
+        """Return the design as `execute` makes it, outside a DAG run; raises what the operator does."""
         return self._planned()[1]
 
     def _planned(self) -> tuple[Spending, Design]:
@@ -228,7 +226,7 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
         past: Sequence[Observation],
         reason: str,
     ) -> Design:
-        """The runs that make the model identifiable; where past runs do, those worth their cost, or none."""
+        """The runs that make the model identifiable; if past runs do, those worth their cost, or none."""
         from airflow_provider_ernest.design.candidates import enumerate_candidates
         from airflow_provider_ernest.design.rounds import FEWEST_RUNS, MOST_RUNS, next_runs
         from airflow_provider_ernest.operators.setting_checks import require_averaging
@@ -248,7 +246,7 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
         proposal = next_runs(
             candidates=candidates,
             goal=goal,
-            # For a budget runs are weighed by the price, which the cluster may tell first.
+            # With a budget, runs are weighed by the price, which may be unknown until the cluster starts.
             observed=() if goal.budget_dollars is not None else observed,
             billed_machines=spending.billed_machines,
             terms=terms,
@@ -262,7 +260,7 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
         return proposal.as_design(candidates=candidates, terms=terms, past_runs=len(past), why=why)
 
     def _chosen_from(self, bounds: DesignBounds, allowance: Allowance, partitions: int) -> dict[str, Any]:
-        """What runs are chosen from, as `enumerate_candidates` takes it."""
+        """Arguments of `enumerate_candidates`."""
         return {
             "min_machines": bounds.min_machines,
             "max_machines": bounds.max_machines,
@@ -274,7 +272,7 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
         }
 
     def _partitions(self) -> int:
-        """Of the whole input: as stated, else its files, which must be there in any case."""
+        """Partitions of the whole input: as stated, else its files, which must exist in any case."""
         from airflow_provider_ernest.spark.sampling import list_input
 
         sampled = settings_of(SampledInput, self.input, "input")
@@ -288,7 +286,7 @@ def _sufficiency(
     targets: Targets | None,
     settings: ModelSettings,
 ) -> Sufficiency:
-    """Whether the decision can be made by past runs alone."""
+    """Whether past runs alone are enough for the decision."""
     from airflow_provider_ernest.design.known import Question, Sufficiency, sufficiency
 
     if goal is None or targets is None:
@@ -309,7 +307,7 @@ def _sufficiency(
 
 
 def _terms(settings: ModelSettings) -> tuple[str, ...] | None:
-    """All that the model may have; None for those that suit criterion and method."""
+    """All terms that the model may have; None for the defaults of criterion and method."""
     from airflow_provider_ernest.prediction.predictors import default_terms
 
     if not settings.terms and not settings.extension_terms:

@@ -1,4 +1,4 @@
-"""The first step: whether a stored model holds for this run, so that no sample runs need to be made."""
+"""The first step: look for a stored model that holds for this run, so that no sample runs are needed."""
 
 from __future__ import annotations
 
@@ -52,61 +52,65 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.store.leases import TrainingLease, TrainingLeases
 
 RETRAIN = "ernest_retrain"
-"""The key in a run's configuration that asks for a training: ``{"ernest_retrain": true}``."""
+"""Key in a run's configuration that asks for a training: ``{"ernest_retrain": true}``."""
 
 MOST_SECONDS = 120.0
-"""So long the store may take to answer before a training is made without it."""
+"""Limit for the store's answer; after it, a training is made."""
 
 INSTALLED = "installed"
-"""Stands for the version of Spark that comes with this worker's PySpark."""
+"""Stands for the version of this worker's PySpark."""
 
 
 class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
-    """Look for a stored model that holds for this run; where there is one, skip the tasks of the training.
+    """Look for a stored model that holds for this run; if there is one, skip the tasks of the training.
 
-    A model is reused where the application has the same content, Spark and the job's settings are the same,
-    the input has the same shape, and neither production nor anything else has spoken against it since. More
-    data of the same shape makes no difference: the decision is for a larger scale. What is not known of the
-    input or of Spark is not compared. A run that is triggered with the configuration
-    ``{"ernest_retrain": true}`` trains in any case.
+    A model is reused if the application's content, Spark's version and the job's settings are unchanged, the
+    input has the same shape, and the model is not marked as stale. More data of the same shape is fine: the
+    decision is made for a larger scale. Unknown properties of the input or of Spark are not compared. A run
+    with
+    the configuration ``{"ernest_retrain": true}`` always trains.
 
-    Of several runs at the same time that find no model of the application, one trains; the others are
-    deferred until it has, and take its model. Where its training fails, the next one trains; see
-    `Reuse.wait_for_training_seconds`.
+    If several runs find no model of the application at the same time, one trains; the others are deferred and
+    take its model. If its training fails, the next one trains; see `Reuse.wait_for_training_seconds`.
 
-    A model that no longer holds for the job is marked in the store, with the reason. What hinders the
-    search is a warning, and a training.
+    A model that no longer holds is marked in the store, with the reason. A search that fails is a warning,
+    and
+    a training is made.
 
-    Returns what was found for each type of machine: ``{"is_reused", "reason", "model_id", "growth"}``, and
-    pushes ``models`` (the `Model` documents that are reused), ``reasons``, ``growth`` (of the input since
-    then) and ``conditions`` (`RunConditions` documents), all by type, and ``artifact_sha256``.
+    Returns for each type of machine ``{"is_reused", "reason", "model_id", "growth"}``, and pushes, by type,
+    ``models`` (reused `Model` documents), ``reasons``, ``growth`` (of the input since then) and
+    ``conditions``
+    (`RunConditions` documents); also ``artifact_sha256``.
 
     Settings may be objects or mappings of their fields; any value in them may be a template.
 
     Args:
-        job: the application. Arguments, properties and options of spark-submit are compared as they are
-            stated, templates and all; py_files and jars count by content.
+        job: the application. Arguments, properties and options of spark-submit are compared as stated, with
+            templates unrendered; py_files and jars are compared by content.
         input: the production input.
-        types: for each type of machine a mapping: ``instance_type``; ``spark``, Spark's version there, None
-            where it is not known, or "installed" for that of this worker's PySpark; ``cores_per_machine``;
-            ``settings`` of the machines by name, which must be the same;
-            ``training_tasks``, ids of the tasks that a reused model makes needless; ``cluster_tasks``, those
-            that check, start and end the cluster, needless likewise unless production runs on it: where a
-            task outside the training comes before ``teardown``, or where ``keeps_cluster``.
-        shared_tasks: ids of tasks that are needless only where all types have a model.
+        types: a mapping for each type of machine: ``instance_type``; ``spark``, Spark's version there
+            ("installed"
+            for this worker's PySpark, None if unknown); ``cores_per_machine``; ``settings`` of the machines
+                by
+            name, which must be the same; ``training_tasks``, ids of the tasks that a reused model makes
+                needless;
+            ``cluster_tasks``, those that check, start and end the cluster, needless unless production runs on
+                it:
+            if a task outside the training comes before ``teardown``, or ``keeps_cluster`` is true.
+        shared_tasks: ids of tasks that are needless only if all types have a model.
         model: how models are made; one that was made otherwise is not reused.
         goal: tells the error above which a model is not reused; None for any.
         reuse: how long a model is good for; None to train always.
         bounds: of the sample runs; with `clusters`, for the check.
-        clusters: that the sample runs would be made on. Where given, all settings are checked once more with
-            their templates rendered, and that local files are there: before anything is started.
+        clusters: of the sample runs. If given, all settings and local files are checked with their templates
+            rendered, before anything is started.
         staging_uri: of the sample runs, for the check.
         run_timeout_seconds: of the sample runs, for the check.
         store: root of the model store; None for ``[ernest] store``.
-        on_stale: callables or Airflow notifiers, called where a model is marked.
+        on_stale: callables or Airflow notifiers, called if a model is marked.
 
     Raises:
-        InvalidParameterError: a value cannot be.
+        InvalidParameterError: a value is impossible.
         MissingResourceError: there is no such application.
     """
 
@@ -165,12 +169,7 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
         return self.look_again(context)
 
     def look_again(self, context: Context, event: Any = None) -> dict[str, Any]:
-        """Look for models, also after another run's training was waited for; see `execute`.
-
-        Args:
-            context: of the task.
-            event: of the trigger that has waited, which tells nothing.
-        """
+        """Look for models, also after waiting for another run's training; `event` tells nothing."""
         with no_vain_retries(), failure_pushed(context):
             job = self._rendered_job()
             artifact_sha256 = artifact_hash(job.application, job.submit_options, log=self.log)
@@ -205,11 +204,11 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
         return summary
 
     def _check(self, context: Context) -> None:
-        """Refuse, before anything is started, what only a task can see of the settings."""
+        """Check, before anything is started, the settings that are known only once rendered."""
         from airflow_provider_ernest.decision.goals import load_objective
         from airflow_provider_ernest.operators.setting_checks import SizingSettings
 
-        # Not as `_rendered_job`: what is never rendered may hold templates.
+        # Not `_rendered_job`: what is never rendered may hold templates.
         own = {name: getattr(self, name) for name in ("application_args", "conf", "submit_options")}
         settings = SizingSettings(
             job=SparkJob(**{**self.job, **own}),
@@ -261,7 +260,7 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
         }
 
     def _training_settings(self, sampled: SampledInput) -> dict[str, Any]:
-        """What a change of makes other sample runs, or another model of them."""
+        """Settings whose change would lead to other sample runs or another model."""
         settings = settings_of(ModelSettings, self.model, "model")
         return {
             "sampling": sampled.sampling,
@@ -275,10 +274,7 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
     def _found(
         self, artifact_sha256: str | None, conditions: Mapping[str, RunConditions], context: Context
     ) -> dict[str, Found]:
-        """What holds for this run, once no other run trains the job: until then the task is deferred.
-
-        A run that trains whatever is stored waits for nobody.
-        """
+        """Models that hold for this run; defers the task while another run trains the job."""
         from airflow_provider_ernest.learning.reuse import none_found
 
         if self.reuse is None:
@@ -316,9 +312,9 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
     def _waits_or_takes_turn(
         self, found: Mapping[str, Found], artifact_sha256: str | None, context: Context
     ) -> bool:
-        """Defer the task while another run trains the job; whether to look again, for one has trained.
+        """Defer the task while another run trains; return whether to look again because one has trained.
 
-        A run that could not tell whether the other's model holds for it waits for nobody.
+        A run that could not tell whether the other's model holds for it does not wait.
         """
         from airflow_provider_ernest.store.leases import TrainingLeases
 
@@ -377,11 +373,11 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
 
 
 def keeps_cluster(dag: Any, each: Mapping[str, Any]) -> bool:
-    """Whether production needs the training's cluster, too: it comes before the cluster's end.
+    """Whether production needs the training's cluster too, because it comes before the cluster's end.
 
     Args:
         dag: of the tasks.
-        each: what `FindModelOperator` is told of a type of machine.
+        each: an entry of `FindModelOperator.types`.
     """
     if each.get("keeps_cluster"):
         return True
@@ -390,7 +386,7 @@ def keeps_cluster(dag: Any, each: Mapping[str, Any]) -> bool:
 
 
 def artifact_hash(application: str, submit_options: Mapping[str, Any], *, log: Any) -> str | None:
-    """The hash of an application and what it is submitted with; None, with a warning, where there is none.
+    """Return the hash of an application and its dependencies; None, with a warning, if it cannot be read.
 
     Raises:
         MissingResourceError: the application's path is local, and cannot be read.
@@ -405,13 +401,13 @@ def artifact_hash(application: str, submit_options: Mapping[str, Any], *, log: A
 def hash_of_training(
     before: str | None, application: str, submit_options: Mapping[str, Any], *, log: Any
 ) -> tuple[str | None, tuple[str, ...]]:
-    """The hash of the application that sample runs were made with, and warnings.
+    """Return the hash of the application that sample runs were made with, and warnings.
 
     Args:
-        before: as it was before them; None where nobody took it.
+        before: the hash before the sample runs; None if nobody took it.
         application: path of the JAR or .py file.
         submit_options: what it is submitted with.
-        log: the logger of why the hash cannot be taken.
+        log: told why the hash cannot be taken.
 
     Raises:
         MissingResourceError: the application's path is local, and cannot be read.
@@ -423,11 +419,9 @@ def hash_of_training(
 
 
 def pushed_conditions(value: Any, instance_type: str) -> RunConditions | None:
-    """The conditions that a `FindModelOperator` has pushed for a type of machine; None where it has not.
+    """Return the conditions that a `FindModelOperator` pushed for a type of machine; None if it did not.
 
-    Args:
-        value: its XCom ``conditions``, also as JSON text.
-        instance_type: the type.
+    `value` is its XCom ``conditions``, also as JSON text.
 
     Raises:
         InvalidParameterError, InvalidDocumentError: it is something else.
@@ -439,7 +433,7 @@ def pushed_conditions(value: Any, instance_type: str) -> RunConditions | None:
 
 
 def spark_release(stated: str | None) -> str | None:
-    """Spark's version, that of this worker's PySpark where so stated; None where it is not known."""
+    """Spark's version; None if unknown. Resolves `INSTALLED`."""
     if stated != INSTALLED:
         return stated
     try:
@@ -448,8 +442,7 @@ def spark_release(stated: str | None) -> str | None:
         return None
 
 
-# ---------------------------------------------------------------------------
-# Of runs of a job at the same time one trains; the others wait for its model.
+# Of concurrent runs of a job one trains; the others wait for its model.
 
 
 _ENDED = {"success", "failed", "skipped", "upstream_failed", "removed"}
@@ -460,9 +453,9 @@ class Turn(NamedTuple):
     """Whether a run trains.
 
     Attributes:
-        waits_for: the training of another run; None where this one trains.
-        left_seconds: how long that may still be waited for.
-        is_first: nobody else has trained before, whose model may have come meanwhile.
+        waits_for: the training of another run; None if this one trains.
+        left_seconds: how long to wait for it at most.
+        is_first: nobody trained before whose model may have come meanwhile.
     """
 
     waits_for: TrainingLease | None = None
@@ -473,12 +466,12 @@ class Turn(NamedTuple):
 def _take_turn(
     leases: TrainingLeases, tasks: Sequence[str], *, most_seconds: float, context: Context, log: Any
 ) -> Turn:
-    """Train, or wait for whoever does. Whatever hinders that is a warning, and a training.
+    """Train, or wait for whoever does. A failure to find out is a warning, and this run trains.
 
     Args:
-        leases: on the job.
+        leases: of the job.
         tasks: ids of the training's tasks in this DAG run.
-        most_seconds: after which a training is not waited for any more.
+        most_seconds: age after which a training is no longer waited for.
         context: of the task that asks.
         log: its logger.
     """
@@ -509,7 +502,7 @@ def _turn(leases: TrainingLeases, tasks: Sequence[str], *, most_seconds: float, 
 
 
 def _has_ended(lease: TrainingLease, context: Context) -> bool:
-    """Whether a training has, as Airflow tells. One of another Airflow on the same store it does not know."""
+    """Whether Airflow says that a training has ended. It does not know those of another Airflow."""
     origin = lease.origin
     found = context["ti"].get_task_states(
         dag_id=origin.dag_id, task_ids=list(lease.tasks), run_ids=[origin.run_id]
@@ -522,31 +515,29 @@ _LOOKS_SECONDS = 60.0
 """Between two looks at who trains."""
 
 _LATE_SECONDS = 600.0
-"""So much later than it was to a triggerer may end a wait; where there is none, the task fails then."""
+"""How late a triggerer may end a wait; without a triggerer, the task fails then."""
 
 
 def _look_again_in(left_seconds: float) -> dict[str, Any]:
-    """Arguments of an operator's `defer` until the next look, or until the training is too old."""
+    """Arguments of `defer` until the next look, or until the training is too old."""
     from airflow.providers.standard.triggers.temporal import TimeDeltaTrigger
 
     pause = timedelta(seconds=min(_LOOKS_SECONDS, left_seconds))
     return {"trigger": TimeDeltaTrigger(pause), "timeout": pause + timedelta(seconds=_LATE_SECONDS)}
 
 
-# ---------------------------------------------------------------------------
-# What a job's sample runs are submitted with, rendered and looked at before a machine is started. A broken
-# template, a file that is not there or a package that cannot be would be found out by each sample run, and
-# again at each of its tries, on machines that are paid for meanwhile.
+# Render and check what sample runs are submitted with before a machine is started. Otherwise each sample run,
+# and each of its tries, would find a broken template or a missing file on machines that are paid for.
 
 
 _OF_TASKS = "xcom"
-"""What a template with this word asks for may be told by a task that has not run yet."""
+"""A template with this word may ask for the output of a task that has not run yet."""
 
 _COORDINATES = re.compile(r"[^:,\s]+(:[^:,\s]+){2,4}")
 
 
 def _rehearse(operator: BaseOperator, job: SparkJob, sampled: SampledInput, context: Context) -> None:
-    """Render what sample runs will be submitted with, with stand-ins for their samples, and look at it.
+    """Render what sample runs will be submitted with, with stand-ins for their samples, and check it.
 
     Args:
         operator: renders, as the tasks of the sample runs will.
@@ -555,8 +546,8 @@ def _rehearse(operator: BaseOperator, job: SparkJob, sampled: SampledInput, cont
         context: of the task.
 
     Raises:
-        InvalidParameterError: a text cannot be rendered, or names a package as Spark knows none.
-        MissingResourceError: a local file that is named is not there.
+        InvalidParameterError: a text cannot be rendered, or is no valid package.
+        MissingResourceError: a local file does not exist.
     """
     from airflow_provider_ernest.spark.artifact import listed_paths, require_dependencies
     from airflow_provider_ernest.spark.sampling import Sample
@@ -577,9 +568,9 @@ def _rehearse(operator: BaseOperator, job: SparkJob, sampled: SampledInput, cont
 
 
 def _rendered(operator: BaseOperator, name: str, value: Any, context: Context, *, before: Any = "") -> Any:
-    """The value with its texts rendered; what other tasks have yet to tell stays as it is.
+    """The value with its texts rendered, except texts that need other tasks' outputs.
 
-    The error shows the text, unless its name, it itself or the argument `before` it tells of a secret.
+    The error shows the text unless its name, itself or the argument `before` it suggests a secret.
     """
     if isinstance(value, Mapping):
         return {key: _rendered(operator, f"{name}[{key!r}]", each, context) for key, each in value.items()}
@@ -593,10 +584,10 @@ def _rendered(operator: BaseOperator, name: str, value: Any, context: Context, *
         return value
     try:
         return rendered_texts(operator, value, context)
-    # A template is a program, and what it raises here it raises in each sample run.
+    # A template may raise anything, and would in each sample run.
     except Exception as error:
         is_secret = any(map(names_a_secret, (name, value, str(before))))
-        # What a library says may hold a password, too.
+        # A library's message may hold a password.
         why = f": {str(error).rstrip('.')}" if isinstance(error, TemplateError) and not is_secret else ""
         raise InvalidParameterError(
             name,

@@ -38,44 +38,44 @@ if TYPE_CHECKING:
 class FitModelOperator(OfJobAndInput, EmitsLineage, BaseOperator):
     """Fit the model to the observations, cross-validate it, store it (Ernest, sections 3.1 and 3.3).
 
-    Give it ``trigger_rule="all_done_min_one_success"``: it goes on without the runs that failed where
-    those that are left determine the model, and says which are missing. Where past runs, or those of a first
-    round, may make sample runs needless, that rule would skip it with them: give it
-    ``trigger_rule="all_done"`` and `training_begins_with`.
+    Give it ``trigger_rule="all_done_min_one_success"``: it goes on without failed runs if the rest determine
+    the
+    model, and says which are missing. If past runs or a first round may make sample runs needless, that rule
+    would skip it with them: use ``trigger_rule="all_done"`` and `training_begins_with`.
 
-    Returns the `Model` document, and pushes its place in the store under the key ``stored_at``. Where it
-    fails, it pushes why under ``failure``, for the decision to tell.
-
-    Settings may be objects or mappings of their fields; any value in them may be a template.
+    Returns the `Model` document and pushes its place in the store as ``stored_at``; if it fails, the reason
+    as
+    ``failure``. Settings may be objects or mappings of their fields; any value in them may be a template.
 
     Args:
-        observations: the `Observation` documents, output of the mapped sample runs; also as JSON text.
-        job: the application. The SHA-256 of its file, py_files and jars tells later whether the code has
-            changed, where the Airflow worker can read them.
+        observations: the `Observation` documents of the mapped sample runs; also as JSON text.
+        job: the application. The SHA-256 of its file, py_files and jars, if the worker can read them, tells
+            later whether the code has changed.
         input: the production input.
         model: how the model is made; None for the most accurate way known.
-        goal: tells which model is inadequate (`SizingGoal.max_error_percent`), and whether that fails or
-            warns; None to fail above 25 %.
+        goal: the error above which a model is inadequate (`SizingGoal.max_error_percent`), and whether that
+            fails or warns; None to fail above 25 %.
         artifact_sha256: the code's hash before the sample runs, ``find.output["artifact_sha256"]`` of the
             `FindModelOperator`; None to take it now.
-        conditions: what, beside the code, the runs depended on, by type of machine:
-            ``find.output["conditions"]``, also as JSON text; None where nobody looked.
-        design: the `Design` document, also as JSON text, to tell which runs are missing, and kept in the
-            model; may be None.
-        cluster: `ClusterHandle` document of the cluster that the runs were made on, to keep in the model its
-            machines, those that were culled, and the price; may be None. As JSON text, too: a task with
-            another trigger rule than ``all_success`` must not come directly after a setup task, and an
-            XComArg would put it there.
+        conditions: the runs' conditions by type of machine, ``find.output["conditions"]``, also as JSON text;
+            None if unknown.
+        design: the `Design` document, also as JSON text, kept in the model and used to name missing runs; or
+            None.
+        cluster: `ClusterHandle` document of the sample runs' cluster, to keep its machines and price in the
+            model; or None. Pass JSON text if this task's trigger rule is not ``all_success``: an XComArg
+                would
+            put it directly after a setup task, which Airflow refuses.
         instance_type: the machines' type; None to take the observations'.
-        history: past runs that count beside the sample runs, one type's of what a `ReadHistoryOperator`
-            returns, also as JSON text; None for none. Without sample runs the model is of them alone, where
-            the design says that they are enough. Where they contradict the sample runs, these count alone.
-        machine: what is known of a machine where no cluster was started, for the model to keep: a mapping of
-            ``kind``, ``instance_type``, ``cores_per_machine``, ``memory_megabytes_per_machine``,
-            ``price_per_hour``, ``master_price_per_hour`` and ``market``, also as templates; None where
-            nothing is.
-        training_begins_with: ids of the tasks that design the runs: where none of them was started, this one
-            ends as they did.
+        history: past runs of one type that count beside the sample runs, from a `ReadHistoryOperator`, also
+            as
+            JSON text; None for none. Without sample runs the model is of them alone, if the design says that
+            they are enough. If they contradict the sample runs, only these count.
+        machine: a machine of the type if no cluster was started: a mapping of ``kind``, ``instance_type``,
+            ``cores_per_machine``, ``memory_megabytes_per_machine``, ``price_per_hour``,
+            ``master_price_per_hour`` and ``market``, also as templates; None if unknown.
+        training_begins_with: ids of the tasks that design the runs: if none of them started, this task ends
+            as
+            they did.
         store: root of the model store, a path or any URL of Airflow's object storage; None for
             ``[ernest] store``.
 
@@ -149,7 +149,8 @@ class FitModelOperator(OfJobAndInput, EmitsLineage, BaseOperator):
             end_unless_begun(context, self.training_begins_with)
         with no_vain_retries(), failure_pushed(context):
             store = ModelStore(store_root(self.store))
-            # All settings before the fit, not where they are used: of an inadequate model, or after it.
+            # All settings are read before the fit, not where they are used: a mistake in them should fail
+            # first.
             settings = settings_of(ModelSettings, self.model, "model")
             goal = None if self.goal is None else settings_of(SizingGoal, self.goal, "goal")
             observations = [
@@ -200,10 +201,9 @@ class FitModelOperator(OfJobAndInput, EmitsLineage, BaseOperator):
         goal: SizingGoal | None,
         origin: Origin,
     ) -> Model:
-        """The model of sample runs and past runs; of the sample runs alone where they do not go together.
+        """The model of sample and past runs; of the sample runs alone if the two contradict each other.
 
-        Whether past runs read what they seem to have read, or ran this code, is known less well than of
-        sample runs, which were paid for.
+        What past runs read, and which code they ran, is less certain than for sample runs.
         """
         from airflow_provider_ernest.exceptions import FitError, InadequateModelError
         from airflow_provider_ernest.prediction.training import check_adequacy
@@ -333,7 +333,7 @@ class PastObservations:
 
     Attributes:
         runs: numbered behind the runs of the design.
-        notes: what a user should know of them, in sentences.
+        notes: sentences for the user.
     """
 
     runs: tuple[Observation, ...] = ()
@@ -375,9 +375,9 @@ def prior_of(
     terms: tuple[str, ...],
     log: Any,
 ) -> AveragingPrior | None:
-    """What other jobs teach of the job whose observations these are.
+    """Return the prior learned from other jobs, adapted to these observations.
 
-    None for the default, and for methods that believe nothing.
+    None for the default prior, and for methods without one.
 
     Raises:
         StoreError: the store cannot be read.
@@ -391,13 +391,13 @@ def prior_of(
 
 
 POOLED_JOBS = 50
-"""More say little more about the next one, and each takes some hundredths of a second."""
+"""More jobs add little, and each takes some hundredths of a second."""
 
 
 def learned_prior(
     store: ModelStore, *, job: str, instance_type: str, terms: tuple[str, ...], log: Any
 ) -> AveragingPrior | None:
-    """What the models of other jobs on such machines teach of the terms; None where there are none.
+    """Return what the models of other jobs on such machines teach of the terms; None if there are none.
 
     Raises:
         StoreError: the store cannot be read.

@@ -25,17 +25,19 @@ if TYPE_CHECKING:
 class LocalClusterOperator(BaseOperator):
     """Start a real Spark standalone cluster of small workers; use it ``.as_setup()``.
 
-    Returns the `ClusterHandle` document. The cluster outlives the task: `TerminateClusterOperator`
-    ends it, else its time to live, else its idle limit, else the end of its keeper process.
+    Returns the `ClusterHandle` document. The cluster outlives the task until `TerminateClusterOperator`, its
+    time
+    to live, its idle limit or the end of its keeper process ends it.
 
-    Only who knows the cluster's secret may submit to it. The operators of this package take it from a file
-    that only the task's user may read; a stock ``SparkSubmitOperator`` is given that file, in place of
-    spark-defaults.conf: ``properties_file=create.output["properties_file"]``.
+    Submitting needs the cluster's secret. This package's operators read it from a file that only the task's
+    user
+    may read; give a stock ``SparkSubmitOperator`` that file instead of spark-defaults.conf:
+    ``properties_file=create.output["properties_file"]``.
 
     Args:
-        spec: what to start: a `LocalClusterSpec`, or a mapping of its fields; both may hold templates.
-        spark_conn_id: Airflow connection at whose host and port the master is to listen, so that stock
-            operators find it; None for the `master_port` of `spec`.
+        spec: a `LocalClusterSpec`, or a mapping of its fields; both may hold templates.
+        spark_conn_id: Airflow connection whose host and port the master listens at, so that stock operators
+            find it; None for the `master_port` of `spec`.
 
     Raises:
         InvalidParameterError, MissingResourceError: impossible sizes, no Java, no such connection.
@@ -58,14 +60,14 @@ class LocalClusterOperator(BaseOperator):
         self._cluster: LocalCluster | None = None
 
     def execute(self, context: Context) -> dict[str, Any]:
-        """Start the cluster, or adopt the one that an earlier attempt of this task started."""
+        """Start the cluster, or adopt the one that an earlier try of this task started."""
         from airflow_provider_ernest.clusters.local import CLIENT_FILE, LocalCluster
 
         with no_vain_retries(), failure_pushed(context):
             spec = settings_of(LocalClusterSpec, self.spec, "spec")
             if conn_id := optional_text(self.spark_conn_id):
                 spec = replace(spec, master_port=_port_of(conn_id))
-            # A retry must find what the attempt before it left behind.
+            # A retry must find what the try before it left behind.
             path = task_path(context)
             self._cluster = LocalCluster(spec, name="-".join(path.parts), directory=folder("clusters") / path)
             handle = self._cluster.start()

@@ -1,7 +1,7 @@
-"""Where things are kept: models, event logs, staged samples, the state of local clusters.
+"""Where models, event logs, staged samples and the state of local clusters are kept.
 
-Each kind below AIRFLOW_HOME/ernest unless the section ``[ernest]`` of Airflow's configuration names
-another place for it: ``store``, ``event_logs``, ``staging``, ``clusters``.
+Each lies below AIRFLOW_HOME/ernest unless the section ``[ernest]`` of Airflow's configuration names another
+place for it: ``store``, ``event_logs``, ``staging``, ``clusters``.
 """
 
 from __future__ import annotations
@@ -28,32 +28,32 @@ def folder(kind: str) -> Path:
 
 
 def event_logs(context: Context) -> Path:
-    """A fresh folder for the event logs of this attempt of this task."""
+    """Create the folder for the event logs of this try of this task."""
     logs = folder("event_logs") / attempt_path(context)
     logs.mkdir(parents=True, exist_ok=True)
     return logs
 
 
 def staging(context: Context) -> Path:
-    """The folder for samples of this task, the same for all of its attempts; not created."""
+    """The folder for samples of this task, the same for all of its tries; not created."""
     return folder("staging") / task_path(context)
 
 
 def sweep_staging(*, dry_run: bool = False) -> int:
-    """Remove the samples whose tasks were killed; returns how many were, or would be."""
+    """Remove samples of killed tasks; returns how many were, or would be, removed."""
     from airflow_provider_ernest.processes import sweep
 
     return len(sweep(folder("staging"), pattern="*/*/*/*", dry_run=dry_run))
 
 
 def attempt_path(context: Context) -> Path:
-    """Unique for this attempt of this task instance, and safe in file systems and Hadoop paths."""
+    """Unique for this try of this task instance, and safe in file systems and Hadoop paths."""
     path = task_path(context)
     return path.with_name(f"{path.name}-try{context['ti'].try_number}")
 
 
 def task_path(context: Context) -> Path:
-    """The same for all attempts of this task instance, so that each finds what the one before has left."""
+    """The same for all tries of this task instance, so that each finds what the one before left."""
     task = origin_of(context)
     mapped = f"-{task.map_index}" if task.map_index >= 0 else ""
     return run_path(context) / f"{path_name(task.task_id)}{mapped}"
@@ -72,14 +72,11 @@ def path_name(text: str) -> str:
 
 
 def cluster_secret(handle: ClusterHandle) -> str | None:
-    """The secret that a cluster's processes share, for the tasks that submit to it. Airflow masks it in logs.
-
-    Returns:
-        None where the cluster's processes share none.
+    """Return the secret that a cluster's processes share, None if they share none. Airflow masks it in logs.
 
     Raises:
         ClusterLostError: the cluster is no longer there.
-        InvalidParameterError: the handle is none that a local cluster has.
+        InvalidParameterError: the handle is not one of a local cluster.
     """
     from airflow_provider_ernest.clusters.local_spec import LOCAL
 
@@ -98,14 +95,14 @@ def cluster_secret(handle: ClusterHandle) -> str | None:
 
 
 def mask(secret: str) -> None:
-    """Have Airflow replace a secret in all that this task logs."""
+    """Have Airflow mask a secret in all that this task logs."""
     from airflow.sdk.log import mask_secret
 
     mask_secret(secret)
 
 
 def configured_deployment() -> str:
-    """The id of this deployment of Airflow: ``[ernest] deployment``, else one made once in the model store.
+    """Return this Airflow's id: ``[ernest] deployment``, else one made once in the model store.
 
     Raises:
         StoreError: none is configured, and the store cannot be read or written.
@@ -119,14 +116,14 @@ def configured_deployment() -> str:
 
 
 def cluster_identity(context: Context, *, deployment: str | None = None) -> ClusterIdentity:
-    """The task instance as the owner of the machines that it launches.
+    """Return the task instance as owner of the machines that it launches.
 
     Args:
         context: of the task.
-        deployment: in whose name an earlier part of the task has launched; None for the configured one.
+        deployment: in whose name an earlier part of the task launched; None for the configured one.
 
     Raises:
-        InvalidParameterError: the configured deployment is none.
+        InvalidParameterError: the configured deployment is invalid.
         StoreError: see `configured_deployment`.
     """
     from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity

@@ -1,4 +1,4 @@
-"""The further rounds: which sample runs the decision still gains by."""
+"""Further rounds: the sample runs that still improve the decision."""
 
 from __future__ import annotations
 
@@ -32,39 +32,41 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.settings.templates import Number
 
 MOST_OF_A_ROUND = 2
-"""Runs: of a round of more, the last would better have been chosen by what the first came to."""
+"""Runs. In a larger round, the last would better be chosen after the results of the first."""
 
 MOST_SECONDS = 120.0
-"""So long it may think, and read what is known of other jobs: the cluster is billed meanwhile."""
+"""Limit for choosing, including reads of other jobs' models: the cluster is billed meanwhile."""
 
 
 class NextRunsOperator(OfJob, BaseOperator):
-    """Choose the sample runs of the next round, of which there are none where the decision is clear.
+    """Choose the sample runs of the next round; none if the decision is clear.
 
-    A run is made where production is expected to save more by the better decision, over its expected runs,
-    than the run costs; see `design.rounds`. It is also made where the model by those that there are would be
-    refused as too inaccurate. Runs that failed are not tried again.
+    A run is made if production is expected to save more by the better decision, over its expected runs, than
+    the
+    run costs (see `design.rounds`), or if the model would otherwise be refused as too inaccurate. Failed runs
+    are
+    not tried again.
 
     Give it ``trigger_rule="all_done_min_one_success"``, the mapped runs of the round before as its only
-    upstream, and map a `SampleRunOperator` over what it returns: where that is nothing, Airflow skips the
-    round and, by that rule, those after it; after a round in which all runs failed no other is begun.
-    Nothing here fails the task: the runs that there are are fitted, whatever hinders further ones.
+    upstream,
+    and map a `SampleRunOperator` over its output: if that is empty, Airflow skips this round and those after
+    it.
+    After a round in which all runs failed, no other begins. Never fails the task: the existing runs are
+    fitted.
 
-    Returns the list of experiments, and pushes the `Design` document of all rounds under the key ``design``.
+    Returns the list of experiments, and pushes the `Design` document of all rounds as ``design``.
 
     Args:
         observations: the `Observation` documents of all rounds before, also as JSON text.
         design: the `Design` document of the round before, also as JSON text.
-        candidates: what the runs are chosen from, as `ExperimentDesignOperator` pushes it; also as JSON text.
-        bounds: what the runs may be.
-        job: the application: its name in the store, and the iterations of production.
+        candidates: as `ExperimentDesignOperator` pushes them; also as JSON text.
+        bounds: limits of the runs.
+        job: its name in the store, and the iterations of production.
         goal: of production.
-        cluster: `ClusterHandle` document of the cluster that the runs are made on, as JSON text: it tells
-            type and prices of the machines.
+        cluster: `ClusterHandle` document of the runs' cluster, as JSON text: type and prices of the machines.
         model: how the model will be fitted; None for the most accurate way known.
-        history: past runs, one type's of what a `ReadHistoryOperator` returns, also as JSON text.
-        billed_machines: machines that are paid for while a sample run is on, however few it uses; None for
-            the run's own.
+        history: past runs of one type, from a `ReadHistoryOperator`, also as JSON text.
+        billed_machines: machines billed during a sample run however few it uses; None for the run's own.
         store: root of the model store; None for ``[ernest] store``.
     """
 
@@ -120,7 +122,7 @@ class NextRunsOperator(OfJob, BaseOperator):
             before = Design.from_dict(document("design", self.design))
             proposal = in_time(lambda: self._proposal(before), most_seconds=MOST_SECONDS)
             context["ti"].xcom_push(key="design", value=proposal.added_to(before).to_dict())
-        # The runs before are paid for, and the cluster is: what there is is fitted, and the cluster ended.
+        # Runs and cluster are paid for: fit what there is, and end the cluster.
         except Exception as error:
             why = without_credentials(str(error))
             self.log.warning(
@@ -168,7 +170,7 @@ class NextRunsOperator(OfJob, BaseOperator):
         )
 
     def _believed(self, instance_type: str, observed: Sequence[Observation]) -> dict[str, Any]:
-        """The terms that the model may have, and what is believed of them before its runs."""
+        """The terms that the model may have, and their prior."""
         from airflow_provider_ernest.hooks.store_location import store_root
         from airflow_provider_ernest.operators.fit_model import prior_of
         from airflow_provider_ernest.prediction.predictors import default_terms
@@ -189,7 +191,7 @@ class NextRunsOperator(OfJob, BaseOperator):
         return {"terms": terms, "prior": prior}
 
     def _untried(self, before: Design, samples: Sequence[Observation]) -> Candidates:
-        """The candidates without the configurations of the runs that failed.
+        """The candidates without the configurations of runs that failed.
 
         Raises:
             InvalidParameterError: none is left.
@@ -207,7 +209,7 @@ class NextRunsOperator(OfJob, BaseOperator):
 
 
 def _with_master(goal: SizingGoal, price_per_hour: float | None) -> SizingGoal:
-    """The goal, with what production's master costs where the user does not say."""
+    """The goal, with the cluster's price of a master unless the user states one."""
     billing = goal.billing
     stated = _or(billing.master_price_per_hour, price_per_hour)
     return replace(goal, billing=replace(billing, master_price_per_hour=stated))

@@ -1,8 +1,7 @@
 """From a finished production run to its record, and to what its model learns from it.
 
-`Recording.record` is the flow: how the run went (`timed_here` where this task has submitted it, else
-`StatedRun`), the record of it beside what was predicted, saved; then the model learns or is marked; then the
-run's profile. The event log is read once, for all of it.
+`Recording.record` is the flow: how the run went (`timed_here` if this task submitted it, else `StatedRun`),
+its record beside the prediction, the model's update or mark, the run's profile. The event log is read once.
 """
 
 from __future__ import annotations
@@ -45,20 +44,19 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.spark.submit import SubmittedRun
 
 FIND_MODEL = "find_model"
-"""The task that looks at code and conditions at the beginning of the run, in the group of the one that
-decides."""
+"""The task that looks at code and conditions first, in the group of the task that decides."""
 
 SUCCESS = "success"
-"""Airflow's word for the state of a task that a run may be recorded of."""
+"""Airflow's task state of a run that may be recorded."""
 
 
 class UntimedRunError(Exception):
-    """Why a run cannot be recorded, in words: how long it took is not known."""
+    """Why a run cannot be recorded: how long it took is unknown."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recording:
-    """What is to be recorded: parameters of `RecordRunOperator`, with the context and logger of the task."""
+    """What to record: parameters of `RecordRunOperator`, with the context and logger of the task."""
 
     decision: Any
     context: Context
@@ -72,15 +70,15 @@ class Recording:
     profile: bool = True
 
     def record(self, timed: Callable[[Decision], TimedRun]) -> ProductionRun | None:
-        """Record a run that has succeeded, in the store and as XCom ``production_run``, and learn from it.
+        """Record a successful run in the store and as XCom ``production_run``, and learn from it.
 
-        Nothing fails: the run is done, and what hinders its record is a warning.
+        Never fails: the run is done. Failures are warnings.
 
         Args:
-            timed: tells how the run went; raises an `UntimedRunError` that says why where nobody knows.
+            timed: tells how the run went; raises an `UntimedRunError` if nobody knows.
 
         Returns:
-            The record; None where there is none.
+            The record; None if there is none.
         """
         try:
             decided = optional_document("decision", self.decision)
@@ -98,13 +96,13 @@ class Recording:
         except UntimedRunError as untimed:
             self.log.warning("This production run is not recorded: %s.", untimed)
             return None
-        # XComs are anybody's, and may be kept by any backend.
+        # Anybody may write XComs, and any backend may keep them.
         except Exception as error:
             self.log.warning("This production run is not recorded: %s: %s", type(error).__name__, error)
             return None
         if keep(production, store=self.store, what="This production run", log=self.log):
             self._follow_up(production, record)
-            # Last, for a profile may take long, and go on beside what comes after it.
+            # Last, because a profile may take long and continue in the background.
             if self.profile and run.log is not None:
                 self._keep_profile(production, run.log, record)
         return production
@@ -147,7 +145,7 @@ class Recording:
             self.log.warning("That is outside the 95 % range.")
 
     def _code(self, record: DecisionRecord) -> str | None:
-        """The hash of what ran. Taken after the run, which it thus neither delays nor hinders."""
+        """The hash of what ran. Taken after the run, so as not to delay or hinder it."""
         if not self.application:
             found = self._found(record, "artifact_sha256")
             return str(found) if found else None
@@ -158,14 +156,14 @@ class Recording:
             return None
 
     def _conditions(self, record: DecisionRecord, spark: str | None) -> RunConditions | None:
-        """What the run depended on beside its code; None where nothing is known.
+        """What the run depended on beside its code; None if nothing is known.
 
-        That is as it was found at the beginning of this DAG run, with Spark's version as its log tells it.
+        As found at the beginning of this DAG run, with Spark's version from the run's log.
         """
         found = self._found(record, "conditions")
         of_type = found.get(record.instance_type) if isinstance(found, dict) else None
         conditions = RunConditions.from_dict(of_type) if of_type else RunConditions()
-        # Services have releases of their own, such as emr-7.5.0, which a version is not to be compared with.
+        # Releases of services, such as emr-7.5.0, cannot be compared with a version.
         if spark and (conditions.spark is None or conditions.spark[0].isdigit()):
             conditions = replace(conditions, spark=spark)
         return None if conditions == RunConditions() else conditions
@@ -198,10 +196,11 @@ class Recording:
     def _follow_up(self, production: ProductionRun, record: DecisionRecord) -> None:
         """Test the model that predicted a run, and let it learn from it or mark it.
 
-        The newest model of the same lineage learns: a new one is saved beside it, which the next run of the
-        DAG finds. Where the runs show that the lineage no longer holds, it is marked, once for each cause,
-        and `on_stale` is called; a marked model is not found, so that the next run makes the sample runs
-        again.
+        The newest model of the same lineage learns: a new one is saved beside it, which the next DAG run
+        finds. If
+        the runs show that the lineage no longer holds, it is marked once for each cause and `on_stale` is
+        called; a
+        marked model is not found, so the next DAG run makes sample runs again.
         """
         if production.model_id is None or record.decision.composition:
             return
@@ -233,17 +232,14 @@ class Recording:
         )
 
 
-# How the run went.
-
-
 def timed_here(run: SubmittedRun | None, decision: Decision, *, ended_at: float, log: Any) -> TimedRun:
-    """A run that this task has submitted and waited for.
+    """A run that this task submitted and waited for.
 
     Args:
         run: as its task saw it.
         decision: that it ran by.
         ended_at: when its task saw it end, seconds since the epoch.
-        log: the logger that says where the time is that of spark-submit only.
+        log: told if the time is only that of spark-submit.
 
     Raises:
         UntimedRunError: the time that passed here is not the run's.
@@ -270,7 +266,7 @@ def timed_here(run: SubmittedRun | None, decision: Decision, *, ended_at: float,
 def _by_log(
     event_log: Any, *, submitted_at: float | None, machines: int, log: Any
 ) -> tuple[EventLog | None, TimedRun | None]:
-    """What an event log tells, and how the run went by it; None, and why, where it tells too little."""
+    """What an event log tells, and how the run went by it; None, with a warning, if it tells too little."""
     if event_log is None:
         return None, None
     try:
@@ -281,7 +277,7 @@ def _by_log(
         return None, None
     try:
         timed = time_run(read, submitted_at=submitted_at, machines=machines)
-    # It is whatever an application wrote into the folder.
+    # An application may have written anything into the folder.
     except Exception as error:
         log.warning("The event log of %s cannot be used: %s", read.application_id, error)
         return read, None
@@ -297,12 +293,12 @@ def _warn_unusable(event_log: Any, error: Exception, log: Any) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class StatedRun:
-    """A run that something else has submitted, as the user states it.
+    """A run that something else submitted, as the user states it.
 
     Attributes:
-        seconds: from submission to end, a number or the text of one; None where nobody states it.
+        seconds: from submission to end, a number or its text; None if not stated.
         machines: that it ran on, likewise.
-        event_log: of it, or the folder that it is in.
+        event_log: the log, or the folder that it is in.
         application_id: Spark's id of it.
         task_id: of the task that made it, in the same DAG run.
     """
@@ -314,21 +310,21 @@ class StatedRun:
     task_id: str | None = None
 
     def timed(self, decision: Decision, *, context: Context, log: Any) -> TimedRun:
-        """How the run went.
+        """Return how the run went.
 
         Args:
             decision: that it ran by.
             context: of the task that asks.
-            log: the logger that says why the event log is not used.
+            log: told why the event log is not used.
 
         Raises:
-            UntimedRunError: nobody knows, or the task was no such run.
-            InvalidParameterError: a number is none.
+            UntimedRunError: nobody knows, or the task made no such run.
+            InvalidParameterError: a number is invalid.
         """
         seconds = optional_number("seconds", self.seconds)
         machines = optional_whole_number("machines", self.machines)
         logged = self._logged(decision, machines, log) if self.event_log else None
-        # Asked in any case: a run of a task that was skipped or has failed is none, whatever is stated of it.
+        # Always asked: a task that was skipped or failed made no run, whatever is stated of it.
         of_task = self._of_task(context, log, is_needed=seconds is None and logged is None)
         if logged is not None:
             return logged if seconds is None else _with_seconds(logged, seconds)
@@ -342,9 +338,9 @@ class StatedRun:
         )
 
     def _logged(self, decision: Decision, machines: int | None, log: Any) -> TimedRun | None:
-        """By its event log, which does not tell when it was submitted, only when its driver had begun.
+        """By its event log, which begins with the driver and not with the submission.
 
-        So its start-up counts as decided, unless the log shows a longer one.
+        So its start-up counts as predicted, unless the log shows a longer one.
         """
         try:
             event_log = self._log()
@@ -372,7 +368,7 @@ class StatedRun:
         )
 
     def _log(self) -> Any:
-        """The log; in a folder that of the application, or the only one; None where there is no one such."""
+        """The log; in a folder the application's, or the only one; None if that is ambiguous."""
         place = place_of(self.event_log or "")
         if place.name.startswith(ROLLED_PREFIX) or not place.is_dir():
             return place
@@ -386,7 +382,7 @@ class StatedRun:
         return logs[0] if len(logs) == 1 else None
 
     def _of_task(self, context: Context, log: Any, *, is_needed: bool) -> float | None:
-        """The seconds that Airflow saw the task run; None where it does not say, or is not asked.
+        """The seconds that Airflow saw the task run; None if it does not say, or is not asked.
 
         Raises:
             UntimedRunError: it is mapped, was skipped or has failed.
@@ -425,17 +421,14 @@ def _seconds_of(task_id: str, rows: list[Mapping[str, Any]]) -> float | None:
 
 
 def _with_seconds(logged: TimedRun, seconds: float) -> TimedRun:
-    """With the whole time as it was stated, and the work's own as it was logged."""
+    """With the whole time as stated, and the time of the work itself as logged."""
     if logged.run_seconds is None or logged.run_seconds > seconds:
         return replace(logged, seconds=seconds, run_seconds=None, startup_seconds=None)
     return replace(logged, seconds=seconds, startup_seconds=seconds - logged.run_seconds)
 
 
-# What was predicted of it, and what it cost.
-
-
 class Prediction(NamedTuple):
-    """What a decision says of so many machines, in seconds; None where it says nothing."""
+    """What a decision predicts for a number of machines, in seconds; None if nothing."""
 
     seconds: float | None = None
     likely: tuple[float, float] | None = None
@@ -443,7 +436,7 @@ class Prediction(NamedTuple):
 
 
 def prediction_for(machines: int, decision: Decision) -> Prediction:
-    """The prediction for the machines that a run really had, which need not be those decided on."""
+    """The prediction for the machines that a run really had, which may differ from those decided on."""
     if machines == decision.config.machines:  # of a mix, too: it ran on the machines decided on
         return Prediction(
             decision.predicted_seconds, decision.likely_seconds, decision.nearly_certain_seconds
@@ -456,10 +449,11 @@ def prediction_for(machines: int, decision: Decision) -> Prediction:
 
 
 def cost_of(decision: Decision, *, machines: int, seconds: float) -> float | None:
-    """Dollars for a run on so many machines, billed as it was decided; None where no price is known.
+    """Dollars for a run, billed as decided; None if no price is known.
 
-    What the sample runs cost is left out: it was paid before, and the decision's part of it is an allotment.
-    For a mix of types, of which it is not known which machine did what, there is no cost.
+    Without the cost of the sample runs, which was paid before. None for a mix of types too: which machine did
+    what
+    is unknown.
     """
     if decision.composition:
         return None

@@ -1,4 +1,4 @@
-"""Retention on a schedule: remove what is old from the model store."""
+"""Retention on a schedule: remove old documents from the model store."""
 
 from __future__ import annotations
 
@@ -23,27 +23,29 @@ if TYPE_CHECKING:
 class PruneStoreOperator(BaseOperator):
     """Remove documents from the model store that are older than a number of days.
 
-    For a DAG of its own that runs once a day or so; ``ernest store prune`` does the same without Airflow. The
-    newest documents of each kind stay for each job and type of machine, and all that a document that stays
-    refers to. Other tasks may write meanwhile, and a run that was interrupted may be repeated.
+    Run it daily in a DAG of its own; ``ernest store prune`` does the same from a shell. The newest documents
+    of
+    each kind stay for each job and type of machine, and so does all that they refer to. Other tasks may write
+    meanwhile, and an interrupted run may be repeated. Samples left by killed runs on this worker always go.
 
-    Samples of the input whose runs were killed on this worker go in any case.
-
-    Returns a summary: ``removed`` (how many by kind), ``kept``, ``event_logs`` (how many),
-    ``older_than_days`` and ``dry_run``. What was removed is in the log.
+    Returns a summary: ``removed`` (counts by kind), ``kept``, ``event_logs`` (a count), ``older_than_days``
+    and
+    ``dry_run``. The log lists what was removed.
 
     Args:
-        older_than_days: younger documents stay; 0 keeps everything; None for ``[ernest] retention_days``,
-            by default 0.
-        keep_models: so many newest models of each job and type of machine stay, however old, and so many
-            newest documents of each other kind; None for ``[ernest] retention_models``, by default 5.
-        event_logs: whether event logs below ``[ernest] event_logs`` on this worker go as well, with the last
-            document that names them.
-        dry_run: remove nothing, only log what would be removed.
+        older_than_days: younger documents stay; 0 keeps everything; None for ``[ernest] retention_days``, by
+            default 0.
+        keep_models: number of newest models of each job and type of machine that stay, and of newest
+            documents
+            of each other kind; None for ``[ernest] retention_models``, by default 5.
+        event_logs: also remove event logs below ``[ernest] event_logs`` on this worker, with the last
+            document
+            that names them.
+        dry_run: only log what would be removed.
         store: root of the model store; None for ``[ernest] store``.
 
     Raises:
-        InvalidParameterError: a number cannot be.
+        InvalidParameterError: a number is impossible.
         StoreError: the store cannot be read, or something could not be removed; the rest is gone.
     """
 
@@ -120,7 +122,7 @@ class PruneStoreOperator(BaseOperator):
         return retention_models(_configured("retention_models")) if given is None else given
 
     def _event_logs(self, is_wanted: bool) -> LogFolder | None:
-        """The folder of event logs, where they are to go and where it is."""
+        """The folder of event logs, if they are to go and it exists."""
         from airflow_provider_ernest.store.pruning import LogFolder
 
         place = folder("event_logs")

@@ -1,4 +1,4 @@
-"""The job's past runs, read before sample runs are designed: they are observations that cost nothing."""
+"""The job's past runs, read before sample runs are designed: observations that cost nothing."""
 
 from __future__ import annotations
 
@@ -22,36 +22,38 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.history.observations import History, TodaysRun
 
 MOST_SECONDS = 1800.0
-"""So long logs are read; what was read by then counts."""
+"""Limit for reading logs; what was read by then counts."""
 
 
 class ReadHistoryOperator(OfJobAndInput, BaseOperator):
-    """Read the past runs of the job from Spark's event logs and from what was recorded of its production.
+    """Read the past runs of the job from Spark's event logs and from records of its production.
 
-    Which of them count for the run at hand, and at what scale, is told in `history.observations`; the task's
-    log has a table of them, and why the others do not count. Where none does, that is a warning, and sample
-    runs are made as without a history. A log that cannot be read is left out; a place that is not there, or
-    cannot be read at all, fails the task before anything is paid for.
+    `history.observations` says which of them count, and at what scale; the task's log has a table of them,
+    and why
+    the others do not count. If none counts, that is a warning. A log that cannot be read is left out; a place
+    that
+    does not exist or cannot be read fails the task before anything is paid for.
 
-    What was read is kept beside Airflow's other files on the worker, so that each log is read but once.
+    A cache on the worker, beside Airflow's other files, saves reading a log twice.
 
-    Returns for each type of machine ``{"observations", "notes", "left_out"}``: `Observation` documents, what
-    a user should know of them in sentences, and the numbers of runs that do not count by their reason.
+    Returns for each type of machine ``{"observations", "notes", "left_out"}``: `Observation` documents,
+    sentences
+    for the user, and the numbers of runs that do not count by reason.
 
     Args:
-        history: where the past runs are known from.
+        history: where the past runs are recorded.
         job: the application.
         input: the production input.
-        types: for each type of machine a mapping: ``instance_type``; ``is_name``, where that is a name of the
-            user's and nothing that a log could tell; ``cores_per_machine`` and
-            ``memory_megabytes_per_machine``, also as templates, None where they are not known.
+        types: a mapping for each type of machine: ``instance_type``; ``is_name``, true if that is only the
+            user's name, which no log could tell; ``cores_per_machine`` and ``memory_megabytes_per_machine``,
+            also as templates, None if unknown.
         conditions: of this run by type: ``find.output["conditions"]``, also as JSON text.
         artifact_sha256: of the application, ``find.output["artifact_sha256"]``.
         store: root of the model store; None for ``[ernest] store``.
 
     Raises:
-        MissingResourceError: there is no such place, or nothing that reads it.
-        InvalidParameterError: a value cannot be.
+        MissingResourceError: there is no such place, or no library that reads it.
+        InvalidParameterError: a value is impossible.
     """
 
     template_fields: Sequence[str] = (
@@ -104,25 +106,25 @@ class ReadHistoryOperator(OfJobAndInput, BaseOperator):
         }
 
     def _runs_of_job(self, logs: EventLogs) -> list[PastRun]:
-        """The runs of the job; also those whose names have another number or random ending each."""
+        """The runs of the job, including those whose names end in another number or random suffix."""
         from airflow_provider_ernest.history.jobs import by_job, without_version
 
         names = self._names_in(logs)
-        # Runs of another program are left out with the reason.
+        # Runs of another program are left out later, with the reason.
         jobs = by_job(self._runs(logs), stated=names if logs.job_pattern else (), by_program=False)
         plain = {without_version(name) for name in names}
         names |= {job for job, those in jobs.joined.items() if not names.isdisjoint(those) or job in plain}
         return [run for name in names for run in jobs.runs.get(name, ())]
 
     def _names_in(self, logs: EventLogs) -> set[str]:
-        """What the job is called: as it is stated, and without what differs from run to run."""
+        """The job's names: as stated, and without what differs from run to run."""
         from airflow_provider_ernest.history.jobs import JobNames
 
         job = str(logs.job or self._rendered_job().name)
         return {job, JobNames().job_of(job)}
 
     def _runs(self, logs: EventLogs) -> Iterator[PastRun]:
-        """The runs of names that may be the job's, by their logs."""
+        """Runs whose names may be the job's, from the logs."""
         import time
 
         from airflow_provider_ernest.history.jobs import JobNames, may_be_of
@@ -189,7 +191,7 @@ class ReadHistoryOperator(OfJobAndInput, BaseOperator):
                 oldest=_since(logs),
                 holds_since=holds_since,
             )
-        # As the job's models know its machines, whatever their logs call them.
+        # As the job's models name its machines, whatever their logs call them.
         named = {"instance_type": name, "iterations": self._rendered_job().sample_iterations}
         return replace(history, observations=tuple(replace(run, **named) for run in history.observations))
 
@@ -238,7 +240,7 @@ def _since(logs: EventLogs) -> datetime | None:
 
 
 def _holds_since(store: Any, job: str, instance_type: str) -> datetime | None:
-    """When a model of the job was last marked for more than its age: what ran before is something else."""
+    """When a model of the job was last marked for another cause than age: earlier runs are not comparable."""
     from airflow_provider_ernest.documents.base import time_of
     from airflow_provider_ernest.documents.models import AGE
     from airflow_provider_ernest.store.catalogue import MARK

@@ -1,4 +1,4 @@
-"""The record of a production run that another operator made: what it took beside what was predicted of it."""
+"""The record of a production run that another operator made, beside what was predicted of it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class RecordRunOperator(EmitsLineage, BaseOperator):
-    """Record what a production run took beside what was predicted of it, whatever operator it ran by.
+    """Record what a production run took beside what was predicted, whatever operator ran it.
 
     .. code-block:: python
 
@@ -29,40 +29,42 @@ class RecordRunOperator(EmitsLineage, BaseOperator):
         )
         ernest >> production >> record
 
-    An `ErnestSparkSubmitOperator` with a decision needs none: it records by itself.
+    An `ErnestSparkSubmitOperator` with a decision records by itself.
 
-    How long the run took is known, in this order, from `seconds`; from Spark's event log, whose time is that
-    of the work itself, with a start-up as it was decided unless the log shows a longer one; or from how long
-    Airflow saw the task of `production_task_id` run, its last attempt, with all that this did besides. A task
-    that is mapped, was skipped or has failed is no run whose time was predicted: nothing is recorded, and a
-    warning says why.
+    The run's time comes, in this order, from `seconds`; from Spark's event log (the work's own time plus the
+    predicted start-up, or a longer one that the log shows); or from Airflow's duration of the task
+    `production_task_id`, last try, with all that it did besides. A task that is mapped, was skipped or failed
+    is
+    not recorded, with a warning.
 
-    The record, a `ProductionRun` document, is kept in the model store, returned, and pushed as XCom
-    ``production_run``. Then the model learns: a new one is saved beside it, fitted to the sample runs and to
-    what production has shown since. Where production misses the model's intervals more often than chance
-    allows (see `learning.drift`), nothing is learned; the model is marked as stale, with what is known of the
-    cause, and the `on_stale` callbacks are called. The next run of the DAG then makes the sample runs again.
+    The record, a `ProductionRun` document, is stored, returned, and pushed as ``production_run``. Then the
+    model
+    learns: a new one is fitted to the sample runs and to production, and saved beside it. If production
+    misses
+    the model's intervals more often than chance allows (see `learning.drift`), the model is marked as stale
+    with
+    the known cause instead, the `on_stale` callbacks are called, and the next DAG run makes sample runs
+    again.
 
-    Nothing of it fails the task: what hinders the record is a warning.
+    Never fails the task: whatever prevents the record is a warning.
 
     Args:
         decision: `DecisionRecord` document that the run went by, ``ernest.decision``, also as JSON text.
-        production_task_id: the task in the same DAG run that ran production, with its group's id; None where
-            `seconds` or `event_log` tell enough.
-        application: path of the JAR or .py file that ran; None to take the hash that the `FindModelOperator`
-            took.
+        production_task_id: the task in the same DAG run that ran production, with its group's id; None if
+            `seconds` or `event_log` are given.
+        application: path of the JAR or .py file that ran; None to take the hash from the `FindModelOperator`.
         submit_options: what it was submitted with: py_files and jars belong to its hash.
         seconds: from submission to end, a number or a template.
-        machines: that it ran on; None for those that the event log tells, or else those decided on.
-        event_log: Spark's event log of the run, or the folder that it is in, a path or any URL of Airflow's
-            object storage. It may be compressed and rolled over.
+        machines: that it ran on; None for those in the event log, or else those decided on.
+        event_log: Spark's event log of the run, or its folder, a path or any URL of Airflow's object storage.
+            It
+            may be compressed and rolled over.
         application_id: Spark's id of the run, to find its log in a folder with others.
-        cluster: `ClusterHandle` document of the cluster that it ran on, also as JSON text: what its machines
-            were measured to do is kept.
+        cluster: `ClusterHandle` document of its cluster, also as JSON text: the measured bandwidth is kept.
         store: root of the model store; None for ``[ernest] store``.
         learn: whether the model that predicted the run learns from it.
-        on_stale: callables or Airflow notifiers, called where the model no longer holds for the job.
-        profile: whether to keep where the run's time went, by its event log; the pages show it.
+        on_stale: callables or Airflow notifiers, called if the model no longer holds for the job.
+        profile: keep where the run's time went, from its event log; the pages show it.
     """
 
     template_fields: Sequence[str] = (
@@ -114,7 +116,7 @@ class RecordRunOperator(EmitsLineage, BaseOperator):
         self.profile = profile
 
     def execute(self, context: Context) -> dict[str, Any] | None:
-        """Record, and learn; returns the record, None where there is none."""
+        """Return the record; None if there is none."""
         from airflow_provider_ernest.operators.production_record import Recording, StatedRun
         from airflow_provider_ernest.settings.values import optional_text
 

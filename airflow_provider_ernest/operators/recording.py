@@ -1,4 +1,4 @@
-"""Records and marks are written beside the work, which does not wait long; marks go to `on_stale`, too."""
+"""Write records and marks beside the work, with short waits; tell `on_stale` callbacks of marks."""
 
 from __future__ import annotations
 
@@ -32,14 +32,13 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.spark.machines import Machine
 
 MOST_SECONDS = 30.0
-"""So long a task waits for its record to be written. Storage that does not answer must not hold it up."""
+"""Limit for writing a record: storage that does not answer must not hold the task up."""
 
 MOST_TASKS = 500_000
-"""Of a run with more, no profile is made: a worker of Airflow has other tasks' memory to think of. Twice as
-many took 700 MB."""
+"""Runs with more tasks are not profiled, to spare the worker's memory: twice as many took 700 MB."""
 
 PROFILE_SECONDS = 180.0
-"""So long a task waits for the profile of its run: thrice what `MOST_TASKS` take on a slow core."""
+"""Limit for profiling a run: three times what `MOST_TASKS` take on a slow core."""
 
 
 def keep(*documents: Record, store: str | None, what: str, log: Any) -> bool:
@@ -54,13 +53,13 @@ def keep(*documents: Record, store: str | None, what: str, log: Any) -> bool:
 
 
 def record_in_time(write: Callable[[], object], *, what: str, log: Any) -> bool:
-    """Write a record; returns whether that is done. What hinders it is a warning in the log.
+    """Write a record; returns whether that is done. Whatever prevents it is a warning in the log.
 
-    After `MOST_SECONDS` the task goes on, and the writing, too, for as long as the task's process lives.
+    After `MOST_SECONDS` the task goes on; the writing does too, for as long as the task's process lives.
 
     Args:
         write: writes it.
-        what: is recorded, as a warning begins with it.
+        what: the first words of a warning: what is recorded.
         log: the logger of the warnings.
     """
 
@@ -95,15 +94,15 @@ def keep_profile(
     store: str | None,
     log: Any,
 ) -> None:
-    """Profile a run by its event log and save that. What hinders it is a warning: the run itself is done.
+    """Profile a run by its event log and save the profile. Failures are warnings: the run itself is done.
 
     Args:
-        run: the run; where its log lies.
-        event_log: what that tells.
+        run: names where its log lies.
+        event_log: as read.
         job: the job's name in the store.
         artifact_sha256: hash of the code that ran.
         iterations: of an iterative job.
-        capacity: of a machine, where it was measured.
+        capacity: of a machine, if it was measured.
         store: root of the model store; None for the configured one.
         log: the logger of the warning.
     """
@@ -138,14 +137,14 @@ def keep_profile(
             without_credentials(run.event_log or ""),
             PROFILE_SECONDS,
         )
-    # A log is whatever the application wrote, and the run is done and paid for.
+    # An application may write anything into its log, and the run is done and paid for.
     except Exception as error:
         why = without_credentials(str(error))
         log.warning("Why the run took this long is not known: %s: %s", type(error).__name__, why)
 
 
 def _since_submission(profile: RunProfile, startup_seconds: float | None) -> RunProfile:
-    """With the start-up that its task has measured: an event log begins when the driver is up."""
+    """With the start-up that its task measured: an event log begins when the driver is up."""
     if startup_seconds is None:
         return profile
     longer = startup_seconds - profile.startup_seconds
@@ -158,13 +157,13 @@ def _since_submission(profile: RunProfile, startup_seconds: float | None) -> Run
 
 
 def capacity_of(handle: ClusterHandle | None) -> Capacity | None:
-    """What a machine of a cluster was measured to do; None where it was not probed."""
+    """The measured capacity of a cluster's machine; None if it was not probed."""
     bandwidth = median_bandwidth(handle.machines) if handle is not None else None
     return network_capacity(handle.cores_per_machine if handle else None, bandwidth)
 
 
 def network_capacity(cores: int | None, bandwidth: ClusterBandwidth | None) -> Capacity | None:
-    """The capacity of a machine of so many cores; None where that or the network's is not known."""
+    """The capacity of a machine; None if its cores or its network's bandwidth are unknown."""
     network = bandwidth.network_gigabytes_per_second if bandwidth else None
     if not cores or not network:
         return None
@@ -172,7 +171,7 @@ def network_capacity(cores: int | None, bandwidth: ClusterBandwidth | None) -> C
 
 
 def median_bandwidth(machines: Sequence[Machine]) -> ClusterBandwidth | None:
-    """The median bandwidth of machines; None where none was probed."""
+    """The median bandwidth of machines; None if none was probed."""
     probed = [machine.bandwidth for machine in machines if machine.bandwidth is not None]
     if not probed:
         return None
@@ -187,7 +186,7 @@ def median_bandwidth(machines: Sequence[Machine]) -> ClusterBandwidth | None:
 def keep_marks(
     marks: Sequence[ModelMark], *, store: str | None, callbacks: Any, context: Context, log: Any
 ) -> None:
-    """Save new marks, and call who wants to know, see `notify_stale`. Nothing of it fails the task."""
+    """Save new marks and call the callbacks, see `notify_stale`. Never fails the task."""
     if not marks:
         return
     for mark in marks:
@@ -197,19 +196,19 @@ def keep_marks(
 
 
 def notify_stale(callbacks: Any, *, context: Context, marks: Sequence[ModelMark], log: Any) -> None:
-    """Call each callback for each mark, with the context and what is known of the mark in it.
+    """Call each callback for each mark. An exception of a callback is a warning and fails no task.
 
-    Airflow's context is extended by ``ernest_mark``, the `ModelMark`, and ``ernest_marks``, the list of all
-    that were noticed at once, so that a notifier's templates may say ``{{ ernest_mark.reason }}``. Whatever
-    a callback raises is a warning in the log: a message that cannot be sent fails no task.
+    The context has ``ernest_mark``, the `ModelMark`, and ``ernest_marks``, all that were noticed at once, so
+    that
+    a notifier's templates may say ``{{ ernest_mark.reason }}``.
 
     Args:
-        callbacks: one, or a list: callables that take the context, also asynchronous ones, or notifiers.
+        callbacks: one or a list: callables that take the context, also asynchronous ones, or notifiers.
         context: of the task that noticed.
         marks: what was noticed; each is sent once.
-        log: the logger that is warned of callbacks that fail.
+        log: warned of callbacks that fail.
     """
-    # A notifier may be awaitable or whatever else; only these are lists of several.
+    # A notifier may itself be iterable or awaitable; only these types are lists of several.
     several = callbacks if isinstance(callbacks, (list, tuple, set, frozenset)) else [callbacks]
     each_once = list({mark.id: mark for mark in marks}.values())
     for mark in each_once:
@@ -236,7 +235,7 @@ def _call(callback: Any, context: Context) -> None:
         if inspect.isawaitable(answer):
             asyncio.run(_awaited(answer))
         return
-    # Its templates are replaced by what they come to: the next mark needs them again.
+    # Rendering replaces a notifier's templates, which the next mark needs again.
     notifier = copy.copy(callback)
     if type(notifier).notify is BaseNotifier.notify:
         notifier.context = context

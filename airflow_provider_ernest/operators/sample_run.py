@@ -1,4 +1,4 @@
-"""One sample run: the user's unmodified job on so many machines and such a share of its input."""
+"""One sample run: the user's unmodified job on a number of machines and a share of its input."""
 
 from __future__ import annotations
 
@@ -53,33 +53,34 @@ class SampleRunOperator(OfJobAndInput, EmitsLineage, BaseOperator):
     """Run the application as one experiment of the design says, and observe it.
 
     Map it over the design: ``SampleRunOperator.partial(...).expand(experiment=design.output)``. The
-    application is submitted to exactly the experiment's number of machines, through the spark provider's
-    hook or as a step of EMR; that so many distinct machines worked, and were there to the end, is verified
-    in Spark's event log, from which the clean run time comes too. Runs may share a cluster: Spark's master
-    (or EMR) serves them first come, first served, and the time that a run waits is not counted.
+    application is
+    submitted to exactly the experiment's number of machines, through the spark provider's hook or as a step
+    of
+    EMR. Spark's event log gives the clean run time and verifies that all machines worked and stayed to the
+    end.
+    Runs may share a cluster: they are served first come, first served, and waiting is not counted.
 
-    Returns the `Observation` document, which is kept in the model store, too, whatever becomes of the
-    training.
+    Returns the `Observation` document, which is also stored, whatever becomes of the training.
 
     Args:
         experiment: the `Experiment` document.
         job: the application; its arguments name the sample, see `SparkJob`.
         input: the production input, and how a sample of it is taken.
         cluster: `ClusterHandle` document of the cluster to run on; or else
-        spark_conn_id: the Airflow connection of a master that is there already.
-        cores_per_machine: cores of a machine; needed where there is no `cluster` to tell.
+        spark_conn_id: the Airflow connection of an existing master.
+        cores_per_machine: cores of a machine; needed without a `cluster`.
         staging_uri: s3:// folder that a local application is uploaded to, for EMR; None to refuse one there.
         store: root of the model store; None for ``[ernest] store``.
         artifact_sha256: hash of the application.
-        conditions: what, beside it, the run depends on, by type of machine; see `FitModelOperator`.
-        wait_timeout_seconds: how long the run may wait for its machines.
-        run_timeout_seconds: how long it may take once it has them; None for no limit.
-        profile: keep, beside the observation, where the run's time went; see `BottleneckReportOperator`.
+        conditions: the run's other conditions, by type of machine; see `FitModelOperator`.
+        wait_timeout_seconds: limit for the wait for machines.
+        run_timeout_seconds: limit for the run once it has them; None for no limit.
+        profile: keep where the run's time went; see `BottleneckReportOperator`.
 
     Raises:
-        InvalidParameterError, MissingResourceError: what was asked for cannot be run (no retry).
-        ClusterLostError: the cluster has ended, or lost machines that the run needs. The next attempt fails
-            as fast unless the cluster is started anew.
+        InvalidParameterError, MissingResourceError: the request cannot be run (no retry).
+        ClusterLostError: the cluster has ended, or lost machines that the run needs. The next try fails as
+            fast unless the cluster is started anew.
         SampleRunError: the run failed, or not as designed (retried as Airflow retries).
     """
 
@@ -101,7 +102,7 @@ class SampleRunOperator(OfJobAndInput, EmitsLineage, BaseOperator):
     operator_extra_links = (ModelFitLink(), SparkHistoryLink())
     ui_color = "#f6e3c5"
     application_id: str | None = None
-    """Spark's id of the run, also of one that failed, once there is an event log; for `SparkHistoryLink`."""
+    """Spark's id of the run, also of a failed one, once there is an event log; for `SparkHistoryLink`."""
 
     def __init__(
         self,
@@ -184,7 +185,7 @@ class SampleRunOperator(OfJobAndInput, EmitsLineage, BaseOperator):
         return observation.to_dict()
 
     def on_kill(self) -> None:
-        """End the Spark application: its driver, or the step that it is."""
+        """End the Spark application: its driver, or its EMR step."""
         if self._submission is not None:
             self._submission.end()
 
@@ -254,7 +255,7 @@ class SampleRunOperator(OfJobAndInput, EmitsLineage, BaseOperator):
     def _keep(
         self, observation: Observation, event_log: EventLog, job: SparkJob, handle: ClusterHandle | None
     ) -> None:
-        """Keep what was observed; what hinders it is a warning, for the run is paid for."""
+        """Store the observation; failures are warnings, for the run is paid for."""
         from airflow_provider_ernest.documents.base import new_stamp
         from airflow_provider_ernest.documents.runs import ObservationRecord
         from airflow_provider_ernest.hooks.store_location import store_root
@@ -298,7 +299,7 @@ class SampleRunOperator(OfJobAndInput, EmitsLineage, BaseOperator):
 
 
 def sample_cluster(document: Any, *, machines: int) -> ClusterHandle | None:
-    """The cluster to run on, seen to have the machines; None where there is only a connection.
+    """Return the cluster to run on, checked to have the machines; None if there is only a connection.
 
     Raises:
         InvalidParameterError: the cluster has fewer.
@@ -336,17 +337,18 @@ def require_readable_input(handle: ClusterHandle | None, sampled: SampledInput) 
 def staged_sample(
     experiment: Experiment, sampled: SampledInput, *, folder: Path, minimum_files: int
 ) -> Iterator[Sample]:
-    """The sample of an experiment, for as long as it is run.
+    """Stage the sample of an experiment for the time of its run.
 
-    Only this user may read it; links to files of the input are for all, as far as these files themselves are,
-    since machines may run as another user.
+    Only this user may read it; links to files of the input are readable as these files are, since machines
+    may
+    run as another user.
 
     Args:
         experiment: how much to take.
         sampled: the production input.
-        folder: of this task, for a folder of this attempt. What an attempt that was killed has left in it is
-            deleted before, and this attempt's after.
-        minimum_files: so many files at least, that all machines have some.
+        folder: of this task, for a folder of this try. What a killed try left in it is deleted before, and
+            this try's folder after.
+        minimum_files: least number of files, so that all machines have some.
     """
     from airflow_provider_ernest.processes import make_owned
     from airflow_provider_ernest.spark.sampling import take_sample
@@ -367,17 +369,17 @@ def staged_sample(
         )
     finally:
         shutil.rmtree(staged, ignore_errors=True)
-        # Not what a retry has put there meanwhile, where this attempt was only taken for dead.
+        # Keep what a retry has put there meanwhile, if this try was wrongly taken for dead.
         with suppress(OSError):
             folder.rmdir()
 
 
-# Which way a run is submitted: by spark-submit to an address or a connection, or as a step of EMR.
+# How a run is submitted: by spark-submit to an address or a connection, or as a step of EMR.
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunRequest:
-    """What is to be run, and on how many machines.
+    """What to run, and on how many machines.
 
     Attributes:
         conf: the job's Spark properties.
@@ -406,12 +408,12 @@ class RunRequest:
             cores_per_machine=self.cores_per_machine,
             machines_wait_seconds=self.limits.wait_seconds,
         )
-        # Its pages know no login, and show arguments and properties. All that is wanted is in the event log.
+        # The driver's pages have no login and show arguments and properties; the event log has all we need.
         return {**sizing, "spark.ui.enabled": "false"}
 
 
 class Submission(Protocol):
-    """One run of one application, whichever way it goes to its cluster."""
+    """One run of one application, however it is submitted."""
 
     waited_seconds: float
     """How long the run waited for machines that other runs held."""
@@ -426,13 +428,13 @@ class Submission(Protocol):
 def submission(
     handle: ClusterHandle | None, *, spark_conn_id: str | None, request: RunRequest, log: Any
 ) -> Submission:
-    """The way to a cluster, or where there is no handle of one, through the Airflow connection of a master.
+    """Return the way to a cluster or, without a handle, through the Airflow connection of a master.
 
     Raises:
-        InvalidParameterError: neither is given, an unknown option, or a connection that would run the driver
+        InvalidParameterError: neither is given, an option is unknown, or the connection would run the driver
             elsewhere.
         MissingResourceError: there is no such connection.
-        ClusterLostError: the cluster has ended, or there is no way to it.
+        ClusterLostError: the cluster has ended, or cannot be reached.
     """
     from airflow_provider_ernest.clusters.emr.spec import EMR
 
@@ -443,13 +445,7 @@ def submission(
 
 
 class DriverSubmission:
-    """A run whose driver is a child of this task.
-
-    Args:
-        hook: submits it.
-        request: what to run.
-        web_url: the standalone master's page; None where there is none.
-    """
+    """A run whose driver is a child of this task. `web_url` is the standalone master's page, if any."""
 
     def __init__(self, hook: ErnestSubmitHook, request: RunRequest, *, web_url: str | None) -> None:
         self.waited_seconds = 0.0

@@ -1,7 +1,6 @@
-"""What settings must be to each other, and all of them once their templates are rendered.
+"""Rules over several settings objects, each of which checks its own values.
 
-Each settings object checks its own values. Here are the rules over several: when the DAG file is parsed for
-what is literal, and by the first task of the chain for all of it, before anything is started.
+Checked when the DAG file is parsed, for literal values, and by the first task, once templates are rendered.
 """
 
 from __future__ import annotations
@@ -39,10 +38,9 @@ _OF_SAMPLE = re.compile(r"\bsample\b(?:\s*\.\s*(\w+)|\s*\[\s*['\"](\w+)['\"]\s*\
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedCluster:
-    """What is known beforehand of a cluster that sample runs are made on.
+    """What is known beforehand of a cluster for sample runs.
 
     Attributes:
-        instance_type: of its machines.
         machines: that it has at least.
         has_price: the price of its machines is known, or will be asked for.
         is_emr: it is a job flow of EMR, which reads everything from S3.
@@ -58,7 +56,7 @@ class PlannedCluster:
 
 @dataclass(frozen=True, kw_only=True)
 class SizingSettings:
-    """What the user of an `ErnestTaskGroup` states, as far as it must fit together; fields as there."""
+    """The settings of an `ErnestTaskGroup` that must fit together; fields as there."""
 
     job: SparkJob
     input: SampledInput
@@ -70,7 +68,7 @@ class SizingSettings:
     run_timeout_seconds: Any = None
 
     def check(self) -> None:
-        """Refuse what does not fit together, as far as it is known already.
+        """Refuse settings that do not fit together, as far as they are known.
 
         Raises:
             InvalidParameterError: a value that cannot work.
@@ -170,8 +168,9 @@ def require_sample_named(arguments: Sequence[Any], sampling: str, *, reads_all: 
 
     Args:
         arguments: of the application, with their templates: rendered, they tell no more.
-        sampling: how the sample is taken. Where it is staged, the application must get its place; where
-            it is left to the application, the share.
+        sampling: how the sample is taken. A staged sample needs its path in the arguments; "argument" needs
+            the
+            share.
         reads_all: sample runs are to read all of the input.
 
     Raises:
@@ -207,6 +206,6 @@ def require_emr_input(sampled: SampledInput) -> None:
 
 
 def _reads_all(bounds: DesignBounds) -> bool:
-    """Whether all sample runs read the whole input by design, such as where only machines are varied."""
+    """Whether all sample runs read the whole input by design, as if only machines vary."""
     least = bounds.min_scale
     return least not in NOTHING and not is_template(least) and number("min_scale", least) >= 1

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
-    """The stock operator with two parameters more: the cluster to run on, and the decision that sized it.
+    """The stock operator with two more parameters: the cluster to run on, and the decision that sized it.
 
     .. code-block:: python
 
@@ -42,35 +42,38 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
             conf=ernest.job_conf(),
         )
 
-    The cluster tells the master's address and what applications need there; `conf` wins over both. Its secret
-    is fetched when the task runs and handed over in a private file: it is in no template, XCom, log or
-    command line. The driver ends with this task, however that ends. Without `cluster`, the run is as in the
-    stock operator.
+    The cluster supplies the master's address and the properties that applications need there; `conf` wins
+    over
+    both. Its secret is fetched when the task runs and passed in a private file, never in a template, XCom,
+    log or
+    command line. The driver ends with this task. Without `cluster`, the run is as in the stock operator.
 
-    With `decision`, a run that succeeds is recorded beside what was predicted of it, in the model store and
-    as XCom ``production_run`` (a `ProductionRun` document). Its machines and its time, from submission to the
-    application's end, are read from Spark's event log where ``spark.eventLog.dir`` is a folder of this host;
-    else they are those decided on and the time that spark-submit took. What hinders the record is a warning:
-    it fails no run.
-
-    The model that predicted it then learns from it, as long as its predictions hold, and is marked as stale
-    where they do not any more; see `RecordRunOperator`, which does the same for runs by other operators.
+    With `decision`, a successful run is recorded beside its prediction, in the model store and as XCom
+    ``production_run`` (a `ProductionRun` document). Machines and time, from submission to the application's
+    end,
+    come from Spark's event log if ``spark.eventLog.dir`` is a folder of this host; else they are those
+    decided on
+    and the time of spark-submit. A failure to record is a warning. The model then learns from the run or is
+    marked
+    as stale, as by `RecordRunOperator`.
 
     Args:
         cluster: `ClusterHandle` document, the output of the operator that started or resized the cluster.
         decision: `DecisionRecord` document, ``choose.output["record"]`` of the `ChooseConfigOperator`, also
-            as JSON text; None to record nothing. Without it, the event log is not looked for, and so
-            Spark's id of the run stays unknown unless spark-submit tells it.
+            as
+            JSON text; None to record nothing. Then the event log is not read, and Spark's id of the run is
+                known
+            only if spark-submit tells it.
         store: root of the model store; None for ``[ernest] store``.
         learn: whether the model that predicted the run learns from it.
-        on_stale: callables or Airflow notifiers, called where the model no longer holds for the job.
-        profile: whether to keep where the run's time went, by its event log; the pages show it.
+        on_stale: callables or Airflow notifiers, called if the model no longer holds for the job.
+        profile: keep where the run's time went, from its event log; the pages show it.
         kwargs: the stock operator's arguments. `conn_id` counts without `cluster` only.
 
     Raises:
-        InvalidParameterError: what was asked for cannot run on this cluster (no retry); when the DAG file is
-            parsed, num_executors, executor_cores, executor_memory or total_executor_cores, which spark-submit
-            prefers to `conf`.
+        InvalidParameterError: the run is impossible on this cluster (no retry); when the DAG file is parsed,
+            num_executors, executor_cores, executor_memory or total_executor_cores, which spark-submit prefers
+            to `conf`.
         ClusterLostError: the cluster has ended.
         AirflowException: spark-submit ended with another exit code than 0.
     """
@@ -78,7 +81,7 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
     template_fields: Sequence[str] = (*SparkSubmitOperator.template_fields, "cluster", "decision", "store")
     operator_extra_links = (*SparkSubmitOperator.operator_extra_links, SparkHistoryLink())
     application_id: str | None = None
-    """Spark's id of the run, also of one that failed, where it was found out; for `SparkHistoryLink`."""
+    """Spark's id of the run, also of a failed one, if known; for `SparkHistoryLink`."""
 
     def __init__(
         self,
@@ -92,7 +95,7 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        # Not in kwargs alone: a DAG's default_args may say it, too. They are no templates.
+        # Not in kwargs alone: a DAG's default_args may set them, too. They are no templates.
         refuse_sizes({name: getattr(self, f"_{name}") for name in SIZES})
         self.cluster = cluster
         self.decision = decision
@@ -106,9 +109,9 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
         self._is_killed = False
 
     def render_template_fields(self, context: Context, jinja_env: Environment | None = None) -> None:
-        """Render, but what Spark is given as text stays text; see `rendered_texts`."""
+        """Render, but keep as text what Spark is given as text; see `rendered_texts`."""
         stated = {name: getattr(self, name) for name in ("application_args", "conf")}
-        # A template of the whole, not of one of its texts, is to become a list or a mapping.
+        # A template of the whole, not of one of its texts, may become a list or a mapping.
         texts = {
             name: rendered_texts(self, value, context)
             for name, value in stated.items()
@@ -161,7 +164,7 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
             try:
                 super().execute(context)
             except SampleRunError as error:
-                # It is no sample; and users of the stock operator look out for its exception.
+                # Users of the stock operator expect its exception.
                 raise AirflowException(str(error)) from error
 
     def on_kill(self) -> None:
@@ -208,7 +211,7 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
         return hook
 
     def _submit_options(self) -> dict[str, Any]:
-        """What the user has set of the stock operator, by the names that the hook has for it."""
+        """The stock operator's arguments as the user set them, by the hook's names for them."""
         from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
         ours = {"self", "conf", "conn_id", "application_args", "name"}
@@ -219,7 +222,7 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
 
 
 def driver_properties(handle: ClusterHandle, conf: Mapping[str, str]) -> dict[str, str]:
-    """What an application needs on a cluster and its driver on this host, and the user's own, which win.
+    """The properties of a cluster and of a driver on this host, and the user's own, which win.
 
     Raises:
         ClusterLostError: there is no way to the master.
@@ -227,7 +230,7 @@ def driver_properties(handle: ClusterHandle, conf: Mapping[str, str]) -> dict[st
     from airflow_provider_ernest.spark.submit import driver_conf
 
     given = {**handle.spark_conf(), **conf}
-    # A local cluster's handle says all of its drivers itself.
+    # A local cluster's handle already has its drivers' properties.
     return given if handle.kind == LOCAL else {**given, **driver_conf(handle.master_url, conf=given)}
 
 
@@ -239,7 +242,7 @@ class ProductionHook(ErnestSubmitHook):
     """`ErnestSubmitHook` as the stock operator calls it: by `submit`."""
 
     def submit(self, application: str = "", **kwargs: Any) -> str | None:
-        """Submit, wait, and end with the task; returns the driver's id where it runs on the cluster."""
+        """Submit, wait, and end with the task; returns the driver's id if it runs on the cluster."""
         if kwargs:  # how the process is started: `run` calls this again with them, the operator does not
             super().submit(application, **kwargs)
         else:
@@ -249,7 +252,7 @@ class ProductionHook(ErnestSubmitHook):
 
 
 def production_conf(handle: ClusterHandle, conf: Mapping[Any, Any], *, event_logs: str) -> dict[str, str]:
-    """The properties of a run on a cluster: what it needs there, and the user's own, which win.
+    """The properties of a run on a cluster, and the user's own, which win.
 
     Args:
         handle: the cluster.
@@ -260,7 +263,7 @@ def production_conf(handle: ClusterHandle, conf: Mapping[Any, Any], *, event_log
         ClusterLostError: there is no way to the master.
     """
     logging = event_log_conf(event_logs) if handle.kind in STANDALONE else {}
-    # The driver's pages know no login. Whether they are shown is the user's matter; nobody ends jobs there.
+    # The driver's pages have no login. The user decides whether they are shown; nobody may end jobs there.
     own = {"spark.ui.killEnabled": "false", **{str(key): str(value) for key, value in conf.items()}}
     return {**logging, **driver_properties(handle, own)}
 

@@ -1,4 +1,4 @@
-"""What tasks have in common: their instance, how errors end them, bounded waits, and how they keep a job."""
+"""What tasks share: their instance, how errors end them, bounded waits, and how they keep a job."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def no_vain_retries() -> Iterator[None]:
-    """Fail the task at once on an error that its input causes, instead of paying for its retries."""
+    """Fail the task at once on an error that its input causes, instead of paying for retries."""
     try:
         yield
     except ErnestError as error:
@@ -40,8 +40,9 @@ def no_vain_retries() -> Iterator[None]:
 def failure_pushed(context: Context) -> Iterator[None]:
     """Push why the task fails as XCom ``failure``, for the tasks that go on without it.
 
-    Of an error that is not ours only the kind: what a library says may hold a password, which Airflow masks
-    in logs and not in XComs.
+    Of foreign errors only the kind: a library's message may hold a password, which Airflow masks in logs but
+    not
+    in XComs.
     """
     try:
         yield
@@ -56,9 +57,9 @@ Result = TypeVar("Result")
 
 
 def in_time(work: Callable[[], Result], *, most_seconds: float) -> Result:
-    """The result of some work, or what it raises: storage that does not answer must not hold a task up.
+    """Return the result of some work, or raise its error, within a time limit.
 
-    Work that takes too long goes on for as long as the process lives, which does not wait for it either.
+    Work that takes too long goes on while the process lives, which does not wait for it.
 
     Raises:
         TimeoutError: it is not done in time.
@@ -84,7 +85,7 @@ def in_time(work: Callable[[], Result], *, most_seconds: float) -> Result:
 
 
 def origin_of(context: Context) -> Origin:
-    """The task instance whose context it is, so that each number shown leads back to its log."""
+    """The context's task instance, so that each number shown leads back to its log."""
     from airflow_provider_ernest.documents.base import Origin
 
     instance = context["ti"]
@@ -99,7 +100,7 @@ def origin_of(context: Context) -> Origin:
 
 
 def is_deferrable(stated: bool | None) -> bool:
-    """Whether a task waits in the triggerer: as its `deferrable` says, else as Airflow is configured."""
+    """Whether a task waits in the triggerer: as `deferrable` says, else as Airflow is configured."""
     if stated is not None:
         return stated
     from airflow.providers.common.compat.sdk import conf
@@ -111,10 +112,11 @@ SKIPPED, UPSTREAM_FAILED = "skipped", "upstream_failed"
 
 
 def end_unless_begun(context: Context, first_tasks: Sequence[str]) -> None:
-    """End the task as those did that the training begins with, where none of them was started.
+    """If none of the training's first tasks was started, end this task as they ended.
 
-    A task that goes on after failures, for its fallback, would otherwise size production also where what
-    prepares its input has failed.
+    Otherwise a task that runs after failures, for its fallback, would size production although what prepares
+    its
+    input has failed.
 
     Raises:
         AirflowSkipException: all of them were skipped.
@@ -133,15 +135,13 @@ def end_unless_begun(context: Context, first_tasks: Sequence[str]) -> None:
         )
 
 
-# A `SparkJob` as operators keep it: what of it Airflow renders, keeps and shows, and what not.
-
-
 class OfJob:
-    """Base of operators that are given a job. What of it may be rendered is their template field ``job``.
+    """Base of operators that are given a job. The part that may be rendered is the template field ``job``.
 
-    Not rendered for all are its arguments, which may name a sample that is not known yet, its properties, of
-    which Airflow would keep and show what is rendered, and options of spark-submit that may be templates of
-    the sample runs' own. Of the latter ``job`` has py_files and jars, which belong to the job's code.
+    Not rendered: arguments, which may name a sample that is not known yet; properties, whose rendered values
+    Airflow would store and show; options of spark-submit, which may have templates of the sample runs. Of
+    these,
+    ``job`` has py_files and jars, which belong to the job's code.
     """
 
     job: Any
@@ -161,14 +161,14 @@ class OfJob:
         self.job = {**fields, "submit_options": dependency_options(self.submit_options)}
 
     def _rendered_job(self, **fields: Any) -> SparkJob:
-        """The job, with what is never rendered only where it is given here."""
+        """The job; fields that are never rendered are set only if given here."""
         return settings_of(SparkJob, {**self.job, **fields}, "job")
 
 
 def rendered_texts(operator: BaseOperator, value: Any, context: Context) -> Any:
-    """Rendered as the operator does it, but texts stay texts, also in a DAG that renders to Python's objects.
+    """Render as the operator does, but keep texts as texts, also in a DAG with native rendering.
 
-    What Spark is given is text: of "1.10" such a DAG would make 1.1, of JSON what Python prints of it.
+    Spark takes text: such a DAG would make 1.1 of "1.10", and Python's repr of JSON.
     """
     if isinstance(value, Mapping):
         return {key: rendered_texts(operator, each, context) for key, each in value.items()}
@@ -181,7 +181,7 @@ def rendered_texts(operator: BaseOperator, value: Any, context: Context) -> Any:
 
 
 class OfJobAndInput(OfJob):
-    """Base of operators that are given its input, too."""
+    """Base of operators that are also given the job's input."""
 
     input: Any
 
@@ -195,7 +195,7 @@ class OfJobAndInput(OfJob):
 def as_mappings(kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments of an operator's `partial`, with job and input as mappings.
 
-    In mappings, not in dataclasses, Airflow finds the outputs of tasks that a mapped one waits for.
+    Airflow finds the XComs that a mapped task waits for in mappings, not in dataclasses.
     """
     kinds = {"job": SparkJob, "input": SampledInput}
     return {

@@ -20,36 +20,37 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.settings.templates import Number
 
 PERSISTENCE: dict[str, Any] = {
-    # Some eight hours of them. A first attempt after the machines' expiry finds none, and succeeds.
+    # About eight hours of retries. A first try after the machines' expiry finds none, and succeeds.
     "retries": 100,
     "retry_delay": timedelta(seconds=15),
-    # Doubles the delay. Airflow before 3.2 knows only whether to.
+    # Doubles the delay. Airflow before 3.2 takes only a boolean.
     "retry_exponential_backoff": True if BaseOperator.retry_exponential_backoff is False else 2.0,
     "max_retry_delay": timedelta(minutes=5),
     # Machines cost money while it waits for a slot; by Airflow's rule a task at a DAG's end comes last.
     "weight_rule": "absolute",
     "priority_weight": 10_000,
 }
-"""Arguments of each teardown. A DAG's ``default_args`` do not change them, only arguments of its own do."""
+"""Arguments of each teardown. Its own arguments override them, a DAG's ``default_args`` do not."""
 
 
 class TerminateClusterOperator(BaseOperator):
     """End a cluster; use it ``.as_teardown(setups=create)``.
 
-    It may run any number of times: a cluster that has ended already is a success. Machines in a cloud are
-    found by the cluster's tag, so that those which a resize has added end with the others.
+    May run any number of times: a cluster that has ended already is a success. Cloud machines are found by
+    the
+    cluster's tag, so those that a resize added end too.
 
-    Where the cluster cannot be ended it tries again, after 15 s at first, later every five minutes, for eight
-    hours: longer than machines live, unless you have given them more time. It is among the first of the tasks
-    that wait for a slot of its pool (``weight_rule="absolute"``, ``priority_weight=10000``).
+    If the cluster cannot be ended, it retries after 15 s, later every five minutes, for eight hours: longer
+    than
+    machines live by default. It comes first among the tasks that wait for a slot of its pool
+    (``weight_rule="absolute"``, ``priority_weight=10000``).
 
     Args:
         cluster: the `ClusterHandle` document, output of the operator that started the cluster.
-        kwargs: those of any operator; they win over what is said above, and a DAG's ``default_args`` do not.
+        kwargs: those of any operator; they override the above, and a DAG's ``default_args`` do not.
 
     Raises:
-        InvalidParameterError: the handle is not as its kind of cluster has them, or is none that this
-            package makes (no retry).
+        InvalidParameterError: the handle is invalid or none of this package's (no retry).
         ClusterError: machines still live; names them.
     """
 
@@ -62,7 +63,7 @@ class TerminateClusterOperator(BaseOperator):
 
     @classmethod
     def partial(cls, **kwargs: Any) -> Any:
-        """As of any operator: of a mapped task Airflow takes no arguments from the constructor."""
+        """Airflow takes no arguments of a mapped task from the constructor."""
         return super().partial(**{**PERSISTENCE, **kwargs})
 
     def execute(self, context: Context) -> None:
@@ -80,7 +81,7 @@ class TerminateClusterOperator(BaseOperator):
 
 
 def _ended(cluster: Cluster) -> str:
-    """What was done. Whatever goes wrong is tried again, since machines cost money, but a refused handle."""
+    """Retry on every error, since machines cost money, except on an invalid handle."""
     try:
         return cluster.terminate()
     except InvalidParameterError as error:
@@ -93,19 +94,20 @@ def _ended(cluster: Cluster) -> str:
 class ReapClustersOperator(BaseOperator):
     """End the machines on EC2 whose tags say that they should have ended.
 
-    Each machine ends itself at its expiry. This is for those that could not, in a DAG of its own that runs
-    once an hour or so; ``ernest reap`` does the same without Airflow. Other machines than those of this
-    package are never touched. It is AWS's clock that counts, not the local one.
+    Each machine ends itself at its expiry. This is for those that could not; run it hourly in a DAG of its
+    own.
+    ``ernest reap`` does the same from a shell. Machines that are not this package's are never touched. AWS's
+    clock counts, not the local one.
 
     Returns a summary: ``machines`` (how many were ended), ``clusters`` by region, and ``dry_run``.
 
     Args:
         regions: AWS regions to look through; None for that of the connection.
         grace_seconds: how long after its expiry a machine may take to end itself.
-        dry_run: end nothing, only list what would be ended.
-        all_deployments: what other deployments of Airflow in the same account have started, too. By default
-            only what bears the id of this one; see ``[ernest] deployment``.
-        aws_conn_id: Airflow connection of AWS; None for the credentials that boto3 finds by itself.
+        dry_run: only list what would be ended.
+        all_deployments: also end what other Airflow deployments in the account started. By default only
+            machines with this one's id; see ``[ernest] deployment``.
+        aws_conn_id: Airflow connection of AWS; None for boto3's own credentials.
 
     Raises:
         ClusterError: machines of some region may live on; those of the others have been ended.

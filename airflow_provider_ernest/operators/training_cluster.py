@@ -1,4 +1,4 @@
-"""What a model keeps of the cluster that its runs were made on: that ends, and with it what knew of it."""
+"""What a model keeps of its training cluster, which ends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def training_cluster(handle: ClusterHandle) -> TrainingCluster:
-    """The machines that a cluster kept, those that it culled and its master, with what is known of each."""
+    """The machines that a cluster kept, those that it culled, and its master."""
     culled = [_trained(one.machine, culled_because=one.reason or "not needed") for one in handle.culled]
     master = [_trained(handle.master, is_master=True)] if handle.master else []
     return TrainingCluster(
@@ -33,13 +33,10 @@ def training_cluster(handle: ClusterHandle) -> TrainingCluster:
 
 
 def planned_cluster(machine: Mapping[str, Any]) -> TrainingCluster | None:
-    """What is known of the machines of a model for which no cluster was started.
+    """Return the machines of a model for which no cluster was started; None if their cores are unknown.
 
     Args:
         machine: see `FitModelOperator`.
-
-    Returns:
-        None where the cores of a machine are not known.
     """
     cores = optional_whole_number("cores_per_machine", machine.get("cores_per_machine"))
     if cores is None:
@@ -53,7 +50,7 @@ def planned_cluster(machine: Mapping[str, Any]) -> TrainingCluster | None:
         memory_megabytes_per_machine=optional_whole_number(
             "memory_megabytes_per_machine", machine.get("memory_megabytes_per_machine")
         ),
-        # The drivers of the other kinds are with Airflow, or beside the workers.
+        # Other kinds run their drivers with Airflow, or beside the workers.
         master_price_per_hour=optional_number("master_price_per_hour", machine.get("master_price_per_hour"))
         if machine["kind"] in (EC2, EMR)
         else 0.0,
@@ -76,10 +73,9 @@ def _trained(machine: Machine, *, culled_because: str = "", is_master: bool = Fa
 
 
 def remembered_handle(cluster: TrainingCluster) -> ClusterHandle | None:
-    """What can still be said of a cluster that has ended: its machines' number, shape and price.
+    """What is still known of an ended cluster: its machines' number, shape and price.
 
-    Returns:
-        None where the memory of its machines is not known.
+    None if the memory of its machines is unknown.
     """
     memory = cluster.memory_megabytes_per_machine
     if memory is None or not cluster.kept_machines:
