@@ -51,10 +51,6 @@ def width(of, *, machines=8, level=0.8):
     return float(np.log(high / low)[0])
 
 
-def test_without_production_runs_nothing_changes():
-    assert spread_factor(()) == 1.0
-
-
 @pytest.mark.parametrize("spread", [1.0, 1.5, 2.5])
 def test_the_more_runs_the_nearer_it_comes_to_how_they_scatter(spread):
     few, many = (

@@ -7,7 +7,6 @@ import pytest
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.prediction.numbers import (
-    machines_and_scale,
     number_not_negative,
     positive_column,
     positive_number,
@@ -35,23 +34,6 @@ def test_what_is_no_number_is_named(read, value):
 def test_zero_and_numpy_integers_are_numbers():
     assert number_not_negative("overhead", 0) == 0.0
     assert whole_number("machines", np.int64(3)) == 3
-
-
-def test_a_column_names_the_first_value_that_is_wrong():
-    with pytest.raises(InvalidParameterError, match=r"seconds\[2\]=nan"):
-        positive_column("seconds", [1.0, 2.0, math.nan, -1.0])
-
-
-def test_a_single_scale_goes_with_all_machine_counts():
-    machines, scale = machines_and_scale(machines=[1, 2, 4], scale=0.5)
-
-    assert machines.tolist() == [1, 2, 4]
-    assert scale.tolist() == [0.5, 0.5, 0.5]
-
-
-def test_columns_of_different_lengths_are_refused():
-    with pytest.raises(InvalidParameterError, match="2 values where machines has 3"):
-        machines_and_scale(machines=[1, 2, 4], scale=[0.1, 0.2])
 
 
 @pytest.mark.parametrize("value", [1.0, 6.523891, 0.07, 1234567.8, 1e-9, 2 / 3])

@@ -1,12 +1,26 @@
 """The estimator against scikit-learn's non-negative least squares, and what it refuses."""
 
+import math
+
 import numpy as np
 import pytest
+from scipy.optimize import brentq, nnls
+from scipy.stats import norm
 from scipy.stats import t as student
 from sklearn.linear_model import LinearRegression
 
 from airflow_provider_ernest.exceptions import FitError, TooFewObservationsError
-from airflow_provider_ernest.prediction.regression import ErnestRegression
+from airflow_provider_ernest.prediction.averaging import TermAveraging
+from airflow_provider_ernest.prediction.regression import (
+    ErnestRegression,
+    Widening,
+    mixture_probabilities,
+    mixture_quantiles,
+    non_negative_least_squares,
+    runs_to_add,
+    two_sided,
+    undetermined_terms,
+)
 from airflow_provider_ernest.prediction.terms import ERNEST, TERMS, basis
 
 RUNS = {
@@ -164,3 +178,185 @@ def test_least_squares_by_which_one_machine_takes_no_time_are_refused_with_the_r
 
     with pytest.raises(FitError, match=r"one machine takes no time.* the run on 2 machines at scale 0\.1"):
         regression.fit(machines=[2, 4, 8, 16], scale=[0.1, 0.2, 0.1, 0.2], seconds=[1.0, 13.0, 20.0, 28.0])
+
+
+# Where scipy's active set goes in circles.
+
+# Runs that once made scipy's active set method give up.
+CIRCLING = {
+    "machines": [16.0, 15.0, 16.0, 4.0, 4.0, 16.0, 10.0, 1.0],
+    "scale": [0.1, 0.1, 0.09, 0.1, 0.09, 0.02, 0.01, 0.01],
+    "seconds": [
+        9.844374494612902,
+        10.662471650839773,
+        9.299953657195656,
+        19.731823828172,
+        16.709849359112567,
+        6.837657313720578,
+        5.529025905171084,
+        7.276133178557691,
+    ],
+}
+
+
+def is_optimal(rows, values, coefficients):
+    """Karush, Kuhn and Tucker: no step that keeps the coefficients non-negative brings it closer."""
+    lengths = np.linalg.norm(rows, axis=0)
+    gradient = (rows / lengths).T @ (values - rows @ coefficients) / np.linalg.norm(values)
+    used = coefficients * lengths > 1e-9 * np.linalg.norm(values)
+    return gradient.max() < 1e-6 and np.abs(gradient[used]).max(initial=0.0) < 1e-6
+
+
+def test_a_column_of_zeros_and_columns_that_are_the_same():
+    rows = np.array([[1.0, 0.0, 2.0, 2.0], [1.0, 0.0, 3.0, 3.0], [1.0, 0.0, 7.0, 7.0]])
+
+    found = non_negative_least_squares(rows, rows @ np.array([2.0, 0.0, 1.0, 0.0]))
+
+    assert np.all(np.isfinite(found))
+    assert found.min() >= 0
+    np.testing.assert_allclose(rows @ found, [4.0, 5.0, 9.0], rtol=1e-9)
+
+
+@pytest.fixture
+def cycling_nnls(monkeypatch):
+    """An active set method that always gives up."""
+
+    def give_up(*_, **__):
+        raise RuntimeError("Maximum number of iterations reached.")
+
+    monkeypatch.setattr("airflow_provider_ernest.prediction.regression.nnls", give_up)
+
+
+@pytest.mark.usefixtures("cycling_nnls")
+@pytest.mark.parametrize("seed", range(5))
+def test_where_the_active_set_method_gives_up_another_finds_the_same(seed):
+    generator = np.random.default_rng(seed)
+    rows = generator.uniform(0, 1, size=(12, 5))
+    values = rows @ generator.normal(0.5, 1.0, size=5) + generator.normal(0, 0.3, size=12)
+
+    expected, _ = nnls(rows, values)
+    found = non_negative_least_squares(rows, values)
+
+    np.testing.assert_allclose(found, expected, atol=1e-6 * expected.max())
+    assert found.min() >= 0
+
+
+def test_runs_that_made_scipy_go_in_circles_can_be_fitted():
+    averaging = TermAveraging().fit(**CIRCLING)
+
+    predicted = averaging.predict(machines=CIRCLING["machines"], scale=CIRCLING["scale"])
+    np.testing.assert_allclose(predicted, CIRCLING["seconds"], rtol=0.3)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_what_is_found_is_the_optimum(seed):
+    generator = np.random.default_rng(seed)
+    rows = 10.0 ** generator.uniform(-6, 6, size=(8, 6))
+    values = np.ones(8)
+
+    assert is_optimal(rows, values, non_negative_least_squares(rows, values))
+
+
+# Runs that cannot tell terms apart are recognised, and the advice given makes them do so.
+
+
+def undetermined(machines, scale, terms=ERNEST):
+    return undetermined_terms(basis(terms, machines=machines, scale=scale), terms)
+
+
+def test_where_samples_grow_with_the_machines_spread_work_looks_fixed():
+    machines = np.array([1, 2, 4, 8, 16.0])
+    scale = machines / 100
+
+    assert undetermined(machines, scale) == ("1", "scale/machines")
+    advice = runs_to_add(("1", "scale/machines"), machines=machines, scale=scale)
+    assert "independently" in advice
+
+
+@pytest.mark.parametrize("counts", [[1, 2], [3], [2, 40]])
+def test_following_the_advice_helps(counts):
+    machines, scale = (grid.ravel() for grid in np.meshgrid(np.array(counts, float), [0.01, 0.05, 0.1]))
+    open_terms = undetermined(machines, scale)
+    assert open_terms
+    assert "at least 3" in runs_to_add(open_terms, machines=machines, scale=scale)
+
+    more = [count + 5 for count in range(3 - len(counts))]
+    assert undetermined([*machines, *more], [*scale, *([0.1] * len(more))]) == ()
+
+
+# Quantiles of mixtures against their exact distribution, and intervals that are widened.
+
+
+def exact_quantile(means, standard_deviations, weights, probability):
+    def missing(value):
+        return float(weights @ norm.cdf(value, means, standard_deviations)) - probability
+
+    return brentq(missing, means.min() - 50, means.max() + 50, xtol=1e-12)
+
+
+@pytest.mark.parametrize("probability", [0.0005, 0.025, 0.1, 0.5, 0.9, 0.975, 0.9995])
+def test_the_quantiles_of_a_mixture(probability):
+    generator = np.random.default_rng(0)
+    means = np.column_stack([generator.normal(3.0, 0.2, 50), generator.choice([0.0, 5.0], 50)])
+    standard_deviations = generator.uniform(0.01, 0.5, size=(50, 2))
+    weights = generator.dirichlet(np.full(50, 0.5))
+
+    found = mixture_quantiles(means, standard_deviations, (probability,), weights=weights)
+
+    jobs = zip(means.T, standard_deviations.T, strict=True)
+    expected = [exact_quantile(*of_job, weights, probability) for of_job in jobs]
+    np.testing.assert_allclose(found, [expected], atol=1e-8)
+
+
+def test_widened_to_a_least_spread_with_the_probability_of_the_level():
+    seconds = np.array([100.0])
+    bounds = (np.array([99.0]), np.array([300.0]))
+    for level in (0.8, 0.95):
+        wider = Widening(factors=np.ones(1), least_log_spreads=np.array([0.2]))
+
+        low, high = wider.interval(seconds, bounds, level=level)
+
+        distance = norm.ppf(0.5 + level / 2) * 0.2
+        assert low == pytest.approx([100 * math.exp(-distance)])
+        # The side that is wide enough already stays as it is.
+        assert high == pytest.approx([300.0])
+
+
+def test_the_probabilities_of_a_mixture_undo_its_quantiles():
+    generator = np.random.default_rng(1)
+    means, standard_deviations = generator.normal(3.0, 0.5, (50, 4)), generator.uniform(0.01, 0.5, (50, 4))
+    wanted, weights = (0.02, 0.3, 0.5, 0.97), generator.dirichlet(np.ones(50))
+
+    quantiles = mixture_quantiles(means, standard_deviations, wanted, weights=weights)
+
+    for probability, values in zip(wanted, quantiles, strict=True):
+        found = mixture_probabilities(means, standard_deviations, values, weights=weights)
+        np.testing.assert_allclose(found, probability, atol=1e-8)
+
+
+@pytest.mark.parametrize("level", [0.2, 0.8, 0.95])
+@pytest.mark.parametrize(("factor", "least"), [(1.0, 0.0), (2.5, 0.0), (1.0, 0.3), (1.5, 0.3), (1.0, 0.01)])
+def test_the_probability_within_a_widened_bound_is_that_of_the_bound(level, factor, least):
+    """Runs of 100 s with a log-spread of 0.1."""
+    seconds = np.array([100.0])
+    wider = Widening(factors=np.array([factor]), least_log_spreads=np.array([least]))
+    below, above = (np.exp(norm.ppf(side, math.log(100.0), 0.1)) for side in two_sided(level))
+
+    low, high = wider.interval(seconds, (np.array([below]), np.array([above])), level=level)
+
+    def narrow(limits):
+        return norm.cdf(np.log(limits), math.log(100.0), 0.1)
+
+    for bound, probability in zip((low, high), two_sided(level), strict=True):
+        assert wider.probability_within(seconds, bound, narrow) == pytest.approx(probability)
+
+
+def test_no_time_is_never_enough_and_endless_time_always():
+    wider = Widening(factors=np.ones(2), least_log_spreads=np.array([0.0, 0.3]))
+
+    def narrow(limits):
+        return norm.cdf(np.log(limits), math.log(100.0), 0.1)
+
+    for limit, probability in ((0.0, 0.0), (math.inf, 1.0)):
+        found = wider.probability_within(np.full(2, 100.0), np.full(2, limit), narrow)
+        np.testing.assert_array_equal(found, probability)

@@ -7,16 +7,29 @@ import numpy as np
 import pytest
 
 from airflow_provider_ernest.documents.models import AveragingPrior, Model
-from airflow_provider_ernest.exceptions import FitError, TooFewObservationsError
+from airflow_provider_ernest.exceptions import (
+    FitError,
+    InadequateModelError,
+    InvalidParameterError,
+    TooFewObservationsError,
+)
 from airflow_provider_ernest.prediction.averaging import TermAveraging
 from airflow_provider_ernest.prediction.calibration import LIKELY
 from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds
 from airflow_provider_ernest.prediction.prior import NOISE_SECONDS
 from airflow_provider_ernest.prediction.regression import ErnestRegression
 from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST, OPTEX
-from airflow_provider_ernest.prediction.training import train
+from airflow_provider_ernest.prediction.training import (
+    check_adequacy,
+    extend_terms,
+    leave_one_out,
+    train,
+    undetermined_folds,
+)
 from airflow_provider_ernest.settings.bounds import METHODS
+from airflow_provider_ernest.words import input_share, percentage
 from benchmarks.table1 import seconds_of
+from tests import examples
 from tests.examples import observe
 
 MACHINES = [1, 2, 4, 8, 16, 1, 4, 16]
@@ -177,3 +190,262 @@ def test_too_few_observations(method, enough):
         with pytest.raises(TooFewObservationsError):
             train(runs[:count], job="kmeans", method=method)
     assert train(runs[:enough], job="kmeans", method=method).warnings
+
+
+# Leave-one-out cross-validation, against doing it by hand.
+
+
+@pytest.mark.parametrize("weighting", ["relative", "absolute"])
+def test_each_observation_is_predicted_from_all_the_others(weighting):
+    runs = observations()
+
+    validation = leave_one_out(lambda: ErnestRegression(weighting=weighting), runs)
+
+    for position, (observation, fold) in enumerate(zip(runs, validation.folds, strict=True)):
+        rest = [*runs[:position], *runs[position + 1 :]]
+        by_hand = ErnestRegression(weighting=weighting).fit(
+            machines=[run.machines for run in rest],
+            scale=[run.scale for run in rest],
+            seconds=[run.seconds for run in rest],
+        )
+        expected = by_hand.predict(machines=observation.machines, scale=observation.scale)[0]
+        assert fold.predicted_seconds == pytest.approx(expected)
+        assert (fold.index, fold.machines, fold.scale) == (
+            observation.index,
+            observation.machines,
+            observation.scale,
+        )
+        assert fold.seconds == observation.seconds
+
+
+def test_the_summary_is_that_of_the_folds():
+    validation = leave_one_out(ErnestRegression, observations())
+
+    errors = [abs(fold.error_percent) for fold in validation.folds]
+    assert validation.median_error_percent == pytest.approx(np.median(errors))
+    assert validation.max_error_percent == pytest.approx(max(errors))
+    residuals = [fold.predicted_seconds - fold.seconds for fold in validation.folds]
+    assert validation.residual_sum_of_squares == pytest.approx(sum(residual**2 for residual in residuals))
+
+
+def test_repetitions_are_left_out_together_and_do_not_predict_each_other():
+    once = observations()
+    repeated = [*once, replace(once[2], index=8, seconds=3.0 * once[2].seconds)]
+
+    with_repetition = leave_one_out(ErnestRegression, repeated).folds
+
+    without_it = leave_one_out(ErnestRegression, once).folds[2].predicted_seconds
+    assert [fold.index for fold in with_repetition] == list(range(9))
+    assert with_repetition[2].predicted_seconds == pytest.approx(without_it)
+    assert with_repetition[8].predicted_seconds == pytest.approx(without_it)
+    assert with_repetition[8].seconds == 3.0 * once[2].seconds
+
+
+def test_machines_without_tasks_do_not_count_in_the_folds_either():
+    """16 tasks on 4 slots a machine: beyond 4 machines nothing becomes faster, and that is known."""
+    metrics = examples.metrics(
+        dominant_stage_tasks=16,
+    )
+    machines, scale = [1, 2, 4, 8, 16, 8], [0.1, 0.1, 0.1, 0.1, 0.1, 0.05]
+    seconds = [5.0 + 300.0 * share / min(count, 4) for count, share in zip(machines, scale, strict=True)]
+    blind = observe(machines=machines, scale=scale, seconds=seconds)
+    seeing = [replace(run, metrics=replace(metrics, slots=4 * run.machines)) for run in blind]
+
+    def errors(runs):
+        return leave_one_out(lambda: ErnestRegression(terms=("1", "scale/machines")), runs)
+
+    assert errors(seeing).max_error_percent < 1e-6
+    assert errors(blind).max_error_percent > 10
+
+
+def test_with_as_many_runs_as_terms_no_fold_is_determined_and_the_error_is_rather_too_large():
+    machines, scale = [1, 4, 16, 1], [0.1, 0.1, 0.1, 0.02]
+    observations = observe(
+        machines=machines, scale=scale, seconds=seconds_of("kmeans", machines=machines, scale=scale)
+    )
+
+    validation = leave_one_out(ErnestRegression, observations)
+
+    assert len(undetermined_folds(ERNEST, observations)) == 4
+    # All four runs give the true model, without noise: its real error is 0.
+    assert validation.median_error_percent > 4
+    assert validation.max_error_percent > 10
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_a_single_run_cannot_be_cross_validated(count):
+    with pytest.raises(TooFewObservationsError, match=f"{count} configurations"):
+        leave_one_out(ErnestRegression, observations()[:count])
+
+
+# Terms are added where runs demand them, and only there.
+
+VARIED_MACHINES = [1, 1, 2, 2, 3, 4, 4, 6, 8, 8]
+VARIED_SCALE = [0.02, 0.1, 0.05, 0.2, 0.1, 0.05, 0.3, 0.2, 0.1, 0.3]
+SPREAD = 5.0 + 100.0 * np.array(VARIED_SCALE) / VARIED_MACHINES
+
+
+def observed(seconds, *, noise=0.0):
+    factors = np.exp(noise * np.random.default_rng(3).standard_normal(len(seconds)))
+    return observe(machines=VARIED_MACHINES, scale=VARIED_SCALE, seconds=seconds * factors)
+
+
+def test_a_term_that_the_job_has_is_added():
+    seconds = SPREAD + 3000.0 * np.array(VARIED_SCALE) ** 2 / VARIED_MACHINES
+
+    assert extend_terms(observed(seconds), above_percent=5.0) == (*ERNEST, "scale^2/machines")
+
+
+def test_as_many_are_added_as_the_job_has():
+    seconds = observed(
+        10.0 + 200.0 * np.array(VARIED_SCALE) / VARIED_MACHINES + 0.5 * np.array(VARIED_MACHINES)
+    )
+
+    found = extend_terms(
+        seconds, terms=("1",), extensions=("scale", "machines", "scale/machines"), above_percent=1.0
+    )
+
+    assert set(found) == {"1", "scale/machines", "machines"}
+
+
+def test_a_formula_of_the_users_is_added():
+    spilled = 900.0 * np.maximum(np.array(VARIED_SCALE) / VARIED_MACHINES - 0.04, 0.0)
+    own = "max(scale/machines - 0.04, 0)"
+
+    assert extend_terms(observed(SPREAD + spilled), extensions=["sqrt(machines)", own], above_percent=5) == (
+        *ERNEST,
+        own,
+    )
+
+
+@pytest.mark.parametrize("method", ["relative", "classic"])
+def test_a_job_that_the_terms_describe_keeps_them(method):
+    assert extend_terms(observed(SPREAD), above_percent=5.0, method=method) == ERNEST
+
+
+def test_no_more_terms_are_added_than_the_runs_determine():
+    few = observed(SPREAD + 3000.0 * np.array(VARIED_SCALE) ** 2 / VARIED_MACHINES)[:5]
+
+    assert len(extend_terms(few, terms=("1", "scale/machines"), above_percent=0.1)) <= 3
+
+
+def test_averaging_is_told_to_name_the_terms():
+    with pytest.raises(InvalidParameterError, match="weighs all its terms by itself"):
+        extend_terms(observed(SPREAD), method="averaging")
+
+
+# A model that deserves little trust says so, and one that deserves it keeps quiet.
+
+DESIGNED_MACHINES = np.array([2, 4, 8, 16, 2, 16, 6])
+DESIGNED_SCALE = np.array([0.1, 0.1, 0.1, 0.1, 0.02, 0.05, 0.05])
+
+
+def runs_of(job="als", *, machines=DESIGNED_MACHINES, scale=DESIGNED_SCALE, noise=0.02, seed=1):
+    scale = np.broadcast_to(scale, np.shape(machines))
+    factors = np.exp(noise * np.random.default_rng(seed).standard_normal(len(machines)))
+    return observe(
+        machines=machines, scale=scale, seconds=seconds_of(job, machines=machines, scale=scale) * factors
+    )
+
+
+def warnings_of(runs, method="averaging", **settings):
+    return train(runs, job="job", method=method, **settings).warnings
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("seed", range(3))
+def test_good_runs_are_warned_of_by_nobody(method, seed):
+    assert warnings_of(runs_of(seed=seed), method) == ()
+
+
+def test_samples_of_one_size():
+    (warning,) = warnings_of(runs_of(machines=[2, 3, 4, 8, 12, 16], scale=0.1))
+
+    assert "All runs read the same share of the input (10 %)" in warning
+
+
+@pytest.mark.parametrize("count", [3, 4])
+def test_few_configurations_even_if_run_often(count):
+    positions = [0, 3, 4, 6][:count]
+    runs = runs_of(machines=DESIGNED_MACHINES[positions * 2], scale=DESIGNED_SCALE[positions * 2], noise=0.01)
+
+    (warning,) = warnings_of(runs)
+    assert warning.startswith(f"{count} configurations were observed")
+    assert "Observe 5 or more" in warning
+
+
+@pytest.mark.parametrize(
+    ("method", "told"), [("averaging", "Their median counts"), ("relative", "All of them")]
+)
+def test_runs_of_one_configuration_that_took_different_times(method, told):
+    """Two inputs of one size that are not the same work: more pages, fewer links."""
+    runs = runs_of()
+    other = replace(runs[2], index=7, seconds=1.4 * runs[2].seconds)
+
+    warning = warnings_of([*runs, other], method)[0]
+    assert (
+        f"Runs on 8 machines with 10 % of the input took {runs[2].seconds:.1f} to {other.seconds:.1f} s"
+        in warning
+    )
+    assert "not the same work" in warning
+    assert told in warning
+
+
+@pytest.mark.parametrize("position", [0, 1, 3, 5])
+def test_a_disturbed_run_is_named(position):
+    runs = runs_of(noise=0.01)
+    bad = replace(runs[position], seconds=1.8 * runs[position].seconds)
+
+    (warning,) = warnings_of([*runs[:position], bad, *runs[position + 1 :]])
+    assert warning.startswith(
+        f"Run {position} ({bad.machines} machines, {input_share(bad.scale)} of the input, "
+    )
+    assert "does not fit the others" in warning
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_runs_that_scatter_around_every_model(seed):
+    generator = np.random.default_rng(seed)
+    machines = np.array([2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 2, 4, 8, 16])
+    scale = np.array([0.1] * 10 + [0.03] * 4)
+    noisy = runs_of(machines=machines, scale=scale, noise=0.0)
+    noisy = [
+        replace(run, seconds=run.seconds * float(np.exp(0.35 * generator.choice([-1, 1])))) for run in noisy
+    ]
+
+    assert any(warning.startswith("The runs scatter by about") for warning in warnings_of(noisy))
+    quiet = runs_of(machines=machines, scale=scale, noise=0.03, seed=seed)
+    assert warnings_of(quiet) == ()
+
+
+def test_as_many_runs_as_terms():
+    runs = [
+        runs_of("kmeans", machines=[1, 4, 16, 1], scale=[0.1, 0.1, 0.1, 0.02])[index] for index in range(4)
+    ]
+
+    (warning,) = warnings_of(runs, "relative")
+    assert "as many observations as terms (4)" in warning
+
+
+def test_a_run_that_all_hangs_on():
+    runs = runs_of("pca", machines=[1, 1, 4, 4, 16, 1], scale=[0.1, 0.05, 0.1, 0.05, 0.1, 0.02])
+
+    (warning,) = warnings_of(runs, "relative")
+    assert "run 4: 16 machines, 10 % of the input" in warning
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_inadequate_model_is_refused_with_its_figures_and_a_remedy(method):
+    model = train(runs_of("kmeans", noise=0.4), job="kmeans", method=method)
+    median = model.validation.median_error_percent
+
+    check_adequacy(model, max_error_percent=median * 1.01)
+    with pytest.raises(InadequateModelError) as caught:
+        check_adequacy(model, max_error_percent=median * 0.99)
+
+    message = str(caught.value)
+    assert percentage(median) in message
+    assert percentage(model.validation.max_error_percent) in message
+    worst = max(model.validation.folds, key=lambda fold: abs(fold.error_percent))
+    assert f"run {worst.index} ({worst.machines} machines" in message
+    assert "raise max_error_percent" in caught.value.remedy

@@ -30,11 +30,6 @@ def listed(root):
     return Catalogue(root).entries()
 
 
-def test_an_empty_store_lists_nothing(root):
-    assert listed(root) == []
-    assert not root.exists()
-
-
 def test_what_is_saved_is_listed_oldest_first(root):
     store = ModelStore(root)
     documents = [
@@ -67,6 +62,7 @@ def test_a_document_that_cannot_be_read_now_hides_no_other_and_is_listed_later(t
     with monkeypatch.context() as patched:
         patched.setattr(Path, "read_text", refuse)
         assert reader.entries() == [entry_of(examples.model(1))]
+        assert ModelStore(tmp_path).history("pca", "m5.large") == [examples.model(1)]
         assert str(path) in caplog.text
 
     assert reader.entries() == listed(tmp_path) == [entry_of(examples.model()), entry_of(examples.model(1))]

@@ -1,14 +1,21 @@
-"""Closed forms and draws against the sum over a fine grid; see `grid`."""
+"""Closed forms and draws against sums over a fine grid of two terms: no linearisation, no draws there.
 
-from dataclasses import replace
+They must agree up to their approximations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 from airflow_provider_ernest.documents.models import AveragingPrior
 from airflow_provider_ernest.prediction.averaging import TermAveraging
+from airflow_provider_ernest.prediction.numbers import FloatArray
+from airflow_provider_ernest.prediction.terms import basis
 
-from .grid import grid_posterior
 from .jobs import runs_of
 
 MACHINES = np.array([2.0, 3.0, 4.0, 8.0, 2.0])
@@ -38,6 +45,120 @@ CASES = {
     "where is the driver": (UNKNOWN_DRIVER, {"1": 4.0, "scale/machines": 40.0}),
     "deviating smoothly": (SMOOTH_DEVIATIONS, {"1": 2.0, "scale/machines": 100.0}),
 }
+
+CELLS = 400
+FURTHEST = 1.8
+"""No coefficient is looked for where its term alone takes so many times the time of any run."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GridPosterior:
+    """k cells of the grid, over all sets of the two terms and all numbers of machines of the driver.
+
+    Attributes:
+        probabilities: of each cell, shape (k,), with sum 1.
+        coefficients: shape (k, 2).
+        included: which terms are in, shape (k, 2).
+        driver: machines that the driver takes, shape (k,).
+        log_means: of the logarithm of the target's seconds, shape (k,).
+        log_spreads: its standard deviation, noise included, shape (k,).
+    """
+
+    probabilities: FloatArray
+    coefficients: FloatArray
+    included: FloatArray
+    driver: FloatArray
+    log_means: FloatArray
+    log_spreads: FloatArray
+
+    def expected_below(self, seconds: float) -> float:
+        """The probability that the target's usual time, without noise, is less."""
+        return float(self.probabilities[self.log_means < np.log(seconds)].sum())
+
+    def single_run_below(self, seconds: float) -> float:
+        """The probability that a run of the target takes less."""
+        return float(self.probabilities @ ndtr((np.log(seconds) - self.log_means) / self.log_spreads))
+
+
+def grid_posterior(
+    terms: tuple[str, str],
+    prior: AveragingPrior,
+    *,
+    machines: FloatArray,
+    scale: FloatArray,
+    seconds: FloatArray,
+    target: tuple[float, float],
+) -> GridPosterior:
+    """The posterior under a prior with a single level of noise and of discrepancy, all runs distinct."""
+    drivers = [0.0] if prior.driver_share == 0 else [0.0, 1.0]
+    parts = [
+        _cells(terms, prior, machines, scale, seconds, target, driver, subset)
+        for driver in drivers
+        for subset in ((0,), (1,), (0, 1))
+    ]
+    logs, *columns = (np.concatenate(part) for part in zip(*parts, strict=True))
+    weights = np.exp(logs - logs.max())
+    names = ("coefficients", "included", "driver", "log_means", "log_spreads")
+    return GridPosterior(probabilities=weights / weights.sum(), **dict(zip(names, columns, strict=True)))
+
+
+def _cells(terms, prior, machines, scale, seconds, target, driver, subset):
+    """Log weights and the columns of `GridPosterior` for one set of terms and one driver."""
+    columns = basis(terms, machines=machines, scale=scale, workers=machines - driver)
+    widths = _widths(terms, prior, columns / seconds[:, None])
+    furthest = FURTHEST * np.min(seconds[:, None] / np.maximum(columns, 1e-300), axis=0)
+    axes = [(np.arange(CELLS) + 0.5) / CELLS * furthest[term] for term in subset]
+    coefficients = np.zeros((CELLS ** len(subset), 2))
+    coefficients[:, subset] = np.column_stack([axis.ravel() for axis in np.meshgrid(*axes)])
+    log_weights = np.full(len(coefficients), np.log(np.prod(furthest[list(subset)] / CELLS)))
+    included = np.zeros(2)
+    included[list(subset)] = 1.0
+    for term, name in enumerate(terms):
+        probability = prior.belief_in(name).probability
+        log_weights += np.log(probability if included[term] else 1 - probability)
+        if included[term]:
+            half_normal = np.log(2 / np.sqrt(2 * np.pi) / widths[term])
+            log_weights += half_normal - 0.5 * (coefficients[:, term] / widths[term]) ** 2
+    if prior.driver_share:
+        log_weights += np.log(prior.driver_share if driver else 1 - prior.driver_share)
+    covariance, together = _errors(prior, machines, scale, target)
+    precision = np.linalg.inv(covariance)
+    errors = np.log(seconds) - np.log(coefficients @ columns.T)
+    log_weights -= 0.5 * np.sum((errors @ precision) * errors, axis=1)
+    (row,) = basis(terms, machines=target[0], scale=target[1], workers=target[0] - driver)
+    left = prior.discrepancy[0] ** 2 - together @ precision @ together + prior.noise[0] ** 2
+    count = len(coefficients)
+    return (
+        log_weights,
+        coefficients,
+        np.tile(included, (count, 1)),
+        np.full(count, driver),
+        np.log(coefficients @ row) + errors @ precision @ together,
+        np.full(count, np.sqrt(left)),
+    )
+
+
+def _widths(terms, prior, shares):
+    """Standard deviations of the coefficients' half-normal priors."""
+    by_share = prior.largest_share / np.sqrt((shares**2).mean(axis=0))
+    seconds = [prior.belief_in(name).largest_seconds or np.inf for name in terms]
+    return np.minimum(by_share, seconds)
+
+
+def _errors(prior, machines, scale, target):
+    """Covariance of the runs' errors, and of the target's smooth deviation with theirs."""
+
+    def octaves(machines, scale):
+        return np.column_stack(
+            [np.log2(machines) / prior.machines_octaves, np.log2(scale) / prior.scale_octaves]
+        )
+
+    def smooth(these, those):
+        distance_squared = ((these[:, None] - those[None]) ** 2).sum(axis=-1)
+        return prior.discrepancy[0] ** 2 * np.exp(-0.5 * distance_squared)
+
+    runs, there = octaves(machines, scale), octaves(*np.array(target).reshape(2, 1))
+    return smooth(runs, runs) + prior.noise[0] ** 2 * np.eye(len(runs)), smooth(runs, there)[:, 0]
 
 
 @pytest.mark.parametrize("target", [(16.0, 1.0), (4.0, 0.05)], ids=["beyond", "within"])

@@ -1,16 +1,21 @@
 """The predictor as its users see it: what it predicts, tells of a job and refuses."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 
 from airflow_provider_ernest.documents.models import AveragingPrior
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
-from airflow_provider_ernest.prediction.averaging import TermAveraging
+from airflow_provider_ernest.prediction.averaging import TermAveraging, wrong_points
+from airflow_provider_ernest.prediction.evidence import merge_repetitions
+from airflow_provider_ernest.prediction.predict import ModelForecast, predict_interval, predict_seconds
+from airflow_provider_ernest.prediction.regression import ErnestRegression
 from airflow_provider_ernest.prediction.terms import DICTIONARY
+from airflow_provider_ernest.prediction.training import train
+from tests.examples import observe
 
 from .jobs import MACHINES, PLAIN, SCALE, fitted, runs_of, seconds_of
-
-"""Those whose prior is a share of the time: no absolute number of seconds is known of them."""
 
 
 @pytest.mark.parametrize("driver_machines", [0, 1])
@@ -84,13 +89,6 @@ def test_repetitions_count_by_their_median():
     assert len(worse.disturbed_) == 9
 
 
-@pytest.mark.parametrize("driver_machines", [0, 1])
-def test_whether_the_driver_takes_a_machine_is_found(driver_machines):
-    averaging = fitted(runs_of(PLAIN, driver_machines=driver_machines, noise=0.01, seed=2))
-
-    assert averaging.driver_share_ == pytest.approx(driver_machines, abs=0.15)
-
-
 def test_a_machine_that_worked_alone_had_no_driver_to_itself():
     machines = np.array([1, 2, 4, 8, 16, 1, 8])
 
@@ -144,3 +142,228 @@ def test_left_with_one_run_the_prior_still_says_something():
     assert seconds == pytest.approx(15.0, rel=0.2)
     low, high = averaging.interval(machines=32, scale=1.0, level=0.95)
     assert high / low > 3
+
+
+# Runs that do not belong to the others: disturbed, or short of memory.
+
+
+@pytest.mark.parametrize("position", range(7))
+def test_one_bad_run_among_seven_is_named_and_does_little_harm(position):
+    runs = runs_of(PLAIN, noise=0.02, seed=1)
+    runs["seconds"][position] *= 1.7
+    target = {"machines": 32, "scale": 1.0}
+    truth = seconds_of(PLAIN, **target)
+
+    averaging = fitted(runs)
+    classic = ErnestRegression(weighting="absolute").fit_undetermined(**runs)
+
+    error, of_classic = (abs(float((each.predict(**target) / truth)[0]) - 1) for each in (averaging, classic))
+    assert error < 0.08
+    assert error < max(0.5 * of_classic, 0.05)
+    assert int(np.argmax(averaging.disturbed_)) == position
+    assert averaging.disturbed_[position] > 0.5
+    assert np.delete(averaging.disturbed_, position).max() < 0.3
+
+
+@pytest.mark.parametrize("times", [3.0, 5.0, 10.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_runs_short_of_memory_do_not_spoil_predictions_for_more_machines(seed, times):
+    """The two runs with the most data for each machine spill and take many times as long."""
+    machines, scale = np.array([2, 4, 8, 16, 2, 4, 8, 16]), np.array([0.1] * 4 + [0.02] * 3 + [0.05])
+    job = {"1": 10.0, "scale/machines": 400.0}
+    runs = runs_of(job, machines=machines, scale=scale, noise=0.01, seed=seed)
+    spilling = np.argsort(-scale / machines)[:2]
+    runs["seconds"][spilling] *= times
+    target = {"machines": [32, 64], "scale": 1.0}
+    truth = seconds_of(job, **target)
+
+    averaging = fitted(runs)
+
+    np.testing.assert_allclose(averaging.predict(**target), truth, rtol=0.12)
+    assert averaging.disturbed_[spilling].min() > 0.9
+    assert np.delete(averaging.disturbed_, spilling).max() < 0.1
+    spoilt = ErnestRegression(weighting="absolute").fit(**runs).predict(**target)
+    assert np.all(np.abs(spoilt / truth - 1) > 0.5)
+
+
+# One run that is wrong by far decides nothing: it is left out and named, or nothing is said at all.
+
+RUNS = {
+    "machines": np.array([2, 8, 16, 2, 1, 4, 4, 4, 8, 1, 16, 2]),
+    "scale": np.array([0.1, 0.05, 0.02, 0.02, 0.1, 0.02, 0.05, 0.1, 0.1, 0.02, 0.1, 0.05]),
+    "seconds": np.array([405.6, 74.9, 38.7, 105.1, 818.6, 65, 122.8, 219.2, 121.5, 181.8, 75.6, 214.1]),
+}
+"""Twelve runs of a job of 27 s and 7,700 s of work that spreads, with 3 % noise."""
+
+TARGETS = {"machines": np.array([8, 8, 32, 32, 32]), "scale": 1.0}
+LIMITS = np.array([30.0, 900.0, 30.0, 250.0, 350.0])
+
+NOISE = 0.05
+"""Probabilities differ by so much with each run that is left out, wrong or not."""
+
+
+def first(count):
+    return {name: column[:count] for name, column in RUNS.items()}
+
+
+@pytest.mark.parametrize("factor", [1 / 1000, 1 / 30, 30, 1000])
+@pytest.mark.parametrize("count", [3, 5, 7, 12])
+def test_a_wrong_run_never_makes_more_certain_than_the_others(count, factor):
+    for position in range(count):
+        runs = first(count)
+        rest = {name: np.delete(column, position) for name, column in runs.items()}
+        runs["seconds"] = np.where(np.arange(count) == position, factor, 1.0) * runs["seconds"]
+        try:
+            averaging = fitted(runs)
+        except FitError:
+            assert count < 7
+            continue
+
+        supported = TermAveraging().fit_undetermined(**rest).probability_within(**TARGETS, limits=LIMITS)
+        low, high = averaging.interval(**TARGETS, level=0.95)
+        assert np.all(averaging.probability_within(**TARGETS, limits=LIMITS) <= supported + NOISE), position
+        assert np.all((low > 0) & np.isfinite(high) & (averaging.predict(**TARGETS) > 0))
+
+
+@pytest.mark.parametrize("method", ["averaging", "relative", "classic"])
+def test_a_model_names_the_run_that_ended_too_early(method):
+    runs = first(7)
+    runs["seconds"] = [*runs["seconds"][:6], 1.21]
+    observations = observe(**runs)
+    if method != "averaging":
+        with pytest.raises(FitError, match=r"4 machines, 5 % of the input, 1\.21 s"):
+            train(observations, job="grep", method=method)
+        return
+
+    model = train(observations, job="grep")
+
+    words = "Run 6 (4 machines, 5 % of the input, 1.21 s)"
+    assert [warning for warning in model.warnings if words in warning]
+    assert model.validation.median_error_percent < 5
+    assert predict_seconds(model, machines=8) == pytest.approx(981, rel=0.05)
+    assert ModelForecast(model, machines=8).probability_within(30.0) < 0.001
+    assert np.all(np.isfinite(predict_interval(model, machines=8, level=0.95)))
+
+
+def test_which_of_few_runs_is_wrong_cannot_be_told_and_is_not_guessed():
+    runs = first(4)
+    runs["seconds"] = [*runs["seconds"][:3], 3.5]
+
+    words = r"contradict each other.* 2 machines, 2 % of the input, 3\.5 s"
+    with pytest.raises(FitError, match=words) as raised:
+        fitted(runs)
+
+    assert "observe it again" in raised.value.remedy
+
+
+def test_what_came_twice_is_not_wrong_however_little_the_terms_say_of_it():
+    columns = {name: np.append(column, column[:1]) for name, column in first(7).items()}
+    columns["seconds"][[0, 7]] = [4100.0, 4200.0]
+    points = merge_repetitions(**columns, workers=columns["machines"])
+    assert points.agreeing.sum() == 1
+
+    assert not wrong_points(points, DICTIONARY, AveragingPrior()).any()
+    columns["seconds"][7] = 41.0
+    points = merge_repetitions(**columns, workers=columns["machines"])
+    assert wrong_points(points, DICTIONARY, AveragingPrior()).sum() == 1
+
+
+def test_so_many_runs_that_take_now_this_time_and_now_another_are_not_one_wrong_run():
+    columns = {name: np.append(column, [column[0]] * 7) for name, column in first(7).items()}
+    columns["seconds"][[0, *range(7, 14)]] = [3000.0, 5600.0] * 4
+    points = merge_repetitions(**columns, workers=columns["machines"])
+    assert not points.agreeing.any()
+
+    assert not wrong_points(points, DICTIONARY, AveragingPrior()).any()
+
+
+def merged(machines, scale, seconds, workers=None):
+    columns = {"machines": machines, "scale": scale, "seconds": seconds, "workers": workers or machines}
+    return merge_repetitions(**{name: np.array(column, dtype=float) for name, column in columns.items()})
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        ([100.0] * 5 + [200.0] * 3, 100.0 * 2 ** (3 / 8)),
+        ([200.0, 100.0, 200.0, 100.0], 100.0 * 2**0.5),
+        ([100.0, 100.0, 150.0, 150.0, 225.0, 225.0], 150.0),
+        ([100.0] * 3 + [9000.0], 100.0),
+        ([100.0] * 40 + [9000.0] * 10, 100.0),
+        ([100.0] * 4 + [110.0] * 2, 100.0),
+    ],
+)
+def test_where_no_time_is_typical_it_is_their_mean_on_the_logarithm(seconds, expected):
+    """The median of a configuration with two times would be one of them, and wrong of all others."""
+    points = merged([8] * len(seconds), [1.0] * len(seconds), seconds)
+
+    assert points.seconds.tolist() == [pytest.approx(expected)]
+    is_divided = expected != 100.0
+    assert points.divided.tolist() == [is_divided]
+    assert points.noise_factors[0] == pytest.approx(len(seconds) ** (-1.0 if is_divided else -0.5))
+
+
+# Inputs whose rows hold more or less than those of the target: as much data need not be as much work.
+
+COUNTS = np.array([2, 4, 6])
+ROWS = np.array([0.25, 0.5, 0.75])
+AT_TARGET = {"machines": [8, 12], "scale": [1.0, 1.0]}
+
+
+def seconds_of_rows(machines, rows, width, *, row_share):
+    """Of a job whose work on a row of the target's width grows to this share with the data in it."""
+    return 12.0 + 900.0 * rows * (1 - row_share + row_share * width) / np.asarray(machines, dtype=float)
+
+
+def runs_of_rows(widths, *, row_share, noise=0.02):
+    machines, rows, width = (each.ravel() for each in np.meshgrid(COUNTS, ROWS, np.array(widths)))
+    errors = np.random.default_rng(3).normal(0, noise, len(rows))
+    times = seconds_of_rows(machines, rows, width, row_share=row_share) * np.exp(errors)
+    return {"machines": machines, "scale": rows * width, "seconds": times, "row_width": width}
+
+
+@pytest.mark.parametrize("row_share", [0.25, 0.5, 0.9])
+def test_how_work_grows_with_the_rows_is_learned_from_inputs_of_two_shapes(row_share: float):
+    observed = runs_of_rows([0.33, 0.66], row_share=row_share)
+    truth = seconds_of_rows(AT_TARGET["machines"], 1.0, 1.0, row_share=row_share)
+
+    told = TermAveraging().fit(**observed)
+    assert np.abs(told.predict(**AT_TARGET) / truth - 1).max() < 0.12
+    low, high = told.interval(level=0.95, **AT_TARGET)
+    assert np.all((low < truth) & (truth < high))
+
+
+def test_inputs_of_two_shapes_are_not_averaged_as_if_they_were_one():
+    observed = runs_of_rows([0.25, 1.0], row_share=0.3)
+    truth = seconds_of_rows(AT_TARGET["machines"], 1.0, 1.0, row_share=0.3)
+
+    told = TermAveraging().fit(**observed).predict(**AT_TARGET)
+    del observed["row_width"]
+    untold = TermAveraging().fit(**observed).predict(**AT_TARGET)
+    assert np.abs(told / truth - 1).max() < 0.08
+    assert np.abs(untold / truth - 1).max() > 0.12
+
+
+def test_where_all_inputs_had_other_rows_nothing_is_claimed():
+    observed = runs_of_rows([0.33], row_share=1.0)
+    low, high = TermAveraging().fit(**observed).interval(level=0.95, **AT_TARGET)
+    for row_share in (0.4, 0.9):
+        # Scaled so that the observed runs would have taken as long.
+        factor = 0.33 / (1 - row_share + row_share * 0.33)
+        truth = 12.0 + 900.0 * factor / np.array(AT_TARGET["machines"], dtype=float)
+        assert np.all((low < truth) & (truth < high)), row_share
+    assert np.all(high / low > 1.8)
+
+
+def test_rows_of_one_width_change_nothing():
+    observed = runs_of_rows([1.0], row_share=0.5)
+    told = TermAveraging().fit(**observed).predict(**AT_TARGET)
+    del observed["row_width"]
+    assert np.array_equal(told, TermAveraging().fit(**observed).predict(**AT_TARGET))
+
+
+@pytest.mark.parametrize("row_width", [0.0, -1.0, np.nan, [1.0, 2.0]])
+def test_a_width_that_is_none_is_refused(row_width):
+    predictor = TermAveraging().fit(**runs_of_rows([1.0], row_share=0.5))
+    with pytest.raises(ValueError, match="row_width"):
+        predictor.predict(machines=[4, 5, 6], scale=1.0, row_width=row_width)

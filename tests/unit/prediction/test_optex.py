@@ -1,0 +1,389 @@
+"""The closed form of OptEx: its phases, their sum, and what they grow with."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import astuple
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression
+
+from airflow_provider_ernest.documents.profiles import MLLIB, SQL, PhaseSeconds
+from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
+from airflow_provider_ernest.prediction.optex import (
+    JobProfile,
+    category_profiles,
+    job_profile,
+    phases,
+    predict,
+    predicted_phases,
+    profile_from_phases,
+    profile_from_runs,
+    profile_of_category,
+    regressors,
+    scaled_to_run,
+)
+from tests.examples import observation, profile_record, run_profile
+
+# Tinit and Tprep are those of the paper's Table II; the other numbers are round ones of our own.
+PROFILE = JobProfile(
+    initialisation_seconds=20.0,
+    preparation_seconds=13.0,
+    baseline_variable_sharing_seconds=0.5,
+    variable_sharing_coefficient=0.2,
+    baseline_communication_seconds=60.0,
+    communication_coefficient=1.5,
+    unit_task_seconds=(4.0, 30.0, 6.0),
+    baseline_unit_tasks=3,
+    baseline_scale=0.25,
+)
+
+
+def profile_with(**changes):
+    fields = {name: getattr(PROFILE, name) for name in PROFILE.__dataclass_fields__}
+    return JobProfile(**{**fields, **changes})
+
+
+def test_the_phases_by_hand():
+    # C = 0.1 s, B = 40 s, A = 360 s for the whole input.
+    of_run = phases(PROFILE, machines=8, iterations=5, scale=1.0)
+
+    assert of_run.initialisation_seconds == 20.0
+    assert of_run.preparation_seconds == 13.0
+    assert of_run.variable_sharing_seconds == pytest.approx(8 * 5 * 0.1)
+    assert of_run.computation_seconds == pytest.approx(5 * 40 / 8)
+    assert of_run.communication_seconds == pytest.approx(360 / 8)
+    assert of_run.total_seconds == pytest.approx(20 + 13 + 4 + 25 + 45)
+
+
+def test_the_time_falls_with_the_machines_and_rises_again():
+    machines = np.arange(1, 401)
+    seconds = predict(PROFILE, machines=machines, iterations=10)
+    lowest = math.sqrt((10 * 40 + 360) / (10 * 0.1))
+
+    at = int(machines[np.argmin(seconds)])
+
+    assert at in (math.floor(lowest), math.ceil(lowest))
+    assert np.all(np.diff(seconds[:at]) < 0)
+    assert np.all(np.diff(seconds[at:]) > 0)
+
+
+def test_faster_machines_shorten_what_spreads_and_nothing_else():
+    usual = phases(PROFILE, machines=4)
+    fast = phases(PROFILE, machines=4, total_speed=8.0)
+
+    assert fast.computation_seconds == pytest.approx(usual.computation_seconds / 2)
+    assert fast.communication_seconds == pytest.approx(usual.communication_seconds / 2)
+    assert fast.variable_sharing_seconds == usual.variable_sharing_seconds
+    assert fast.initialisation_seconds == usual.initialisation_seconds
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"initialisation_seconds": -1.0}, r"initialisation_seconds=-1\.0"),
+        ({"preparation_seconds": math.nan}, "preparation_seconds=nan"),
+        ({"variable_sharing_coefficient": math.inf}, "variable_sharing_coefficient=inf"),
+        ({"unit_task_seconds": (1.0, -2.0, 3.0)}, r"unit_task_seconds\[1\]=-2\.0"),
+        ({"baseline_scale": 0.0}, r"baseline_scale=0\.0"),
+        ({"baseline_unit_tasks": 4}, "baseline_unit_tasks=4 is not the number of unit_task_seconds, 3"),
+    ],
+)
+def test_profiles_that_cannot_be(changes, named):
+    with pytest.raises(InvalidParameterError, match=named):
+        profile_with(**changes)
+
+
+@pytest.mark.parametrize(
+    ("run", "named"),
+    [
+        ({"machines": 0}, "machines=0"),
+        ({"machines": 2, "iterations": 0}, "iterations=0"),
+        ({"machines": 2, "scale": math.nan}, "scale=nan"),
+        ({"machines": 2, "total_speed": 0.0}, r"total_speed=0\.0"),
+    ],
+)
+def test_runs_that_cannot_be(run, named):
+    with pytest.raises(InvalidParameterError, match=named):
+        phases(PROFILE, **run)
+
+
+# What the paper prints (its tables II to IV); `python -m benchmarks.accuracy --optex DIR` compares all of it.
+# Table II: MLlib on m1.large, ALS. Unit tasks are mean, map, flatmap, first, count, distinct.
+ALS = JobProfile(
+    initialisation_seconds=20.0,
+    preparation_seconds=13.0,
+    baseline_variable_sharing_seconds=15.0,
+    variable_sharing_coefficient=0.004,
+    baseline_communication_seconds=11.0,
+    communication_coefficient=0.07,
+    unit_task_seconds=(0.100, 0.098, 0.072, 0.005, 0.124, 0.300),
+    baseline_unit_tasks=6,
+)
+
+
+@pytest.mark.parametrize(
+    ("iterations", "machines", "printed"), [(5, 5, 1.5), (5, 15, 4.5), (10, 20, 12.0), (20, 20, 24.0)]
+)
+def test_variable_sharing_is_as_in_table_3(iterations, machines, printed):
+    of_run = phases(ALS, machines=machines, iterations=iterations)
+
+    assert of_run.variable_sharing_seconds == pytest.approx(printed)
+
+
+def test_an_estimate_is_the_sum_of_its_phases():
+    # Table III, 5 iterations on 5 machines: communication 18 s and execution 16 s, computation 34 s together.
+    of_run = phases(ALS, machines=5, iterations=5)
+    fixed = of_run.initialisation_seconds + of_run.preparation_seconds + of_run.variable_sharing_seconds
+
+    assert fixed + 18.0 + 16.0 == pytest.approx(68.52, abs=0.05)
+    # The print of 20 iterations on 20 machines (68.52 s again) is not such a sum.
+    fixed += (
+        phases(ALS, machines=20, iterations=20).variable_sharing_seconds - of_run.variable_sharing_seconds
+    )
+    assert fixed + 6.2 + 6.0 == pytest.approx(69.2)
+
+
+def test_execution_and_communication_of_table_3_are_not_those_of_its_profile():
+    few, many = phases(ALS, machines=5, iterations=5), phases(ALS, machines=20, iterations=5)
+
+    # The formula has execution and communication fall as 1/machines; printed are 16 and 2 s, 18 and 9.3 s.
+    assert few.computation_seconds / many.computation_seconds == pytest.approx(4.0)
+    assert few.communication_seconds / many.communication_seconds == pytest.approx(4.0)
+    assert few.computation_seconds == pytest.approx(0.699)
+    assert few.communication_seconds == pytest.approx(0.154)
+
+
+# Profiles from runs.
+
+TRUE = JobProfile(
+    initialisation_seconds=20.0,
+    preparation_seconds=13.0,
+    baseline_variable_sharing_seconds=0.1,
+    baseline_communication_seconds=360.0,
+    unit_task_seconds=(40.0,),
+)
+
+RUNS = {
+    "machines": [1, 2, 4, 8, 16, 4, 8, 2],
+    "scale": [0.1, 0.1, 0.2, 0.2, 0.4, 0.4, 0.1, 0.3],
+    "iterations": [1, 2, 1, 5, 5, 3, 1, 4],
+}
+
+
+def observed(seconds, **columns):
+    """Runs of so many seconds, with the other columns by name."""
+    rows = zip(*columns.values(), strict=True)
+    return [
+        observation(seconds=float(of_run), **dict(zip(columns, row, strict=True)))
+        for of_run, row in zip(seconds, rows, strict=True)
+    ]
+
+
+def measured(*, machines, scale=1.0, iterations=None, profile=TRUE):
+    of_run = phases(profile, machines=machines, scale=scale, iterations=iterations or 1)
+    return run_profile(machines=machines, scale=scale, iterations=iterations, phases=of_run)
+
+
+def test_exact_runs_give_the_profile_back():
+    profile = profile_from_runs(observed(predict(TRUE, **RUNS), **RUNS))
+
+    np.testing.assert_allclose(profile.coefficients, TRUE.coefficients, rtol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_noisy_runs_give_the_coefficients_of_scikit_learn(seed):
+    generator = np.random.default_rng(seed)
+    seconds = predict(TRUE, **RUNS) * generator.lognormal(0, 0.2, size=8)
+    oracle = LinearRegression(positive=True, fit_intercept=False).fit(
+        regressors(**RUNS), seconds, sample_weight=seconds**-2.0
+    )
+
+    profile = profile_from_runs(observed(seconds, **RUNS))
+
+    np.testing.assert_allclose(profile.coefficients, oracle.coef_, rtol=1e-6, atol=1e-9)
+    assert profile.coefficients.min() >= 0
+
+
+def test_one_run_with_measured_phases_is_enough():
+    profile = profile_from_phases([measured(machines=4, scale=0.5, iterations=3)])
+
+    asked = {"machines": [1, 16, 64], "scale": 1.0, "iterations": 10}
+    np.testing.assert_allclose(predict(profile, **asked), predict(TRUE, **asked), rtol=1e-12)
+    assert profile.initialisation_seconds == 20.0
+    assert profile.preparation_seconds == 13.0
+    assert profile.baseline_scale == 0.5
+
+
+def test_one_disturbed_run_among_seven_does_no_harm():
+    slow = JobProfile.from_dict(
+        {**TRUE.to_dict(), "initialisation_seconds": 500.0, "unit_task_seconds": [4000.0]}
+    )
+    runs = [
+        measured(machines=m, scale=s) for m, s in [(1, 0.1), (2, 0.1), (4, 0.2), (8, 0.2), (8, 0.4), (2, 0.4)]
+    ]
+
+    profile = profile_from_phases([*runs, measured(machines=4, profile=slow)])
+
+    np.testing.assert_allclose(profile.coefficients, TRUE.coefficients, rtol=1e-9)
+
+
+def test_too_few_runs_name_both_numbers_and_the_other_way():
+    runs = observed([3.0, 2.0, 1.0], machines=[1, 2, 4], scale=[0.1] * 3)
+
+    with pytest.raises(TooFewObservationsError, match="3 observations cannot determine the 4") as caught:
+        profile_from_runs(runs)
+
+    assert "profile_from_phases" in caught.value.remedy
+
+
+def test_computation_and_communication_cannot_be_told_apart_on_one_scale():
+    runs = observed([9.0, 5.0, 3.0, 2.0, 2.0], machines=[1, 2, 4, 8, 16], scale=[0.1] * 5)
+
+    with pytest.raises(FitError, match=r'"iterations/machines", "scale/machines".*apart') as caught:
+        profile_from_runs(runs)
+
+    assert "scale (1 different)" in caught.value.remedy
+
+
+MEASURED = {
+    2: (5.22, 5.87, 0.0, 65.28, 0.20),
+    3: (10.60, 8.59, 0.0, 49.15, 0.29),
+    4: (6.00, 8.80, 0.0, 34.39, 0.14),
+    6: (11.48, 6.63, 0.0, 26.37, 0.25),
+}
+"""Phases by machines of a real job whose tasks wait for a service, from the event logs that
+`python -m benchmarks.clarity` makes; on a machine with two cores, so that they vary by a tenth or two."""
+
+OTHER_JOB = (3.25, 5.38, 0.0, 58.08, 3.34)
+"""Of another such job, on 2 machines, with a slow network."""
+
+
+def seconds(initialisation, preparation, sharing, computation, communication):
+    return PhaseSeconds(
+        initialisation_seconds=initialisation,
+        preparation_seconds=preparation,
+        variable_sharing_seconds=sharing,
+        computation_seconds=computation,
+        communication_seconds=communication,
+    )
+
+
+def record(job="pca", machines=2, of=(5.0, 5.0, 0.0, 80.0, 10.0), *, number=0, type_="m5.large", **fields):
+    known = run_profile(**{"category": SQL, "scale": 1.0, **fields}, machines=machines, phases=seconds(*of))
+    return profile_record(job=job, id=f"{job}-{number}", instance_type=type_, profile=known)
+
+
+@pytest.mark.parametrize("profiled_on", MEASURED)
+def test_one_real_run_tells_other_numbers_of_machines(profiled_on):
+    profile = job_profile(
+        [run_profile(machines=profiled_on, scale=1.0, phases=seconds(*MEASURED[profiled_on]))]
+    )
+
+    for machines, told in MEASURED.items():
+        predicted = predicted_phases(profile, machines=machines).total_seconds
+        assert predicted == pytest.approx(sum(told), rel=0.3)
+    predicted = predicted_phases(profile, machines=profiled_on)
+    assert predicted.total_seconds == pytest.approx(sum(MEASURED[profiled_on]))
+
+
+def test_a_real_job_is_predicted_by_another_of_its_category_and_one_run_s_time():
+    (category,) = category_profiles([record("waiting", 2, OTHER_JOB)])
+    profile = scaled_to_run(category, seconds=sum(MEASURED[2]), machines=2)
+
+    for machines, (start, *rest) in MEASURED.items():
+        predicted = predicted_phases(profile, machines=machines)
+        # The start of an executor takes longer on two cores the more of them start: not of interest here.
+        assert start > 0
+        assert predicted.total_seconds - predicted.initialisation_seconds == pytest.approx(sum(rest), rel=0.2)
+
+
+def test_samples_of_several_sizes_agree_on_the_unit_tasks():
+    """Twice the input is twice the tasks: 80 s on 2 machines at 10 %, 80 s on 4 at 20 %."""
+    runs = [
+        run_profile(machines=2, scale=0.1, phases=seconds(5, 5, 0, 80, 10)),
+        run_profile(machines=4, scale=0.2, phases=seconds(5, 5, 0, 80, 10)),
+    ]
+
+    profile = job_profile(runs)
+
+    assert profile.baseline_scale == 0.2
+    assert profile.unit_task_seconds == pytest.approx((320.0,))
+    full = predicted_phases(profile, machines=8, scale=1.0)
+    assert full.computation_seconds == pytest.approx(160.0 * 10 / 8)
+    assert full.communication_seconds == pytest.approx(20.0 * 10 / 8)
+    assert full.initialisation_seconds == 5.0
+
+
+def test_the_representative_is_the_job_that_the_others_are_most_like():
+    records = [
+        record("all start", of=(90, 5, 0, 5, 0)),
+        record("most computes", of=(10, 5, 0, 80, 5)),
+        record("some exchange", of=(10, 5, 0, 65, 20)),
+        record("much exchange", of=(10, 5, 0, 45, 40)),
+    ]
+
+    (profile,) = category_profiles(records)
+
+    assert profile.representative_job == "some exchange"
+    assert profile.jobs == ("some exchange", "most computes", "much exchange", "all start")
+    assert profile.distances["some exchange"] == 0.0
+    assert profile.distances["most computes"] == pytest.approx(0.15)
+    assert profile.phase_shares.total_seconds == pytest.approx(1.0)
+    assert profile.phase_shares.communication_seconds == pytest.approx(0.20)
+    assert profile.profile_ids == ("some exchange-0",)
+
+
+def test_jobs_of_other_sizes_are_compared_on_the_same_machines():
+    """The same job on 1 and on 8 machines: what spreads is another share of its time there."""
+    small = record("small", 1, (10, 0, 0, 160, 0))
+    large = record("large", 8, (10, 0, 0, 20, 0))
+
+    (profile,) = category_profiles([small, large])
+
+    assert profile.distances == pytest.approx({"small": 0.0, "large": 0.0})
+
+
+def test_categories_and_types_of_machines_are_kept_apart():
+    records = [
+        record("a"),
+        record("b", type_="c5.large"),
+        record("c", category=MLLIB, number=1),
+        record("c", category=MLLIB, number=0),
+    ]
+
+    profiles = category_profiles(records)
+
+    assert [(each.category, each.instance_type, each.representative_job) for each in profiles] == [
+        (MLLIB, "m5.large", "c"),
+        (SQL, "c5.large", "b"),
+        (SQL, "m5.large", "a"),
+    ]
+    assert profiles[0].profile_ids == ("c-0", "c-1")
+    found = profile_of_category(profiles, category=SQL, instance_type="c5.large")
+    assert found is profiles[1]
+    assert profile_of_category(profiles, category=MLLIB, instance_type="c5.large") is None
+
+
+def test_profiles_without_phases_are_passed_over():
+    assert category_profiles([record(of=(0, 0, 0, 0, 0))]) == ()
+    assert category_profiles([]) == ()
+
+
+def test_a_new_job_keeps_the_cluster_s_start_and_shares_out_the_rest():
+    (category,) = category_profiles([record(of=(5, 5, 2, 80, 8))])
+
+    profile = scaled_to_run(category, seconds=10 + 3 * 90, machines=2)
+
+    assert isinstance(profile, JobProfile)
+    assert astuple(phases(profile, machines=2)) == pytest.approx((5.0, 5.0, 6.0, 240.0, 24.0))
+
+
+def test_a_new_job_s_run_may_be_of_another_size():
+    (category,) = category_profiles([record(of=(5, 5, 0, 80, 10), scale=1.0)])
+    profile = scaled_to_run(category, seconds=10 + 9, machines=4, scale=0.1)
+
+    assert predicted_phases(profile, machines=4, scale=0.1).total_seconds == pytest.approx(19.0)
+    # 9 s of what spreads, on 4 machines, of a tenth: the representative had 4.5 s there.
+    assert predicted_phases(profile, machines=2, scale=1.0).total_seconds == pytest.approx(10 + 2 * 90)
