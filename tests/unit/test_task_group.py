@@ -35,33 +35,103 @@ from airflow_provider_ernest.task_group import ErnestTaskGroup
 from tests.unit.operators.stated import group_arguments
 
 
-def ernest_arguments(*, fallback_machines=None, **changes):
-    goal = SizingGoal(
-        deadline_seconds=60, price_per_hour=0.35, max_machines=4, fallback_machines=fallback_machines
+def ernest_arguments(*, goal: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
+    stated = {"deadline_seconds": 60, "price_per_hour": 0.35, "max_machines": 4, **(goal or {})}
+    return group_arguments(
+        **{"bounds": DesignBounds(max_machines=3), "goal": SizingGoal(**stated), **changes}
     )
-    return group_arguments(**{"bounds": DesignBounds(max_machines=3), "goal": goal, **changes})
 
 
-def sized(*, on_same_cluster=False, **changes):
-    """A DAG with the whole chain ahead of a production task."""
+def sized(
+    cluster: Any = None, *, production: Any = None, on_same_cluster: bool = False, **changes: Any
+) -> DAG:
+    """The whole chain ahead of a production task."""
     return ernest_dag(
         "nightly",
         schedule=None,
-        production=lambda ernest: EmptyOperator(task_id="production"),
+        production=production or (lambda ernest: EmptyOperator(task_id="production")),
         production_on_same_cluster=on_same_cluster,
-        ernest=ernest_arguments(**changes),
+        ernest=ernest_arguments(**{**({} if cluster is None else {"cluster": cluster}), **changes}),
     )
 
 
-@pytest.mark.parametrize("fallback_machines", [None, 2])
-def test_airflow_accepts_the_dag(fallback_machines):
-    """With a fallback the decision goes on after failures, which Airflow forbids directly after a setup."""
-    dag = sized(fallback_machines=fallback_machines)
+def on_ec2(instance_type: str, **changes: Any) -> EC2ClusterSpec:
+    return EC2ClusterSpec(
+        machines=4,
+        instance_type=instance_type,
+        image="ami-0123456789abcdef0",
+        subnets=("subnet-0123456789abcdef0",),
+        security_groups=("sg-0123456789abcdef0",),
+        **changes,
+    )
 
-    dag.validate()
-    dag.check_cycle()
-    expected = "none_failed_min_one_success" if fallback_machines is None else "all_done"
-    assert dag.task_dict["ernest.choose_config"].trigger_rule == expected
+
+ONE, LARGE = (
+    LocalClusterSpec(machines=4),
+    LocalClusterSpec(machines=4, cores_per_machine=2, instance_type="large"),
+)
+SMALL, OTHER = (
+    LocalClusterSpec(machines=machines, instance_type=name) for machines, name in ((4, "small"), (6, "other"))
+)
+M5, C5 = on_ec2("m5.large"), on_ec2("c5.large")
+OF_TWO_CORES = [on_ec2(name, cores_per_machine=2) for name in ("m5.large", "c5.large")]
+FALLBACK = {"goal": {"fallback_machines": 2}}
+PAST_RUNS = {"history": EventLogs("/logs")}
+ROUNDS = {"bounds": DesignBounds(max_machines=3, rounds=3)}
+
+
+@pytest.mark.parametrize("cluster", [ONE, M5, [M5, C5], [SMALL, LARGE], [SMALL, OTHER], [SMALL, M5]])
+@pytest.mark.parametrize("goal", [{}, FALLBACK])
+@pytest.mark.parametrize("changes", [{}, PAST_RUNS, ROUNDS, {**PAST_RUNS, **ROUNDS}])
+def test_airflow_accepts_the_dag(cluster: Any, goal: dict[str, Any], changes: dict[str, Any]):
+    """With a fallback the decision goes on after failures, which Airflow forbids directly after a setup."""
+    for on_same_cluster in (False, True) if cluster is ONE else (False,):
+        dag = sized(cluster, on_same_cluster=on_same_cluster, **goal, **changes)
+        dag.validate()
+        dag.check_cycle()
+
+
+@pytest.mark.parametrize(
+    ("dag", "task", "upstream", "rule"),
+    [
+        ({}, "production", {"choose_config"}, "all_success"),
+        ({}, "choose_config", {"cluster_ready", "find_model", "fit_model"}, "none_failed_min_one_success"),
+        (FALLBACK, "choose_config", {"cluster_ready", "find_model", "fit_model"}, "all_done"),
+        # Without a model nothing is most probable.
+        (
+            {"goal": {"on_failure": "most_probable"}},
+            *("choose_config", {"cluster_ready", "find_model", "fit_model"}, "none_failed_min_one_success"),
+        ),
+        # It knows the cluster without waiting for it as a setup.
+        ({}, "fit_model", {"design", "sample_run"}, None),
+        ({"cluster": M5}, "check_cluster", {"find_model"}, "all_success"),
+        ({"cluster": M5}, "design", {"find_model", "check_cluster"}, "all_success"),
+        (PAST_RUNS, "read_history", {"find_model"}, None),
+        # Airflow would skip the model with the sample runs that past runs make needless.
+        (PAST_RUNS, "fit_model", {"sample_run"}, "all_done"),
+        # A round that is skipped or fails is the last one: Airflow takes skipped tasks for not done by this
+        # rule, and it needs one that has succeeded, for which others' success would do.
+        (ROUNDS, "next_runs_2", {"sample_run"}, "all_done_min_one_success"),
+        (ROUNDS, "next_runs_3", {"sample_run_2"}, "all_done_min_one_success"),
+        # The model is made of all rounds, whatever became of them.
+        (ROUNDS, "fit_model", {"sample_run", "sample_run_2", "sample_run_3"}, "all_done"),
+        ({**ROUNDS, "cluster": [SMALL, OTHER]}, "other.next_runs_2", {"other.sample_run"}, None),
+        # The decision takes the models that there are.
+        (
+            {"cluster": [M5, C5]},
+            *("choose_config", {"find_model", "m5_large.fit_model", "c5_large.fit_model"}, "all_done"),
+        ),
+        # Local clusters follow each other however the one before went, and not after a failed design.
+        ({"cluster": [SMALL, LARGE]}, "large.type_before_ended", {"small.terminate_cluster"}, "all_done"),
+        # A shared design is not held up by the check of one type.
+        ({"cluster": OF_TWO_CORES}, "design", {"find_model"}, "all_success"),
+    ],
+)
+def test_what_a_task_waits_for(dag: dict[str, Any], task: str, upstream: set[str], rule: str | None):
+    found = sized(**dag).task_dict.get(f"ernest.{task}") or sized(**dag).task_dict[task]
+
+    assert {name.removeprefix("ernest.") for name in found.upstream_task_ids} == upstream
+    assert found.trigger_rule == (rule or found.trigger_rule)
 
 
 def test_steps_come_in_the_order_of_the_data():
@@ -74,19 +144,12 @@ def test_steps_come_in_the_order_of_the_data():
 
 
 def test_a_stock_operator_gets_the_local_clusters_secret_in_a_file():
-    def production(ernest):
-        return SparkSubmitOperator(
+    dag = sized(
+        on_same_cluster=True,
+        production=lambda ernest: SparkSubmitOperator(
             task_id="production", application="job.py", properties_file=ernest.cluster["properties_file"]
-        )
-
-    dag = ernest_dag(
-        "nightly",
-        schedule=None,
-        production=production,
-        production_on_same_cluster=True,
-        ernest=ernest_arguments(),
+        ),
     )
-    dag.validate()
 
     properties_file = dag.task_dict["production"].properties_file
     assert (properties_file.operator.task_id, properties_file.key) == (
@@ -95,23 +158,16 @@ def test_a_stock_operator_gets_the_local_clusters_secret_in_a_file():
     )
 
 
-def test_production_elsewhere_does_not_hold_the_cluster():
-    dag = sized()
-
-    assert "production" not in dag.task_dict["ernest.terminate_cluster"].upstream_task_ids
-    assert dag.task_dict["production"].upstream_task_ids == {"ernest.choose_config"}
-
-
-def test_what_comes_after_the_sample_runs_does_not_need_the_cluster():
+@pytest.mark.parametrize("changes", [FALLBACK, ROUNDS])
+def test_what_comes_after_the_sample_runs_does_not_need_the_cluster(changes: dict[str, Any]):
     """Airflow runs nothing between a setup that has failed and its teardown, not even a fallback."""
-    terminate = sized(fallback_machines=2).task_dict["ernest.terminate_cluster"]
+    terminate = sized(**changes).task_dict["ernest.terminate_cluster"]
 
-    assert terminate.get_flat_relative_ids(upstream=True) == {
-        "ernest.find_model",
-        "ernest.design",
-        "ernest.create_cluster",
-        "ernest.sample_run",
-    }
+    above = {name.removeprefix("ernest.") for name in terminate.get_flat_relative_ids(upstream=True)}
+    rounds = {"sample_run_2", "sample_run_3", "next_runs_2", "next_runs_3"} if changes is ROUNDS else set()
+    assert above == {"find_model", "design", "create_cluster", "sample_run", *rounds}
+    assert terminate.trigger_rule == "all_done_setup_success"
+    assert {f"ernest.{name}" for name in rounds if "sample" in name} <= terminate.upstream_task_ids
 
 
 def test_runs_on_one_machine_do_not_disturb_each_other_unless_asked():
@@ -121,18 +177,9 @@ def test_runs_on_one_machine_do_not_disturb_each_other_unless_asked():
 
 def test_design_and_model_are_of_the_same_method_and_terms():
     model = ModelSettings(
-        method="relative",
-        terms=("1", "scale/machines"),
-        extension_terms=("scale",),
-        extend_above_percent=5,
+        method="relative", terms=("1", "scale/machines"), extension_terms=("scale",), extend_above_percent=5
     )
-    bounds = DesignBounds(
-        max_machines=4,
-        criterion="D",
-        cost="dollars",
-        cost_options={"full_seconds_on_one_machine": 600, "price_per_hour": 0.35},
-        budget_share=0.05,
-    )
+    bounds = DesignBounds(max_machines=4, criterion="D", budget_share=0.05)
     tasks = sized(model=model, bounds=bounds).task_dict
     design, fit = tasks["ernest.design"], tasks["ernest.fit_model"]
 
@@ -141,26 +188,16 @@ def test_design_and_model_are_of_the_same_method_and_terms():
     assert settings_of(DesignBounds, design.bounds, "bounds") == bounds
 
 
-EC2 = EC2ClusterSpec(
-    machines=4,
-    instance_type="m5.large",
-    image="ami-0123456789abcdef0",
-    subnets=("subnet-0123456789abcdef0",),
-    security_groups=("sg-0123456789abcdef0",),
-    smallest_acceptable=3,
-    setup_script="echo ${#x}",
-)
+EC2 = on_ec2("m5.large", smallest_acceptable=3, setup_script="echo ${#x}")
 EC2_OPTIONS = {"aws_conn_id": "lake", "region_name": "eu-west-1", "deferrable": True}
 
 
 def test_a_cluster_on_ec2_is_checked_before_anything_costs_money():
-    tasks = sized(cluster=EC2, cluster_options=EC2_OPTIONS).task_dict
+    tasks = sized(EC2, cluster_options=EC2_OPTIONS).task_dict
     check, create, design = (
         tasks[f"ernest.{name}"] for name in ("check_cluster", "create_cluster", "design")
     )
 
-    assert check.upstream_task_ids == {"ernest.find_model"}
-    assert design.upstream_task_ids == {"ernest.find_model", "ernest.check_cluster"}
     assert "ernest.check_cluster" in create.upstream_task_ids, "which may be started without a design"
     assert design.cores_per_machine.key == "cores_per_machine", "which AWS tells of the type"
     assert design.available_machines == 3, "what the cluster has if it starts at all"
@@ -172,20 +209,15 @@ def test_a_cluster_on_ec2_is_checked_before_anything_costs_money():
 
 
 def test_the_decision_is_kept_where_the_model_is_and_handed_on():
-    dag = ernest_dag(
-        "nightly",
-        schedule=None,
-        production=lambda ernest: ErnestSparkSubmitOperator(
+    def production(ernest):
+        return ErnestSparkSubmitOperator(
             task_id="production", conf=ernest.job_conf(), decision=ernest.decision
-        ),
-        ernest=ernest_arguments(store="s3://models"),
-    )
-    tasks = dag.task_dict
-    fit, choose, production = (
-        tasks[name] for name in ("ernest.fit_model", "ernest.choose_config", "production")
-    )
+        )
 
-    assert production.upstream_task_ids == {"ernest.choose_config"}
+    tasks = sized(production=production, store="s3://models").task_dict
+    fit, choose = tasks["ernest.fit_model"], tasks["ernest.choose_config"]
+
+    assert tasks["production"].upstream_task_ids == {"ernest.choose_config"}
     assert choose.store == fit.store == "s3://models"
     assert choose.job["name"] == fit.job["name"] == "enrich"
 
@@ -209,48 +241,27 @@ def test_the_decision_is_rendered_also_where_it_left_no_record(pushed, expected,
     assert optional_document("decision", production.decision) == expected
 
 
-@pytest.mark.parametrize("fallback_machines", [None, 2])
-def test_the_model_knows_the_cluster_without_waiting_for_it_as_a_setup(fallback_machines):
-    dag = sized(fallback_machines=fallback_machines)
-    fit = dag.task_dict["ernest.fit_model"]
+@pytest.mark.parametrize("goal", [{}, FALLBACK])
+def test_production_on_a_resized_cluster(goal):
+    def production(ernest):
+        stated = {"cluster": ernest.cluster, "decision": ernest.decision, "conf": ernest.job_conf()}
+        return ErnestSparkSubmitOperator(task_id="production", **stated)
 
-    dag.validate()
-    assert fit.upstream_task_ids == {"ernest.design", "ernest.sample_run"}
-    assert "ernest.create_cluster" in fit.cluster, "which it asks for when it runs"
-
-
-@pytest.mark.parametrize("fallback_machines", [None, 2])
-def test_production_on_a_resized_cluster(fallback_machines):
-    dag = ernest_dag(
-        "nightly",
-        schedule=None,
-        production=lambda ernest: ErnestSparkSubmitOperator(
-            task_id="production",
-            cluster=ernest.cluster,
-            decision=ernest.decision,
-            conf=ernest.job_conf(),
-        ),
-        ernest=ernest_arguments(
-            fallback_machines=fallback_machines,
-            cluster=EC2,
-            cluster_options=EC2_OPTIONS,
-            resize_for_production=True,
-        ),
-    )
+    dag = sized(EC2, production=production, cluster_options=EC2_OPTIONS, resize_for_production=True, **goal)
 
     dag.validate()
     dag.check_cycle()
     tasks = dag.task_dict
     resize = tasks["ernest.resize_cluster"]
+    assert "ernest.create_cluster" in tasks["ernest.fit_model"].cluster, "which it asks for when it runs"
     assert {"ernest.create_cluster", "ernest.choose_config"} <= resize.upstream_task_ids
     assert resize.aws_conn_id == "lake"
     assert resize.spec["image"] == EC2.image, "new machines are launched as the old ones were"
     assert tasks["production"].cluster.operator is resize
     assert {"production", "ernest.resize_cluster"} <= tasks["ernest.terminate_cluster"].upstream_task_ids
-    assert tasks["ernest.terminate_cluster"].is_teardown
 
 
-def boxes(dag):
+def boxes(dag: DAG) -> set[tuple[str, str]]:
     """What stands behind what where the graph shows the outermost groups as one box each."""
 
     def box(task):
@@ -302,13 +313,13 @@ JOB_FLOW = {
 
 def test_a_job_flow_of_emr_and_a_cluster_that_is_there_already():
     emr = EmrJobFlow(job_flow_id="j-1", cores_per_machine=4, **ON_EMR)
-    tasks = sized(cluster=emr, **ON_S3).task_dict
+    tasks = sized(emr, **ON_S3).task_dict
     assert settings_of(EmrJobFlow, tasks["ernest.create_cluster"].spec, "spec") == emr
     assert tasks["ernest.sample_run"].partial_kwargs["staging_uri"] == "s3://jobs/"
     assert "ernest.start_job_flow" not in tasks
 
     there = ConnectedCluster(spark_conn_id="lake", machines=4, cores_per_machine=8)
-    tasks = sized(cluster=there, cluster_options={"probe": True}).task_dict
+    tasks = sized(there, cluster_options={"probe": True}).task_dict
     create = tasks["ernest.create_cluster"]
     assert (create.spec["spark_conn_id"], create.spec["machines"], create.probe) == ("lake", 4, True)
     assert tasks["ernest.design"].cores_per_machine == 8
@@ -316,7 +327,7 @@ def test_a_job_flow_of_emr_and_a_cluster_that_is_there_already():
 
 def test_amazons_operators_start_and_end_a_job_flow_around_the_sample_runs():
     emr = EmrJobFlow(job_flow=JOB_FLOW, cores_per_machine=4, **ON_EMR)
-    tasks = sized(cluster=emr, cluster_options={"aws_conn_id": "aws_data"}, **ON_S3).task_dict
+    tasks = sized(emr, cluster_options={"aws_conn_id": "aws_data"}, **ON_S3).task_dict
     start, find, end = (
         tasks[f"ernest.{name}"] for name in ("start_job_flow", "create_cluster", "terminate_cluster")
     )
@@ -349,6 +360,20 @@ def test_amazons_operators_start_and_end_a_job_flow_around_the_sample_runs():
             {"cluster": EmrJobFlow(job_flow_id="j-1", **ON_EMR), **ON_S3},
             "cores_per_machine=None must be stated",
         ),
+        ({"cluster": [SMALL, SMALL]}, r"cluster=\['small', 'small'\] names a type of machine twice"),
+        ({"cluster": []}, r"cluster=\[\] is empty"),
+        (
+            {"cluster": [M5, C5], "resize_for_production": True},
+            r"resize_for_production=True .*EC2ClusterOperator\(spec=",
+        ),
+        (
+            {"cluster": [SMALL, LARGE], "spark_conn_id": "lake"},
+            "spark_conn_id='lake' has no meaning with several types",
+        ),
+        ({"cluster": [M5, C5], "cluster_options": [{}]}, "is not one for each of the 2 clusters"),
+        ({"cluster": [M5, C5], "on_same_cluster": True}, "production_on_same_cluster=True is impossible"),
+        ({"bounds": DesignBounds(max_machines=3, rounds="{{ params.rounds }}")}, "each round is a task"),
+        ({**ROUNDS, "model": ModelSettings(method="relative")}, 'rounds=3 cannot be with method="relative"'),
     ],
 )
 def test_what_cannot_be_is_refused_when_the_dag_is_parsed(changes, named):
@@ -381,14 +406,14 @@ def test_all_of_the_goal_reaches_the_decision():
         on_failure="most_probable",
         dynamic_allocation=True,
     )
-    tasks = sized(goal=goal).task_dict
-    choose, design = tasks["ernest.choose_config"], tasks["ernest.design"]
+    with DAG("nightly", schedule=None) as dag:
+        ErnestTaskGroup(**group_arguments(goal=goal))
+    choose, design = dag.get_task("ernest.choose_config"), dag.get_task("ernest.design")
 
     assert settings_of(SizingGoal, choose.goal, "goal", is_rendered=False) == replace(
         goal, untrained_types=(untrained,)
     )
     assert design.goal["allowed_machines"] == [2, 4]
-    assert choose.trigger_rule == "none_failed_min_one_success", "without a model nothing is most probable"
 
 
 @pytest.mark.parametrize("is_native", [False, True])
@@ -407,12 +432,9 @@ def test_the_decision_knows_why_the_training_failed(is_native):
     assert choose.training_failure == {"local": why}
 
 
-TWO_TYPES = [LocalClusterSpec(machines=4, instance_type=name) for name in ("one", "other")]
-
-
 @pytest.mark.parametrize("on_same_cluster", [False, True])
 @pytest.mark.parametrize("outer", [None, "outer"])
-@pytest.mark.parametrize("cluster", [TWO_TYPES[0], TWO_TYPES])
+@pytest.mark.parametrize("cluster", [ONE, [SMALL, LARGE]])
 def test_nothing_waits_for_the_report_and_it_waits_for_no_production(cluster, outer, on_same_cluster):
     with DAG("nightly", schedule=None) as dag:
         with TaskGroup(outer) if outer else nullcontext():
@@ -423,7 +445,7 @@ def test_nothing_waits_for_the_report_and_it_waits_for_no_production(cluster, ou
             production >> ernest.teardown
 
     reports = [task for task in dag.tasks if task.task_id.endswith("bottleneck_report")]
-    assert len(reports) == (1 if cluster is TWO_TYPES[0] else 2)
+    assert len(reports) == (1 if cluster is ONE else 2)
     for report in reports:
         assert report.is_teardown
         assert not report.on_failure_fail_dagrun
@@ -444,49 +466,8 @@ def test_without_a_report_the_runs_are_not_profiled():
 # One training for each type of machine, and one decision over all of them.
 
 
-def on_ec2(instance_type: str, **changes: Any) -> EC2ClusterSpec:
-    return EC2ClusterSpec(
-        machines=4,
-        instance_type=instance_type,
-        image="ami-0123456789abcdef0",
-        subnets=("subnet-0123456789abcdef0",),
-        security_groups=("sg-0123456789abcdef0",),
-        **changes,
-    )
-
-
-SMALL = LocalClusterSpec(machines=4, instance_type="small")
-LARGE = LocalClusterSpec(machines=4, cores_per_machine=2, instance_type="large")
-M5, C5 = on_ec2("m5.large"), on_ec2("c5.large")
-
-
-def sized_for(clusters: Any, *, goal: dict[str, Any] | None = None, **changes: Any) -> DAG:
-    """The types ahead of a production task."""
-    stated = {"deadline_seconds": 60, "max_machines": 4, "price_per_hour": 1, **(goal or {})}
-    on_same_cluster = changes.pop("production_on_same_cluster", False)
-    return ernest_dag(
-        "nightly",
-        schedule=None,
-        production=lambda ernest: EmptyOperator(task_id="production"),
-        production_on_same_cluster=on_same_cluster,
-        ernest=group_arguments(cluster=clusters, goal=SizingGoal(**stated), **changes),
-    )
-
-
-@pytest.mark.parametrize("clusters", [[M5, C5], [SMALL, LARGE], [SMALL, M5]])
-@pytest.mark.parametrize("goal", [{}, {"fallback_machines": 2}])
-def test_airflow_accepts_a_dag_of_several_types(clusters, goal):
-    dag = sized_for(clusters, goal=goal)
-
-    dag.validate()
-    dag.check_cycle()
-    choose = dag.task_dict["ernest.choose_config"]
-    assert choose.trigger_rule == "all_done", "it takes the models that there are"
-    assert dag.task_dict["production"].upstream_task_ids == {"ernest.choose_config"}
-
-
 def test_each_type_has_a_cluster_runs_and_a_model_of_its_own():
-    tasks = sized_for([M5, C5]).task_dict
+    tasks = sized([M5, C5]).task_dict
 
     for name in ("m5_large", "c5_large"):
         group = f"ernest.{name}"
@@ -496,17 +477,12 @@ def test_each_type_has_a_cluster_runs_and_a_model_of_its_own():
         assert create.task_id in end.upstream_task_ids
         assert tasks[f"{group}.check_cluster"].task_id in tasks[f"{group}.design"].upstream_task_ids
         assert f"{group}.create_cluster" in tasks[f"{group}.sample_run"].upstream_task_ids
-    assert tasks["ernest.choose_config"].upstream_task_ids == {
-        "ernest.find_model",
-        "ernest.m5_large.fit_model",
-        "ernest.c5_large.fit_model",
-    }
     assert tasks["ernest.m5_large.create_cluster"].spec["instance_type"] == "m5.large"
 
 
 def test_no_type_waits_for_another_or_for_the_decision():
     """Clusters end as soon as their runs have."""
-    tasks = sized_for([M5, C5]).task_dict
+    tasks = sized([M5, C5]).task_dict
 
     above = tasks["ernest.c5_large.terminate_cluster"].get_flat_relative_ids(upstream=True)
     above.remove("ernest.find_model")
@@ -514,43 +490,33 @@ def test_no_type_waits_for_another_or_for_the_decision():
     assert "ernest.c5_large.fit_model" not in above
 
 
-def test_local_clusters_follow_each_other_however_the_one_before_went():
-    tasks = sized_for([SMALL, LARGE]).task_dict
+def test_local_clusters_follow_each_other():
+    create = sized([SMALL, LARGE]).task_dict["ernest.large.create_cluster"]
 
-    between = tasks["ernest.large.type_before_ended"]
-    assert between.upstream_task_ids == {"ernest.small.terminate_cluster"}
-    assert between.trigger_rule == "all_done"
-    assert "ernest.large.type_before_ended" in tasks["ernest.large.create_cluster"].upstream_task_ids
-    assert tasks["ernest.large.create_cluster"].trigger_rule == "all_success", "not after a failed design"
+    assert "ernest.large.type_before_ended" in create.upstream_task_ids
+    assert create.trigger_rule == "all_success", "not after a failed design"
 
 
 def test_whether_types_are_trained_at_the_same_time_can_be_stated():
-    assert "ernest.large.type_before_ended" not in sized_for([SMALL, LARGE], types_in_parallel=True).task_dict
-    assert "ernest.c5_large.type_before_ended" in sized_for([M5, C5], types_in_parallel=False).task_dict
+    assert "ernest.large.type_before_ended" not in sized([SMALL, LARGE], types_in_parallel=True).task_dict
+    assert "ernest.c5_large.type_before_ended" in sized([M5, C5], types_in_parallel=False).task_dict
 
 
 def test_one_design_serves_all_types_whose_machines_have_as_many_cores():
-    other = LocalClusterSpec(machines=6, instance_type="other")
-    shared = sized_for([SMALL, other]).task_dict
+    shared = sized([SMALL, OTHER]).task_dict
     assert shared["ernest.design"].available_machines == 4
     for name in ("small", "other"):
         assert "ernest.design" in shared[f"ernest.{name}.sample_run"].upstream_task_ids
         assert "ernest.design" in shared[f"ernest.{name}.create_cluster"].upstream_task_ids
 
-    assert "ernest.design" not in sized_for([SMALL, LARGE]).task_dict
-    assert "ernest.design" not in sized_for([M5, C5]).task_dict, "AWS tells how many they have"
-
-
-def test_a_shared_design_is_not_held_up_by_the_check_of_one_type():
-    known = [on_ec2("m5.large", cores_per_machine=2), on_ec2("c5.large", cores_per_machine=2)]
-    tasks = sized_for(known).task_dict
-
-    assert tasks["ernest.design"].upstream_task_ids == {"ernest.find_model"}
-    assert "ernest.m5_large.check_cluster" in tasks["ernest.m5_large.create_cluster"].upstream_task_ids
+    assert "ernest.design" not in sized([SMALL, LARGE]).task_dict
+    assert "ernest.design" not in sized([M5, C5]).task_dict, "AWS tells how many they have"
+    checked = sized(OF_TWO_CORES).task_dict["ernest.m5_large.create_cluster"]
+    assert "ernest.m5_large.check_cluster" in checked.upstream_task_ids
 
 
 def test_the_decision_knows_each_type_in_the_same_order():
-    choose = sized_for([M5, LARGE]).task_dict["ernest.choose_config"]
+    choose = sized([M5, LARGE]).task_dict["ernest.choose_config"]
 
     assert [arg.operator.task_id for arg in choose.model] == [
         "ernest.m5_large.fit_model",
@@ -566,37 +532,17 @@ def test_the_decision_knows_each_type_in_the_same_order():
 
 def test_each_cluster_may_take_options_of_its_own():
     there = ConnectedCluster(spark_conn_id="lake", machines=4, cores_per_machine=2)
-    tasks = sized_for([M5, there], cluster_options=[{"aws_conn_id": "lake_aws"}, {"probe": True}]).task_dict
+    tasks = sized([M5, there], cluster_options=[{"aws_conn_id": "lake_aws"}, {"probe": True}]).task_dict
 
     assert tasks["ernest.m5_large.create_cluster"].aws_conn_id == "lake_aws"
     assert tasks["ernest.lake.create_cluster"].probe is True
 
 
 @pytest.mark.parametrize(
-    ("clusters", "changes", "named"),
-    [
-        ([SMALL, SMALL], {}, r"cluster=\['small', 'small'\] names a type of machine twice"),
-        ([], {}, r"cluster=\[\] is empty"),
-        (
-            [M5, C5],
-            {"resize_for_production": True},
-            r"resize_for_production=True .*EC2ClusterOperator\(spec=",
-        ),
-        ([SMALL, LARGE], {"spark_conn_id": "lake"}, "spark_conn_id='lake' has no meaning with several types"),
-        ([M5, C5], {"cluster_options": [{}]}, "is not one for each of the 2 clusters"),
-        ([M5, C5], {"production_on_same_cluster": True}, "production_on_same_cluster=True is impossible"),
-    ],
-)
-def test_what_several_types_cannot_have_is_refused_when_the_dag_is_parsed(clusters, changes, named):
-    with pytest.raises(InvalidParameterError, match=named):
-        sized_for(clusters, **changes)
-
-
-@pytest.mark.parametrize(
     ("clusters", "parallel_runs", "billed"),
     [
-        ([LocalClusterSpec(machines=6)], 1, 6),
-        ([LocalClusterSpec(machines=6)], 3, 2),
+        ([OTHER], 1, 6),
+        ([OTHER], 3, 2),
         ([ConnectedCluster(spark_conn_id="there", machines=50, cores_per_machine=1)], 1, None),
         ([M5], 1, 4),
     ],
@@ -604,90 +550,51 @@ def test_what_several_types_cannot_have_is_refused_when_the_dag_is_parsed(cluste
 def test_the_design_knows_what_is_billed_while_a_run_is_on_and_how_long_production_may_take(
     clusters, parallel_runs, billed
 ):
-    dag = sized_for(clusters, goal={"deadline_seconds": "{{ params.deadline }}"}, parallel_runs=parallel_runs)
-    design = dag.task_dict["ernest.design"]
+    goal = {"deadline_seconds": "{{ params.deadline }}"}
+    design = sized(clusters, goal=goal, parallel_runs=parallel_runs).task_dict["ernest.design"]
 
     assert design.billed_machines == billed
     assert design.goal["deadline_seconds"] == "{{ params.deadline }}"
 
 
 def test_past_runs_are_read_before_the_runs_are_designed():
-    dag = sized(history=EventLogs("/logs"))
-    read, design = dag.get_task("ernest.read_history"), dag.get_task("ernest.design")
+    dag = sized(**PAST_RUNS)
+    design = dag.get_task("ernest.design")
 
-    assert read.upstream_task_ids == {"ernest.find_model"}
     assert "ernest.read_history" in design.upstream_task_ids
     assert "ernest.read_history" in dag.get_task("ernest.find_model").shared_tasks
     assert design.history == dag.get_task("ernest.fit_model").history
     assert design.type_tasks["sample_tasks"] == ["ernest.sample_run", "ernest.bottleneck_report"]
     assert design.type_tasks["run_cluster_tasks"] == ["ernest.create_cluster", "ernest.terminate_cluster"]
+    assert dag.get_task("ernest.fit_model").training_begins_with == ["ernest.design"]
+    checked = sized(M5, **PAST_RUNS).get_task("ernest.read_history")
+    assert "ernest.check_cluster" in checked.upstream_task_ids, "which tells the machines' cores"
+    assert not sized().has_task("ernest.read_history")
 
 
-def test_the_model_is_made_also_where_past_runs_make_all_sample_runs_needless():
-    """Airflow would skip it with the sample runs by the rule that it has without a history."""
-    fit = sized(history=EventLogs("/logs")).get_task("ernest.fit_model")
+def test_past_runs_of_several_types_are_read_once_and_designed_for_apart():
+    read = sized([M5, C5], **PAST_RUNS).get_task("ernest.read_history")
 
-    assert fit.trigger_rule == "all_done"
-    assert fit.training_begins_with == ["ernest.design"]
+    assert {"ernest.m5_large.design", "ernest.c5_large.design"} <= read.downstream_task_ids
 
 
-def in_rounds(rounds=3, **changes):
-    return sized(bounds=DesignBounds(max_machines=3, rounds=rounds), **changes)
-
-
-@pytest.mark.parametrize("fallback_machines", [None, 2])
-@pytest.mark.parametrize("history", [None, EventLogs("/logs")])
-@pytest.mark.parametrize("on_same_cluster", [False, True])
-def test_airflow_accepts_rounds(fallback_machines, history, on_same_cluster):
-    dag = in_rounds(fallback_machines=fallback_machines, history=history, on_same_cluster=on_same_cluster)
-
-    dag.validate()
-    dag.check_cycle()
-
-
-def test_each_round_is_chosen_by_those_before():
-    tasks = in_rounds().task_dict
+def test_each_round_is_chosen_by_those_before_and_the_model_is_made_of_all():
+    tasks = sized(**ROUNDS).task_dict
 
     chain = ["sample_run", "next_runs_2", "sample_run_2", "next_runs_3", "sample_run_3"]
     for before, after in itertools.pairwise(f"ernest.{step}" for step in chain):
         assert before in tasks[after].upstream_task_ids
-    third = tasks["ernest.next_runs_3"]
+    third, fit = tasks["ernest.next_runs_3"], tasks["ernest.fit_model"]
     assert "'ernest.sample_run'" in third.observations
     assert "'ernest.sample_run_2'" in third.observations
     assert "'ernest.sample_run_3'" not in third.observations
-    assert "ernest.next_runs_2" not in in_rounds(rounds=1).task_dict
-
-
-def test_a_round_that_is_skipped_or_fails_is_the_last_one():
-    """Airflow takes skipped tasks for not done by this rule, and it needs one that has succeeded."""
-    tasks = in_rounds().task_dict
-
-    for number, before in ((2, "sample_run"), (3, "sample_run_2")):
-        choice = tasks[f"ernest.next_runs_{number}"]
-        assert choice.trigger_rule == "all_done_min_one_success"
-        assert choice.upstream_task_ids == {f"ernest.{before}"}, "else others' success would do"
-
-
-def test_the_model_is_made_of_all_rounds_whatever_became_of_them():
-    fit = in_rounds().task_dict["ernest.fit_model"]
-
-    assert fit.trigger_rule == "all_done"
     assert fit.training_begins_with == ["ernest.design"]
-    assert fit.upstream_task_ids == {"ernest.sample_run", "ernest.sample_run_2", "ernest.sample_run_3"}
     assert all(task_id in fit.observations for task_id in fit.upstream_task_ids)
     assert fit.design.index("ernest.design") < fit.design.index("ernest.next_runs_3"), "the last one counts"
 
 
-def test_the_cluster_ends_after_the_last_round():
-    terminate = in_rounds().task_dict["ernest.terminate_cluster"]
-
-    assert terminate.trigger_rule == "all_done_setup_success"
-    assert {"ernest.sample_run", "ernest.sample_run_2", "ernest.sample_run_3"} < terminate.upstream_task_ids
-    assert "ernest.fit_model" not in terminate.get_flat_relative_ids(upstream=True)
-
-
 def test_a_stored_model_and_past_runs_make_all_rounds_needless():
-    dag = in_rounds(rounds=2, history=EventLogs("/logs"))
+    dag = sized(**PAST_RUNS, **ROUNDS)
     (found,) = dag.task_dict["ernest.find_model"].types
 
     rounds = {"ernest.sample_run", "ernest.next_runs_2", "ernest.sample_run_2"}
@@ -697,32 +604,12 @@ def test_a_stored_model_and_past_runs_make_all_rounds_needless():
 
 
 def test_each_type_of_machine_has_its_own_rounds():
-    clusters = [LocalClusterSpec(machines=3, instance_type=name) for name in ("small", "large")]
-    tasks = in_rounds(rounds=2, cluster=clusters).task_dict
+    tasks = sized([SMALL, OTHER], **ROUNDS).task_dict
 
-    for name in ("small", "large"):
+    for name in ("small", "other"):
         choice = tasks[f"ernest.{name}.next_runs_2"]
-        assert choice.upstream_task_ids == {f"ernest.{name}.sample_run"}
         assert f"ernest.{name}.create_cluster" in choice.cluster
         assert "ernest.design" in choice.candidates, "which the types share"
-
-
-@pytest.mark.parametrize(
-    ("changes", "says"),
-    [
-        ({"bounds": DesignBounds(max_machines=3, rounds="{{ params.rounds }}")}, "each round is a task"),
-        (
-            {
-                "bounds": DesignBounds(max_machines=3, rounds=2),
-                "model": ModelSettings(method="relative"),
-            },
-            'rounds=2 cannot be with method="relative"',
-        ),
-    ],
-)
-def test_rounds_that_cannot_be_are_refused(changes, says):
-    with pytest.raises(InvalidParameterError, match=says):
-        sized(**changes)
 
 
 @pytest.fixture
@@ -741,7 +628,7 @@ def rendered_text():
 
 
 def test_rounds_that_were_skipped_leave_what_the_others_have_pushed(rendered_text):
-    fit = in_rounds().task_dict["ernest.fit_model"]
+    fit = sized(**ROUNDS).task_dict["ernest.fit_model"]
     observed = {("ernest.sample_run", "return_value"): [{"index": 0}, {"index": 1}]}
     designs = {
         ("ernest.design", "design"): [{"reason": "first"}],
@@ -754,31 +641,3 @@ def test_rounds_that_were_skipped_leave_what_the_others_have_pushed(rendered_tex
     ]
     assert optional_document("design", rendered_text(fit.design, designs)) == {"reason": "stop"}
     assert optional_document("design", rendered_text(fit.design, {})) is None
-
-
-def test_without_a_history_nothing_is_read():
-    assert "ernest.read_history" not in sized().task_ids
-
-
-@pytest.mark.parametrize("clusters", [SMALL, M5, [SMALL, LARGE], [M5, C5]])
-@pytest.mark.parametrize("goal", [{}, {"fallback_machines": 2}])
-def test_airflow_accepts_a_dag_with_a_history(clusters, goal):
-    dag = sized_for(clusters, goal=goal, history=EventLogs.recorded())
-
-    dag.validate()
-    dag.check_cycle()
-
-
-def test_past_runs_of_several_types_are_read_once_and_designed_for_apart():
-    dag = sized_for([M5, C5], history=EventLogs("/logs"))
-    read = dag.get_task("ernest.read_history")
-
-    designs = {task_id for task_id in dag.task_ids if task_id.endswith(".design")}
-    assert len(designs) == 2
-    assert designs <= read.downstream_task_ids
-
-
-def test_past_runs_wait_for_the_check_that_tells_the_machines_cores():
-    dag = sized(cluster=M5, history=EventLogs("/logs"))
-
-    assert "ernest.check_cluster" in dag.get_task("ernest.read_history").upstream_task_ids
