@@ -74,10 +74,8 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
             trigger rule is not ``all_success``: an XComArg would put it directly after a setup task, which
             Airflow refuses.
         cores_per_machine: cores of a machine, or a mapping by type, if no `cluster` of the type tells; None
-            for
-            those of the machines that the model was trained on. If that is unknown too, the forms that need
-                it
-            are not pushed.
+            for those of the machines that the model was trained on. If that is unknown too, the forms that
+            need it are not pushed.
         store: root of the model store; None for ``[ernest] store``.
 
     Raises:

@@ -89,14 +89,11 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
             templates unrendered; py_files and jars are compared by content.
         input: the production input.
         types: a mapping for each type of machine: ``instance_type``; ``spark``, Spark's version there
-            ("installed"
-            for this worker's PySpark, None if unknown); ``cores_per_machine``; ``settings`` of the machines
-                by
-            name, which must be the same; ``training_tasks``, ids of the tasks that a reused model makes
-                needless;
-            ``cluster_tasks``, those that check, start and end the cluster, needless unless production runs on
-                it:
-            if a task outside the training comes before ``teardown``, or ``keeps_cluster`` is true.
+            ("installed" for this worker's PySpark, None if unknown); ``cores_per_machine``; ``settings`` of
+            the machines by name, which must be the same; ``training_tasks``, ids of the tasks that a reused
+            model makes needless; ``cluster_tasks``, those that check, start and end the cluster, needless
+            unless production runs on it: if a task outside the training comes before ``teardown``, or
+            ``keeps_cluster`` is true.
         shared_tasks: ids of tasks that are needless only if all types have a model.
         model: how models are made; one that was made otherwise is not reused.
         goal: tells the error above which a model is not reused; None for any.

@@ -63,8 +63,7 @@ class FitModelOperator(OfJobAndInput, EmitsLineage, BaseOperator):
             None.
         cluster: `ClusterHandle` document of the sample runs' cluster, to keep its machines and price in the
             model; or None. Pass JSON text if this task's trigger rule is not ``all_success``: an XComArg
-                would
-            put it directly after a setup task, which Airflow refuses.
+            would put it directly after a setup task, which Airflow refuses.
         instance_type: the machines' type; None to take the observations'.
         history: past runs of one type that count beside the sample runs, from a `ReadHistoryOperator`, also
             as

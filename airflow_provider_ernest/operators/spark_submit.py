@@ -60,10 +60,8 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
     Args:
         cluster: `ClusterHandle` document, the output of the operator that started or resized the cluster.
         decision: `DecisionRecord` document, ``choose.output["record"]`` of the `ChooseConfigOperator`, also
-            as
-            JSON text; None to record nothing. Then the event log is not read, and Spark's id of the run is
-                known
-            only if spark-submit tells it.
+            as JSON text; None to record nothing. Then the event log is not read, and Spark's id of the run is
+            known only if spark-submit tells it.
         store: root of the model store; None for ``[ernest] store``.
         learn: whether the model that predicted the run learns from it.
         on_stale: callables or Airflow notifiers, called if the model no longer holds for the job.
