@@ -39,20 +39,17 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
     """Choose the number and type of machines that best meet the goal.
 
     Considers one or several types of machine, each with its own model. A configuration meets the goal if it
-    does
-    so with the probability `confidence`.
+    does so with the probability `confidence`.
 
     Returns the `Decision` document and pushes ``config``, ``machines``, ``instance_type``, ``spark_conf``,
     ``predicted_seconds``, ``predicted_cost``, ``fallback_reason`` (empty if no fallback was taken) and
-    ``record``
-    (the `DecisionRecord` document); for other operators also the forms of `decision.forms.services`:
-    ``yarn_conf``, ``kubernetes_conf``, ``spark_arguments``, ``emr_instance_groups``, ``emr_serverless``,
-    ``glue``, ``databricks_cluster``. A form that is impossible, or needs cores that are unknown, is not
-    pushed,
-    so that a task reading it fails; ``unavailable`` says why. Only properties that size the run, or that the
-    cluster needs, are pushed; ``SparkSubmitOperator(conf=choose.job_conf())`` adds the job's own. The record
-    is
-    also stored; a failure to store it is a warning.
+    ``record`` (the `DecisionRecord` document); for other operators also the forms of
+    `decision.forms.services`: ``yarn_conf``, ``kubernetes_conf``, ``spark_arguments``,
+    ``emr_instance_groups``, ``emr_serverless``, ``glue``, ``databricks_cluster``. A form that is impossible,
+    or needs cores that are unknown, is not pushed, so that a task reading it fails; ``unavailable`` says why.
+    Only properties that size the run, or that the cluster needs, are pushed;
+    ``SparkSubmitOperator(conf=choose.job_conf())`` adds the job's own. The record is also stored; a failure
+    to store it is a warning.
 
     Args:
         model: the `Model` document, or one per type; None if its training failed.
@@ -62,8 +59,7 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
             executors and driver are used and pushed; the decided sizes win over them. None for a job of the
             model's name without iterations and properties. Needed to record a fallback without a model.
         training_failure: why there is no model, ``fit.output["failure"]`` of the `FitModelOperator`; a list
-            with
-            one entry per type, or a mapping by type.
+            with one entry per type, or a mapping by type.
         training_begins_with: ids of the training's first tasks. If all were skipped, this task is skipped; if
             none started because an upstream task failed, it fails and takes no fallback.
         stored_models: `Model` documents by type, from the `FindModelOperator`, for types without a `model`.

@@ -167,8 +167,7 @@ def with_stored_models(types: Sequence[Type], *, models: Any, growth: Any, reaso
     """Add the stored models that `FindModelOperator` pushed, by type, where none was trained since.
 
     The newer model counts: a skipped task keeps the XComs of its earlier try, and a task that somebody
-    cleared
-    by hand has trained after the stored model was found.
+    cleared by hand has trained after the stored model was found.
 
     Raises:
         InvalidParameterError, InvalidDocumentError: one cannot be read.

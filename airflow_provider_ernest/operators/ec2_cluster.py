@@ -48,13 +48,11 @@ class EC2ClusterOperator(BaseOperator):
     """Start a Spark standalone cluster on EC2 and end its slowest machines; use it ``.as_setup()``.
 
     Launches a machine for the master, the workers and a few spares, measures the bandwidth of their memory
-    and
-    network, and ends the slowest until `spec.machines` remain. Returns the `ClusterHandle` document.
+    and network, and ends the slowest until `spec.machines` remain. Returns the `ClusterHandle` document.
 
     `TerminateClusterOperator` ends the cluster. Whatever happens, each machine shuts itself down after
     `spec.time_to_live_seconds`. If this task fails, is killed or times out, it ends what it launched; the
-    next
-    try takes over or ends what an earlier one left.
+    next try takes over or ends what an earlier one left.
 
     For a cluster of the decided size, use ``EC2ClusterSpec(machines=ernest.config["machines"],
     instance_type=ernest.config["instance_type"], ...)`` with a
@@ -67,8 +65,7 @@ class EC2ClusterOperator(BaseOperator):
         spec: the `EC2ClusterSpec`, a mapping of its fields, or a template that renders to one. Its fields may
             hold templates, except `setup_script`, in which Jinja would misread the shell's ``${#...}``.
         cluster: `ClusterHandle` document of the cluster to resize. If it is given but turns out to be
-            missing,
-            the task fails: a resize never starts a new cluster.
+            missing, the task fails: a resize never starts a new cluster.
         size: number of workers after the resize.
         aws_conn_id: Airflow connection of AWS; None for boto3's own credentials.
         region_name: AWS region; None for that of the connection. A resize takes both from the cluster.
@@ -240,8 +237,7 @@ class EC2PreflightOperator(EC2ClusterOperator):
     Image, instance types, subnets, security groups and launch template must exist, fit each other and not be
     open to the world, and a dry run of the launch must be allowed. Returns and pushes ``cores_per_machine``,
     ``memory_megabytes_per_machine``, ``price_per_hour`` and ``master_price_per_hour`` (dollars, of a worker
-    and of
-    the master; None if AWS does not tell), and ``market`` (of the workers).
+    and of the master; None if AWS does not tell), and ``market`` (of the workers).
 
     Raises:
         InvalidParameterError, MissingResourceError: something does not exist, does not fit, or is forbidden

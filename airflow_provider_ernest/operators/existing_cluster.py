@@ -28,10 +28,8 @@ class ExistingClusterOperator(BaseOperator):
     """Look up a cluster that somebody else starts and ends. Nothing is launched, culled or ended.
 
     The machines of a standalone master are read from its page if that answers; those of YARN, Kubernetes and
-    of
-    a master without a page are declared. A secret shared by the cluster's processes belongs in the
-    submitter's
-    properties file (SPARK_CONF_DIR) or in the job's ``submit_options``.
+    of a master without a page are declared. A secret shared by the cluster's processes belongs in the
+    submitter's properties file (SPARK_CONF_DIR) or in the job's ``submit_options``.
 
     Returns the `ClusterHandle` document; `TerminateClusterOperator` does nothing on it.
 

@@ -46,8 +46,7 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
 
     Returns the list of experiments, to map `SampleRunOperator` over, and pushes the `Design` document as
     ``design``. Checks that the input exists, before a cluster is paid for. With ``DesignBounds(rounds=2)`` or
-    3
-    these are the experiments of the first round, and ``candidates`` is pushed for the `NextRunsOperator`.
+    3 these are the experiments of the first round, and ``candidates`` is pushed for the `NextRunsOperator`.
 
     Settings may be objects or mappings of their fields; any value in them may be a template.
 
@@ -65,11 +64,10 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
             cluster; None for the run's own.
         observed: `Observation` documents of runs already made: they count, at no cost.
         history: past runs of one type, from a `ReadHistoryOperator`, also as JSON text. If they suffice for
-            the
-            decision (see `design.known`), or in rounds no run is worth its cost, no runs are designed.
+            the decision (see `design.known`), or in rounds no run is worth its cost, no runs are designed.
         type_tasks: the type's entry of `FindModelOperator.types`. Without sample runs, its ``sample_tasks``
-            are
-            skipped and, unless production needs the cluster, its ``run_cluster_tasks``; None to skip none.
+            are skipped and, unless production needs the cluster, its ``run_cluster_tasks``; None to skip
+            none.
 
     Raises:
         InvalidParameterError, DesignError: the bounds or the budget cannot work (no retry).

@@ -67,20 +67,17 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
     A model is reused if the application's content, Spark's version and the job's settings are unchanged, the
     input has the same shape, and the model is not marked as stale. More data of the same shape is fine: the
     decision is made for a larger scale. Unknown properties of the input or of Spark are not compared. A run
-    with
-    the configuration ``{"ernest_retrain": true}`` always trains.
+    with the configuration ``{"ernest_retrain": true}`` always trains.
 
     If several runs find no model of the application at the same time, one trains; the others are deferred and
     take its model. If its training fails, the next one trains; see `Reuse.wait_for_training_seconds`.
 
     A model that no longer holds is marked in the store, with the reason. A search that fails is a warning,
-    and
-    a training is made.
+    and a training is made.
 
     Returns for each type of machine ``{"is_reused", "reason", "model_id", "growth"}``, and pushes, by type,
     ``models`` (reused `Model` documents), ``reasons``, ``growth`` (of the input since then) and
-    ``conditions``
-    (`RunConditions` documents); also ``artifact_sha256``.
+    ``conditions`` (`RunConditions` documents); also ``artifact_sha256``.
 
     Settings may be objects or mappings of their fields; any value in them may be a template.
 

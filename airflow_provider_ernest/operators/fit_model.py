@@ -39,13 +39,11 @@ class FitModelOperator(OfJobAndInput, EmitsLineage, BaseOperator):
     """Fit the model to the observations, cross-validate it, store it (Ernest, sections 3.1 and 3.3).
 
     Give it ``trigger_rule="all_done_min_one_success"``: it goes on without failed runs if the rest determine
-    the
-    model, and says which are missing. If past runs or a first round may make sample runs needless, that rule
-    would skip it with them: use ``trigger_rule="all_done"`` and `training_begins_with`.
+    the model, and says which are missing. If past runs or a first round may make sample runs needless, that
+    rule would skip it with them: use ``trigger_rule="all_done"`` and `training_begins_with`.
 
     Returns the `Model` document and pushes its place in the store as ``stored_at``; if it fails, the reason
-    as
-    ``failure``. Settings may be objects or mappings of their fields; any value in them may be a template.
+    as ``failure``. Settings may be objects or mappings of their fields; any value in them may be a template.
 
     Args:
         observations: the `Observation` documents of the mapped sample runs; also as JSON text.
@@ -66,17 +64,15 @@ class FitModelOperator(OfJobAndInput, EmitsLineage, BaseOperator):
             would put it directly after a setup task, which Airflow refuses.
         instance_type: the machines' type; None to take the observations'.
         history: past runs of one type that count beside the sample runs, from a `ReadHistoryOperator`, also
-            as
-            JSON text; None for none. Without sample runs the model is of them alone, if the design says that
-            they are enough. If they contradict the sample runs, only these count.
+            as JSON text; None for none. Without sample runs the model is of them alone, if the design says
+            that they are enough. If they contradict the sample runs, only these count.
         machine: a machine of the type if no cluster was started: a mapping of ``kind``, ``instance_type``,
             ``cores_per_machine``, ``memory_megabytes_per_machine``, ``price_per_hour``,
             ``master_price_per_hour`` and ``market``, also as templates; None if unknown.
         training_begins_with: ids of the tasks that design the runs: if none of them started, this task ends
-            as
-            they did.
-        store: root of the model store, a path or any URL of Airflow's object storage; None for
-            ``[ernest] store``.
+            as they did.
+        store: root of the model store, a path or any URL of Airflow's object storage; None for ``[ernest]
+            store``.
 
     Raises:
         FitError, TooFewObservationsError: the observations do not determine the model.

@@ -26,12 +26,10 @@ class LocalClusterOperator(BaseOperator):
     """Start a real Spark standalone cluster of small workers; use it ``.as_setup()``.
 
     Returns the `ClusterHandle` document. The cluster outlives the task until `TerminateClusterOperator`, its
-    time
-    to live, its idle limit or the end of its keeper process ends it.
+    time to live, its idle limit or the end of its keeper process ends it.
 
     Submitting needs the cluster's secret. This package's operators read it from a file that only the task's
-    user
-    may read; give a stock ``SparkSubmitOperator`` that file instead of spark-defaults.conf:
+    user may read; give a stock ``SparkSubmitOperator`` that file instead of spark-defaults.conf:
     ``properties_file=create.output["properties_file"]``.
 
     Args:

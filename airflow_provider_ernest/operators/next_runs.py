@@ -42,17 +42,13 @@ class NextRunsOperator(OfJob, BaseOperator):
     """Choose the sample runs of the next round; none if the decision is clear.
 
     A run is made if production is expected to save more by the better decision, over its expected runs, than
-    the
-    run costs (see `design.rounds`), or if the model would otherwise be refused as too inaccurate. Failed runs
-    are
-    not tried again.
+    the run costs (see `design.rounds`), or if the model would otherwise be refused as too inaccurate. Failed
+    runs are not tried again.
 
     Give it ``trigger_rule="all_done_min_one_success"``, the mapped runs of the round before as its only
-    upstream,
-    and map a `SampleRunOperator` over its output: if that is empty, Airflow skips this round and those after
-    it.
-    After a round in which all runs failed, no other begins. Never fails the task: the existing runs are
-    fitted.
+    upstream, and map a `SampleRunOperator` over its output: if that is empty, Airflow skips this round and
+    those after it. After a round in which all runs failed, no other begins. Never fails the task: the
+    existing runs are fitted.
 
     Returns the list of experiments, and pushes the `Design` document of all rounds as ``design``.
 

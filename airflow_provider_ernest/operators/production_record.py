@@ -197,10 +197,8 @@ class Recording:
         """Test the model that predicted a run, and let it learn from it or mark it.
 
         The newest model of the same lineage learns: a new one is saved beside it, which the next DAG run
-        finds. If
-        the runs show that the lineage no longer holds, it is marked once for each cause and `on_stale` is
-        called; a
-        marked model is not found, so the next DAG run makes sample runs again.
+        finds. If the runs show that the lineage no longer holds, it is marked once for each cause and
+        `on_stale` is called; a marked model is not found, so the next DAG run makes sample runs again.
         """
         if production.model_id is None or record.decision.composition:
             return
@@ -452,8 +450,7 @@ def cost_of(decision: Decision, *, machines: int, seconds: float) -> float | Non
     """Dollars for a run, billed as decided; None if no price is known.
 
     Without the cost of the sample runs, which was paid before. None for a mix of types too: which machine did
-    what
-    is unknown.
+    what is unknown.
     """
     if decision.composition:
         return None

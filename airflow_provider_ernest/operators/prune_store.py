@@ -24,23 +24,20 @@ class PruneStoreOperator(BaseOperator):
     """Remove documents from the model store that are older than a number of days.
 
     Run it daily in a DAG of its own; ``ernest store prune`` does the same from a shell. The newest documents
-    of
-    each kind stay for each job and type of machine, and so does all that they refer to. Other tasks may write
-    meanwhile, and an interrupted run may be repeated. Samples left by killed runs on this worker always go.
+    of each kind stay for each job and type of machine, and so does all that they refer to. Other tasks may
+    write meanwhile, and an interrupted run may be repeated. Samples left by killed runs on this worker always
+    go.
 
     Returns a summary: ``removed`` (counts by kind), ``kept``, ``event_logs`` (a count), ``older_than_days``
-    and
-    ``dry_run``. The log lists what was removed.
+    and ``dry_run``. The log lists what was removed.
 
     Args:
         older_than_days: younger documents stay; 0 keeps everything; None for ``[ernest] retention_days``, by
             default 0.
         keep_models: number of newest models of each job and type of machine that stay, and of newest
-            documents
-            of each other kind; None for ``[ernest] retention_models``, by default 5.
+            documents of each other kind; None for ``[ernest] retention_models``, by default 5.
         event_logs: also remove event logs below ``[ernest] event_logs`` on this worker, with the last
-            document
-            that names them.
+            document that names them.
         dry_run: only log what would be removed.
         store: root of the model store; None for ``[ernest] store``.
 

@@ -29,16 +29,13 @@ class ReadHistoryOperator(OfJobAndInput, BaseOperator):
     """Read the past runs of the job from Spark's event logs and from records of its production.
 
     `history.observations` says which of them count, and at what scale; the task's log has a table of them,
-    and why
-    the others do not count. If none counts, that is a warning. A log that cannot be read is left out; a place
-    that
-    does not exist or cannot be read fails the task before anything is paid for.
+    and why the others do not count. If none counts, that is a warning. A log that cannot be read is left out;
+    a place that does not exist or cannot be read fails the task before anything is paid for.
 
     A cache on the worker, beside Airflow's other files, saves reading a log twice.
 
     Returns for each type of machine ``{"observations", "notes", "left_out"}``: `Observation` documents,
-    sentences
-    for the user, and the numbers of runs that do not count by reason.
+    sentences for the user, and the numbers of runs that do not count by reason.
 
     Args:
         history: where the past runs are recorded.

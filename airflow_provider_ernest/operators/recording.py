@@ -199,8 +199,7 @@ def notify_stale(callbacks: Any, *, context: Context, marks: Sequence[ModelMark]
     """Call each callback for each mark. An exception of a callback is a warning and fails no task.
 
     The context has ``ernest_mark``, the `ModelMark`, and ``ernest_marks``, all that were noticed at once, so
-    that
-    a notifier's templates may say ``{{ ernest_mark.reason }}``.
+    that a notifier's templates may say ``{{ ernest_mark.reason }}``.
 
     Args:
         callbacks: one or a list: callables that take the context, also asynchronous ones, or notifiers.

@@ -53,12 +53,10 @@ class SampleRunOperator(OfJobAndInput, EmitsLineage, BaseOperator):
     """Run the application as one experiment of the design says, and observe it.
 
     Map it over the design: ``SampleRunOperator.partial(...).expand(experiment=design.output)``. The
-    application is
-    submitted to exactly the experiment's number of machines, through the spark provider's hook or as a step
-    of
-    EMR. Spark's event log gives the clean run time and verifies that all machines worked and stayed to the
-    end.
-    Runs may share a cluster: they are served first come, first served, and waiting is not counted.
+    application is submitted to exactly the experiment's number of machines, through the spark provider's hook
+    or as a step of EMR. Spark's event log gives the clean run time and verifies that all machines worked and
+    stayed to the end. Runs may share a cluster: they are served first come, first served, and waiting is not
+    counted.
 
     Returns the `Observation` document, which is also stored, whatever becomes of the training.
 
@@ -340,8 +338,7 @@ def staged_sample(
     """Stage the sample of an experiment for the time of its run.
 
     Only this user may read it; links to files of the input are readable as these files are, since machines
-    may
-    run as another user.
+    may run as another user.
 
     Args:
         experiment: how much to take.

@@ -169,8 +169,7 @@ def require_sample_named(arguments: Sequence[Any], sampling: str, *, reads_all: 
     Args:
         arguments: of the application, with their templates: rendered, they tell no more.
         sampling: how the sample is taken. A staged sample needs its path in the arguments; "argument" needs
-            the
-            share.
+            the share.
         reads_all: sample runs are to read all of the input.
 
     Raises:

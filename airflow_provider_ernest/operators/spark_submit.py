@@ -43,19 +43,15 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
         )
 
     The cluster supplies the master's address and the properties that applications need there; `conf` wins
-    over
-    both. Its secret is fetched when the task runs and passed in a private file, never in a template, XCom,
-    log or
-    command line. The driver ends with this task. Without `cluster`, the run is as in the stock operator.
+    over both. Its secret is fetched when the task runs and passed in a private file, never in a template,
+    XCom, log or command line. The driver ends with this task. Without `cluster`, the run is as in the stock
+    operator.
 
     With `decision`, a successful run is recorded beside its prediction, in the model store and as XCom
     ``production_run`` (a `ProductionRun` document). Machines and time, from submission to the application's
-    end,
-    come from Spark's event log if ``spark.eventLog.dir`` is a folder of this host; else they are those
-    decided on
-    and the time of spark-submit. A failure to record is a warning. The model then learns from the run or is
-    marked
-    as stale, as by `RecordRunOperator`.
+    end, come from Spark's event log if ``spark.eventLog.dir`` is a folder of this host; else they are those
+    decided on and the time of spark-submit. A failure to record is a warning. The model then learns from the
+    run or is marked as stale, as by `RecordRunOperator`.
 
     Args:
         cluster: `ClusterHandle` document, the output of the operator that started or resized the cluster.

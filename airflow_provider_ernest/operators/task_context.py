@@ -41,8 +41,7 @@ def failure_pushed(context: Context) -> Iterator[None]:
     """Push why the task fails as XCom ``failure``, for the tasks that go on without it.
 
     Of foreign errors only the kind: a library's message may hold a password, which Airflow masks in logs but
-    not
-    in XComs.
+    not in XComs.
     """
     try:
         yield
@@ -115,8 +114,7 @@ def end_unless_begun(context: Context, first_tasks: Sequence[str]) -> None:
     """If none of the training's first tasks was started, end this task as they ended.
 
     Otherwise a task that runs after failures, for its fallback, would size production although what prepares
-    its
-    input has failed.
+    its input has failed.
 
     Raises:
         AirflowSkipException: all of them were skipped.
@@ -140,8 +138,7 @@ class OfJob:
 
     Not rendered: arguments, which may name a sample that is not known yet; properties, whose rendered values
     Airflow would store and show; options of spark-submit, which may have templates of the sample runs. Of
-    these,
-    ``job`` has py_files and jars, which belong to the job's code.
+    these, ``job`` has py_files and jars, which belong to the job's code.
     """
 
     job: Any

@@ -37,12 +37,10 @@ class TerminateClusterOperator(BaseOperator):
     """End a cluster; use it ``.as_teardown(setups=create)``.
 
     May run any number of times: a cluster that has ended already is a success. Cloud machines are found by
-    the
-    cluster's tag, so those that a resize added end too.
+    the cluster's tag, so those that a resize added end too.
 
     If the cluster cannot be ended, it retries after 15 s, later every five minutes, for eight hours: longer
-    than
-    machines live by default. It comes first among the tasks that wait for a slot of its pool
+    than machines live by default. It comes first among the tasks that wait for a slot of its pool
     (``weight_rule="absolute"``, ``priority_weight=10000``).
 
     Args:
@@ -95,9 +93,8 @@ class ReapClustersOperator(BaseOperator):
     """End the machines on EC2 whose tags say that they should have ended.
 
     Each machine ends itself at its expiry. This is for those that could not; run it hourly in a DAG of its
-    own.
-    ``ernest reap`` does the same from a shell. Machines that are not this package's are never touched. AWS's
-    clock counts, not the local one.
+    own. ``ernest reap`` does the same from a shell. Machines that are not this package's are never touched.
+    AWS's clock counts, not the local one.
 
     Returns a summary: ``machines`` (how many were ended), ``clusters`` by region, and ``dry_run``.
 
