@@ -1,1 +1,1 @@
-"""What starts and ends machines: one cluster kind a module, all of them behind the same documents."""
+"""Kinds of clusters: each starts and ends its machines, behind the same documents."""

@@ -1,10 +1,10 @@
-"""What one machine does, with the others, when bandwidth is measured. Spark ships this file to the machines.
+"""What one machine does when bandwidth is measured. Spark ships this file to the machines.
 
-Only the standard library is used, since this package is not installed there. All waits are bounded: when
-a machine ends meanwhile, its partners run into their time limits.
+Uses only the standard library, since this package is not installed there. All waits are bounded: if a machine
+ends meanwhile, its partners time out.
 
-Memory: as many threads as cores copy between buffers (STREAM's copy: bytes read and written), in several
-windows, all machines at the same time. Network: in a shift by k, machine i sends to machine i + k over one
+Memory: one thread per core copies between buffers (STREAM's copy: bytes read and written), in several
+windows, on all machines at the same time. Network: in a shift by k, machine i sends to machine i + k over one
 TCP connection; the receiver counts. Both are lower bounds that compare machines, not what a data sheet says.
 """
 
@@ -29,11 +29,11 @@ from typing import Any
 BILLION = 1e9
 MEBIBYTE = 1 << 20
 SILENCE_SECONDS = 10.0
-"""So long may a partner send nothing, or not read."""
+"""How long a partner may send nothing, or not read."""
 HANDSHAKE_SECONDS = 2.0
-"""So long may who connects take to show that it is a task of this group."""
+"""How long a connecting partner may take to show that it is a task of this group."""
 GROUP_SECONDS = 60.0
-"""So long may a group last by default; a round takes some 5 s once its tasks run."""
+"""How long a group may last by default; a round takes about 5 s once its tasks run."""
 CREDENTIAL_BYTES = 32
 
 AllGather = Callable[[str], list[str]]
@@ -45,10 +45,9 @@ class Plan:
     """What one round does on each machine.
 
     Attributes:
-        cores: threads that copy.
-        windows: how often the memory is measured.
-        window_seconds: each time. Windows below 0.1 s would not see a CPU quota of the kernel.
-        settle_seconds: of a transfer that are not counted: TCP gathers speed.
+        windows: number of measurements of the memory.
+        window_seconds: of each. Windows below 0.1 s would miss a CPU quota of the kernel.
+        settle_seconds: start of a transfer that is not counted: TCP gathers speed.
         transfer_seconds: that are counted.
         buffer_megabytes: of each of a thread's two buffers; together far more than the caches hold.
     """
@@ -94,7 +93,6 @@ def measure_memory(plan: Plan, meet: Callable[[], None]) -> list[float]:
 
 
 def _copied_gigabytes_per_second(buffers: list[tuple[Any, Any]], seconds: float) -> float:
-    """Bytes read and written per second by one thread for each pair of buffers."""
     copied = [0] * len(buffers)
     started_at = time.perf_counter()
     end_at = started_at + seconds
@@ -102,7 +100,7 @@ def _copied_gigabytes_per_second(buffers: list[tuple[Any, Any]], seconds: float)
     def copy(index: int) -> None:
         target, source = map(ctypes.addressof, buffers[index])
         size, offset = len(buffers[index][0]), 0
-        # Once at least: a machine so busy that its thread begins after the window is slow, no more.
+        # At least once: on a busy machine a thread may begin after the window.
         while not copied[index] or time.perf_counter() < end_at:
             # ctypes releases the interpreter's lock during the call.
             ctypes.memmove(target + offset, source + offset, MEBIBYTE)
@@ -128,7 +126,7 @@ def exchange(group: Group, plan: Plan, shift: int) -> float:
 
 
 def _send(connection: socket.socket, plan: Plan) -> None:
-    """Send until the receiver, whose clock counts, has had enough."""
+    """Send until the receiver, whose clock counts, has enough."""
     block = bytes(MEBIBYTE // 8)
     give_up_at = time.monotonic() + plan.settle_seconds + plan.transfer_seconds + SILENCE_SECONDS
     with connection:
@@ -167,9 +165,9 @@ def _receive(connection: socket.socket, plan: Plan) -> float:
 class Group:
     """The machines of a round, as one of them sees them.
 
-    They meet over TCP rather than by Spark's barrier, which is asked once a second. A task listens at its
-    machine's address, where anybody may connect: only who shows a digest of the tokens that the tasks have
-    exchanged through Spark is served.
+    They meet over TCP because Spark's barrier polls only once a second. A task listens at its machine's
+    address, where anybody may connect: only partners that show a digest of the tokens exchanged through Spark
+    are served.
 
     Args:
         rank: of this machine in the group.
@@ -232,7 +230,7 @@ class Group:
         return connection
 
     def accept(self, purpose: str) -> socket.socket:
-        """Wait for the member that connects for this purpose; anybody else is turned away."""
+        """Wait for the member that connects for this purpose; reject anybody else."""
         while True:
             self._listener.settimeout(self._remaining_seconds())
             connection, _ = self._listener.accept()
@@ -257,9 +255,9 @@ class Group:
 
 
 def host_of_executor(processes: Path = Path("/proc")) -> str | None:
-    """The host as Spark names it, from the command line of the executor, an ancestor of this process.
+    """Return the host as Spark names it, from the command line of this process's executor; None if not found.
 
-    Spark tells tasks only at which address the driver sees their executor. None where it is not found.
+    Spark tells tasks only at which address the driver sees their executor.
     """
     pid = os.getpid()
     try:
@@ -275,10 +273,10 @@ def host_of_executor(processes: Path = Path("/proc")) -> str | None:
 
 
 def address_of(host: str, seen: str) -> str:
-    """At which address of this machine its partners reach it.
+    """Return the address at which partners reach this machine.
 
-    A host that is an address is right. A name may stand for a loopback address on the machine itself
-    (Debian's 127.0.1.1): then it is the address that the driver sees, if the machine knows it as its own.
+    A host that is an address is right. A name may resolve to loopback on the machine itself (Debian's
+    127.0.1.1): then it is the address that the driver sees, if the machine has it.
     """
     host, seen = host.strip("[]"), seen.strip("[]")
     try:
@@ -293,7 +291,6 @@ def address_of(host: str, seen: str) -> str:
 
 
 def _listen(address: str) -> socket.socket:
-    """A listening socket at this address only, at any free port."""
     family, _, _, _, resolved = socket.getaddrinfo(address, 0, type=socket.SOCK_STREAM)[0]
     return socket.create_server(resolved[:2], family=family, backlog=socket.SOMAXCONN)
 

@@ -1,12 +1,12 @@
 """What every kind of cluster has in common, as data and as a protocol.
 
-A cluster is started in one task and ended in another, in another process and perhaps on another
-host: all that is known of it travels in its `ClusterHandle`, by XCom. It holds no secrets: XComs are
-shown to whoever may see the DAG.
+A cluster is started in one task and ended in another, in another process and perhaps on another host: all
+that is known of it travels in its `ClusterHandle`, by XCom. It holds no secrets, since whoever may see the
+DAG may see XComs.
 
-To add a kind of cluster, say "toaster", write a module or package ``clusters/toaster`` that calls
-``register("toaster", Kind(...))`` when it is imported: it is found by that name. Its specification, data
-that costs a DAG file nothing, goes into `task_group.OPERATORS` with the operator that starts it.
+To add a kind, say "toaster", write a module or package ``clusters/toaster`` that calls ``register("toaster",
+Kind(...))`` on import. Its specification, data that costs a DAG file nothing, goes into
+`task_group.OPERATORS` with the operator that starts it.
 """
 
 from __future__ import annotations
@@ -39,21 +39,20 @@ class ClusterHandle(Document):
     Attributes:
         kind: the module of clusters that knows it, such as "local" or "ec2".
         name: unique among the clusters of that kind.
-        master_url: spark://host:port, or "yarn", or k8s://...
+        master_url: spark://host:port, "yarn" or k8s://...
         web_url: http address of a standalone master's page and its /json/ state; None for other masters.
         machines: its workers, all of one type.
-        instance_type: their type.
-        cores_per_machine: the cores that each of them offers.
+        cores_per_machine: the cores that each worker offers.
         expires_at: ISO 8601; the cluster ends itself then at the latest.
-        directory: where a local cluster keeps its state and logs, or one of EMR its event logs (s3://...).
-        spark_conn_id: the Airflow connection through which jobs are submitted, where that is the way.
-        python: the Python of PySpark's workers on the machines; None for what each finds by itself.
+        directory: a local cluster's state and logs, or an EMR cluster's event logs (s3://...).
+        spark_conn_id: the Airflow connection through which jobs are submitted, if any.
+        python: the Python of PySpark's workers on the machines; None for each machine's default.
         authenticates: its daemons and applications share a secret, which the tasks fetch when they need it.
         encrypts: what they exchange is encrypted, too.
-        driver_host: address at which its machines reach the drivers; None to take the one of the route there.
+        driver_host: address at which its machines reach the drivers; None for that of the route there.
         aws_conn_id: the Airflow connection through which it was launched.
         region: where.
-        master: the machine that runs the Spark master, where it is one of its own.
+        master: the machine that runs only the Spark master, if any.
         culled: machines that were launched in excess and ended again, the slowest first.
     """
 
@@ -78,24 +77,24 @@ class ClusterHandle(Document):
 
     @property
     def price_per_hour(self) -> float | None:
-        """Dollars for one worker and hour, the mean of its machines; None where one is unknown."""
+        """Dollars for one worker and hour, the mean of its machines; None if one is unknown."""
         prices = [machine.price_per_hour for machine in self.machines]
         known = [price for price in prices if price is not None]
         return sum(known) / len(known) if known and len(known) == len(prices) else None
 
     @property
     def most_machines(self) -> int | None:
-        """How many machines production can have; None where it can have more than there are."""
+        """Most machines that production can have; None if it can have more than there are."""
         return len(self.machines) if kind_of(self).limits_production(self) else None
 
     @property
     def master_price_per_hour(self) -> float | None:
-        """Dollars for the machine of its master; 0 where it has none of its own, None where unknown."""
+        """Dollars per hour for its master's machine; 0 if it has none of its own, None if unknown."""
         return self.master.price_per_hour if self.master else 0.0
 
     @property
     def market(self) -> str | None:
-        """In which its machines were bought, of which a cluster may hold several; None where unknown."""
+        """Markets in which its machines were bought, such as "spot"; None if unknown."""
         return " and ".join(sorted({one.market for one in self.machines if one.market})) or None
 
     def spark_conf(self) -> dict[str, str]:
@@ -121,12 +120,12 @@ class Cluster(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """What others ask of a kind of cluster.
+    """How a kind of cluster differs from others.
 
     Attributes:
         reopen: gives the cluster of a handle, with the further arguments of `reopen`.
         limits_production: whether production can have no more machines than this cluster has.
-        spark_conf: properties that an application needs there, beside those that the handle tells.
+        spark_conf: properties that an application needs there, beside those of the handle.
     """
 
     reopen: Callable[[ClusterHandle, Path | None, Callable[[str], Any] | None], Cluster]
@@ -143,7 +142,7 @@ def register(name: str, kind: Kind) -> None:
 
 
 def kind_of(handle: ClusterHandle) -> Kind:
-    """The kind of a cluster, whose module is imported when it is first asked for.
+    """Return the kind of a cluster; imports its module on first use.
 
     Raises:
         ClusterError: no module of this package starts clusters of that kind.
@@ -167,16 +166,16 @@ def kind_of(handle: ClusterHandle) -> Kind:
 def reopen(
     handle: ClusterHandle, *, clusters: Path | None = None, client: Callable[[str], Any] | None = None
 ) -> Cluster:
-    """The cluster of a handle, ready to be terminated from any process.
+    """Return the cluster of a handle, ready to be terminated from any process.
 
     Args:
         handle: of the cluster.
         clusters: the folder of local clusters; needed for these only.
-        client: makes a boto3 client of an AWS service by its name, for the handle's region and with the
-            rights of its Airflow connection; needed for clusters on EC2 only.
+        client: makes a boto3 client of an AWS service by its name, for the handle's region and Airflow
+            connection; needed for clusters on EC2 only.
 
     Raises:
-        ClusterError: no module of this package starts clusters of that kind, or what it needs is not given.
+        ClusterError: no module of this package starts clusters of that kind, or an argument is missing.
         InvalidParameterError: the handle is not as its kind of cluster has them.
     """
     return kind_of(handle).reopen(handle, clusters, client)

@@ -94,9 +94,8 @@ def remove_group(directory: Path) -> bool:
 def find_cpu_controller(process: Path = Path("/proc/self")) -> CpuController:
     """Find a control group of this process below which groups with CPU quotas can be made.
 
-    Version 1: the group that the process is in. Version 2, where a group with processes cannot pass
-    the CPU controller on: the nearest group above that has it switched on for its children and may be
-    written to.
+    Version 1: the process's own group. Version 2, where a group with processes cannot pass the CPU controller
+    on: the nearest writable group above that has it switched on for its children.
 
     Raises:
         ClusterStartError: there is none.
@@ -137,7 +136,7 @@ def _switch_on(switch: Path) -> bool:
 
 
 def _group_directory(mounts: list[str], kind: str, path: str) -> tuple[Path, Path]:
-    """Mount point of the hierarchy and the directory in it of the group with this path."""
+    """Mount point of the hierarchy, and the directory of this group in it."""
     for line in mounts:
         mount, _, file_system = line.partition(" - ")
         _, _, _, root, mount_point, *_ = mount.split()

@@ -1,7 +1,6 @@
 """What AWS's refusals mean for a cluster: look for room elsewhere, try again, or ask a human.
 
-Codes: "Error codes for the Amazon EC2 API" in the EC2 API reference, sections "Common errors for
-actions", "Client error codes for actions" and "Server error codes".
+Codes: "Error codes for the Amazon EC2 API" in the EC2 API reference.
 """
 
 from __future__ import annotations
@@ -76,8 +75,8 @@ _CODES = {
 }
 _MEANING_OF_CODE = {code: meaning for meaning, codes in _CODES.items() for code in codes.split()}
 
-# Exceptions of botocore that no later attempt can help. Those for want of credentials are not among them: the
-# metadata service, which gives a role's, fails now and then.
+# Exceptions of botocore that no retry can help. Those about missing credentials are not among them: the
+# metadata service that gives a role's fails now and then.
 _MEANING_OF_CLASS = {
     "PartialCredentialsError": Meaning.NOT_ALLOWED,
     "NoRegionError": Meaning.WRONG,
@@ -120,13 +119,13 @@ _ENCODED = re.compile(r"\s*Encoded authorization failure message:.*", re.DOTALL)
 
 
 def code_of(error: BaseException) -> str:
-    """AWS's error code; "" where AWS did not answer."""
+    """AWS's error code; "" if AWS did not answer."""
     response = getattr(error, "response", None)
     return str(response.get("Error", {}).get("Code", "")) if isinstance(response, dict) else ""
 
 
 def meaning_of(error: BaseException) -> Meaning:
-    """What an exception of botocore means; where AWS has not answered, the same request may work later."""
+    """What an exception of botocore means; without an answer, the same request may work later."""
     code = code_of(error)
     if code in _MEANING_OF_CODE:
         return _MEANING_OF_CODE[code]
@@ -147,7 +146,7 @@ def is_unanswered(error: BaseException) -> bool:
 
 
 def said(error: BaseException) -> str:
-    """What AWS said, as a person can read it: code and message."""
+    """Code and message of AWS's answer, readable."""
     code = code_of(error)
     if not code:
         return f"{type(error).__name__}: {error}"
@@ -161,7 +160,7 @@ def remedy_for(meaning: Meaning) -> str:
 
 
 def as_ours(error: BaseException, doing: str) -> ErnestError:
-    """The error of our own that says the same; `doing` is the rest of "AWS refused to ..."."""
+    """Our own error for this one; `doing` completes "AWS refused to ..."."""
     meaning, code = meaning_of(error), code_of(error)
     message, remedy = f"AWS refused to {doing}: {said(error)}.", _REMEDIES[meaning]
     if (code or type(error).__name__) in _ABOUT_CREDENTIALS:
@@ -178,11 +177,11 @@ def as_ours(error: BaseException, doing: str) -> ErnestError:
 
 @contextlib.contextmanager
 def explained(doing: str) -> Iterator[None]:
-    """Turn what botocore raises into errors of our own; `doing` is the rest of "AWS refused to ...".
+    """Turn botocore's errors into our own; `doing` completes "AWS refused to ...".
 
     Raises:
-        ClusterError: throttled beyond botocore's retries, no answer, or no credentials for the moment;
-            another attempt may work.
+        ClusterError: throttled beyond botocore's retries, no answer, or no credentials for the moment; a
+            retry may work.
         MissingResourceError: a permission is missing.
         InvalidParameterError: the request cannot work.
     """
@@ -198,8 +197,8 @@ def explained(doing: str) -> Iterator[None]:
 def time_of(answer: Mapping[str, Any]) -> datetime:
     """When AWS gave an answer, by its own clock (header Date, to the second); with time zone.
 
-    A wrong local clock must neither end living machines nor spare overdue ones. It is taken where the answer
-    tells none, which AWS itself never leaves out.
+    A wrong local clock must neither end living machines nor spare overdue ones. It is used only without that
+    header, which AWS never leaves out.
     """
     headers = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {})
     try:

@@ -1,7 +1,7 @@
 """The life of a Spark cluster on EC2: launch, wait, measure, end; and its change of size.
 
-AWS alone remembers a cluster: its machines are found by their tags. So starting one is reconciling what is
-there with what is wanted, and may be repeated by any later attempt, in any process.
+Only AWS remembers a cluster: its machines are found by their tags. So a start reconciles what is there with
+what is wanted, and any later try, in any process, may repeat it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _POLL_SECONDS = 1.0
 
 
 class _Launches:
-    """What the start of a cluster and its resize have in common: an attempt that launches into it."""
+    """What a cluster's start and its resize share: a try that launches machines into it."""
 
     def __init__(self, spec: EC2ClusterSpec, attempt: Attempt, means: Means) -> None:
         self.spec = spec
@@ -60,7 +60,7 @@ class _Launches:
         self._guard = AttemptGuard(attempt, means.client)
 
     def abandon(self) -> None:
-        """End this attempt's machines, from another thread or a signal handler. Quick: nothing is waited for.
+        """End this try's machines, from another thread or a signal handler. Quick: nothing is waited for.
 
         What it is doing meanwhile fails at its next step, and ends what else it has launched.
         """
@@ -93,7 +93,7 @@ class EC2Cluster(_Launches):
     """A cluster on EC2 that a task instance starts.
 
     `launch`, `wait_until_ready` and `assemble` may run in different processes, with objects made of the same
-    arguments. Each ends all machines of the attempt when it fails, kills included, and raises
+    arguments. On failure, kills included, each ends all machines of the try and raises
 
     * InvalidParameterError, MissingResourceError: something cannot work; nothing was launched for it.
     * ClusterStartError: AWS has not enough machines, or they did not come.
@@ -102,7 +102,7 @@ class EC2Cluster(_Launches):
 
     Args:
         spec: what to start.
-        identity: of the task instance, with the number of the attempt.
+        identity: of the task instance, with the number of its try.
         means: clients, prices, probe and log.
     """
 
@@ -111,7 +111,7 @@ class EC2Cluster(_Launches):
         self._watch = Watch(spec=spec, guard=self._guard, means=means)
 
     def start(self) -> ClusterHandle:
-        """Launch the cluster, wait until it is ready, and keep the fast machines; earlier attempts' count."""
+        """Launch what earlier tries have not, wait until the cluster is ready, and keep the fast machines."""
         with self._guard.ending_on_failure():
             deadline = time.monotonic() + self.spec.start_timeout_seconds
             self.launch()
@@ -133,10 +133,10 @@ class EC2Cluster(_Launches):
         return self._watch.look()
 
     def wait_until_ready(self, deadline: float | None = None) -> None:
-        """Wait until all launched workers are alive. When the time is up, those that are must be enough.
+        """Wait until all launched workers are alive. At the deadline, those that are must be enough.
 
-        The deadline is one of `time.monotonic`, None for the specification's time from now on. One that has
-        passed makes this look once and decide.
+        The deadline is one of `time.monotonic`; None for the specification's time from now on. After it,
+        looks once and decides.
         """
         if deadline is None:
             deadline = time.monotonic() + self.spec.start_timeout_seconds
@@ -156,13 +156,12 @@ class EC2Cluster(_Launches):
 
 
 def _adopt_earlier(guard: AttemptGuard, spec: EC2ClusterSpec) -> tuple[list[Instance], datetime]:
-    """Take over what earlier attempts have launched, and end what is of no use.
+    """Take over the useful machines of earlier tries, and end the others.
 
-    Machines are of use that were asked for with the same specification, come or are there, and have more than
-    half of their time to live left; workers only together with the master that they were launched for. They
-    are tagged as this attempt's, so that a late end of the earlier one spares them.
-
-    Returns the machines taken over, a master and its workers or nothing, and the time by AWS's clock.
+    Useful are those of the same specification that are pending or running and have more than half of their
+    time to live left; workers only with the master that they were launched for. They get this try's tag, so
+    that a late end of the earlier one spares them. Returns a master and its workers, or nothing, and the time
+    by AWS's clock.
     """
     found, now = _settled(guard, expected=1 + spec.launched_machines)
     digest, least_seconds = specification_digest(spec), _LEAST_SHARE_OF_LIFE * spec.time_to_live_seconds
@@ -187,10 +186,10 @@ def _adopt_earlier(guard: AttemptGuard, spec: EC2ClusterSpec) -> tuple[list[Inst
 
 
 def _settled(guard: AttemptGuard, *, expected: int) -> tuple[list[Instance], datetime]:
-    """The machines of earlier attempts.
+    """The machines of earlier tries.
 
-    AWS may show for some seconds nothing of what an attempt has launched that was killed just now. So a
-    later try looks again for `ending.SETTLE_SECONDS` before it takes too few machines for all there are.
+    For some seconds AWS may not show what a killed try just launched. So a later try looks again for
+    `ending.SETTLE_SECONDS` before it believes that there are too few.
     """
     is_first = guard.attempt.identity.try_number <= 1
     deadline = time.monotonic() + (0.0 if is_first else ending.SETTLE_SECONDS)
@@ -202,7 +201,7 @@ def _settled(guard: AttemptGuard, *, expected: int) -> tuple[list[Instance], dat
 
 
 def _of_one_master(useful: Sequence[Instance]) -> list[Instance]:
-    """The master launched last and the workers launched after it; those of another one look for that."""
+    """The master launched last and the workers launched after it; others look for another master."""
     candidates = masters(useful)
     if not candidates:
         return []
@@ -211,19 +210,19 @@ def _of_one_master(useful: Sequence[Instance]) -> list[Instance]:
 
 
 class ClusterResize(_Launches):
-    """Grows or shrinks a running cluster to a size: the next job can use machines that are paid for already.
+    """Grows or shrinks a running cluster to a size, so that the next job uses machines already paid for.
 
-    New machines are of the type of the old ones, join the same master, carry the cluster's tag, so that its
-    teardown ends them too, and live as long as `spec` says from now on. Where growing fails, they are ended,
-    and the old ones stay. Repeating it is safe: what an earlier attempt has launched is counted.
+    New machines have the old ones' type, join the same master, carry the cluster's tag, so that its teardown
+    ends them too, and live as long as `spec` says from now on. If growing fails, they are ended and the old
+    ones stay. Repeatable: machines of an earlier try count.
 
     Args:
         handle: of the running cluster.
-        size: workers that it shall have.
-        spec: how new machines are launched; the number and type of its machines do not count.
-        identity: of the task instance that resizes, with the number of its attempt.
-        means: clients, prices, probe and log. With a probe, old and new machines are measured together, so
-            that the slowest are ended; without, the scores that the handle has decide which are ended.
+        size: number of workers afterwards.
+        spec: how new machines are launched; its number and type of machines do not count.
+        identity: of the task instance that resizes, with the number of its try.
+        means: clients, prices, probe and log. With a probe, old and new machines are measured together and
+            the slowest are ended; without, the handle's scores decide.
 
     Raises:
         InvalidParameterError: a size that is not positive.
@@ -276,7 +275,7 @@ class ClusterResize(_Launches):
     ) -> None:
         deadline = time.monotonic() + self.spec.start_timeout_seconds
         plan = self._checked()
-        # The machines of earlier attempts become this one's, so that it ends them if it fails.
+        # The machines of earlier tries become this one's, so that it ends them if it fails.
         known = {machine.instance_id for machine in self._handle.machines}
         strays = [instance.id for instance in present if instance.id not in known]
         add_tags(self._guard.ec2, strays, {TRY_TAG: self._guard.attempt.number})
@@ -295,7 +294,7 @@ def _resized(spec: EC2ClusterSpec, handle: ClusterHandle, size: int, *, probing:
         fallback_instance_types=(),
         smallest_acceptable=smallest if smallest is not None and smallest <= size else None,
         probe_rounds=spec.probe_rounds if probing else 0,
-        # What the daemons and the drivers agree on is the running cluster's matter.
+        # Daemons and drivers must agree on these, as the running cluster has them.
         network_encryption=handle.encrypts,
         python=handle.python or spec.python,
         driver_host=handle.driver_host,
@@ -303,11 +302,11 @@ def _resized(spec: EC2ClusterSpec, handle: ClusterHandle, size: int, *, probing:
 
 
 class RunningCluster:
-    """A cluster on EC2 that is known by its handle alone, to whoever ends it in another process.
+    """A cluster on EC2 known by its handle alone, to end it from another process.
 
     Raises:
         ClusterError: the handle is that of another kind of cluster.
-        InvalidParameterError: its name is none that a cluster of this package has.
+        InvalidParameterError: its name is none of this package's.
     """
 
     def __init__(self, handle: ClusterHandle, *, client: ClientMaker) -> None:
@@ -316,7 +315,7 @@ class RunningCluster:
         self._client = client
 
     def terminate(self) -> str:
-        """End all machines of the cluster, each for its tag and not for its id, which came through XCom."""
+        """End all machines with the cluster's tag; ids came through XCom and are not trusted."""
         machines = (*self._handle.machines, self._handle.master)
         ids = {machine.instance_id for machine in machines if machine and machine.instance_id}
         return terminate_cluster(self._client("ec2"), self._handle.name, awaited=ids)

@@ -1,4 +1,4 @@
-"""Ending machines so that they have really ended, whatever AWS says in between."""
+"""Ending machines, and making sure that they have ended."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from airflow_provider_ernest.words import duration
 log = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 120.0
-"""How long throttling and delays of AWS are endured before the user is warned that machines live."""
+"""How long AWS's throttling and delays are endured before the user is warned that machines live."""
 SETTLE_SECONDS = 30.0
 """How long AWS may take to show, and to let end, what it launched (EC2 API reference, "Eventual
 consistency")."""
@@ -77,7 +77,7 @@ def end_until_gone(
     patience_seconds: float = PATIENCE_SECONDS,
     settle_seconds: float | None = None,
 ) -> list[Instance]:
-    """End the machines of a cluster and see that all of them are shutting down or gone.
+    """End the machines of a cluster and wait until all of them are shutting down or gone.
 
     AWS shows new machines with a delay: it looks again until that is over, even if nothing is left to end.
 
@@ -85,8 +85,8 @@ def end_until_gone(
         ec2: a boto3 client.
         cluster_name: whose machines, by tag.
         belongs: which of them.
-        awaited: ids of machines that the cluster had. Where AWS does not show them, it may only be late; they
-            are not ended by these ids, but by the tag that they turn out to carry.
+        awaited: ids of machines that the cluster had, which AWS may show late. They are ended by their tag,
+            not by these ids.
         patience_seconds: how long the end may take.
         settle_seconds: how long, from now on, machines may still appear; None to allow for a launch right
             after that of the newest machine that AWS shows.
@@ -150,11 +150,10 @@ def _still_alive(cluster_name: str, instances: Sequence[Instance]) -> ClusterErr
 
 
 def end_machines(ec2: Any, ids: Iterable[str], *, patience_seconds: float = PATIENCE_SECONDS) -> set[str]:
-    """Tell AWS to terminate machines; does not wait until they have ended.
+    """Tell AWS to terminate machines, without waiting for their end; returns the ids that AWS does not know.
 
-    Those that AWS does not know, or not yet, are passed over, and their ids returned. Termination protection
-    is taken away: whoever asks for the end of a cluster means it. Throttling and lost answers are endured as
-    long as `patience_seconds` says; 0 is to try but once.
+    Termination protection is removed: whoever asks for the end of a cluster means it. Throttling and lost
+    answers are endured for `patience_seconds`; 0 tries only once.
 
     Needs the permissions ec2:TerminateInstances and, for protected machines, ec2:ModifyInstanceAttribute.
 
@@ -205,12 +204,12 @@ def _end_batch(ec2: Any, ids: list[str], deadline: float) -> set[str]:
 
 
 def _may_pass(error: BaseException) -> bool:
-    """Whether to try again. Where AWS has not answered, always: giving up costs more than waiting."""
+    """Whether to retry: always without an answer, since giving up costs more than waiting."""
     return not code_of(error) or meaning_of(error) is Meaning.BUSY
 
 
 def _unprotect(ec2: Any, ids: Sequence[str]) -> None:
-    """Take the termination protection from machines; those that have vanished have none."""
+    """Remove the termination protection of machines; vanished ones have none."""
     from botocore.exceptions import BotoCoreError, ClientError
 
     for instance_id in ids:
@@ -223,7 +222,7 @@ def _unprotect(ec2: Any, ids: Sequence[str]) -> None:
 
 
 def from_signal_handler(work: Callable[[], None]) -> None:
-    """Do something as far as the few seconds go that a killed task has left; it goes on meanwhile.
+    """Run work within the few seconds that a killed task has left; it goes on meanwhile.
 
     In a thread of its own: the interrupted one may hold a lock of the connection pool or of logging.
     """
@@ -233,7 +232,7 @@ def from_signal_handler(work: Callable[[], None]) -> None:
 
 
 class AttemptGuard:
-    """Watches over one attempt to launch machines: where it fails or is killed, it ends what it launched."""
+    """Guards one try to launch machines: if it fails or is killed, ends what it launched."""
 
     def __init__(self, attempt: Attempt, client: Callable[[str], Any]) -> None:
         self.attempt = attempt
@@ -259,10 +258,10 @@ class AttemptGuard:
         return self._ec2
 
     def abandon(self) -> None:
-        """End the attempt from another thread or a signal handler. Quick: nothing is waited for.
+        """End the try from another thread or a signal handler. Quick: nothing is waited for.
 
-        Machines that a later attempt has taken over are spared. A launch that is just being answered is
-        ended by the attempt itself, when it next checks.
+        Machines that a later try has taken over are spared. A launch that is just being answered is ended by
+        the try itself, when it next checks.
         """
         self._abandoned = True
         from_signal_handler(self._end_quickly)
@@ -286,11 +285,11 @@ class AttemptGuard:
 
     @contextlib.contextmanager
     def ending_on_failure(self) -> Iterator[None]:
-        """Whatever is raised within, kills included: end the attempt's machines, then let it pass on.
+        """On any exception, kills included, end the try's machines and re-raise.
 
         Raises:
-            ClusterError: instead of an error that another attempt cannot help, where ending has failed: the
-                next attempt finds the machines that may live on. After a failed setup no teardown comes.
+            ClusterError: instead of an error that no retry can help, if ending has failed: the next try finds
+                the machines that may live on, while no teardown runs after a failed setup.
         """
         _ = self.ec2  # a signal handler has no time to make it
         self._depth += 1
@@ -311,7 +310,7 @@ class AttemptGuard:
             self._depth -= 1
 
     def _end_all(self, error: BaseException) -> bool:
-        """Whether it is certain that none of the attempt's machines lives on."""
+        """Whether it is certain that none of the try's machines lives on."""
         name = self.attempt.cluster_name
         log.warning("Ending the machines of this attempt of cluster %s after %s.", name, type(error).__name__)
         try:
@@ -363,10 +362,7 @@ class AttemptGuard:
             log.warning("The machines of the abandoned attempt could not be ended at once: %s", failure)
 
     def _end_unseen(self, patience_seconds: float) -> None:
-        """End machines that AWS has named when it launched them, but does not show yet.
-
-        Nor may it know them yet where they are to be ended: they are asked for until it does.
-        """
+        """End machines that AWS named at their launch but does not show yet; asks until it knows them."""
         deadline = time.monotonic() + patience_seconds
         unseen = self.known - self.shown
         while unseen:

@@ -1,4 +1,4 @@
-"""Keep the fast machines of a cluster, end the others, and give the handle of what remains."""
+"""Keep the fast machines of a cluster, end the others, and return the handle of the rest."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MASTER_SECONDS = 30.0
 
 @dataclass(frozen=True, kw_only=True)
 class Assembler:
-    """Makes a cluster of the machines that are alive; `scores` were measured before, by address."""
+    """Makes a cluster of the living machines; `scores` were measured before, by address."""
 
     watch: Watch
     scores: Mapping[str, Bandwidth]
@@ -80,9 +80,9 @@ class Assembler:
             self.watch.guard.sleep(self.watch.means.poll_seconds)
 
     def _workers(self, instances: Sequence[Instance], state: MasterState) -> tuple[Machine, ...]:
-        """The workers that both AWS and the Spark master count on, matched by their private addresses.
+        """The workers that both AWS and the Spark master know, matched by their private addresses.
 
-        All are of one type, that of the most: others can only be left over from an attempt that was cut off.
+        All are of the most frequent type: others can only be left over from a try that was cut off.
         """
         prices = self.watch.means.prices
         registered = {machine.host: machine for machine in state.machines}
@@ -143,9 +143,9 @@ class Assembler:
         )
 
     def _measured(self, handle: ClusterHandle, probe: Probe) -> ClusterHandle:
-        """The machines that are there after the probe, with what it measured.
+        """The machines that are there after the probe, with its measurements.
 
-        All must take part, so a machine that ends meanwhile spoils it: the others are measured anew.
+        All must take part: if a machine ends meanwhile, the others are measured anew.
         """
         while True:
             measured = self._measure(handle, probe)
@@ -211,12 +211,12 @@ def _scored(machines: Sequence[Machine], measured: Mapping[str, Bandwidth]) -> t
 def choose_culled(
     machines: Sequence[Machine], *, keep: int, floor: float, smallest: int
 ) -> list[CulledMachine]:
-    """The machines to end, the slowest first; their order in `machines` does not matter.
+    """Return the machines to end, the slowest first, whatever their order in `machines`.
 
-    Ernest paper (NSDI 2016), section 4.2: launch some more machines than needed, measure, keep the fastest.
+    Ernest paper (NSDI 2016), section 4.2: launch more machines than needed, measure, keep the fastest.
 
-    First stragglers, whose score is below the floor, then machines that were not measured, then the rest,
-    the slowest first, until `keep` remain. Stragglers that still remain are culled too, down to `smallest`.
+    First stragglers, whose score is below the floor, then unmeasured machines, then the rest, until `keep`
+    remain. Stragglers that still remain are culled too, down to `smallest`.
 
     Raises:
         InvalidParameterError: `smallest` is not from 1 to `keep`.
@@ -241,7 +241,7 @@ def warnings_after(machines: Sequence[Machine], *, floor: float) -> tuple[str, .
 
 
 class _Verdict(NamedTuple):
-    """On one machine; what is to be ended first comes first in order."""
+    """On one machine; the first in order is ended first."""
 
     order: tuple[int, float, str, str, str]
     machine: Machine
@@ -251,7 +251,7 @@ class _Verdict(NamedTuple):
 
 
 def _judged(machines: Sequence[Machine], floor: float) -> list[_Verdict]:
-    """All machines against the median of all, each by the resource that holds it back most."""
+    """All machines against the median, each by the resource that limits it most."""
     bandwidths = {str(index): one.bandwidth for index, one in enumerate(machines) if one.bandwidth}
     memory = relative_to_median({key: each.memory_gigabytes_per_second for key, each in bandwidths.items()})
     network = relative_to_median(
