@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import signal
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
@@ -25,6 +26,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Thread
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from airflow_provider_ernest.documents.runs import PastRun
@@ -295,10 +297,12 @@ def _answers_of_a_pool(
     pool = ProcessPoolExecutor(
         min(processes, len(left)), mp_context=_SPAWN, initializer=_begin, initargs=(life,)
     )
-    started = pool.submit(os.getpid)
+    started = _submitted(pool, os.getpid)
     try:
         # One more than there are processes: none waits for whoever takes the answers.
-        running = {pool.submit(_read, what, left[key], limits): key for key in islice(waiting, processes + 1)}
+        running = {
+            _submitted(pool, _read, what, left[key], limits): key for key in islice(waiting, processes + 1)
+        }
         while running:
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 answer = future.result()
@@ -306,13 +310,12 @@ def _answers_of_a_pool(
                 del left[key]
                 yield key, answer
                 for following in islice(waiting, 1):
-                    running[pool.submit(_read, what, left[following], limits)] = following
+                    running[_submitted(pool, _read, what, left[following], limits)] = following
     except BrokenProcessPool as error:
         if started.exception() is not None:
             raise MissingResourceError(
                 "The processes that read event logs cannot be started.",
-                remedy="See what Python says above. A script that is run by itself must do its work below "
-                'if __name__ == "__main__":',
+                remedy="See what Python says above, and whether memory is left for them.",
             ) from error
     finally:
         held.close()
@@ -323,6 +326,20 @@ def _answers_of_a_pool(
 
 _SPAWN = get_context("spawn")
 """What reads S3 has threads, and a forked process would hold their locks for ever."""
+
+
+def _submitted(pool: ProcessPoolExecutor, do: Callable[..., Any], *arguments: Any) -> Future[Any]:
+    """Submit to the pool. A process that it starts does not run this one's program again.
+
+    multiprocessing would have it so. In a task that program is Airflow's command, which fails where tasks may
+    not reach Airflow's database, and takes three times the memory.
+    """
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        return pool.submit(do, *arguments)
+    finally:
+        sys.modules["__main__"] = main
 
 
 def _begin(life: Connection) -> None:

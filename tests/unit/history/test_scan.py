@@ -187,6 +187,15 @@ def test_processes_end_with_the_one_that_asked(tmp_path: Path):
     assert not alive
 
 
+def test_processes_do_not_run_the_program_of_the_one_that_asked(tmp_path: Path):
+    log = log_of(tmp_path / "app-1")
+    program = tmp_path / "program.py"
+    scan = f"print(len(list(Scan([{str(log)!r}]))))"
+    program.write_text(f"from airflow_provider_ernest.history.scan import Scan\nprint('begun')\n{scan}\n")
+    ran = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False)
+    assert (ran.stdout, ran.stderr) == ("begun\n1\n", "")
+
+
 def test_where_no_process_can_be_started_that_is_said(tmp_path: Path):
     resource_tracker.ensure_running()
     python = spawn.get_executable()

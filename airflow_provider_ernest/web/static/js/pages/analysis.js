@@ -12,6 +12,7 @@ async function show() {
   try {
     const { sample: run } = await fetchJson("api/clarity");
     fillPage(header, element("div", { class: "why" },
+      element("h2", { class: "visually-hidden" }, "Why"),
       element("div", { class: "card" }, found(run)),
       explained(run, job)));
   } catch (error) {
