@@ -1,1 +1,1 @@
-"""What is shown of a model, a run, all models, a profile: the source of page, report and command line."""
+"""Typed views of models, runs and profiles: the source of page, report and command line."""

@@ -1,6 +1,6 @@
-"""The answer to "how many machines?" in a few words: figures, the one caution that matters, what to check.
+"""The answer to "how many machines?": figures, the most important caution, and checks.
 
-The words of page, report and command line are made here, once.
+Page, report and command line take their words from here.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from airflow_provider_ernest.words import (
 )
 
 NEARLY_AS_FAST = 1.1
-"""So many times the shortest time is still about as fast."""
+"""Times the shortest time that still count as about as fast."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,15 +115,15 @@ def answer_of(
     is_priced: bool,
     iterations: int | None = None,
 ) -> Answer:
-    """The answer.
+    """Return the answer.
 
     Args:
         model: that is asked.
         choice: what was considered and chosen.
-        standing: what is known of the model's life.
-        replays: what replay of runs says, of any type.
-        has_goal: whether anything was to be kept or is best.
-        is_priced: whether what machines cost is known.
+        standing: the model's state and last run.
+        replays: of runs, of any type.
+        has_goal: whether there is a limit or an objective.
+        is_priced: whether the price of machines is known.
         iterations: of the run that is predicted.
     """
     asked = _Asked(model=model, choice=choice, has_goal=has_goal, is_priced=is_priced)
@@ -142,7 +142,7 @@ def answer_of(
 
 @dataclass(frozen=True, kw_only=True)
 class _Asked:
-    """What was asked and chosen; without a price what follows from it is as if it had not been."""
+    """What was asked and chosen. Without a price, goal and choice count as absent."""
 
     model: Model
     choice: Choice
@@ -159,7 +159,7 @@ class _Asked:
 
     @property
     def shown(self) -> Alternative | None:
-        """What the figures are of: the chosen, else the nearest to the goal, else the fastest of the type."""
+        """The chosen configuration, else the nearest to the goal, else the fastest of the type."""
         alternatives, error = self.choice.alternatives, self.out_of_reach
         if self.decision is not None:
             return chosen(alternatives, self.decision)
@@ -169,7 +169,7 @@ class _Asked:
         return min(own, key=lambda each: each.seconds, default=None)
 
     def compared(self, shown: Alternative) -> list[tuple[str, Alternative | None]]:
-        """At most four configurations beside each other, by their role."""
+        """At most four configurations to compare, with their roles."""
         alternatives = self.choice.alternatives
         if self.decision is not None:
             return beside_the_chosen(alternatives, shown, has_limits=bool(self.limits))
@@ -181,7 +181,7 @@ class _Asked:
 
     @property
     def limits(self) -> str:
-        """What is to be kept: "the deadline of 7 min"."""
+        """The limits in words: "the deadline of 7 min"."""
         goal = self.choice.goal
         return limits_in_words(goal.deadline_seconds, goal.budget_dollars)
 
@@ -250,7 +250,7 @@ def _tiles(shown: Alternative | None, asked: _Asked, standing: Standing) -> Iter
 
 
 def _paid_for(decision: Decision | None) -> str:
-    """What of the cost is not for the machines; empty where all is."""
+    """Costs that are not for the machines; empty if there are none."""
     parts = decision.cost_parts if decision else None
     if parts is None:
         return ""
@@ -295,7 +295,7 @@ def _cautions(
     opinion: ReplayOpinion | None,
     checks: Sequence[Check],
 ) -> Iterator[Caution]:
-    """What to know, the most important first."""
+    """Cautions, the most important first."""
     if asked.out_of_reach:
         yield Caution(words=_out_of_reach(asked, asked.out_of_reach, shown), about="question", tone=BAD)
     if opinion and opinion.breaks_deadline:
@@ -312,7 +312,7 @@ def _cautions(
 
 
 def _out_of_reach(asked: _Asked, error: ErnestError, shown: Alternative | None) -> str:
-    """What cannot be kept, and the nearest that could be asked for."""
+    """Which goal cannot be met, and the nearest that can."""
     nearest = error.within_reach if isinstance(error, InfeasibleGoalError) else None
     if shown is None or nearest is None:
         return str(error)
@@ -331,7 +331,7 @@ REMEDIES = (
     ("size", "A sample run of about this size would tell.", WARNING),
     ("replay", "", WARNING),
 )
-"""What to do where a check has failed, the most important first."""
+"""What to do if a check failed, the most important first."""
 
 
 def _of_state(state: State) -> Iterator[Caution]:
@@ -388,7 +388,6 @@ def _tried(model: Model) -> str:
 
 
 def _rows(shown: Alternative | None, asked: _Asked, standing: Standing) -> Iterator[AnswerRow]:
-    """The configurations to compare, then the last run as it was."""
     yield from compared_rows(
         asked.compared(shown) if shown else [],
         shown=shown,

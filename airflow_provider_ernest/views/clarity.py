@@ -1,4 +1,4 @@
-"""Why a job takes as long as it does: what its runs' event logs tell."""
+"""Why a job takes as long as it does, from its runs' event logs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from airflow_provider_ernest.views.sample_runs import ApplicationLink
 from airflow_provider_ernest.views.view import view_of
 
 MOST_STRAGGLERS = 50
-"""So many of the worst are told one by one."""
+"""Number of the worst stragglers that are listed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +130,7 @@ class ExplainedRun:
 
 
 OF_BOTH = ("headline", "bottleneck", "category", "limits", "straggler_causes", "advice")
-"""What the report of a run tells, too: it knows the other runs of the training."""
+"""Fields that a run's report has too; it knows the other runs of the training, so it wins."""
 
 
 def explained_run(
@@ -142,9 +142,9 @@ def explained_run(
     origin: Origin | None = None,
     report: BottleneckReport | None = None,
 ) -> ExplainedRun:
-    """A run by its profile and, where there is one, the report that goes by it.
+    """A run from its profile and, if there is one, its report.
 
-    `recorded_at` is empty where nothing is kept of it.
+    `recorded_at` is empty if the profile is not stored.
     """
     warnings = [*cautions(profile), *(report.warnings if report else ()), *profile.warnings]
     return view_of(
@@ -156,7 +156,7 @@ def explained_run(
         history_url=link(profile.application_id),
         stages=tuple(view_of(RunStage, stage) for stage in profile.stages),
         stragglers=profile.stragglers[:MOST_STRAGGLERS],
-        # Both may tell of the same.
+        # Both may give the same warning.
         warnings=tuple(dict.fromkeys(warnings)),
         has_profile=True,
         **{name: getattr(report or profile, name) for name in OF_BOTH},
@@ -164,7 +164,7 @@ def explained_run(
 
 
 def of_report_alone(report: BottleneckReport, link: ApplicationLink) -> ExplainedRun:
-    """The same where the profile of the run is not kept any more, or not to be seen: the report's words."""
+    """A run from its report alone, if its profile is gone or hidden."""
     return ExplainedRun(
         purpose=SAMPLE,
         recorded_at=report.at,
@@ -182,10 +182,10 @@ def of_report_alone(report: BottleneckReport, link: ApplicationLink) -> Explaine
 log = logging.getLogger(__name__)
 
 MOST_REPORTS = 100
-"""So many of the newest are looked through for one of a model's: each is a file of the store."""
+"""Number of newest reports searched for the model's: each is a file of the store."""
 
 MOST_PROFILES = 30
-"""So many of the newest are looked through for a production run's."""
+"""Number of newest profiles searched for a production run's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,13 +226,13 @@ def clarity_page(
     readable: Readable,
     link: ApplicationLink,
 ) -> Clarity:
-    """What is known of why the model's job takes as long as it does.
+    """Return what explains the run time of the model's job.
 
     Args:
-        store: where reports and profiles lie.
-        model: one that the reader may see; that is for the caller to make sure.
-        entries: all of the catalogue, or those of the job.
-        readable: whether a DAG may be read. Reports and profiles of others are as if they were not there.
+        store: of reports and profiles.
+        model: the caller must make sure that the reader may see it.
+        entries: the whole catalogue, or the job's part.
+        readable: whether a DAG may be read. Reports and profiles of others are left out.
         link: to applications in Spark's history server.
 
     Raises:
@@ -255,7 +255,7 @@ def clarity_page(
 
 
 def newest_report(store: ModelStore, model: Model, readable: Readable) -> BottleneckReport | None:
-    """The newest that stands beside the model, or beside the one of sample runs that it goes on from."""
+    """The newest report of the model, or of the model of sample runs that it is based on."""
     reports = store.newest_first(BottleneckReport, model.job, model.instance_type, limit=MOST_REPORTS)
     return report_of_models(reports, {model.id, model.base_model_id or model.id}, readable)
 
@@ -263,7 +263,7 @@ def newest_report(store: ModelStore, model: Model, readable: Readable) -> Bottle
 def report_of_models(
     reports: Iterable[BottleneckReport], model_ids: set[str], readable: Readable
 ) -> BottleneckReport | None:
-    """The first of any of the models that a person may see; None where there is none."""
+    """The first report of any of the models that a person may see; None if there is none."""
     wanted = (each for each in reports if each.model_id in model_ids and visible_records([each], readable))
     return next(wanted, None)
 
@@ -286,7 +286,7 @@ def _profile_of(store: ModelStore, report: BottleneckReport) -> ProfileRecord | 
     try:
         return load_profile(store, report.job, report.instance_type, report.profile_ids[0])
     except StoreError as error:
-        # What the report says by itself is shown all the same.
+        # The report's own words are shown all the same.
         if not is_gone(error):
             log.warning("The profile of report %s cannot be read", report.id, exc_info=True)
         return None
@@ -295,7 +295,7 @@ def _profile_of(store: ModelStore, report: BottleneckReport) -> ProfileRecord | 
 def _production(
     store: ModelStore, model: Model, readable: Readable, link: ApplicationLink
 ) -> ExplainedRun | None:
-    """The newest production run of which there is a profile."""
+    """The newest production run with a profile."""
     record = newest_profile_for(
         PRODUCTION, store, model.job, model.instance_type, readable=readable, limit=MOST_PROFILES
     )

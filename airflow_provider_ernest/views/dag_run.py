@@ -1,4 +1,4 @@
-"""A DAG run as its card needs it, wherever it was read: tasks, what they pushed, what follows on what."""
+"""A DAG run as its card needs it: tasks, XComs and dependencies, wherever it was read."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from datetime import datetime
 from typing import Any
 
 RECORD_KEY, REASONS, FAILURE = "record", "reasons", "failure"
-"""What Ernest's tasks push: the record of a decision; by type of machine why a stored model is reused or not;
-why a task failed, as a sentence or two."""
+"""XComs of Ernest's tasks: a decision's record; why stored models are reused or not, by type of machine; why
+a task failed.
+"""
 KEYS = (RECORD_KEY, REASONS, FAILURE)
 PRODUCTION_RUN_KEY = "production_run"
-"""The key under which a production run is recorded, by whatever operator made it."""
+"""XCom key of a production run's record, whatever operator made it."""
 
 SUCCESS, FAILED, SKIPPED, UP_FOR_RETRY = "success", "failed", "skipped", "up_for_retry"
 NOT_RUN = (None, "scheduled", "queued", "upstream_failed", "skipped", "removed")
-"""States of task instances that have not begun: some have times all the same, those of an attempt that was
-cleared or those that Airflow gives to what it never starts."""
+"""States of task instances that have not begun. Some still have times: those of a cleared try, or those that
+Airflow sets for tasks it never starts.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,10 +28,10 @@ class TaskRow:
 
     Attributes:
         operator: name of its class.
-        state: Airflow's; None where it has not been scheduled.
-        started_at: of the last attempt.
-        ended_at: of the last attempt; None while it runs.
-        name: how Airflow's pages call it; empty for the task's id.
+        state: Airflow's; None if not scheduled.
+        started_at: of the last try.
+        ended_at: of the last try; None while it runs.
+        name: display name in Airflow's pages; empty for the task's id.
     """
 
     task_id: str
@@ -42,12 +44,12 @@ class TaskRow:
 
     @property
     def has_run(self) -> bool:
-        """Whether its last attempt has begun."""
+        """Whether its last try has begun."""
         return self.started_at is not None and self.state not in NOT_RUN
 
     @property
     def seconds(self) -> float | None:
-        """How long the last attempt took; None before its end."""
+        """How long the last try took; None before its end."""
         if self.started_at is None or self.ended_at is None or not self.has_run:
             return None
         return max(0.0, (self.ended_at - self.started_at).total_seconds())
@@ -58,8 +60,8 @@ class RunRecord:
     """A DAG run.
 
     Attributes:
-        values: XComs by task id, map index and key: whatever tasks pushed, of any form.
-        downstream: ids of the tasks directly after each task; empty where the DAG is not known any more.
+        values: XComs by task id, map index and key, of any form.
+        downstream: ids of the tasks directly after each task; empty if the DAG is no longer known.
     """
 
     dag_id: str
@@ -70,7 +72,7 @@ class RunRecord:
     downstream: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def value(self, task: TaskRow, key: str) -> Any:
-        """What a task instance pushed; None where there is nothing."""
+        """The XCom of a task instance; None if there is none."""
         return self.values.get((task.task_id, task.map_index, key))
 
 
@@ -93,18 +95,18 @@ OPERATORS = {
     "RecordRunOperator": RECORD,
     "TerminateClusterOperator": OTHER,
 }
-"""What Ernest's tasks do. The database names a task's class, not its module: a subclass has another name."""
+"""What Ernest's tasks do. Airflow's database has a task's class name only: a subclass has another name."""
 
 SPARK_SUBMIT = "SparkSubmit"
-"""Part of the names of the operators that production is usually run by."""
+"""Part of the names of the operators that usually run production."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Ernest's tasks around one decision, and the production task behind it.
+    """Ernest's tasks around one decision, and the production task downstream.
 
     Attributes:
-        group_id: of the task group; empty where the tasks are in none.
+        group_id: of the task group; empty if the tasks are in none.
         production: all instances of one task.
     """
 
@@ -149,7 +151,7 @@ def _name(task: TaskRow) -> tuple[str, int]:
 
 
 def _behind(run: RunRecord, deciders: Mapping[str, str]) -> dict[str, str]:
-    """The groups by the tasks that come after their decision; of several, the nearest."""
+    """The groups by the tasks downstream of their decision; of several, the nearest."""
     owners: dict[str, str] = {}
     reached = {task_id: group_id for group_id, task_id in deciders.items()}
     while reached:
@@ -162,9 +164,9 @@ def _behind(run: RunRecord, deciders: Mapping[str, str]) -> dict[str, str]:
 
 
 def _owner(task: TaskRow, deciders: Mapping[str, str], behind: Mapping[str, str]) -> str:
-    """The nearest group around a task that decides; else the one whose decision it follows; else its own.
+    """The nearest enclosing group that decides, else the group whose decision it follows, else its own.
 
-    The trainings for several types of machine are nested groups that do not decide.
+    Trainings for several types of machine are nested groups that do not decide.
     """
     own = around = _group_id(task.task_id)
     while around not in deciders and around:
@@ -172,7 +174,7 @@ def _owner(task: TaskRow, deciders: Mapping[str, str], behind: Mapping[str, str]
     if around in deciders:
         return around
     if not behind and len(deciders) == 1 and OPERATORS[task.operator] == RECORD:
-        return next(iter(deciders))  # the DAG is not known any more
+        return next(iter(deciders))  # the DAG is no longer known
     return behind.get(task.task_id, own)
 
 
@@ -181,9 +183,9 @@ def _production(
 ) -> list[TaskRow]:
     """The task instances that the decision was made for.
 
-    Those directly after the decision or the start of production's cluster, whatever operator they are of.
-    Among several tasks, those that submit to Spark by their name, else the first to begin. Where the DAG's
-    version is not known any more only those names are left to tell, and only where there is but one group.
+    These are directly downstream of the decision or of the start of production's cluster. Of several, those
+    named like Spark submit operators, else the first to begin. If the DAG's version is no longer known, only
+    the names are left, and only if there is a single group.
     """
     others = [task for task in run.tasks if task.operator not in OPERATORS]
     submits = [task for task in others if SPARK_SUBMIT in task.operator]

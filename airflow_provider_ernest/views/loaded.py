@@ -1,4 +1,4 @@
-"""Documents of the store by their ids. What was read once is not read again: it never changes."""
+"""Documents of the store by id, cached: they never change."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ log = logging.getLogger(__name__)
 Kept = TypeVar("Kept", Model, DecisionRecord, ProductionRun, ModelMark, ProfileRecord)
 
 Load: TypeAlias = Callable[[ModelStore, str, str, str], Kept]
-"""Reads the document of a job and type of machine that has an id; raises StoreError."""
+"""Reads a document by job, type of machine and id; raises StoreError."""
 
 MOST_MODELS_KEPT = 64
 MOST_PURPOSES_KEPT = 4096
 
-# Of the same document the same object: what is fitted for a model is found without comparing observations.
+# The same document is the same object, so that a model's fit is found without comparing observations.
 load_model: Load[Model] = lru_cache(MOST_MODELS_KEPT)(lambda store, *where: store.load(Model, *where))
-# A decision has all its alternatives with it, some tens of kilobytes; a profile a hundred stages.
+# A decision holds all its alternatives, tens of kilobytes; a profile holds a hundred stages.
 load_decision: Load[DecisionRecord] = lru_cache(256)(lambda store, *where: store.load(DecisionRecord, *where))
 load_production: Load[ProductionRun] = lru_cache(1024)(
     lambda store, *where: store.load(ProductionRun, *where)
@@ -52,9 +52,9 @@ def newest_profile_for(
     readable: Callable[[str | None], bool],
     limit: int,
 ) -> ProfileRecord | None:
-    """The newest profile of a run of that purpose, by a DAG that may be read; None where there is none.
+    """Return the newest profile with that purpose of a readable DAG; None if there is none.
 
-    One that is gone or damaged is left out with a warning in the log, which names it.
+    Missing or damaged ones are left out, with a warning in the log.
     """
     for profile_id in store.ids(ProfileRecord, job, instance_type, limit=limit):
         try:
@@ -69,12 +69,12 @@ def newest_profile_for(
 
 
 def read_each(load: Load[Kept], store: ModelStore, entries: Iterable[CatalogueEntry]) -> Iterator[Kept]:
-    """The documents of these entries, in their order, each when it is asked for.
+    """Yield the documents of these entries, in order; each is read when it is asked for.
 
-    One that is gone or damaged is left out with a warning in the log, which names it.
+    Missing or damaged ones are left out, with a warning in the log.
 
     Raises:
-        StoreError: the store itself cannot be read: asking for the next document would be in vain.
+        StoreError: the store itself cannot be read, and so neither the next document.
     """
     for entry in entries:
         try:
@@ -90,12 +90,12 @@ def read_each(load: Load[Kept], store: ModelStore, entries: Iterable[CatalogueEn
 
 
 def is_gone(error: StoreError) -> bool:
-    """Whether the store could be read, and the document is not there."""
+    """Whether the store could be read, but the document is not there."""
     return isinstance(error.__cause__, FileNotFoundError)
 
 
 def _is_of_one_document(error: StoreError | InvalidParameterError) -> bool:
-    # Names that cannot be are refused before the store is asked.
+    # Impossible names are refused before the store is asked.
     return isinstance(error, InvalidParameterError) or isinstance(
         error.__cause__,
         FileNotFoundError | IsADirectoryError | PermissionError | InvalidDocumentError | UnicodeError,
@@ -109,19 +109,19 @@ Record = TypeVar("Record", DecisionRecord, ProductionRun, ModelMark, ProfileReco
 
 
 def visible_entries(entries: Iterable[CatalogueEntry], readable: Readable) -> list[CatalogueEntry]:
-    """The entries of DAGs that may be read; each DAG is asked about once."""
+    """The entries of readable DAGs; each DAG is asked about once."""
     may_read = cache(readable)
     return [entry for entry in entries if may_read(entry.dag_id)]
 
 
 def visible_records(records: Iterable[Record], readable: Readable) -> list[Record]:
-    """Those of DAGs that may be read."""
+    """The records of readable DAGs."""
     may_read = cache(readable)
     return [record for record in records if may_read(record.origin.dag_id if record.origin else None)]
 
 
 def of_job(entries: Iterable[CatalogueEntry], job: str) -> list[CatalogueEntry]:
-    """What there is of a job, on any type of machine."""
+    """The entries of a job, on any type of machine."""
     return [entry for entry in entries if entry.job == job]
 
 
@@ -144,10 +144,10 @@ def newest_models(entries: Iterable[CatalogueEntry]) -> dict[tuple[str, str], Ca
 
 
 MOST_TYPES = 8
-"""Each of them is fitted before it can be compared, and more curves nobody tells apart."""
+"""Each must be fitted to be compared, and more curves cannot be told apart."""
 
 RECENT_DECISIONS = 10
-"""Among so many, one that names a price is looked for, from the newest on."""
+"""Number of newest decisions searched for a price."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,9 +168,9 @@ class OtherType:
 def other_types(
     store: ModelStore, model: Model, entries: Iterable[CatalogueEntry], readable: Readable
 ) -> list[OtherType]:
-    """The `MOST_TYPES` newest of them that a person may see, by name of the type.
+    """Return the newest models of other types that a person may see, at most `MOST_TYPES`, by type.
 
-    What cannot be read of them is logged: the page of another model must not fail for it.
+    What cannot be read is logged: it must not break the page of this model.
     """
     of_job = visible_entries((entry for entry in entries if entry.job == model.job), readable)
     newest = [entry for entry in newest_models(of_job).values() if entry.instance_type != model.instance_type]
@@ -180,11 +180,11 @@ def other_types(
 
 
 def known_price(model: Model, decisions: Sequence[DecisionRecord]) -> float | None:
-    """Dollars for a machine and hour: of the newest decision, else of the cluster that it was trained on.
+    """Dollars for a machine and hour, from the newest decision, else from the training cluster.
 
     Args:
         model: the model.
-        decisions: for its job, newest last; what they say of another type is not its price.
+        decisions: of its job, newest last; those on other types do not count.
     """
     for record in reversed(decisions):
         if _tells_price(record, model):
@@ -193,7 +193,7 @@ def known_price(model: Model, decisions: Sequence[DecisionRecord]) -> float | No
 
 
 def price_of_cluster(model: Model) -> float | None:
-    """Dollars for a machine and hour of the sample runs; None where it is not known, or nothing was paid."""
+    """Dollars for a machine and hour of the sample runs; None if unknown or nothing was paid."""
     return (model.cluster.price_per_hour if model.cluster else None) or None
 
 
@@ -220,7 +220,7 @@ def _warn(entry: CatalogueEntry, what: str) -> None:
 def _newest_price(
     store: ModelStore, model: Model, of_job: Iterable[CatalogueEntry], readable: Readable
 ) -> float | None:
-    """As `known_price`, without reading more decisions than it takes to find one."""
+    """`known_price`, reading no more decisions than needed."""
     of_type = (entry for entry in of_job if entry.instance_type == model.instance_type)
     for record in read_each(load_decision, store, newest_of(of_type, DECISION, RECENT_DECISIONS)):
         if _tells_price(record, model) and visible_records([record], readable):

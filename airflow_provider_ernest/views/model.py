@@ -1,4 +1,4 @@
-"""All that is known of a model but its predictions, which are asked for anew with each move of a slider."""
+"""Everything about a model except its predictions, which change with each move of a slider."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class DesignFacts:
 def design_facts(
     design: Design | None, observations: Sequence[Observation], *, price_per_hour: float | None
 ) -> DesignFacts | None:
-    """The design with what came of each experiment; None where there is none."""
+    """The design with the result of each experiment; None if there is none."""
     if design is None:
         return None
     unclaimed: dict[int, list[Observation]] = {}
@@ -142,10 +142,10 @@ def design_facts(
 
 
 def _claim(experiment: Experiment, unclaimed: dict[int, list[Observation]]) -> Observation | None:
-    """The run of an experiment: of those with its index the most like it.
+    """The run of an experiment: of those with its index, the most similar.
 
-    Runs of an earlier design may have the same index, and a run may have had fewer machines or read
-    slightly more than it was to.
+    Runs of an earlier design may have the same index, and a run may have had fewer machines or read slightly
+    more than planned.
     """
     runs = unclaimed.get(experiment.index)
     if not runs:
@@ -179,7 +179,7 @@ MOST_DECISIONS = 50
 def decisions_of(
     store: ModelStore, model: Model, of_job: Sequence[CatalogueEntry], readable: Readable
 ) -> list[DecisionRecord]:
-    """The newest decisions for the model's type, and those in which it was considered, newest first."""
+    """The newest decisions for the model's type, and others that considered it, newest first."""
     chosen = [each for each in of_job if each.instance_type == model.instance_type]
     others = [each for each in of_job if each.instance_type != model.instance_type]
     versions = {model.id, *(each.id for each in chosen if each.kind == MODEL)}
@@ -187,7 +187,7 @@ def decisions_of(
     try:
         others_chosen = _read(store, others, readable)
     except StoreError:
-        # The page of this model must not fail for decisions on other types.
+        # Decisions on other types must not break the page of this model.
         log.warning("Decisions of %r on other types cannot be read", model.job, exc_info=True)
     else:
         records += [record for record in others_chosen if versions.intersection(record.model_ids)]
@@ -195,7 +195,7 @@ def decisions_of(
 
 
 def _read(store: ModelStore, entries: Sequence[CatalogueEntry], readable: Readable) -> list[DecisionRecord]:
-    # They are asked for by their ids: those that the reader may not see are not even read.
+    # Selected by id, so that hidden ones are not even read.
     wanted = newest_of(entries, DECISION, MOST_DECISIONS)
     return visible_records(read_each(load_decision, store, wanted), readable)
 
@@ -203,9 +203,9 @@ def _read(store: ModelStore, entries: Sequence[CatalogueEntry], readable: Readab
 def first_request(
     model: Model, newest: DecisionRecord | None, *, price: float | None, training_dollars: float | None
 ) -> PredictionRequest:
-    """What to ask the model at first: what its DAG asked last, else what can be made of the runs.
+    """The first request: what the DAG asked last, else one derived from the runs.
 
-    A task may have asked what a page cannot; what cannot be asked here is left out, or brought into bounds.
+    Values that a page cannot ask are left out or brought into bounds.
     """
     most_observed = max((run.machines for run in model.observations), default=1)
     least, most = machines_in_bounds(
@@ -237,7 +237,7 @@ def _goal(newest: DecisionRecord) -> dict[str, Any]:
 
 
 def _billed(billing: Billing | None, training_dollars: float | None) -> Billing:
-    """What is billed besides the machines' hours; runs that share the training only where they were told."""
+    """Billing besides the machines' hours; runs that share the training only if that was stated."""
     known = billing or Billing()
     shared = in_bounds(known.training_dollars)
     numbers: dict[str, Any] = {
@@ -250,14 +250,14 @@ def _billed(billing: Billing | None, training_dollars: float | None) -> Billing:
 
 
 def _rounded(dollars: float | None) -> float | None:
-    """As people would put it: it is an estimate."""
+    """Rounded, because it is an estimate."""
     known = in_bounds(dollars)
     return float(f"{known:.4g}") if known is not None else None
 
 
 MOST_MARKS = 50
 MOST_SETTINGS = 200
-"""So many names of settings are shown; their number is shown in any case."""
+"""Number of setting names shown; their count is always shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -348,7 +348,7 @@ def _life(model: Model, lineage: Lineage, *, versions: Sequence[Version], marks:
 
 
 def conditions_in_numbers(conditions: RunConditions | None) -> Conditions | None:
-    """What a model was trained under; None where nothing of it is known. Of settings, only the names."""
+    """The conditions of the training; None if unknown. Of settings only the names."""
     if conditions is None:
         return None
     settings = conditions.settings
@@ -365,13 +365,12 @@ def conditions_in_numbers(conditions: RunConditions | None) -> Conditions | None
 def _marks(
     store: ModelStore, of_type: Sequence[CatalogueEntry], lineage: frozenset[str], readable: Readable
 ) -> list[ModelMark]:
-    """The newest marks of the lineage, newest first."""
     wanted = newest_of((each for each in of_type if each.model_id in lineage), MARK, MOST_MARKS)
     return visible_records(read_each(load_mark, store, wanted), readable)
 
 
 MOST_PRODUCTION_RUNS = 200
-"""So many are shown at once: each is a file of the store."""
+"""Number shown at once: each is a file of the store."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -397,8 +396,8 @@ def production_page(
     offset: int = 0,
     limit: int = MOST_PRODUCTION_RUNS,
 ) -> ProductionRuns:
-    """Some of the production runs on a type with their decisions, newest first, and how many there are."""
-    # They are asked for by their ids: those that the reader may not see are not even read.
+    """Production runs on a type with their decisions, newest first, and their total."""
+    # Selected by id, so that hidden ones are not even read.
     entries = [each for each in of_job if each.kind == PRODUCTION_RUN and each.instance_type == instance_type]
     wanted = sorted(entries, key=lambda each: each.id, reverse=True)[offset : offset + limit]
     runs = visible_records(read_each(load_production, store, wanted), readable)
@@ -486,14 +485,13 @@ def model_page(
     readable: Readable,
     link: ApplicationLink = no_link,
 ) -> ModelPage:
-    """What the page of a model shows.
+    """Return what the page of a model shows.
 
     Args:
-        store: where the model lies.
-        model: one that the reader may see; that is for the caller to make sure.
-        entries: all of the catalogue, or those of the job.
-        readable: whether a DAG may be read. Versions, runs, decisions and types of other DAGs are as if
-            they were not there.
+        store: of the model.
+        model: the caller must make sure that the reader may see it.
+        entries: the whole catalogue, or the job's part.
+        readable: whether a DAG may be read. Versions, runs, decisions and types of others are left out.
         link: to applications in Spark's history server.
 
     Raises:
@@ -516,7 +514,7 @@ def model_page(
 
 
 def model_page_alone(model: Model) -> ModelPage:
-    """The same of a model without a store."""
+    """The page of a model without a store."""
     return _page(model, (), Lineage(entry_of(model), ()), readable=lambda _: True, link=no_link)
 
 
@@ -534,7 +532,7 @@ def _page(
 ) -> ModelPage:
     versions = _versions(model, [entry for entry in of_job if _is_of(entry, model)])
     price = known_price(model, decisions[::-1])
-    # What the sample runs were paid at, which production may no longer be.
+    # What the sample runs were paid at; production's price may differ.
     paid = price_of_cluster(model) or price
     state = lineage.state()
     return ModelPage(
@@ -589,7 +587,7 @@ def _facts(model: Model) -> ModelFacts:
 
 
 def _versions(model: Model, of_type: Sequence[CatalogueEntry]) -> tuple[Version, ...]:
-    """The models of the job on the type, newest first, this one among them."""
+    """The models of the job on the type, newest first, including this one."""
     versions = {entry.id: entry for entry in of_type if entry.kind == MODEL}
     versions.setdefault(model.id, entry_of(model))
     return tuple(
@@ -599,7 +597,7 @@ def _versions(model: Model, of_type: Sequence[CatalogueEntry]) -> tuple[Version,
 
 
 def _training_dollars(model: Model, others: Sequence[OtherType]) -> float | None:
-    """What the sample runs on all types cost, as far as it is known; None where nothing is."""
+    """Known cost of the sample runs on all types; None if nothing is known."""
     models = [model, *(other.model for other in others if other.model is not None)]
     known = [cost for cost in map(training_dollars, models) if cost]
     return sum(known) if known else None

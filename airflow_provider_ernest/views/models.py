@@ -1,4 +1,4 @@
-"""The list of models: what each job runs on, takes and costs, searched, sorted and cut into pages."""
+"""The list of models: what each job runs on, takes and costs; searched, sorted and paginated."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from airflow_provider_ernest.views.survey import StoredSurvey
 from airflow_provider_ernest.views.view import view_of
 
 STATES = (FRESH, STALE, DRIFTING)
-"""From what needs nobody's attention to what needs it most."""
+"""States, from healthy to urgent."""
 
 MOST_ROWS = 200
 
 SECONDS_PER_DAY = 86_400.0
 DAYS_TILL_STOPPED = 62
-"""A job that has not run for so long costs nothing a month any more."""
+"""A job that has not run for this long has no monthly cost."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,7 +156,7 @@ class Models:
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """A model that matches a search, before its row is made: only a few of thousands are shown."""
+    """A model that matches a search. Its row is made later, since only a few of thousands are shown."""
 
     model: CatalogueEntry
     state: State
@@ -170,7 +170,7 @@ class Found:
 
     @property
     def size(self) -> CatalogueEntry | None:
-        """What tells the machines: the decision, else the run."""
+        """The entry with the machines: the decision, else the run."""
         return self.decision or self.last_run
 
     @property
@@ -186,24 +186,24 @@ class Found:
 
     @property
     def cost(self) -> float | None:
-        """In dollars, of the last run."""
+        """Dollars of the last run."""
         return self.last_run.cost if self.last_run else None
 
     @property
     def dollars(self) -> float | None:
-        """Of the last run, else as the decision predicts them."""
+        """Dollars of the last run, else as predicted by the decision."""
         if self.cost is not None:
             return self.cost
         return self.decision.predicted_cost if self.decision else None
 
     @property
     def dollars_per_month(self) -> float | None:
-        """At what a run costs now."""
+        """At the present cost of a run."""
         return _times(self.money.usual, self.runs_per_month)
 
     @property
     def saved_per_month(self) -> float | None:
-        """Against what a run cost before."""
+        """Compared with the earlier cost of a run."""
         return _times(self.money.saved_per_run, self.runs_per_month)
 
     @property
@@ -216,7 +216,7 @@ class Found:
 
     @property
     def is_far_off(self) -> bool:
-        """Whether nobody would have expected the last run after its prediction."""
+        """Whether the last run was a surprise, given its prediction."""
         is_unusual = self.last_run is not None and self.last_run.is_unusual
         return is_unusual or abs(self.error_percent or 0.0) > MAX_ERROR_PERCENT
 
@@ -234,24 +234,23 @@ def list_models(
     now: datetime,
     survey: StoredSurvey | None = None,
 ) -> Models:
-    """One page of the models that a person may see.
+    """Return one page of the models that a person may see.
 
     Args:
-        entries: all of the catalogue.
-        readable: whether a DAG may be read. Entries of other DAGs are as if they were not there, in
-            states and numbers too.
-        search: words that must all occur, in any case, in job, type or DAG.
-        sort: one of `SORTS`; rows without a value come last, equal ones by the dollars of a run, the dearest
-            first, then by job and instance type.
+        entries: the whole catalogue.
+        readable: whether a DAG may be read. Entries of others are left out, also of states and numbers.
+        search: words that must all occur, ignoring case, in job, type or DAG.
+        sort: one of `SORTS`; rows without a value come last. Ties go by the dollars of a run, descending,
+            then by job and instance type.
         descending: the largest first.
         state: only models in this one of `STATES`; None or "" for all.
-        offset: rows to leave out.
+        offset: rows to skip.
         limit: rows to show, 1 to `MOST_ROWS`.
-        now: what ages count to, with its time zone.
+        now: reference of ages, with its time zone.
         survey: see `Models.survey`.
 
     Raises:
-        InvalidParameterError: a parameter is none of these.
+        InvalidParameterError: a parameter is invalid.
     """
     _check(sort=sort, state=state, offset=offset, limit=limit)
     found = list(_rows(visible_entries(entries, readable), search.casefold().split(), now))
@@ -271,7 +270,7 @@ def list_models(
 
 
 def _total(rows: Iterable[Found], value: Callable[[Found], float | None]) -> Total:
-    """A job is known as soon as it is on one type of machine: on others it may never have run."""
+    """A job counts as known if it is known on one type of machine: on others it may never have run."""
     of_jobs: defaultdict[str, list[float]] = defaultdict(list)
     for row in rows:
         of_jobs[row.model.job].extend(known for known in (value(row),) if known is not None)
@@ -301,11 +300,11 @@ def _check(*, sort: str, state: str | None, offset: int, limit: int) -> None:
 
 
 def _rows(entries: Sequence[CatalogueEntry], words: Sequence[str], now: datetime) -> Iterator[Found]:
-    """The models in which all the words occur, in no order."""
+    """The models in which all the words occur, unordered."""
     of_jobs: defaultdict[str, list[CatalogueEntry]] = defaultdict(list)
     for entry in entries:
         of_jobs[entry.job].append(entry)
-    # Job by job: what is looked at again is still at hand then, which halves the time.
+    # Job by job, to keep its entries in cache, which halves the time.
     for of_job in of_jobs.values():
         decisions, before = decisions_by_id(of_job), baseline_of(of_job)
         for of_place in entries_by_place(of_job).values():
@@ -367,7 +366,7 @@ def _run_at(found: Found) -> datetime | None:
 
 
 def _kept_share(found: Found) -> tuple[float, int] | None:
-    """Of equal shares the one with more misses is the worse."""
+    """Of equal shares, the one with more misses is worse."""
     told = found.deadlines
     return (told.kept / told.judged, -told.missed) if told.judged else None
 
@@ -386,7 +385,6 @@ SORTS: dict[str, Callable[[Found], Any]] = {
     ),
     "run_at": _run_at,
 }
-"""What rows may be sorted by."""
 
 
 def _row(found: Found, now: datetime) -> ModelRow:

@@ -1,9 +1,8 @@
-"""What came of decisions: deadlines kept or missed and dollars paid, beside what was predicted.
+"""Results of decisions: deadlines kept or missed and dollars paid, beside the predictions.
 
-A run is judged by the decision that it names: by its deadline, counted from submission on. Runs without such
-a decision are judged by nothing. Only runs that succeeded are recorded, so one that failed counts nowhere.
-What the reader may not see must be left out before, see `loaded.visible_entries`: a run whose decision is
-hidden is a run without one.
+A run is judged by the decision that it names, by its deadline from submission on; runs without one are not
+judged. Only successful runs are recorded, so failed ones do not count. Leave out what the reader may not see
+first, by `loaded.visible_entries`: a run whose decision is hidden counts as one without a decision.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from airflow_provider_ernest.views.sample_runs import ApplicationLink, no_link
 from airflow_provider_ernest.views.view import view_of
 
 Decisions: TypeAlias = Mapping[tuple[str, str | None], CatalogueEntry]
-"""Decisions by their job and id. Not by type of machine: a run need not be on the type that was chosen."""
+"""Decisions by job and id. Not by type of machine: a run need not be on the chosen type."""
 
 
 def decisions_by_id(entries: Iterable[CatalogueEntry]) -> Decisions:
-    """The decisions among these entries, to find those of runs in."""
+    """The decisions among these entries, by job and id."""
     return {(entry.job, entry.id): entry for entry in entries if entry.kind == DECISION}
 
 
@@ -35,10 +34,10 @@ Place: TypeAlias = tuple[str, str]
 
 
 def entries_by_place(entries: Iterable[CatalogueEntry]) -> dict[Place, list[CatalogueEntry]]:
-    """Entries by their job and type of machine, in their order.
+    """Entries by job and type of machine, in their order.
 
-    Of types without a model of their own there are decisions and runs, too: untrained types and mixes. They
-    are with the type of the model that they were predicted by.
+    Decisions and runs on types without a model of their own (untrained types and mixes) go to the type of the
+    model that predicted them.
     """
     known = list(entries)
     models = {(entry.job, entry.id): entry.instance_type for entry in known if entry.kind == MODEL}
@@ -53,16 +52,16 @@ def entries_by_place(entries: Iterable[CatalogueEntry]) -> dict[Place, list[Cata
 
 
 def decision_of(run: CatalogueEntry | ProductionRun, decisions: Decisions) -> CatalogueEntry | None:
-    """The decision that a production run ran by; None where it names none, or one that is not there."""
+    """The decision that a production run ran by; None if it names none, or an unknown one."""
     return decisions.get((run.job, run.decision_id))
 
 
 def is_kept(seconds: float | None, latest_seconds: float | None) -> bool | None:
-    """Whether a run that took so long kept its deadline; None where either is not known.
+    """Whether a run kept its deadline; None if either time is unknown.
 
     Args:
         seconds: from submission to end.
-        latest_seconds: what it might take, see `DecisionRecord.latest_seconds`.
+        latest_seconds: see `DecisionRecord.latest_seconds`.
     """
     if seconds is None or latest_seconds is None:
         return None
@@ -179,7 +178,7 @@ def _outcome(run: ProductionRun, decision: CatalogueEntry | None, link: Applicat
         kept=is_kept(run.seconds, latest),
         probability=decision.probability if decision else None,
         predicted_cost=decision.predicted_cost if decision else None,
-        # Whoever may not see a decision does not learn that there is one either.
+        # Whoever may not see a decision must not learn that it exists.
         decision_id=decision.id if decision else None,
         decided_machines=decision.machines if decision else None,
         is_fallback=decision.is_fallback if decision else False,
@@ -188,7 +187,7 @@ def _outcome(run: ProductionRun, decision: CatalogueEntry | None, link: Applicat
 
 
 RECENT_RUNS = 5
-"""The median of so many runs says what one costs now: a single one may have been an odd one."""
+"""The median of these newest runs is the present cost: a single run may be odd."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,10 +195,10 @@ class Baseline:
     """What a run of a job cost before Ernest sized any.
 
     Attributes:
-        cost: their median, in dollars.
-        runs: how many that is of.
-        is_of_logs: the runs are known from their event logs alone: the machines used most are priced as the
-            model's, and nothing else is billed.
+        cost: the median, in dollars.
+        runs: number of runs in it.
+        is_of_logs: the runs are known from event logs alone: the most used number of machines, priced as the
+            model's, and nothing else billed.
     """
 
     cost: float
@@ -208,12 +207,12 @@ class Baseline:
 
 
 def baseline_of(of_job: Iterable[CatalogueEntry]) -> Baseline | None:
-    """What a run cost before the first decision, on whatever machines; None where no such run has a price.
+    """Return the cost of a run before the first decision; None if no such run has a price.
 
-    Where none was recorded, the past runs count that were known to the model which decided first.
+    If none was recorded, the past runs of the first model that decided count.
 
     Args:
-        of_job: what may be seen of the job, on all types of machines.
+        of_job: visible entries of the job, on all types of machines.
     """
     entries = list(of_job)
     first_decision = min((entry.id for entry in entries if entry.kind == DECISION), default=None)
@@ -232,7 +231,7 @@ def baseline_of(of_job: Iterable[CatalogueEntry]) -> Baseline | None:
 
 def _baseline_of_logs(entries: Sequence[CatalogueEntry], first_decision: str | None) -> Baseline | None:
     for entry in sorted(entries, key=lambda entry: entry.id):
-        # Past runs of later models may be such as were sized.
+        # Past runs of later models may have been sized.
         if entry.past is None or (first_decision is not None and entry.id > first_decision):
             continue
         of_type = [
@@ -279,18 +278,18 @@ class Money:
 
     @property
     def saved_per_run(self) -> float | None:
-        """What a run costs less now than before; None where none was sized, or nothing is known of before."""
+        """Present saving per run; None if none was sized or the earlier cost is unknown."""
         if self.saved is None or self.baseline is None or self.usual is None:
             return None
         return self.baseline - self.usual
 
 
 def money(entries: Iterable[CatalogueEntry], before: Baseline | None) -> Money:
-    """What is known of the dollars of a job.
+    """Return what is known of the dollars of a job.
 
     Args:
-        entries: what may be seen of it; of its type of machine, where the money of that alone is wanted.
-        before: what a run cost before Ernest sized any, see `baseline_of`.
+        entries: visible entries of the job, or of one of its types of machine.
+        before: from `baseline_of`.
     """
     oldest_first = sorted(entries, key=lambda entry: entry.id)
     priced = [run for run in oldest_first if run.kind == PRODUCTION_RUN and run.cost is not None]
@@ -318,7 +317,7 @@ def _sum(dollars: Sequence[float]) -> float | None:
 
 
 def _break_even(training: float | None, savings: Sequence[float]) -> int | None:
-    """The first run by which the savings make up for the training, or are expected to."""
+    """The first run by which the savings cover the training, or are expected to."""
     if training is None or not savings:
         return None
     saved = 0.0

@@ -91,10 +91,10 @@ def _beyond_all_bounds(model: Model) -> FitError:
 
 
 START_UP = "start-up"
-"""The name of that part of a run among the names of the terms."""
+"""Name of the start-up among the names of the terms."""
 
 ANY_PRICE = 1.0
-"""Where none is known, what follows from it is not shown."""
+"""Used if no price is known; what follows from it is not shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +126,7 @@ def _chosen(
     entries: Sequence[CatalogueEntry],
     readable: Readable,
 ) -> tuple[Choice, tuple[SkippedType, ...]]:
-    """What there is to choose from and what is chosen, and the types that are not among it."""
+    """The choice, and the types that are left out of it."""
     _refuse_what_cannot_be(model)
     price = request.price_per_hour
     # Without a price nothing can be chosen, but all the rest can be shown.
@@ -154,14 +154,14 @@ def _chosen(
 
 
 def _raise_what_hinders(choice: Choice, model: Model) -> None:
-    """Let what hinders a prediction by the model be an error; that a goal is out of reach does not."""
+    """Raise what prevents a prediction by the model; an infeasible goal does not."""
     error = choice.left_out.get(model.instance_type, choice.error)
     if error is not None and not isinstance(error, InfeasibleGoalError):
         raise error
 
 
 def _curve(choice: Choice, model: Model, iterations: int | None) -> tuple[CurvePoint, ...]:
-    """What was considered of the model's type, with where its time goes."""
+    """The configurations of the model's type, with the parts of their time."""
     alternatives = [each for each in choice.alternatives if each.instance_type == model.instance_type]
     counts = [each.machines for each in alternatives]
     forecast = ModelForecast(model, machines=counts, scale=choice.goal.scale, iterations=iterations)
@@ -234,7 +234,7 @@ class SecondOpinion:
 def second_opinion(
     model: Model, decision: Decision | None, *, scale: float, iterations: int | None
 ) -> SecondOpinion | None:
-    """The share of the work that spreads, and the seconds on the machines that were chosen."""
+    """The parallel share of the work, and the seconds on the chosen machines."""
     state = model.amdahl
     if state is None:
         return None
@@ -252,7 +252,7 @@ def second_opinion(
 
 
 def _machines(model: Model, decision: Decision | None) -> int | None:
-    """What was chosen of the model's own type, which is all that it knows."""
+    """The chosen machines of the model's own type, the only one that it knows."""
     if decision is None or decision.composition or decision.config.instance_type != model.instance_type:
         return None
     return decision.config.machines
@@ -328,20 +328,20 @@ def prediction(
     entries: Sequence[CatalogueEntry],
     readable: Readable,
 ) -> Prediction:
-    """The curve of seconds, what each configuration costs, and the choice.
+    """Return the curve of seconds, what each configuration costs, and the choice.
 
     Without a price there is a curve, but neither costs nor choice. Other types of machines are offered by
-    their newest models, at the prices last known of them; the choice is among all.
+    their newest models, at their last known prices.
 
     Args:
-        store: where the model lies.
-        model: one that the reader may see; that is for the caller to make sure.
+        store: of the model.
+        model: the caller must make sure that the reader may see it.
         request: what it is asked.
-        entries: all of the catalogue, or those of the job.
+        entries: the whole catalogue, or the job's part.
         readable: whether a DAG may be read; types of others are neither offered nor named.
 
     Raises:
-        InvalidParameterError: the request cannot be.
+        InvalidParameterError: the request is invalid.
         FitError: the model cannot predict: it has no runs, or terms that this version does not know.
         StoreError: the store cannot be read.
     """
@@ -368,7 +368,7 @@ def prediction_alone(
     billing: Billing | None = None,
     goal: SizingGoal | None = None,
 ) -> Prediction:
-    """The same of a model without a store: of its own type of machine only, at any numbers of machines.
+    """Return the prediction of a model without a store: of its own type only, at any numbers of machines.
 
     Args:
         model: the model.
@@ -376,10 +376,10 @@ def prediction_alone(
         scale: the production input relative to the one that was sampled.
         iterations: of the production run, for iterative jobs; see `prediction.predict_seconds`.
         billing: what machines cost; None for neither costs nor choice.
-        goal: what is to be kept and what is best, at that scale; needs `billing`.
+        goal: limits and objective, at that scale; needs `billing`.
 
     Raises:
-        InvalidParameterError: a parameter cannot be, or there is a goal and no price.
+        InvalidParameterError: a parameter is invalid, or there is a goal and no price.
     """
     if goal is not None and billing is None:
         raise InvalidParameterError(
@@ -413,7 +413,7 @@ def _predicted(
     skipped: tuple[SkippedType, ...] = (),
     replays: tuple[Replay, ...] = (),
 ) -> Prediction:
-    """What is shown of a choice: without a goal no decision, without a price nothing that follows from it."""
+    """What is shown of a choice: no decision without a goal, no costs without a price."""
     goal, is_priced = choice.goal, price_per_hour is not None
     decision = choice.decision if has_goal and is_priced else None
     error = choice.error if has_goal and is_priced else None
@@ -482,7 +482,7 @@ def compared_at_same_cost(
     entries: Sequence[CatalogueEntry],
     readable: Readable,
 ) -> TypesAtSameCost:
-    """What each type takes for some rates of dollars per hour that all can come to.
+    """Return what each type takes at some rates of dollars per hour that all can have.
 
     The arguments and errors are those of `prediction`; without a price nothing is compared.
     """
