@@ -1,8 +1,8 @@
-"""The extended Amdahl model: run time from a predictor value and processors, learnt online.
+"""The extended Amdahl model: run time from a predictor value and a number of processors, learnt online.
 
-After Verstraaten, Scholz, "On Predicting the Impact of Resource Redistributions in Streaming
-Applications". A predictor value x (the input's size: here the scale) gives the sequential time as a
-polynomial of known degree k, and Amdahl's law shares it out::
+Verstraaten, Scholz, "On Predicting the Impact of Resource Redistributions in Streaming Applications". A
+predictor value x (the input's size; here the scale) gives the sequential time as a polynomial of known degree
+k, and Amdahl's law divides it among the processors::
 
     Tp(x) = alpha * Tseq(x)/p + (1 - alpha) * Tseq(x),    Tseq(x) = c0 + c1*x + ... + ck*x^k
 
@@ -10,9 +10,8 @@ The polynomial is the least squares solution from running sums, and
 
     alpha = (1 - Tp/Tseq) * p/(p - 1)
 
-from the points at the highest processor count and predictor value. (The paper prints
-``alpha = p/(1-p) * Tp/Tseq``, which does not follow from the law; this does.) What is kept has the
-same size after a million points as after ten.
+from the points at the highest processor count and predictor value. (The paper prints ``alpha = p/(1-p) *
+Tp/Tseq``, which does not follow from the law.)
 """
 
 from __future__ import annotations
@@ -44,21 +43,19 @@ from airflow_provider_ernest.words import duration as seconds_in_words
 class ExtendedAmdahl:
     """The model as an online estimator in constant space.
 
-    Points on the lowest processor count seen, usually 1, give the polynomial. Where 1 was never seen
-    its place is taken by that count b: the law holds between any two counts, and from the ratio
-    r = Tp/Tb follows ``alpha = (1 - r) / ((1 - 1/p) - r*(1 - 1/b))`` and
-    ``Tseq = Tb / (alpha/b + 1 - alpha)``; for b = 1 these are the equations above. A point on a lower
-    count than any before starts the polynomial anew, for no sum can be taken over both.
+    Points on the lowest processor count seen, b, give the polynomial. If b is not 1, the law still holds
+    between any two counts: with r = Tp/Tb, ``alpha = (1 - r) / ((1 - 1/p) - r*(1 - 1/b))`` and ``Tseq = Tb /
+    (alpha/b + 1 - alpha)``. A point on a lower count starts the polynomial anew, because sums of two counts
+    cannot be added.
 
-    Points on more processors count for alpha alone: those at the highest processor count, and of these
-    the largest predictor value, are averaged; a higher point starts a new average, lower ones are
-    ignored. Since they share their Tseq, the mean of their times is kept and alpha is worked out
-    from the latest polynomial: the order of the points does not matter. alpha is kept within 0 and 1;
-    beyond, the law would have times that are negative, or grow with the processors.
+    Points on more processors serve alpha alone. Those on the most processors, and among them those with the
+    largest predictor value, are averaged; all lower ones are ignored. They share one Tseq, so the mean of
+    their times is kept and alpha follows from the latest polynomial, whatever the order of the points. alpha
+    is kept within 0 and 1, since beyond them times would be negative or grow with the processors.
 
     Args:
         degree: k, of the sequential time in the predictor value.
-        state: to go on from an earlier one; see `state`.
+        state: to continue from an earlier one; see `state`.
 
     Example:
         90 % of the work spreads:
@@ -89,7 +86,7 @@ class ExtendedAmdahl:
 
     @property
     def state(self) -> AmdahlState:
-        """What to store between runs; ``ExtendedAmdahl(degree=state.degree, state=state)`` goes on."""
+        """What to store; ``ExtendedAmdahl(degree=state.degree, state=state)`` continues from it."""
         return self._state
 
     def update(self, observation: Observation) -> None:
@@ -97,10 +94,10 @@ class ExtendedAmdahl:
         self.add(x=observation.scale, processors=observation.machines, seconds=observation.seconds)
 
     def add(self, *, x: float, processors: int, seconds: float) -> None:
-        """Learn from one point: a predictor value, processors, and the seconds that it took.
+        """Learn from one point.
 
         Raises:
-            InvalidParameterError: a value does not fit; nothing was learnt from it.
+            InvalidParameterError: a value is invalid; nothing was learnt from it.
         """
         x = positive_number("x", x)
         processors = whole_number("processors", processors)
@@ -117,7 +114,7 @@ class ExtendedAmdahl:
 
         Raises:
             TooFewObservationsError: there are fewer different predictor values than coefficients.
-            FitError: they lie too close together.
+            FitError: the predictor values are too close together.
         """
         powers = np.arange(self._state.degree + 1)
         return np.ldexp(base_polynomial(self._state), -self._state.unit_exponent * powers)
@@ -127,7 +124,7 @@ class ExtendedAmdahl:
         """The share of the sequential time that spreads over the processors, 0..1.
 
         Raises:
-            FitError: all points were on one processor count, or see `coefficients`.
+            FitError: all points were on one processor count; also as `coefficients`.
         """
         state = self._state
         base, most = state.base_processors, state.highest_processors
@@ -164,20 +161,20 @@ class ExtendedAmdahl:
         return np.asarray(seconds * (alpha / counts + 1 - alpha) / (alpha / base + 1 - alpha))
 
 
-# The online model learns the sequential time from the runs on the fewest machines, and alpha from those on
-# the most. Where all runs are at hand each of them can tell of both: for a given alpha the law is linear in
-# the polynomial's coefficients, so non-negative least squares gives them, and alpha is searched.
+# The online model learns the sequential time from the runs on the fewest machines and alpha from those on the
+# most. If all runs are at hand, each can tell about both: for a given alpha the law is linear in the
+# polynomial's coefficients. So alpha is searched, and non-negative least squares gives the coefficients.
 
 
 STEPS = 50
-"""Intervals of alpha between 0 and 1 that the best one is sought among before it is refined."""
+"""Intervals between 0 and 1 at whose ends alpha is tried before the best one is refined."""
 
 
 class AmdahlRegression:
     """Run time as ``(alpha/machines + 1 - alpha) * polynomial(scale)``, errors relative to each run's time.
 
     Args:
-        max_degree: of the polynomial; lower where there are too few different scales.
+        max_degree: of the polynomial; lower if there are too few different scales.
 
     Attributes:
         alpha_: after `fit`: the share of the work that spreads.
@@ -237,7 +234,7 @@ class AmdahlRegression:
 
         Raises:
             FitError: the regression has not been fitted.
-            InvalidParameterError: a value does not fit.
+            InvalidParameterError: a value is invalid.
         """
         if not hasattr(self, "alpha_"):
             raise FitError("This regression has no coefficients yet.", remedy="Call fit first.")
@@ -247,14 +244,14 @@ class AmdahlRegression:
 
 
 SAME = 1e-9
-"""Predictor values that differ by less than this share of the larger are one."""
+"""Predictor values that differ by less than this share of the larger one count as equal."""
 
 LARGEST_CONDITION = 1e12
-"""Of the running sums, scaled: beyond it they have lost the polynomial to rounding."""
+"""Condition of the scaled running sums beyond which rounding has destroyed the polynomial."""
 
 
 def emptied(state: AmdahlState, *, base_processors: int) -> AmdahlState:
-    """Without sums, for points on another processor count."""
+    """Drop the sums, for points on another processor count."""
     return replace(
         state,
         base_processors=base_processors,
@@ -266,7 +263,7 @@ def emptied(state: AmdahlState, *, base_processors: int) -> AmdahlState:
 
 
 def with_sums(state: AmdahlState, *, x: float, seconds: float) -> AmdahlState:
-    """With a point on the lowest processor count added to the sums."""
+    """Add a point on the lowest processor count to the sums."""
     exponent = math.frexp(x)[1]
     if state.distinct_x:
         exponent = max(exponent, state.unit_exponent)
@@ -288,7 +285,7 @@ def with_sums(state: AmdahlState, *, x: float, seconds: float) -> AmdahlState:
 
 
 def with_highest(state: AmdahlState, *, x: float, processors: int, seconds: float) -> AmdahlState:
-    """With a point counted among the highest, or in their place where it is higher."""
+    """Add a point to the mean of the highest ones, or replace them if it is higher."""
     same_x = abs(x - state.highest_x) <= SAME * max(x, state.highest_x)
     if processors == state.highest_processors and same_x:
         points = state.highest_points + 1
@@ -302,11 +299,11 @@ def with_highest(state: AmdahlState, *, x: float, processors: int, seconds: floa
 
 
 def base_polynomial(state: AmdahlState) -> FloatArray:
-    """The polynomial's coefficients in powers of u, shape (k + 1,).
+    """The polynomial's coefficients in powers of u = x / 2**unit_exponent, shape (k + 1,).
 
     Raises:
         TooFewObservationsError: there are fewer different predictor values than coefficients.
-        FitError: they lie too close together.
+        FitError: the predictor values are too close together.
     """
     needed, found = state.degree + 1, len(state.distinct_x)
     if not found:

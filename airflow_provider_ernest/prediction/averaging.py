@@ -1,10 +1,9 @@
 """The predictor: an average over all sets of terms, weighted by how well each explains the runs.
 
-A few runs seldom tell which terms a job has. Instead of choosing one set and being as sure of it as if
-it were given, the predictor weighs every set (Bayesian model averaging; Hoeting et al. 1999) and every
-other hypothesis of `evidence`, draws coefficients from the weighted whole, and predicts with all draws.
-The median of the runs that they expect is the prediction, their spread the interval. Each draw is a sum of
-non-negative terms, so the parts of a prediction are still seconds of something.
+A few runs seldom tell which terms a job has. So the predictor weighs every set of terms (Bayesian model
+averaging; Hoeting et al. 1999) and every other hypothesis of `evidence`, draws coefficients from the weighted
+whole, and predicts with all draws: the median is the prediction, the spread the interval. Each draw is a sum
+of non-negative terms, so the parts of a prediction are still seconds of something.
 """
 
 from __future__ import annotations
@@ -45,14 +44,14 @@ from airflow_provider_ernest.words import counted, input_share
 from airflow_provider_ernest.words import duration as seconds_in_words
 
 LEAST_POINTS = 3
-"""Fixed and spreading work go through any two points: only a third one says anything about them."""
+"""Fixed and spreading work fit any two points; only a third one tests them."""
 
 MOST_TERMS = 8
-"""Sets of terms double with each; with eight a fit takes about a second."""
+"""Each term doubles the sets of terms; with eight a fit takes about a second."""
 
 
 class TermAveraging:
-    """Run time as a sum of terms of which it is not known which there are.
+    """Run time as a sum of terms, without knowing which terms there are.
 
     Args:
         terms: names of p terms over whose subsets to average; see `terms.DICTIONARY`.
@@ -60,11 +59,11 @@ class TermAveraging:
 
     Attributes:
         coefficients_: after `fit`: mean seconds per unit of each term, shape (p,), none negative.
-        probabilities_: of each term to be part of the model, shape (p,).
+        probabilities_: that each term is part of the model, shape (p,).
         driver_share_: the probability that one of the machines does no work.
-        noise_: mean relative standard deviation of a single run, of one as long as those it was fitted to.
-        disturbed_: for each run the probability that it does not belong to the others, shape (runs,).
-        apart_: the runs that contradict the others so much that they were left out, shape (runs,).
+        noise_: mean relative standard deviation of a single run that is as long as the observed ones.
+        disturbed_: the probability that each run does not belong to the others, shape (runs,).
+        apart_: runs that were left out because they contradict the others, shape (runs,).
         posterior_: the draws that all predictions are made with.
 
     Example:
@@ -95,7 +94,7 @@ class TermAveraging:
         self.prior = prior
 
     def fit(self, **runs: Unpack[ObservedColumns]) -> Self:
-        """Weigh the hypotheses by the runs; those of one configuration count as `merge_repetitions` says.
+        """Weigh the hypotheses by the runs; `merge_repetitions` says how runs of one configuration count.
 
         Raises:
             InvalidParameterError: a value is not finite, or not above 0; the message gives its position.
@@ -117,10 +116,7 @@ class TermAveraging:
         return self._fit(points, self._wrong(points))
 
     def fit_undetermined(self, **runs: Unpack[ObservedColumns]) -> Self:
-        """Like `fit`, with whatever there is: what the runs leave open is as the prior has it.
-
-        Cross-validation needs it where one run is left out.
-        """
+        """Like `fit`, but with any runs, as for cross-validation: the prior decides what they leave open."""
         points = self._points(runs)
         try:
             wrong = self._wrong(points)
@@ -129,16 +125,16 @@ class TermAveraging:
         return self._fit(points, wrong)
 
     def predict(self, **runs: Unpack[RunColumns]) -> FloatArray:
-        """Median seconds of the runs that `terms.Runs` describes, shape (n,): every second one takes longer.
+        """Median seconds of the runs that `terms.Runs` describes, shape (n,).
 
         Raises:
             FitError: the predictor has not been fitted.
-            InvalidParameterError: a value does not fit.
+            InvalidParameterError: a value is invalid.
         """
         return np.asarray(self._fitted().quantiles(Runs(**runs), (0.5,))[0], dtype=np.float64)
 
     def interval(self, *, level: float, **runs: Unpack[RunColumns]) -> tuple[FloatArray, FloatArray]:
-        """Seconds that a single run lies between with probability `level`, 0 to 1, shapes (n,)."""
+        """Seconds between which a single run lies with probability `level`, 0 to 1, shape (n,) each."""
         low, high = self._fitted().quantiles(Runs(**runs), two_sided(level))
         return low, high
 
@@ -152,7 +148,7 @@ class TermAveraging:
     def contributions(self, **runs: Unpack[RunColumns]) -> FloatArray:
         """The seconds of each prediction that each term explains, shape (n, p); they add up to it.
 
-        The share of a term is its mean share over the draws.
+        A term's share is its mean share over the draws.
         """
         posterior = self._fitted()
         parts = posterior.parts(Runs(**runs))
@@ -204,35 +200,35 @@ class TermAveraging:
         return self.posterior_
 
 
-# Whether runs can be runs of one job at all, and if not, which of them is wrong.
+# Whether the runs can be runs of one job, and if not, which of them is wrong.
 #
-# A run that ended many times too early, with exit code 0, is no noise: least squares would go through it and
-# call the others disturbed. So before anything is weighed, the question is asked without any distribution: by
-# what factor is the nearest sum of terms off at the run that it describes worst? Real jobs stay far below
-# `MOST_DISAGREEMENT`, also noisy ones and those that no term describes well. Above it, a run is wrong: the
+# A run that ended much too early with exit code 0 is not noise: least squares would fit it and call the
+# others disturbed. So before anything is weighed, one question is asked without any distribution: by what
+# factor does the nearest sum of terms miss the run that it describes worst? Real jobs stay far below
+# `MOST_DISAGREEMENT`, even noisy ones and those that no term describes well. Above it, the wrong run is the
 # one without which all others agree, if there is exactly one. Otherwise nobody can tell.
 
 
 MOST_DISAGREEMENT = 2.0
-"""The factor by which the nearest sum of terms may be off: two runs then differ by four times what any job
+"""The factor by which the nearest sum of terms may miss; two runs then differ by four times what any job
 explains."""
 
 MOST_DISAGREEMENT_OF_FEW = 1.5
-"""The same below `POINTS_TO_SUSPECT` points: terms go through few points easily, whatever their times."""
+"""The same below `POINTS_TO_SUSPECT` points: terms fit few points easily, whatever their times."""
 
 CLEARLY_WORSE = 1.25
-"""Without one run the others agree; without any other they are off by this factor at least, and by three
-times as much on the logarithm: then it is that run."""
+"""A run is wrong if the others agree without it and, without any other run, still miss by at least this
+factor and three times as much on the logarithm."""
 
 TIGHT = 1e-6
-"""Relative: so near to the largest error, a point is one of those that determine it."""
+"""Relative: a point whose error is this close to the largest is one of those that determine it."""
 
 
 def wrong_points(points: Points, terms: tuple[str, ...], prior: AveragingPrior) -> NDArray[np.bool_]:
-    """The points that contradict the others, shape (n,); none where all agree.
+    """The points that contradict the others, shape (n,); none if all agree.
 
-    A point of which more than one run tells is not wrong, however little the terms say of it: its runs took
-    the same time, or so many took another that it is no mistake.
+    A point with several runs is not wrong, however badly the terms describe it: either its runs took the same
+    time, or too many differ for a mistake.
 
     Raises:
         FitError: points contradict each other, and it cannot be told which are wrong.
@@ -252,7 +248,7 @@ def wrong_points(points: Points, terms: tuple[str, ...], prior: AveragingPrior) 
 
 
 def _wrong_one(columns: Sequence[FloatArray], points: Points, suspects: Sequence[int]) -> int | None:
-    """The suspect without whom the others agree; None where there is none, or where another may be it."""
+    """The suspect without which the others agree; None if there is none, or it may be another."""
     if not suspects:
         return None
     left: list[tuple[float, int]] = []
@@ -267,7 +263,7 @@ def _wrong_one(columns: Sequence[FloatArray], points: Points, suspects: Sequence
 
 
 def disagreement(columns: Sequence[FloatArray], seconds: FloatArray) -> float:
-    """The factor of `nearest`, for the driver's share that suits the points best."""
+    """The factor of `nearest` for the way of counting that suits the points best."""
     return min(nearest(each, seconds)[1] for each in columns)
 
 
@@ -276,7 +272,7 @@ def _agree(columns: Sequence[FloatArray], seconds: FloatArray, which: NDArray[np
     is_few = which.sum() < POINTS_TO_SUSPECT
     limit = MOST_DISAGREEMENT_OF_FEW if is_few else MOST_DISAGREEMENT
     kept = [each[which] for each in columns]
-    # Any sum of terms that is near enough will do: least squares are ready a hundred times sooner.
+    # Any sum of terms that is near enough will do, and least squares takes a hundredth of the time.
     if any(error <= limit for error in _errors_of_least_squares(kept, seconds[which])):
         return True
     return disagreement(kept, seconds[which]) <= limit
@@ -296,7 +292,7 @@ def _decide(columns: Sequence[FloatArray], points: Points, rest: NDArray[np.bool
 
 
 def _tight(columns: Sequence[FloatArray], seconds: FloatArray) -> list[int]:
-    """The points that keep the nearest sum of terms from being nearer: without another it would stay."""
+    """The points that determine the error of the nearest sum of terms."""
     tight: set[int] = set()
     for each in columns:
         coefficients, factor = nearest(each, seconds)
@@ -306,7 +302,7 @@ def _tight(columns: Sequence[FloatArray], seconds: FloatArray) -> list[int]:
 
 
 def contradiction(points: Points, suspects: Sequence[int]) -> FitError:
-    """The error that names the points which contradict others."""
+    """The error that names the contradicting points."""
     named = "; ".join(
         f"{counted(int(points.machines[each]), 'machine')}, {input_share(points.scale[each])} of the input, "
         f"{seconds_in_words(points.seconds[each])}"

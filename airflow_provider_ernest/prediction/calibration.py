@@ -1,12 +1,12 @@
-"""Intervals held against a deployment's own production runs: how much wider, or narrower, they should be.
+"""How much wider or narrower intervals should be, judged by a deployment's own production runs.
 
-Each production run was predicted before it was learned from (Dawid 1984). How far it then lay from that
-prediction, in standard deviations of it, is its standardised error; where intervals are right, the squares of
-these are 1 on average. The factor that makes them so is the one by which intervals are widened. It is a scale
-estimated robustly (Huber's proposal 2, 1964): far errors count as if they were `FAR`, so that one odd run
-does not make all intervals wide. It is shrunk towards 1, as if `PRIOR_RUNS` runs had been predicted exactly
-as they should (the scaled inverse chi-squared prior of a variance). To make intervals narrower takes more
-runs than to make them wider: what happens seldom may not have happened yet.
+Each production run was predicted before it was learned from (Dawid 1984). Its standardised error is its
+distance from the prediction in standard deviations. If intervals are right, the squares of these errors are 1
+on average; intervals are widened by the factor that makes them so. The factor is a robust estimate of scale
+(Huber's proposal 2, 1964): errors beyond `FAR` count as `FAR`, so that one odd run does not widen all
+intervals. It is shrunk towards 1, as if `PRIOR_RUNS` runs had been predicted perfectly (the scaled inverse
+chi-squared prior of a variance). Narrowing intervals takes more runs than widening them, as rare events may
+not have happened yet.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from statistics import NormalDist
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.words import counted
 
-# Pages show it: no numpy here.
+# Pages import this module: no numpy here.
 
 PRIOR_RUNS = 8.0
-"""So many runs, predicted exactly as they should, are believed to have been before the first."""
+"""The prior counts as this many runs with perfect intervals."""
 
 PRIOR_RUNS_IF_NARROWER = 32.0
-"""The same where runs lie nearer to their predictions than they should."""
+"""The same if runs lie nearer to their predictions than they should."""
 
 FAR = 2.0
-"""In standard deviations of intervals that are right: errors beyond it say no more than one of so many."""
+"""In standard deviations of right intervals: larger errors count as this much."""
 
 LEAST_FACTOR, LARGEST_FACTOR = 0.5, 4.0
-"""What is beyond is no matter of intervals: `learning.drift` tells of models that are wrong."""
+"""Beyond these the model is wrong rather than its intervals; `learning.drift` reports that."""
 
 HALVINGS = 40
 
 LIKELY = NormalDist().inv_cdf(0.9)
-"""Half the width of an interval of 80 %, in standard deviations."""
+"""Half the width of an 80 % interval, in standard deviations."""
 
 _BEYOND = NormalDist().cdf(-FAR)
 _MEAN_SQUARE = 1.0 - 2.0 * _BEYOND - 2.0 * FAR * NormalDist().pdf(FAR) + 2.0 * FAR**2 * _BEYOND
-"""Of standard normal errors, none counted as more than `FAR`."""
+"""Mean square of standard normal errors, none counted as more than `FAR`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,9 +49,9 @@ class Calibration:
     """What production runs say of a model's intervals.
 
     Attributes:
-        factor: by which the distance of each bound from the prediction, on the logarithm, has to grow.
-        runs: that were predicted and learned from, the newest.
-        likely: how many of them lay within 80 % by the intervals as they would have been without this.
+        factor: by which the distance of each bound from the prediction grows, on the logarithm.
+        runs: how many production runs were predicted and learned from, the newest.
+        likely: how many of them lay within their uncalibrated 80 % interval.
     """
 
     factor: float = 1.0
@@ -60,7 +60,7 @@ class Calibration:
 
     @property
     def sentence(self) -> str:
-        """What was seen and what follows, in words; empty where nothing does."""
+        """A sentence on what was seen and what follows; empty if intervals stay as they are."""
         if f"{self.factor:.1f}" == "1.0":
             return ""
         return (
@@ -81,11 +81,7 @@ def calibration_of(model: Model) -> Calibration:
 
 @lru_cache(maxsize=4096)
 def spread_factor(errors: tuple[float, ...]) -> float:
-    """By how much intervals have to be wider for errors of this kind; 1 without any.
-
-    Args:
-        errors: standardised ones; see `Model.standardised_errors`.
-    """
+    """The factor on intervals that fits standardised errors (`Model.standardised_errors`); 1 without any."""
     if not errors:
         return 1.0
     prior_runs = PRIOR_RUNS if _excess(errors, 1.0) > 0 else PRIOR_RUNS_IF_NARROWER
@@ -98,14 +94,14 @@ def spread_factor(errors: tuple[float, ...]) -> float:
 
 
 def _excess(errors: Sequence[float], factor: float) -> float:
-    """By how much errors, made smaller by a factor, have more squares than as many of right intervals."""
+    """By how much the sum of squares of errors, divided by a factor, exceeds that of right intervals."""
     return sum(min((error / factor) ** 2, FAR**2) / _MEAN_SQUARE - 1.0 for error in errors)
 
 
 def factor_on(model: Model, machines: float) -> float:
-    """By how much a model's intervals have to be wider on so many machines.
+    """The factor on a model's intervals at a number of machines.
 
-    Where production never ran nothing makes them narrower: its runs tell of the numbers of machines they had.
+    Intervals become narrower only at machine counts that production has run on.
     """
     factor = spread_factor(model.standardised_errors)
     learned = model.observations[len(model.observations) - len(model.learned_from) :]

@@ -1,11 +1,11 @@
 """How well each hypothesis about a job explains its runs.
 
-A hypothesis says which terms the job has, whether the driver takes one of the machines, which points
-do not belong to the others, how noisy runs are, and how far the job deviates from all terms. Given it,
-the logarithms of run times are (to first order around a reference fit) linear in the coefficients with
-Gaussian errors, so the coefficients' distribution and the probability of the runs have closed forms
-(Bishop, Pattern Recognition and Machine Learning, section 3.5). All hypotheses are computed at once,
-in arrays with one axis for each of the five questions.
+A hypothesis says which terms the job has, whether the driver takes one of the machines, which points do not
+belong to the others, how noisy runs are, and how far the job deviates from all terms. Given a hypothesis, the
+logarithms of run times are (to first order around a reference fit) linear in the coefficients with Gaussian
+errors. So the distribution of the coefficients and the probability of the runs have closed forms (Bishop,
+Pattern Recognition and Machine Learning, section 3.5). All hypotheses are computed at once, in arrays with
+one axis for each question.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from airflow_provider_ernest.prediction.numbers import FloatArray, IntArray
 from airflow_provider_ernest.prediction.regression import non_negative_least_squares, shared_least_squares
 from airflow_provider_ernest.prediction.terms import basis
 
-# How a job may deviate from every sum of terms: smoothly, by some per cent, over doublings. A Gaussian
-# process on the logarithm of the time, over the logarithms of machines and scale. Near the runs that were
-# made it takes up what the terms leave; away from them it returns to 0 with its full standard deviation, so
-# that intervals become wider outside the range of the observations.
+# A job may deviate from every sum of terms: smoothly, by some per cent, over doublings. The deviation is a
+# Gaussian process on the logarithm of the time, over the logarithms of machines and scale. Near the observed
+# runs it takes up what the terms leave. Away from them it returns to 0 with its full standard deviation, so
+# intervals widen there.
 
 
-# Part of it may be no smooth function of the machines but each number's own: how partitions go into slots,
-# which host they share, whether the data fits into their memory. Samples seldom show that; production does.
+# A part of the deviation belongs to one machine count alone: how partitions fill slots, which hosts machines
+# share, whether the data fits into their memory. Samples seldom show that; production does.
 
 
 def shared_deviation(prior: AveragingPrior, these: FloatArray, those: FloatArray) -> FloatArray:
-    """How far the deviations at two sets of configurations go together, shape (n, q).
+    """Correlation of the deviations at two sets of configurations, shape (n, q).
 
     Args:
-        prior: over which distances they change, and which part is a number of machines' own.
+        prior: the distances over which deviations change, and the part that is a machine count's own.
         these: machines and scale, shape (n, 2).
-        those: the same of others, shape (q, 2).
+        those: machines and scale, shape (q, 2).
     """
     distances = (np.log2(these)[:, None] - np.log2(those)[None]) / (
         prior.machines_octaves,
@@ -50,36 +50,32 @@ def shared_deviation(prior: AveragingPrior, these: FloatArray, those: FloatArray
 
 
 OWN_SCALE_OCTAVES = 0.25
-"""Doublings of the scale over which what a number of machines deviates by itself changes: from night to night
-an input grows by less."""
+"""Doublings of the scale over which a machine count's own deviation changes. An input grows by less from
+night to night."""
 
 
 def same_machines(these: FloatArray, those: FloatArray) -> FloatArray:
-    """How far what is a number of machines' own goes together, shape (n, q).
-
-    Args:
-        these: machines and scale of n runs, shape (n, 2).
-        those: of q others, shape (q, 2).
-    """
+    """Correlation of the machine counts' own deviations, shape (n, q); arguments as in `shared_deviation`."""
     are_same = these[:, None, 0] == those[None, :, 0]
     octaves = np.log2(these[:, None, 1] / those[None, :, 1]) / OWN_SCALE_OCTAVES
     return np.asarray(are_same * np.exp(-0.5 * octaves**2), dtype=np.float64)
 
 
-# Runs of the same configuration as one point: their median, so that a straggling one does no harm. Where they
-# took now this time and now another, as with inputs of two shapes, the median is the time of whichever came
-# more often, and is far off at each of the others. Their mean on the logarithm is never that far off.
+# Runs of one configuration count as one point: their median, so that a straggler does no harm. If their times
+# fall into groups, as with inputs of two shapes, the median is that of the larger group and far off for the
+# others. Their mean on the logarithm is never that far off.
 
 
 ALIKE = 1.25
-"""Runs of one configuration whose times differ by more did not do the same work, or were disturbed."""
+"""If runs of one configuration differ by more, they did different work or were disturbed."""
 
 STRAGGLING_SHARE = 0.2
-"""Of the runs of one configuration, at either end, and one of them at least: so few may be disturbed ones."""
+"""The share of a configuration's runs at either end, at least one run, that may be disturbed."""
 
 
 SURE_REPETITIONS = 3
-"""Of so many runs of one configuration the median is that of one that was not disturbed, unless most were."""
+"""From this many runs of a configuration on, the median is of an undisturbed one unless most were disturbed.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,13 +83,13 @@ class Points:
     """Distinct configurations that were run, as columns of shape (n,).
 
     Attributes:
-        workers: the machines that shared the work which spreads.
+        workers: the machines that shared the work that spreads.
         row_width: see `terms.Runs`.
-        seconds: medians over the repetitions, of divided ones their mean on the logarithm.
+        seconds: median over the repetitions; for divided ones their mean on the logarithm.
         repetitions: how many runs each point stands for.
-        agreeing: whether the runs of a point took as long as one another; not of a single run.
-        divided: whether they differ by more than `ALIKE` even without the fastest and the slowest
-            `STRAGGLING_SHARE` of them: then none is typical of them.
+        agreeing: whether the runs of a point took about the same time; False for a single run.
+        divided: whether they differ by more than `ALIKE` even without the fastest and slowest
+            `STRAGGLING_SHARE`, so that none is typical.
         point_of_run: for each run the position of its point, shape (runs,).
     """
 
@@ -109,10 +105,10 @@ class Points:
 
     @property
     def noise_factors(self) -> FloatArray:
-        """The standard deviation of each point's noise as a share of a single run's, squared.
+        """The variance of each point's noise, relative to a single run's.
 
-        With 1/sqrt(k) instead of 1/k for the median of k runs: runs one after the other on the same
-        machines share disturbances, so that they tell less than independent ones. Divided runs share none.
+        1/sqrt(k) instead of 1/k for the median of k runs, because consecutive runs on the same machines share
+        disturbances. Divided runs share none.
         """
         powers = np.where(self.divided, -1.0, -0.5)
         return np.asarray(self.repetitions.astype(np.float64) ** powers, dtype=np.float64)
@@ -124,11 +120,11 @@ class Points:
 
     @property
     def told_again(self) -> NDArray[np.bool_]:
-        """Whether more than one run says what a point does, which then is no mistake, shape (n,)."""
+        """Whether several runs confirm a point, so that it is no mistake, shape (n,)."""
         return np.asarray(self.agreeing | (self.repetitions >= SURE_REPETITIONS), dtype=np.bool_)
 
     def at(self, which: NDArray[np.bool_]) -> Points:
-        """The points where the mask of shape (n,) is true, and the runs that they stand for."""
+        """The points where the mask of shape (n,) is true, and their runs."""
         positions = np.cumsum(which) - 1
         columns = {name: column[which] for name, column in vars(self).items() if name != "point_of_run"}
         return Points(**columns, point_of_run=positions[self.point_of_run[which[self.point_of_run]]])
@@ -176,7 +172,7 @@ def _middle(ascending: FloatArray) -> float:
 
 
 POINTS_LEFT = 4
-"""Points that must be left in the common regime: from fewer nothing can be told apart."""
+"""Points that must be left in the common regime; fewer tell nothing."""
 
 POINTS_TO_SUSPECT = 6
 """With fewer points a single one cannot be told from the shape of the whole."""
@@ -185,7 +181,7 @@ SUSPECTS = 2
 """How many single points are suspected."""
 
 ROUNDING_DIGITS = 6
-"""Relative errors that differ by less may do so by rounding, which other processors do otherwise."""
+"""Relative errors that differ by less may do so by rounding, which depends on the processor."""
 
 MIN_SECONDS_SHARE = 1e-9
 
@@ -195,9 +191,9 @@ def suspicions(
 ) -> tuple[list[NDArray[np.bool_]], FloatArray]:
     """The sets of points that may not belong to the others, with their prior probabilities.
 
-    The first set is empty. Then come the points with the most data for each machine (and those with
-    the two most): where memory runs short, time grows out of proportion. Last come the single points
-    that the others predict worst.
+    The first set is empty. Then come the points with the most data for each machine (and those with the two
+    most): when memory runs short, time grows out of proportion. Last come the single points that the others
+    predict worst.
 
     Args:
         points: n points.
@@ -229,10 +225,7 @@ def memory_cuts(points: Points) -> list[NDArray[np.bool_]]:
 
 
 def _conspicuous(seconds: FloatArray, columns: FloatArray) -> list[int]:
-    """The points with the largest relative errors when they are predicted from the others.
-
-    Where errors are alike, as all are of times that the terms describe exactly, the first points have them.
-    """
+    """The points that the others predict worst, by relative error; of equal errors the first."""
     count = len(seconds)
     if count < POINTS_TO_SUSPECT:
         return []
@@ -248,43 +241,43 @@ def _conspicuous(seconds: FloatArray, columns: FloatArray) -> list[int]:
 
 
 OVERHEADS = frozenset({"log(machines)", "machines", "sqrt(machines)"})
-"""Terms that no job consists of: a run does something besides."""
+"""Terms that no job consists of alone."""
 
 FIXED = "1"
-"""The term of what takes as long on any machines and data."""
+"""The term of work that takes the same time on any machines and data."""
 
 MOST_FIXED_SHARE = 0.9
-"""Of the shortest run, may be known to be fixed."""
+"""The share of the shortest run that may be known to be fixed."""
 
 LEAST_RISING, MOST_PLATEAUS = 2, 2
-"""Numbers of machines that must have helped before a plateau is seen, and plateaus that are asked about."""
+"""Machine counts that must have helped before a plateau is seen, and the plateaus that are asked about."""
 
 NEARER = 0.5
-"""Of the squared errors: what explains the runs hardly better may as well be their noise."""
+"""Share of the squared errors. An explanation that is hardly better may fit noise."""
 
 LEAST_WORKERS = 0.5
-"""Where one machine has the driver and works too, its work is not done by nobody."""
+"""If one machine runs the driver and also works, its work is still done."""
 
 REFINEMENTS = 4
 
 USUAL_ERROR = 0.2
-"""Of a run from the reference, on the logarithm: beyond it a run begins to count less."""
+"""Error from the reference, on the logarithm, from which a run begins to count less."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
     """The hypotheses with their probabilities, coefficients and errors.
 
-    The axes are: d ways to count (see `Counting`), r sets of points that do not belong to the others, g
-    levels of discrepancy, k levels of noise, t subsets of the terms; n points, p terms.
+    Axes: d ways to count (see `Counting`), r sets of points that do not belong to the others, g levels of
+    discrepancy, k levels of noise, t subsets of the terms; n points, p terms.
 
     Attributes:
         points: the n points.
         countings: the d ways to count machines and data.
         outside: the sets of points, shape (r, n).
         subsets: which terms are in, shape (t, p).
-        log_probabilities: of the runs together with the hypothesis, without the factor for the
-            coefficients not being negative; shape (d, r, g, k, t).
+        log_probabilities: of the runs together with the hypothesis, without the factor for the coefficients
+            not being negative; shape (d, r, g, k, t).
         means: of the scaled coefficients, shape (d, r, g, k, t, p).
         factors: Cholesky factors of their precisions, shape (d, r, g, k, t, p, p).
         lengths: what the coefficients were scaled with, shape (d, p).
@@ -292,7 +285,7 @@ class Evidence:
         deviations: logarithms of seconds over reference, shape (n,).
         precisions: inverse covariances of the errors, shape (r, g, k, n, n).
         columns: the terms' values at the points, shape (d, n, p).
-        least: seconds per unit that each term takes at least, shape (p,); the means are of what is beyond.
+        least: known least seconds per unit of each term, shape (p,); the means are of what is beyond.
     """
 
     points: Points
@@ -355,11 +348,11 @@ def weigh(points: Points, terms: tuple[str, ...], prior: AveragingPrior) -> Evid
 
 @dataclass(frozen=True, kw_only=True)
 class Counting:
-    """What of the machines works, and what of the data is work.
+    """Which of the machines work, and how much of the data is work.
 
     Attributes:
         driver_machines: machines that the driver takes, 0 or 1.
-        most_workers: beyond these, more machines do no work that spreads.
+        most_workers: machines beyond these do no work that spreads.
         row_share: the share of the work on a row of the target input that grows with the data in a row.
         weight: how much it is believed; the weights of all ways need not add up to 1.
     """
@@ -398,8 +391,8 @@ def term_columns(terms: tuple[str, ...], points: Points, counting: Counting) -> 
 def ways_to_count(points: Points, prior: AveragingPrior) -> tuple[Counting, ...]:
     """The ways to count that the points leave open.
 
-    The driver takes no machine where a run had a single one; how work grows with the data in a row matters
-    only where that differs.
+    The driver takes no machine if a run had a single one. How work grows with the data in a row matters only
+    if that differs.
     """
     drivers = {0.0: 1 - prior.driver_share, 1.0: prior.driver_share}
     if points.machines.min() < 2:
@@ -423,10 +416,9 @@ def ways_to_count(points: Points, prior: AveragingPrior) -> tuple[Counting, ...]
 
 
 def _plateaus(points: Points, prior: AveragingPrior) -> dict[float, float]:
-    """Machines beyond which more may not have helped, with probabilities; the last is that all did.
+    """Machine counts beyond which more may not have helped, with probabilities; infinity if all helped.
 
-    Of the most that were observed and those before, where the runs went on being faster, nothing is asked: a
-    hypothesis that is refuted would cost as much time as one that is not.
+    Only plateaus that the runs show are asked about: a refuted hypothesis costs as much time as any other.
     """
     found = _seen_plateaus(points) if prior.plateau_observed > 0 else []
     return {
@@ -436,10 +428,10 @@ def _plateaus(points: Points, prior: AveragingPrior) -> dict[float, float]:
 
 
 def _seen_plateaus(points: Points) -> list[float]:
-    """Machines beyond which fixed and spreading work come nearer to the runs if more of them do not help.
+    """Machine counts beyond which constant work explains the runs better than work that spreads.
 
-    They must come nearer than if each machine cost some time besides: times of jobs with an overhead stop
-    falling, too, and what it costs goes on beyond.
+    It must do so against a model with an overhead for each machine: the times of such jobs also stop falling,
+    but the overhead goes on beyond.
     """
     workers, scale = points.workers, points.scale
     asked = np.unique(workers)[LEAST_RISING - 1 : -1][-MOST_PLATEAUS:].tolist()
@@ -453,31 +445,31 @@ def _seen_plateaus(points: Points) -> list[float]:
 
 
 def _squared_error(points: Points, *columns: FloatArray) -> float:
-    """Of the n points' times, relative, by fixed work and the columns, shape (n,) each."""
+    """Sum of relative squared errors of the points, explained by fixed work and columns of shape (n,)."""
     rows = np.column_stack([np.ones_like(points.seconds), *columns]) / points.seconds[:, None]
     explained = rows @ non_negative_least_squares(rows, np.ones(len(rows)))
     return float(((explained - 1.0) ** 2).sum())
 
 
 def _usual(countings: Sequence[Counting]) -> int:
-    """The position of the way that runs are looked at before any is weighed: the middle share's last."""
+    """The position of the counting that runs are judged by before any is weighed: the middle share's last."""
     row_shares = sorted({counting.row_share for counting in countings})
     middle = row_shares[len(row_shares) // 2]
     return max(at for at, counting in enumerate(countings) if counting.row_share == middle)
 
 
 def _least(terms: tuple[str, ...], prior: AveragingPrior, seconds: FloatArray) -> FloatArray:
-    """Seconds per unit of each term that are known, shape (p,), and never all of a point's time."""
+    """Known least seconds per unit of each term, shape (p,), and never all of a point's time."""
     known = min(prior.least_fixed_seconds, MOST_FIXED_SHARE * float(seconds.min()))
     return np.array([known if term == FIXED else 0.0 for term in terms])
 
 
 def _reference(columns: FloatArray, seconds: FloatArray, least: FloatArray) -> FloatArray:
-    """Times about which the logarithm is made linear: a non-negative fit, so that noise does not weigh.
+    """Times around which the logarithm is linearised: a non-negative fit, so that noise does not weigh.
 
-    Dividing by the measured seconds instead would make long runs weigh less for being long by chance.
-    Runs far from the fit count less and less: one that took five times as long must not draw the
-    reference away from the others, whose logarithms would then be bent.
+    Dividing by the measured seconds would make long runs weigh less for being long by chance. Runs far from
+    the fit count less and less: an outlier of five times the time must not draw the reference away from the
+    others.
     """
     reference, weights = seconds, np.ones_like(seconds)
     errors = np.zeros_like(seconds)
@@ -507,20 +499,21 @@ def _errors(
 
 
 MOST_NOISE_OF_SECONDS = 0.2
-"""What `AveragingPrior.noise_seconds` are at most, as a share of a run: the shortest are no guess."""
+"""Upper limit of `AveragingPrior.noise_seconds` as a share of a run, so that the shortest runs still count.
+"""
 
 
 def noise_variance(level: FloatArray, seconds: FloatArray, prior: AveragingPrior) -> FloatArray:
-    """Of log(seconds) of single runs, by a level of relative noise; broadcast."""
+    """Variance of log(seconds) of single runs at a level of relative noise; broadcast."""
     shortest = max(prior.noise_seconds / MOST_NOISE_OF_SECONDS, np.finfo(float).tiny)
     return np.asarray(level**2 + (prior.noise_seconds / np.maximum(seconds, shortest)) ** 2, dtype=np.float64)
 
 
 def _of_other_rows(points: Points, prior: AveragingPrior) -> FloatArray:
-    """Covariance, (n, n), of what runs on wider or narrower rows deviate from those of the target input.
+    """Covariance, (n, n), of the deviations of runs on wider or narrower rows than the target input's.
 
-    A random walk over the doublings of the width, from 0 at the target's: runs on rows of the same width
-    deviate together, so that however many of them tell little of other rows.
+    A random walk over the doublings of the width, from 0 at the target's. Runs on rows of the same width
+    deviate together, so even many of them tell little of other rows.
     """
     octaves = np.log2(points.row_width)
     shared = np.minimum(np.abs(octaves)[:, None], np.abs(octaves)[None]) * (octaves[:, None] * octaves > 0)
@@ -539,7 +532,7 @@ def _subsets(terms: tuple[str, ...], prior: AveragingPrior) -> tuple[NDArray[np.
 
 
 def _largest_seconds(terms: tuple[str, ...], prior: AveragingPrior, seconds: FloatArray) -> FloatArray:
-    """About the largest coefficient of each term in a job whose points took so long, (n,), shape (p,)."""
+    """About the largest coefficient of each term for a job of such times (n,), shape (p,)."""
     times_as_long = max(1.0, float(np.exp(np.log(seconds).mean())) / LONG_RUN_SECONDS)
     return np.array([times_as_long * (prior.belief_in(term).largest_seconds or np.inf) for term in terms])
 
@@ -572,7 +565,7 @@ def _posterior(
         0.5 * (pull * means).sum(axis=-1)
         - 0.5 * (weighted @ values)[..., None]
         - np.log(np.diagonal(factors, axis1=-2, axis2=-1)).sum(axis=-1)
-        # The half-normal prior of each term that is in: twice the normal one's density.
+        # The half-normal prior of each term that is in: twice the density of the normal one.
         + (subsets * np.log(2.0 / widths)).sum(axis=1)
     )
     result = (likelihoods, means, factors, lengths)

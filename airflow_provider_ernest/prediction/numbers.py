@@ -1,7 +1,7 @@
 """Checks of the numbers that users pass to the modelling functions.
 
-Each check returns the value in the type that the calculations need, or raises an
-`InvalidParameterError` that names the parameter, and for columns of numbers the position.
+Each check returns the value in the type that the calculations need, or raises an `InvalidParameterError` that
+names the parameter, and for columns of numbers the position.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ def whole_number(parameter: str, value: int, *, minimum: int = 1, remedy: str = 
 
 
 def raised(value: float, *, digits: int) -> float:
-    """A positive number with so many digits, never below the value: what is proposed must work."""
+    """A positive number rounded up to so many digits, because what is proposed must be enough."""
     unit = 10.0 ** (math.floor(math.log10(value)) + 1 - digits)
     return float(f"{math.ceil(value / unit * (1 - 1e-12)) * unit:.{digits}g}")
 
 
 def rounded_up(value: float) -> str:
-    """A positive number with six digits, never below the value, for error messages."""
+    """A positive number rounded up to six digits, for error messages."""
     return f"{raised(value, digits=6):.6g}"
 
 
@@ -68,7 +68,7 @@ def positive_column(parameter: str, values: ArrayLike, *, minimum: float = 0.0) 
     """Finite numbers above 0 and not below `minimum`, as an array of shape (n,); a number becomes (1,).
 
     Raises:
-        InvalidParameterError: naming the first value that does not fit as ``parameter[position]``.
+        InvalidParameterError: names the first invalid value as ``parameter[position]``.
     """
     import numpy as np
 
@@ -92,7 +92,7 @@ def machines_and_scale(*, machines: ArrayLike, scale: ArrayLike) -> tuple[FloatA
     """Both columns checked (machines >= 1, scale > 0) and of one shape (n,); a single number is repeated.
 
     Raises:
-        InvalidParameterError: a value does not fit, or the lengths differ.
+        InvalidParameterError: a value is invalid, or the lengths differ.
     """
     import numpy as np
 
@@ -114,7 +114,7 @@ def seconds_of_runs(seconds: ArrayLike, runs: int) -> FloatArray:
     """The time of each run, finite and above 0, shape (runs,).
 
     Raises:
-        InvalidParameterError: a value does not fit, or there are not as many as runs.
+        InvalidParameterError: a value is invalid, or their number is not that of the runs.
     """
     column = positive_column("seconds", seconds)
     if column.size != runs:
@@ -128,10 +128,10 @@ def seconds_of_runs(seconds: ArrayLike, runs: int) -> FloatArray:
 
 
 def column_for_runs(parameter: str, values: ArrayLike, runs: int) -> FloatArray:
-    """Finite numbers above 0, one for each run: shape (runs,); a single number is repeated.
+    """Finite numbers above 0, one for each run, shape (runs,); a single number is repeated.
 
     Raises:
-        InvalidParameterError: a value does not fit, or there are neither one nor `runs` of them.
+        InvalidParameterError: a value is invalid, or there are neither one nor `runs` of them.
     """
     import numpy as np
 

@@ -1,7 +1,7 @@
 """OptEx: a closed form for the time of a Spark job from a profile of its phases.
 
-After Sidhanta, Golab, Mukhopadhyay, "OptEx: A Deadline-Aware Cost Optimization Model for Spark"
-(CCGrid 2016, arXiv:1603.07936). On n machines, with `iter` iterations on an input of size s::
+Sidhanta, Golab, Mukhopadhyay, "OptEx: A Deadline-Aware Cost Optimization Model for Spark" (CCGrid 2016,
+arXiv:1603.07936). On n machines, with `iter` iterations on an input of size s::
 
     T = Tinit + Tprep + n*iter*C + iter*B/n + A*s/n
 
@@ -9,13 +9,12 @@ After Sidhanta, Golab, Mukhopadhyay, "OptEx: A Deadline-Aware Cost Optimization 
     B = sum of the M_k              the unit tasks of one iteration, one after the other
     A = cf_commn * Tcommn_baseline / s_baseline     communication for one unit of input
 
-Sharing grows with the machines, computation and communication shrink: T is lowest at
-``n = sqrt((iter*B + A*s) / (iter*C))``.
+Sharing grows with the machines, computation and communication shrink: T is lowest at ``n = sqrt((iter*B +
+A*s) / (iter*C))``.
 
-The paper's tables follow the formula in part only (see `python -m benchmarks.accuracy --optex DIR`). Sharing
-is n*iter*C with the printed profile, and most estimates of table III are the sums of their phases. Execution
-and communication are neither those of that profile nor in proportion to 1/n, and the estimates of tables IV
-and VI are one constant plus another times iter/n**2, without sharing. What is here is the formula.
+The paper's tables follow the formula only in part (see `python -m benchmarks.accuracy --optex DIR`): its
+execution and communication times are not in proportion to 1/n, and the estimates of tables IV and VI contain
+no sharing. This module implements the formula.
 """
 
 from __future__ import annotations
@@ -56,14 +55,13 @@ class JobProfile(Document):
         initialisation_seconds: Tinit; starting the application.
         preparation_seconds: Tprep; preparing the job, before its tasks start.
         baseline_variable_sharing_seconds: Tvs baseline; measured with one machine and one iteration.
-        variable_sharing_coefficient: coeff; how the job's sharing compares with the baseline.
+        variable_sharing_coefficient: coeff; the job's sharing as a multiple of the baseline.
         baseline_communication_seconds: Tcommn baseline; on one machine with `baseline_scale`.
-        communication_coefficient: cf_commn; how the job's communication compares with the baseline.
-        unit_task_seconds: M_k, of each unit task that an iteration is made of.
-        baseline_unit_tasks: n_unit baseline, how many unit tasks an iteration has; by default as many
-            as `unit_task_seconds` has. Given, the two must agree.
-        baseline_scale: s baseline, the input that the baseline was measured with, in the unit of
-            `scale` (a share of the target input).
+        communication_coefficient: cf_commn; the job's communication as a multiple of the baseline.
+        unit_task_seconds: M_k, of each unit task of an iteration.
+        baseline_unit_tasks: n_unit baseline, unit tasks of an iteration. If given, it must be the number of
+            `unit_task_seconds`.
+        baseline_scale: s baseline, the input of the baseline as a share of the target input.
     """
 
     initialisation_seconds: float
@@ -77,7 +75,6 @@ class JobProfile(Document):
     baseline_scale: float = 1.0
 
     def __post_init__(self) -> None:
-        """Refuse NaN, negative times, and a number of unit tasks that is not that of their times."""
         for name in (
             "initialisation_seconds",
             "preparation_seconds",
@@ -126,11 +123,11 @@ def phases(
         machines: the number of machines.
         iterations: the number of iterations.
         scale: the input, in the unit of the profile's `baseline_scale`.
-        total_speed: the machines' speeds added up, relative to the type that was profiled, by which what
-            spreads is divided; by default `machines`.
+        total_speed: sum of the machines' speeds relative to the profiled type, which divides the work that
+            spreads; by default `machines`.
 
     Raises:
-        InvalidParameterError: a value does not fit.
+        InvalidParameterError: a value is invalid.
     """
     machines = whole_number("machines", machines)
     iterations = whole_number("iterations", iterations)
@@ -152,7 +149,7 @@ def predict(
     """Seconds of n runs, shape (n,), each column of n values or one; see `phases`.
 
     Raises:
-        InvalidParameterError: a value does not fit, or the lengths differ.
+        InvalidParameterError: a value is invalid, or the lengths differ.
     """
     rows = regressors(machines=machines, scale=scale, iterations=iterations)
     return np.asarray(rows @ profile.coefficients, dtype=np.float64)
@@ -162,7 +159,7 @@ def regressors(*, machines: ArrayLike, scale: ArrayLike, iterations: ArrayLike) 
     """The values of `REGRESSORS` for n runs, shape (n, 4).
 
     Raises:
-        InvalidParameterError: a value does not fit, or the lengths differ.
+        InvalidParameterError: a value is invalid, or the lengths differ.
     """
     machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
     iteration_column = positive_column("iterations", iterations, minimum=1.0)
@@ -180,30 +177,30 @@ def regressors(*, machines: ArrayLike, scale: ArrayLike, iterations: ArrayLike) 
 
 
 class MeasuredRun(Protocol):
-    """A run of which the seconds of each phase are known; a `RunProfile` is one."""
+    """A run whose phases were measured, such as a `RunProfile`."""
 
     @property
     def machines(self) -> int:
-        """That it ran on."""
+        """The number of machines."""
 
     @property
     def phases(self) -> PhaseSeconds:
-        """Their seconds."""
+        """Seconds of each phase."""
 
     @property
     def scale(self) -> float:
-        """Of its input, relative to the target input."""
+        """Share of the target input."""
 
     @property
     def iterations(self) -> int | None:
-        """That it made; None for one."""
+        """The number of iterations; None for one."""
 
 
 def profile_from_phases(runs: Sequence[MeasuredRun]) -> JobProfile:
-    """The profile of a job whose phases were measured; a single run determines it.
+    """The profile of a job from runs with measured phases; a single run is enough.
 
-    Each constant is the median over the runs, so that one disturbed run among several does no harm.
-    The baseline is one machine with the largest input measured.
+    Each constant is the median over the runs, so that one disturbed run does no harm. The baseline is one
+    machine with the largest input measured.
 
     Raises:
         TooFewObservationsError: there is no run.
@@ -212,10 +209,10 @@ def profile_from_phases(runs: Sequence[MeasuredRun]) -> JobProfile:
 
 
 def job_profile(runs: Sequence[MeasuredRun]) -> JobProfile:
-    """As `profile_from_phases`, with unit tasks that are those of the largest input.
+    """Like `profile_from_phases`, but with the unit tasks of the largest input.
 
-    The closed form has a job's unit tasks as given. Here more input means as many times more of them
-    (`at_scale`), or else a sample would tell nothing of the whole.
+    The closed form takes a job's unit tasks as given. Here they grow with the input (`at_scale`), as
+    otherwise a sample would tell nothing of the whole.
     """
     return _profile(runs, tasks_follow_input=True)
 
@@ -245,10 +242,10 @@ def _profile(runs: Sequence[MeasuredRun], *, tasks_follow_input: bool) -> JobPro
 
 
 def profile_from_runs(observations: Sequence[Observation]) -> JobProfile:
-    """The profile of a job of which only whole run times are known: the closed form fitted to them.
+    """Fit the closed form to whole run times, for a job whose phases are not known.
 
-    None of the constants is negative, and errors are relative to each run's time. Run times do not tell Tinit
-    from Tprep: the profile has their sum as `initialisation_seconds`.
+    No constant is negative, and errors are relative to each run's time. Run times do not tell Tinit from
+    Tprep: `initialisation_seconds` is their sum.
 
     Raises:
         TooFewObservationsError: there are fewer runs than constants.
@@ -286,10 +283,10 @@ def profile_from_runs(observations: Sequence[Observation]) -> JobProfile:
     )
 
 
-# Job profiles by category, from the phases that event logs tell (OptEx, section 4). The paper profiles one
-# representative job of each category (SQL, streaming, MLlib, GraphX) once, and takes its profile for every
-# job of that category. Here the representative is the job whose phases are most like those of the category's
-# others; a new job needs one run, and gets the representative's profile scaled to it.
+# Job profiles by category, from the phases in event logs (OptEx, section 4). The paper profiles one
+# representative job of each category (SQL, streaming, MLlib, GraphX) and uses its profile for every job of
+# that category. Here the representative is the job whose phases are most like those of the others. A new job
+# needs one run, and gets the representative's profile scaled to it.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -300,11 +297,10 @@ class CategoryProfile(Document):
         category: see `documents.profiles`.
         instance_type: the machines' type.
         representative_job: the job whose phases are most like those of the others.
-        profile: of it; its `baseline_scale` is the input that its unit tasks are those of.
+        profile: of the representative; its unit tasks are those of `baseline_scale`.
         phase_shares: of its time, on `reference_machines` and its largest input.
-        reference_machines: on which the jobs were compared: in the middle of those that they ran on.
-        distances: of each job to the representative: the share of the time, 0..1, that would have to move to
-            other phases.
+        reference_machines: the median machine count of the runs, on which the jobs were compared.
+        distances: of each job to the representative: the share of the time, 0..1, that differs in phase.
         profile_ids: of the representative's runs.
     """
 
@@ -324,7 +320,7 @@ class CategoryProfile(Document):
 
 
 def at_scale(profile: JobProfile, scale: float) -> JobProfile:
-    """The profile for another input, in the unit of `baseline_scale`: so many times as many unit tasks."""
+    """The profile for another input, in the unit of `baseline_scale`; unit tasks grow in proportion."""
     ratio = positive_number("scale", scale) / profile.baseline_scale
     return replace(profile, unit_task_seconds=tuple(ratio * seconds for seconds in profile.unit_task_seconds))
 
@@ -332,19 +328,16 @@ def at_scale(profile: JobProfile, scale: float) -> JobProfile:
 def predicted_phases(
     profile: JobProfile, *, machines: int, scale: float = 1.0, iterations: int = 1
 ) -> PhaseSeconds:
-    """The seconds of each phase of a run on another input, start-up among them.
+    """The seconds of each phase of a run on another input, start-up included.
 
     Raises:
-        InvalidParameterError: a value does not fit.
+        InvalidParameterError: a value is invalid.
     """
     return phases(at_scale(profile, scale), machines=machines, iterations=iterations, scale=scale)
 
 
 def category_profiles(records: Sequence[ProfileRecord]) -> tuple[CategoryProfile, ...]:
-    """The profiles of all categories and types of machines that there are runs of, in their order.
-
-    The records are of any jobs; those without phases are passed over.
-    """
+    """The sorted profiles of all categories and machine types; runs without phases are skipped."""
     groups: dict[tuple[str, str], list[ProfileRecord]] = defaultdict(list)
     for record in records:
         if record.profile.phases.total_seconds > 0:
@@ -358,7 +351,7 @@ def category_profiles(records: Sequence[ProfileRecord]) -> tuple[CategoryProfile
 def profile_of_category(
     profiles: Sequence[CategoryProfile], *, category: str, instance_type: str
 ) -> CategoryProfile | None:
-    """The profile of a category on a type of machine; None where there is none."""
+    """The profile of a category on a type of machine; None if there is none."""
     for profile in profiles:
         if (profile.category, profile.instance_type) == (category, instance_type):
             return profile
@@ -368,14 +361,14 @@ def profile_of_category(
 def scaled_to_run(
     category: CategoryProfile, *, seconds: float, machines: int, scale: float = 1.0, iterations: int = 1
 ) -> JobProfile:
-    """The profile of a new job of a category, of which one run's time is known.
+    """The profile of a new job of a category, from the time of one run.
 
-    Starting and preparing take what they took the representative: they are the cluster's, not the job's. What
-    is left of the run's time is shared out as the representative's is. Where the run's own phases are known,
-    `job_profile` is better. The seconds are of the run, start-up included.
+    Initialisation and preparation take as long as for the representative, because they depend on the cluster.
+    The rest of the run's time is divided as the representative's is. If the run's own phases are known, use
+    `job_profile`. The seconds include start-up.
 
     Raises:
-        InvalidParameterError: a value does not fit.
+        InvalidParameterError: a value is invalid.
     """
     seconds = positive_number("seconds", seconds)
     whole_number("machines", machines)
@@ -390,7 +383,7 @@ def scaled_to_run(
 
 
 def _times(profile: JobProfile, factor: float, *, fixed_too: bool = False) -> JobProfile:
-    """The profile of a job that takes so many times as long; coeff and cf_commn are for that in the paper."""
+    """Scale a job's times; coeff and cf_commn have this purpose in the paper."""
     fixed = factor if fixed_too else 1.0
     return replace(
         profile,
@@ -432,7 +425,7 @@ def _phase_shares(profile: JobProfile, machines: int) -> PhaseSeconds:
 
 
 def _distance(one: PhaseSeconds, other: PhaseSeconds) -> float:
-    """Half the sum of the differences of two jobs' shares: what would have to move, 0..1."""
+    """Half the sum of the absolute differences of two jobs' shares, 0..1."""
     names = PhaseSeconds.__dataclass_fields__
     return 0.5 * float(sum(abs(getattr(one, name) - getattr(other, name)) for name in names))
 

@@ -1,9 +1,9 @@
 """What the jobs of one deployment tell about each other.
 
-Whether the driver takes a machine is a property of the deployment; which terms jobs have, and whether
-they deviate from all terms, largely is too: it is the same storage and the same kind of jobs. The few
-runs of one job seldom show it. These probabilities are learned from all jobs together (empirical
-Bayes, by expectation maximisation).
+Whether the driver takes a machine is a property of the deployment. So, largely, are the terms that jobs have
+and whether they deviate from all terms, since jobs share storage and kind. The few runs of one job seldom
+show it, so these probabilities are learned from all jobs together (empirical Bayes, by expectation
+maximisation).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NEVER_CERTAIN = 0.02
 
 @dataclass(frozen=True, kw_only=True)
 class _Shares:
-    """What is learned: the probabilities of the driver's share, of each term, and of any discrepancy."""
+    """The learned probabilities: of the driver's share, of each term, and of any discrepancy."""
 
     driver: float
     terms: FloatArray
@@ -56,7 +56,7 @@ def pooled_prior(
     terms: Sequence[str] = DICTIONARY,
     prior: AveragingPrior | None = None,
 ) -> AveragingPrior:
-    """The prior as the observations of a deployment's jobs change it.
+    """The prior, updated by the observations of a deployment's jobs.
 
     Jobs whose executors were counted say nothing of the driver.
     """
@@ -84,7 +84,7 @@ def _joint(evidence: Evidence) -> FloatArray:
     """Log probability of the runs with driver share, level of discrepancy and set of terms, (d, g, t)."""
     precisions = evidence.factors @ np.swapaxes(evidence.factors, -1, -2)
     deviations = np.sqrt(np.diagonal(np.linalg.inv(precisions), axis1=-2, axis2=-1))
-    # About the probability that no coefficient is negative, as if they were independent.
+    # An approximation of the probability that no coefficient is negative, as if they were independent.
     not_negative = np.where(evidence.subsets, log_ndtr(evidence.means / deviations), 0.0).sum(axis=-1)
     return np.asarray(logsumexp(evidence.log_probabilities + not_negative, axis=(1, 3)), dtype=np.float64)
 
@@ -95,12 +95,11 @@ def _taken(evidence: Evidence) -> NDArray[np.bool_]:
 
 
 def _is_open(taken: NDArray[np.bool_]) -> bool:
-    """Whether the runs leave open what the driver takes."""
     return len(np.unique(taken)) > 1
 
 
 def _log_prior(evidence: Evidence, shares: _Shares, deviates: NDArray[np.bool_]) -> FloatArray:
-    """Log prior probability, as far as it is learned, shape (d, g, t)."""
+    """The learned part of the log prior probability, shape (d, g, t)."""
     taken = _taken(evidence)
     driver = np.zeros(len(taken))
     if _is_open(taken):
@@ -117,7 +116,7 @@ def _step(
     start: _Shares,
     deviates: NDArray[np.bool_],
 ) -> _Shares:
-    """The shares that follow from those before; the prior counts as some jobs of its own."""
+    """One step of expectation maximisation; the prior counts as `PRIOR_JOBS` jobs."""
     taken, asked = PRIOR_JOBS * start.driver, PRIOR_JOBS
     included, deviating = PRIOR_JOBS * start.terms, PRIOR_JOBS * start.deviating
     for evidence, likelihood in zip(evidences, likelihoods, strict=True):
@@ -138,7 +137,6 @@ def _uncertain(probabilities: FloatArray) -> FloatArray:
 
 
 def _with(prior: AveragingPrior, terms: tuple[str, ...], shares: _Shares) -> AveragingPrior:
-    """The prior with what was learned in it."""
     beliefs = {belief.name: belief for belief in prior.beliefs}
     for name, probability in zip(terms, shares.terms, strict=True):
         beliefs[name] = replace(prior.belief_in(name), probability=float(probability))
