@@ -1,8 +1,6 @@
 """The test of drift: no false alarms, quick where the model is wrong; and what the runs say of the cause."""
 
 import random
-import subprocess
-import sys
 from dataclasses import dataclass
 
 import pytest
@@ -113,20 +111,6 @@ def test_runs_without_a_prediction_do_not_count():
     assert evidence_of([UNUSUAL, UNPREDICTED, INSIDE]) == evidence_of([UNUSUAL, INSIDE])
 
 
-def test_it_takes_the_documents_of_runs():
-    runs = [examples.production_run(number, seconds=90.0) for number in range(3)]
-
-    assert evidence_of(runs).is_drift
-    assert (
-        evidence_of([examples.production_run(1, predicted_seconds=None, nearly_certain_seconds=None)]).runs
-        == 1
-    )
-    assert evidence_of([examples.production_run(1, **dict.fromkeys(NOTHING_PREDICTED))]).runs == 0
-
-
-NOTHING_PREDICTED = ("predicted_seconds", "likely_seconds", "nearly_certain_seconds")
-
-
 def test_what_may_be_the_beginning_of_a_drift_is_not_learned_from_until_it_is_none():
     assert trusted([INSIDE, UNLIKELY, INSIDE]) == 3
     assert trusted([INSIDE, INSIDE, UNUSUAL]) == 2
@@ -139,12 +123,6 @@ def test_the_first_run_is_learned_from_whatever_it_is():
     """Samples that are unlike the whole mislead a model from its first run on: no drift has begun."""
     assert trusted([UNUSUAL]) == 1
     assert trusted([UNUSUAL, UNUSUAL]) == 1
-
-
-def test_pages_load_no_mathematics_with_it():
-    program = "import sys, airflow_provider_ernest.learning.freshness; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert not [name for name in done.stdout.split() if name.startswith(("numpy", "scipy"))]
 
 
 THEN = RunConditions(

@@ -454,17 +454,6 @@ def test_the_check_finds_that_the_launch_is_not_allowed(api, context):
 # A cluster for production
 
 
-def test_a_cluster_of_the_chosen_size_is_started_and_is_the_users_to_end(api, spark, context, ti):
-    ti.task_id = "create_production_cluster"
-    chosen = {"machines": "2", "instance_type": "m5.xlarge", "over_allocation": 0}
-    handle = rendered(api, spec=chosen).execute(context)
-
-    assert (len(handle["machines"]), handle["instance_type"]) == (2, "m5.xlarge")
-    assert living(api) == 3
-    TerminateClusterOperator(task_id="end", cluster=handle).execute(context)
-    assert living(api) == 0
-
-
 def test_a_size_without_a_cluster_is_a_resize_that_forgot_it(api):
     with pytest.raises(InvalidParameterError, match=r"size=5 is that of no cluster.* Give the cluster"):
         create(api, size=5)

@@ -47,14 +47,6 @@ def test_a_few_runs_within_the_bounds(context):
     assert all(run.partitions >= run.machines for run in runs)
 
 
-def test_the_design_is_for_the_predictions_that_will_be_asked_for(context):
-    without = design(context)
-    with_goal = design(context, goal={"max_machines": "20", "min_machines": "10", "scale": "1.5"})
-
-    assert (without.criterion, with_goal.criterion) == ("bayesian D", "bayesian I")
-    assert without.experiments != with_goal.experiments
-
-
 @pytest.mark.parametrize(
     ("method", "goal", "criterion", "weighting"),
     [
@@ -121,26 +113,6 @@ def test_beside_long_production_the_runs_cost_little_by_default(context, deadlin
     assert made.cost <= made.budget <= 0.05 * float(deadline) * MIDDLE_OF_THE_GOAL
     assert sum(4 * run.scale / run.machines for run in made.experiments) < 0.05, "of all four machines"
     assert len(made.experiments) >= 6
-
-
-@pytest.mark.parametrize("deadline", [None, "", 90, 1199])
-def test_short_production_is_sampled_as_ever(context, deadline):
-    made = beside_large(context, deadline)
-
-    assert made == beside_large(context, bounds={"min_scale": 0.01}, billed_machines=None)
-    assert made.cost_unit == "cheapest runs"
-
-
-@pytest.mark.parametrize(
-    "bounds",
-    [
-        {"budget": 100},
-        {"cost_options": {"run_overhead": 1}},
-        {"cost": "seconds", "cost_options": {"full_seconds_on_one_machine": 36_000}},
-    ],
-)
-def test_what_the_user_says_of_the_cost_wins(context, bounds):
-    assert beside_large(context, bounds=bounds) == beside_large(context, 3600, bounds=bounds)
 
 
 def test_what_training_costs_beside_production_is_logged(context, capsys):
@@ -248,17 +220,6 @@ def test_in_rounds_past_runs_leave_what_a_sample_run_is_worth_to_the_decision(co
     assert forced.index == 0
     of_one_size = design(context, goal=goal, bounds={"rounds": "2"}, history=past_runs([8]))
     assert len(of_one_size.experiments) == 3, "it tells nothing of others"
-
-
-def test_in_rounds_past_runs_that_make_no_good_model_are_added_to(context):
-    disturbed = past_runs([4, 8, 12, 16], lambda count: (20 + 900 / count) * (2.0 if count == 8 else 1.0))
-    made = design(
-        context, goal={"min_machines": 4, "max_machines": 16}, bounds={"rounds": "2"}, history=disturbed
-    )
-
-    assert len(made.experiments) == 1
-    assert made.reason.startswith("Sample runs are needed")
-    assert "It is made nevertheless" in made.reason
 
 
 @pytest.mark.parametrize(

@@ -8,23 +8,18 @@ from typing import Any
 import pytest
 
 from airflow_provider_ernest.documents.models import (
-    CLUSTER,
     CODE,
     UNEXPLAINED,
     Model,
     ModelMark,
-    TrainedMachine,
-    TrainingCluster,
 )
 from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, Lineage
 from airflow_provider_ernest.operators.record_run import RecordRunOperator
 from airflow_provider_ernest.prediction.training import train
-from airflow_provider_ernest.spark.machines import Bandwidth
 from airflow_provider_ernest.store.catalogue import entry_of
 from airflow_provider_ernest.store.store import ModelStore
-from tests.unit.operators.submissions import handle
 from tests.unit.operators.test_production_record import decided
 
 TYPE = "m5.large"
@@ -102,24 +97,6 @@ def test_drift_is_marked_once_and_told(context, observations, capsys):
     assert models()[1:] == [newest], "nothing is learned from drift"
     assert state(newest) == state(model) == DRIFTING
     assert "STALE" in capsys.readouterr().out
-
-
-def test_the_mark_tells_what_is_known_of_the_cause(context, observations):
-    kept = [TrainedMachine(host=f"h{index}", memory_gigabytes_per_second=20.0) for index in range(4)]
-    cluster = TrainingCluster(
-        kind="ec2", name="c", instance_type=TYPE, cores_per_machine=2, machines=tuple(kept)
-    )
-    model = a_model(observations, cluster=cluster)
-    document = handle()
-    slow = Bandwidth(memory_gigabytes_per_second=12.0, network_gigabytes_per_second=None, score=1.0).to_dict()
-    for machine in document["machines"]:
-        machine["bandwidth"] = slow
-    for _ in range(3):
-        record(context, model, 200.0, cluster=document)
-
-    (mark,) = marks()
-    assert mark.cause == CLUSTER
-    assert "memory bandwidth is 12 GB/s, 40 % below the 20 GB/s" in mark.reason
 
 
 def test_other_code_is_marked_with_its_hash(context, observations, tmp_path):

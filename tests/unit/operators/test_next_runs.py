@@ -133,15 +133,6 @@ def test_runs_that_failed_count_among_the_most(context):
     assert rounds.design.reason == "Stop: 3 sample runs were made, and max_runs is 3."
 
 
-def test_a_model_that_would_be_refused_gets_another_run_though_the_decision_is_clear(context):
-    rounds = Rounds(context, CLEAR)
-    disturbed = [observed(run, noise=noise) for run, noise in zip(rounds.first, (1, 2, 1), strict=True)]
-    further = rounds.next(disturbed)
-
-    assert len(further) == 1
-    assert "It is made nevertheless: the model's leave-one-out error is " in rounds.design.reason
-
-
 def test_the_price_is_the_clusters_where_the_user_says_none(context):
     without = SizingGoal(budget_dollars=100.0, objective="fastest", allowed_machines=(8, 16))
     rounds = Rounds(context, without)

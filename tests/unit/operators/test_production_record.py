@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 from dataclasses import replace
@@ -10,14 +11,18 @@ from threading import Event
 from typing import Any
 
 import pytest
+import zstandard
 from airflow.providers.common.compat.sdk import AirflowException
 
 from airflow_provider_ernest.documents.base import Origin
 from airflow_provider_ernest.documents.decisions import Alternative, DecisionRecord, ProductionRun
+from airflow_provider_ernest.documents.runs import RunConditions
 from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.operators import recording
 from airflow_provider_ernest.operators.locations import event_logs
+from airflow_provider_ernest.operators.record_run import RecordRunOperator
 from airflow_provider_ernest.settings import Billing
+from airflow_provider_ernest.spark.machines import Bandwidth
 from airflow_provider_ernest.store.store import ModelStore
 from tests import examples
 from tests.unit.operators.submissions import events, handle, production
@@ -240,3 +245,239 @@ def test_a_store_that_does_not_answer_holds_up_no_run(submissions, context, ti, 
     assert ti.pushed["production_run"]["job"] == "enrich"
     assert "This production run is not recorded yet" in capsys.readouterr().out
     answer.set()
+
+
+PRODUCTION = {
+    "task_id": "production",
+    "map_index": -1,
+    "state": "success",
+    "operator": "X",
+    "duration": 130.0,
+}
+VERSION = {"Event": "SparkListenerLogStart", "Spark Version": "4.2.0"}
+
+
+@pytest.fixture
+def breadcrumbs(ti) -> list[dict[str, Any]]:
+    """What Airflow tells of the tasks of this run."""
+    rows = [{**PRODUCTION, "task_id": "before", "duration": 1.0}, dict(PRODUCTION)]
+    ti.get_task_breadcrumbs = lambda dag_id, run_id: iter(rows)
+    return rows
+
+
+def record(context: Any, **changes: Any) -> ProductionRun | None:
+    fields = {"decision": decided(), "production_task_id": "production", **changes}
+    RecordRunOperator(task_id="record_run", **fields).execute(context)
+    return next(iter(recorded()), None)
+
+
+def write_log(path: Any, *, started: float = 1_000_000.0, version: Any = VERSION, **told: Any) -> str:
+    """An event log of a run on 4 machines: 7 s until they are there, then 100 s."""
+    lines = [version] if version else []
+    for event in events("app-7", **{"machines": 4, **told}):
+        if "Timestamp" in event:
+            event["Timestamp"] += round(started * 1000)
+        lines.append(event)
+    path.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
+    return str(path)
+
+
+def test_airflows_own_time_of_the_task_counts_where_nothing_else_tells(context, ti, breadcrumbs):
+    run = record(context)
+
+    assert (run.seconds, run.run_seconds, run.machines) == (130.0, None, 4)
+    assert (run.predicted_seconds, run.is_unusual) == (110.0, True)
+    assert (run.model_id, run.decision_id) == ("a-model", "a-decision")
+    assert ti.pushed["production_run"] == run.to_dict()
+
+
+def test_what_is_stated_counts_more(context, breadcrumbs):
+    run = record(context, seconds="118.5", machines="3")
+
+    assert (run.seconds, run.machines, run.predicted_seconds) == (118.5, 3, 140.0)
+    assert run.cost == pytest.approx(3 * 0.36 * 118.5 / 3600)
+
+
+@pytest.mark.parametrize("in_folder", [False, True])
+def test_the_event_log_tells_the_work_itself(context, breadcrumbs, tmp_path, in_folder):
+    path = write_log(tmp_path / "app-7")
+    run = record(context, event_log=str(tmp_path) if in_folder else path)
+
+    assert run.run_seconds == pytest.approx(100.0)
+    assert run.startup_seconds == pytest.approx(7.0), "the decision tells of none"
+    assert run.seconds == pytest.approx(107.0)
+    assert (run.application_id, run.event_log) == ("app-7", path)
+    assert run.conditions == RunConditions(spark="4.2.0")
+
+
+def test_the_start_up_before_the_log_begins_counts_as_decided(context, breadcrumbs, tmp_path):
+    document = decided()
+    document["decision"]["startup_seconds"] = 25.0
+    path = write_log(tmp_path / "app-7")
+
+    run = record(context, decision=document, event_log=path)
+
+    assert (run.startup_seconds, run.seconds) == (25.0, pytest.approx(125.0))
+
+
+def test_a_password_in_the_logs_address_is_in_no_warning(context, breadcrumbs, capsys):
+    assert record(context, event_log="nowhere://me:hunter2@host/app-7").seconds == 130.0
+    output = capsys.readouterr().out
+    assert "The event log nowhere://host/app-7 cannot be used" in output
+    assert "hunter2" not in output
+
+
+@pytest.mark.parametrize("given", ["the log", "its folder", "its folder and others"])
+def test_a_log_as_spark_writes_it_by_default_is_read(context, breadcrumbs, tmp_path, given):
+    """Compressed, and rolled over from file to file."""
+    lines = Path(write_log(tmp_path / "plain")).read_bytes().splitlines(keepends=True)
+    logs = tmp_path / "logs"
+    rolled = logs / "eventlog_v2_app-7"
+    rolled.mkdir(parents=True)
+    (rolled / "appstatus_app-7").touch()
+    for number, part in enumerate((lines[:3], lines[3:]), start=1):
+        packed = zstandard.ZstdCompressor().compress(b"".join(part))
+        (rolled / f"events_{number}_app-7.zstd").write_bytes(packed)
+    if given == "its folder and others":
+        (logs / "eventlog_v2_app-70").mkdir()
+        (logs / "app-6.lz4").touch()
+    place = rolled if given == "the log" else logs
+    run = record(context, event_log=str(place), application_id="app-7")
+
+    assert (run.run_seconds, run.application_id) == (pytest.approx(100.0), "app-7")
+    assert (run.event_log, run.conditions) == (str(rolled), RunConditions(spark="4.2.0"))
+
+
+@pytest.mark.parametrize("content", ["gone", "several", "garbage", "compressed", "unfinished"])
+def test_a_log_that_cannot_be_used_leaves_airflows_time(context, breadcrumbs, tmp_path, capsys, content):
+    path = tmp_path / "app-7"
+    if content == "several":
+        write_log(path)
+        write_log(tmp_path / "app-8")
+        path = tmp_path
+    elif content == "garbage":
+        path.write_bytes(b"\0\1\2")
+    elif content == "compressed":
+        path.write_bytes(gzip.compress(b"{}"))
+    elif content == "unfinished":
+        write_log(path, end_seconds=None)
+
+    run = record(context, event_log=str(path))
+
+    assert run.seconds == 130.0
+    assert "event log" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([], "has not ended in this run of the DAG"),
+        ([{**PRODUCTION, "state": "skipped"}], "has ended as skipped"),
+        ([{**PRODUCTION, "state": "failed"}], "has ended as failed"),
+        ([{**PRODUCTION, "map_index": index} for index in range(3)], "is mapped: its 3 runs"),
+        ([{**PRODUCTION, "map_index": 0}], "is mapped: its 1 runs"),
+        ([{**PRODUCTION, "duration": None}], "how long it took is not known"),
+        ([{**PRODUCTION, "duration": 0.0}], "how long it took is not known"),
+    ],
+    ids=["not there", "skipped", "failed", "mapped", "mapped once", "no duration", "no time"],
+)
+def test_a_task_that_was_no_such_run_is_not_recorded(context, ti, breadcrumbs, capsys, rows, said):
+    breadcrumbs[:] = rows
+
+    assert record(context) is None
+    assert "production_run" not in ti.pushed
+    output = capsys.readouterr().out
+    assert "This production run is not recorded: " in output
+    assert said in output
+
+
+def test_an_airflow_that_does_not_tell_asks_for_what_does(context, capsys):
+    assert record(context) is None
+    output = capsys.readouterr().out
+    assert "Airflow does not tell how long the task production ran" in output
+    assert "give its seconds, its event_log or its production_task_id" in output
+    assert record(context, seconds=100).seconds == 100.0
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"decision": "null"},
+        {"decision": "no json"},
+        {"seconds": "soon"},
+        {"seconds": -3},
+        {"machines": 2.5},
+        {"store": "/dev/null/store"},
+    ],
+)
+def test_whatever_hinders_the_record_fails_no_task(context, breadcrumbs, capsys, changes):
+    record(context, **changes)
+
+    assert "not recorded" in capsys.readouterr().out
+
+
+def test_the_code_is_hashed_with_what_it_was_submitted_with(context, breadcrumbs, tmp_path):
+    job, library = tmp_path / "job.py", tmp_path / "lib.zip"
+    job.write_text("abc")
+    library.write_text("def")
+    alone = hashlib.sha256(b"abc").hexdigest()
+
+    assert record(context, application=str(job)).artifact_sha256 == alone
+    record(context, application=str(job), submit_options={"py_files": str(library)})
+    assert recorded()[-1].artifact_sha256 not in (None, alone)
+
+
+def found_earlier(ti: Any, **found: Any) -> dict[str, Any]:
+    """A decision of this DAG run, at whose beginning this was found."""
+    asked = []
+
+    def pull(*, task_ids: str, key: str) -> Any:
+        asked.append(task_ids)
+        return found.get(key)
+
+    ti.xcom_pull = pull
+    ti.asked = asked
+    origin = {"dag_id": ti.dag_id, "run_id": ti.run_id, "task_id": "sizing.ernest.choose_config"}
+    return {**decided(), "origin": origin}
+
+
+def test_code_and_conditions_are_those_found_at_the_beginning_of_the_run(context, ti, breadcrumbs, tmp_path):
+    then = RunConditions(spark="4.1.0", settings={"spark.a": "aa"}, cores_per_machine=2)
+    document = found_earlier(ti, artifact_sha256="ab" * 32, conditions={"m5.large": then.to_dict()})
+
+    run = record(context, decision=document, event_log=write_log(tmp_path / "app-7"))
+
+    assert run.artifact_sha256 == "ab" * 32
+    assert run.conditions == RunConditions(spark="4.2.0", settings={"spark.a": "aa"}, cores_per_machine=2)
+    assert set(ti.asked) == {"sizing.ernest.find_model"}
+
+
+def test_the_release_of_a_service_is_not_taken_for_a_version(context, ti, breadcrumbs, tmp_path):
+    then = RunConditions(spark="emr-7.5.0")
+    document = found_earlier(ti, conditions={"m5.large": then.to_dict()})
+    path = write_log(tmp_path / "app-7", version={**VERSION, "Spark Version": "3.5.2-amzn-1"})
+
+    assert record(context, decision=document, event_log=path).conditions == then
+
+
+def test_a_decision_of_another_run_tells_nothing_of_this_one(context, ti, breadcrumbs):
+    document = found_earlier(ti, artifact_sha256="ab" * 32)
+    document["origin"]["run_id"] = "yesterday"
+
+    assert record(context, decision=document).artifact_sha256 is None
+
+
+def test_what_the_clusters_machines_were_measured_to_do_is_kept(context, breadcrumbs):
+    cluster = handle(machines=3)
+    for machine, memory in zip(cluster["machines"], (18.0, 20.0, 25.0), strict=True):
+        measured = Bandwidth(memory_gigabytes_per_second=memory, network_gigabytes_per_second=1.2, score=1.0)
+        machine["bandwidth"] = measured.to_dict()
+    run = record(context, cluster=json.dumps(cluster))
+
+    assert run.bandwidth.memory_gigabytes_per_second == 20.0
+    assert run.bandwidth.network_gigabytes_per_second == 1.2
+
+
+@pytest.mark.parametrize("cluster", [None, "null", handle(), "no json"])
+def test_machines_that_were_not_measured_hinder_nothing(context, breadcrumbs, cluster):
+    assert record(context, cluster=cluster).bandwidth is None

@@ -116,15 +116,6 @@ def test_versions_of_the_job_are_runs_of_it(context, tmp_path, logged, name):
     assert len(observations(read(context, tmp_path, EventLogs("/logs", job=name)))) == 4
 
 
-def test_random_endings_of_each_run_are_no_other_job(context, tmp_path, logged):
-    runs, _ = logged
-    endings = ("x7k2q", "b83mz", "q1w9t", "zz40p")
-    runs += [recent(9 - at, job=f"enrich-{ending}") for at, ending in enumerate(endings)]
-    runs += [recent(10 + day, job="enrich-daily") for day in range(3)]
-    runs += [recent(20, job="enrich-hourly")]
-    assert len(observations(read(context, tmp_path, EventLogs("/logs", job="enrich")))) == 4
-
-
 def test_todays_properties_count_but_for_templates(context, tmp_path, logged):
     logged[0].append(recent(1))
     conf = {"spark.sql.shuffle.partitions": "{{ params.partitions }}"}

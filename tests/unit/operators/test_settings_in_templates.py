@@ -6,7 +6,7 @@ import json
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
-from airflow.sdk import DAG, XComArg
+from airflow.sdk import DAG
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
@@ -66,22 +66,6 @@ def test_the_decision_is_made_by_the_rendered_goal(context, ti, model):
 
     assert ti.pushed["record"]["allowed_machines"] == [2, 4]
     assert ti.pushed["record"]["decision"]["billing"]["boot_seconds"] == 10.0
-
-
-def test_outputs_of_tasks_anywhere_in_a_goal_are_waited_for():
-    with DAG("nightly", schedule=None):
-        early, late = (
-            choose(task_id=name, goal=SizingGoal(deadline_seconds=60, max_machines=2))
-            for name in ("early", "late")
-        )
-        operator = choose(
-            goal=SizingGoal(
-                deadline_seconds=XComArg(early, key="seconds"),
-                max_machines=8,
-                billing=Billing(boot_seconds=XComArg(late, key="boot")),
-            )
-        )
-    assert operator.upstream_task_ids == {"early", "late"}
 
 
 def test_airflow_keeps_a_goal_as_it_is_stated():

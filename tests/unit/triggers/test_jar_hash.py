@@ -415,22 +415,6 @@ def watching(*paths: Path) -> ArtifactWatch:
     return ArtifactWatch([str(path) for path in paths], settle_seconds=0)
 
 
-def test_which_files_changed_since_is_known_of_hashes_that_were_seen(root, jar):
-    library = jar.with_name("library.jar")
-    library.write_bytes(b"1")
-    known = KnownHashes(root, [str(jar), str(library)])
-    watch = watching(jar, library)
-    before = looked(watch)
-    known.keep(watch, before)
-    deploy(library, b"2")
-    after = looked(watch)
-
-    assert known.changed(before.sha256, after.hashes) == [str(library)]
-    assert known.changed(sha256(b"never seen"), after.hashes) is None
-    assert known.changed(None, after.hashes) is None
-    assert KnownHashes(root, [str(jar)]).changed("any", {str(jar): "x"}) == [str(jar)], "there is but one"
-
-
 def kept_in(root: Any) -> Any:
     (kept,) = (path for path in (root / FOLDER).rglob("*") if path.is_file())
     return kept
