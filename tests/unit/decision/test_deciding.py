@@ -315,13 +315,22 @@ def test_a_deadline_that_cannot_be_kept_surely_names_the_most_probable():
     assert decision.probability == surest.probability
 
 
-def test_where_all_is_nearly_hopeless_the_hopeless_is_not_the_most_probable():
-    each = {"instance_type": "m5.large", "feasible": False}
-    hopeless = Alternative(machines=1, seconds=900.0, cost=0.1, probability=0.0, **each)
-    slight = Alternative(machines=8, seconds=120.0, cost=0.2, probability=0.004, **each)
+@pytest.mark.parametrize(
+    ("nearest", "other"),
+    [
+        # Where all is nearly hopeless, the hopeless is not the most probable.
+        ({"machines": 8, "seconds": 120.0, "probability": 0.004}, {"seconds": 900.0, "probability": 0.0}),
+        # A model of few runs may be surer of fewer machines, of which some were observed.
+        ({"machines": 8, "seconds": 95.0, "probability": 0.6}, {"seconds": 90.0, "probability": 0.55}),
+    ],
+    ids=["nearly hopeless", "the fastest is less sure"],
+)
+def test_the_surest_is_taken_where_there_is_a_chance(nearest, other):
+    each = {"instance_type": "m5.large", "feasible": False, "cost": 0.1, "machines": 64}
+    surest, less_sure = (Alternative(**{**each, **told}) for told in (nearest, other))
 
-    assert most_probable([hopeless, slight], Goal(goal_of(deadline_seconds=100.0))) is slight
-    assert most_probable([slight, hopeless], Goal(goal_of(deadline_seconds=100.0))) is slight
+    for alternatives in ([surest, less_sure], [less_sure, surest]):
+        assert most_probable(alternatives, Goal(goal_of(deadline_seconds=100.0))) is surest
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -525,14 +534,7 @@ def test_scales_are_of_the_input_as_it_is_now_not_as_it_was_trained_for(growth):
 
 
 def test_machines_that_cannot_hold_the_data_are_marked_and_can_be_left_out():
-    """A job that caches 1 GiB for each tenth of the input, on machines that hold 2 GiB each."""
-    model = model_with(spread=360.0)
-    cached = tuple(
-        replace(run, metrics=caching_metrics(run, gibibytes_at_full_scale=10, gibibytes_per_machine=2))
-        for run in model.observations
-    )
-    model = replace(model, observations=cached)
-    offered = offer(model, machines=[2, 8])
+    offered = offer(caching(model_with(spread=360.0)), machines=[2, 8])
     goal = goal_of(deadline_seconds=1e5)
 
     small, large = choice_of(offered, goal=goal).alternatives
@@ -544,12 +546,7 @@ def test_machines_that_cannot_hold_the_data_are_marked_and_can_be_left_out():
 
 def test_machines_that_were_left_out_for_their_memory_are_not_the_best_within_reach():
     """Two machines would be in time, but do not hold the data; eight hold it, and are too slow."""
-    model = model_with(per_machine=10.0, fixed=1.0)
-    cached = tuple(
-        replace(run, metrics=caching_metrics(run, gibibytes_at_full_scale=10, gibibytes_per_machine=2))
-        for run in model.observations
-    )
-    model = replace(model, observations=cached)
+    model = caching(model_with(per_machine=10.0, fixed=1.0))
     goal = goal_of(deadline_seconds=50.0)
 
     with pytest.raises(
@@ -563,14 +560,20 @@ def test_machines_that_were_left_out_for_their_memory_are_not_the_best_within_re
     assert caught.value.most_probable is None
 
 
-def caching_metrics(run, *, gibibytes_at_full_scale, gibibytes_per_machine):
-    wanted = int(gibibytes_at_full_scale * run.scale * 2**30)
-    return examples.metrics(
-        slots=run.machines,
-        storage_memory_bytes=gibibytes_per_machine * 2**30 * run.machines,
-        cache_wanted_bytes=wanted,
-        cached_bytes=wanted,
-    )
+def caching(model):
+    """Of a job that caches 1 GiB for each tenth of the input, on machines that hold 2 GiB each."""
+
+    def metrics_of(run):
+        wanted = int(10 * run.scale * 2**30)
+        return examples.metrics(
+            slots=run.machines,
+            storage_memory_bytes=2 * 2**30 * run.machines,
+            cache_wanted_bytes=wanted,
+            cached_bytes=wanted,
+        )
+
+    cached = tuple(replace(run, metrics=metrics_of(run)) for run in model.observations)
+    return replace(model, observations=cached)
 
 
 def test_a_mix_that_is_chosen_is_billed_for_all_its_parts():
@@ -601,12 +604,3 @@ def test_a_mix_that_is_chosen_is_billed_for_all_its_parts():
     assert "no mix of types" in decision.warnings[0]
     assert "Only ten runs." in decision.warnings, "which is of one of its parts"
     assert Decision.from_dict(decision.to_dict()) == decision
-
-
-def test_where_there_is_a_chance_the_surest_is_taken_not_the_fastest():
-    """A model of few runs may be surer of fewer machines, of which some were observed."""
-    each = {"instance_type": "m5.large", "feasible": False, "cost": 0.1}
-    observed = Alternative(machines=8, seconds=95.0, probability=0.6, **each)
-    unobserved = Alternative(machines=64, seconds=90.0, probability=0.55, **each)
-
-    assert most_probable([observed, unobserved], Goal(goal_of(deadline_seconds=100.0))) is observed

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from airflow_provider_ernest.design.criteria import Criterion
-from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.settings.bounds import CRITERIA
 
 TARGET_ROWS = np.random.default_rng(7).random((5, 4))
@@ -56,15 +55,3 @@ def test_the_gain_of_each_exchange_is_what_the_exchange_brings(name):
             else:
                 expected = function.value(information) - function.value(after)
             assert gains[i, j] == pytest.approx(expected, rel=1e-6, abs=1e-9)
-
-
-@pytest.mark.parametrize("name", ["E", "bayesian", "a", "Bayesian D"])
-def test_an_unknown_name_lists_the_known_ones(name):
-    with pytest.raises(InvalidParameterError, match=r'is not a known criterion.*"bayesian I"'):
-        Criterion.named(name, terms=4)
-
-
-@pytest.mark.parametrize("name", ["I", "bayesian I"])
-def test_predictions_nobody_named_cannot_be_bettered(name):
-    with pytest.raises(InvalidParameterError, match=r"targets=None is missing.*or use D"):
-        Criterion.named(name, terms=4)

@@ -208,14 +208,6 @@ def test_a_bomb_takes_little_memory(tmp_path: Path):
     assert peak < 40 << 20
 
 
-def test_more_tasks_than_allowed_are_refused(tmp_path: Path):
-    path = write(tmp_path / "app-1", started(), *(task(number) for number in range(6)), ended())
-
-    assert len(read_event_log(path, most_tasks=6).task_columns) == 6
-    with pytest.raises(EventLogError, match="more than 5 tasks"):
-        read_event_log(path, most_tasks=5)
-
-
 def test_many_tasks_keep_their_order(tmp_path: Path):
     """More than fit into one part of the columns."""
     path = tmp_path / "app-1.gz"
@@ -346,11 +338,3 @@ def test_whether_a_query_failed_is_told_by_its_end_or_by_its_jobs(tmp_path: Path
     log = read_event_log(write(tmp_path / "app-1", started(), *begins, *jobs, *ends, ended()))
 
     assert [query.failed for query in log.sql_executions] == [False, True, False, True]
-
-
-def test_another_application_in_the_same_log_is_told(tmp_path: Path):
-    events = (started(), ended(), started(**{"App ID": "app-2"}))
-    log = read_event_log(write(tmp_path / "app-1", *events))
-
-    assert log.application_id == "app-1"
-    assert any("app-2" in warning for warning in log.warnings)

@@ -69,18 +69,23 @@ def test_clean_time_runs_from_the_last_machine_to_the_end(tmp_path: Path):
     )
 
 
-def test_two_executors_of_one_worker_are_one_machine(tmp_path: Path):
-    log = write(tmp_path / "app-1", *events(FIRST, executor(1, at=104_000, cores=1, port=1)))
-
-    with pytest.raises(SampleRunError, match=r"designed for 2 machines, and 1 registered \(10.0.0.1:1\)"):
-        run_seconds(read_run(log), 2)
-
-
-def test_a_job_that_runs_inside_its_driver_is_told(tmp_path: Path):
-    log = write(tmp_path / "local-1", *events(FIRST, master="local[2]"))
-
-    with pytest.raises(SampleRunError, match=r"local\[2\].*Remove \.master"):
-        run_seconds(read_run(log), 1)
+@pytest.mark.parametrize(
+    ("told", "machines", "problem"),
+    [
+        pytest.param(
+            events(FIRST, executor(1, at=104_000, cores=1, port=1)),
+            *(2, r"designed for 2 machines, and 1 registered \(10.0.0.1:1\)"),
+            id="two executors of one worker",
+        ),
+        pytest.param(
+            events(FIRST, master="local[2]"), 1, r"local\[2\].*Remove \.master", id="inside its driver"
+        ),
+        pytest.param(events(FIRST)[:-1], 1, "app-1 has no end", id="without end"),
+    ],
+)
+def test_what_is_no_measurement_of_a_run_time_is_refused(told, machines: int, problem: str, tmp_path: Path):
+    with pytest.raises(SampleRunError, match=problem):
+        run_seconds(read_run(write(tmp_path / "app-1", *told)), machines)
 
 
 def test_a_log_torn_at_any_byte_is_read_as_far_as_it_goes(tmp_path: Path):
@@ -92,13 +97,6 @@ def test_a_log_torn_at_any_byte_is_read_as_far_as_it_goes(tmp_path: Path):
         torn.write_bytes(content[:length])
         assert not read_run(torn).is_complete
     assert read_run(whole).ended_at == 160.0
-
-
-def test_a_log_without_end_has_no_run_time(tmp_path: Path):
-    log = write(tmp_path / "app-1.inprogress", *events(FIRST)[:-1])
-
-    with pytest.raises(SampleRunError, match="app-1 has no end"):
-        run_seconds(read_run(log), 1)
 
 
 def test_a_log_that_cannot_be_read_is_told(tmp_path: Path):
@@ -343,8 +341,8 @@ def test_the_moment_of_the_largest_cache_counts(tmp_path: Path):
     assert cache(together) == (1000, 1000, 0)
 
 
-def ran(number: int, milliseconds: int) -> dict[str, Any]:
-    metrics = {"Executor Run Time": milliseconds, "Peak Execution Memory": 10 * milliseconds}
+def ran(number: int, milliseconds: int, *, peak_bytes: int = 0) -> dict[str, Any]:
+    metrics = {"Executor Run Time": milliseconds, "Peak Execution Memory": peak_bytes}
     return task(number, stage=number, metrics=metrics)
 
 
@@ -354,11 +352,11 @@ def test_the_tasks_are_those_of_the_stages_in_which_the_time_goes(tmp_path: Path
         reading(0, tasks=200, submitted=0, completed=10),
         reading(1, tasks=16, submitted=10, completed=50),
         reading(2, tasks=1, submitted=50, completed=60),
-        *(ran(number, milliseconds) for number, milliseconds in enumerate((2000, 6000, 1000))),
+        *(ran(0, 2000, peak_bytes=60_000), ran(1, 6000, peak_bytes=10_000), ran(2, 1000)),
     )
 
     assert metrics.dominant_stage_tasks == 16
-    assert metrics.peak_execution_memory_bytes == 60_000
+    assert (metrics.peak_execution_memory_bytes, metrics.peak_stage_tasks) == (60_000, 200)
 
 
 def test_stages_that_run_beside_one_another_share_the_slots(tmp_path: Path):
@@ -454,28 +452,12 @@ def test_the_first_tasks_of_all_slots_are_all_that_tells_where_there_are_no_othe
 
 def test_what_the_driver_took_is_the_time_in_which_no_task_ran(tmp_path: Path):
     """Machines are there at 104 and the end is at 160; tasks overlap from 110 to 115, another ends at 130."""
-    metrics = metrics_of(
-        tmp_path,
-        *[executor(0, at=103_000, port=1), executor(1, at=104_000, port=2)],
+    told = [
+        *(executor(0, at=103_000, port=1), executor(1, at=104_000, port=2)),
         task(1, at=110_000, until=114_000),
         task(2, at=112_000, until=115_000, reason="ExceptionFailure"),
         task(3, at=120_000, until=130_000),
-        ended(),
-    )
+    ]
 
-    assert metrics.idle_seconds == pytest.approx(6 + 5 + 30)
-
-
-def test_of_a_log_without_end_it_is_not_told_what_the_driver_took(tmp_path: Path):
-    assert metrics_of(tmp_path, executor(0), task(1)).idle_seconds is None
-
-
-def test_the_stage_that_used_the_most_execution_memory_is_told_with_its_tasks(tmp_path: Path):
-    metrics = metrics_of(
-        tmp_path,
-        reading(0, tasks=200),
-        reading(1, tasks=16),
-        *(ran(number, milliseconds) for number, milliseconds in enumerate((2000, 6000))),
-    )
-
-    assert metrics.peak_stage_tasks == 16
+    assert metrics_of(tmp_path, *told, ended()).idle_seconds == pytest.approx(6 + 5 + 30)
+    assert metrics_of(tmp_path, *told).idle_seconds is None, "without an end"

@@ -1,6 +1,7 @@
 import gzip
 import json
 import os
+import re
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
 from pathlib import Path
@@ -42,14 +43,12 @@ def rolled(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_log_that_is_rolled_over_is_one(rolled: Path, tmp_path: Path):
-    assert found(tmp_path) == [str(rolled)]
-    assert found(rolled) == [str(rolled)]
+def test_a_log_that_is_rolled_over_is_one_and_each_of_its_files_changes_its_version(
+    rolled: Path, tmp_path: Path
+):
+    assert found(tmp_path) == found(rolled) == [str(rolled)]
     (run,) = Scan([tmp_path])
     assert not run.failure
-
-
-def test_each_of_its_files_changes_its_version(rolled: Path):
     (before,) = LogFinder().find([str(rolled)])
     assert before.size_bytes == sum(file.stat().st_size for file in rolled.iterdir())
     (rolled / "events_3_app-1").write_bytes(b"\n")
@@ -308,7 +307,7 @@ def test_folders_without_end_are_left(tmp_path: Path, monkeypatch):
 
 @pytest.mark.parametrize("source", ["nowhere", "nowhere*/x", "ftp9://x/y"])
 def test_what_is_not_there_is_an_error(source: str, tmp_path: Path):
-    with pytest.raises(MissingResourceError):
+    with pytest.raises(MissingResourceError, match=re.escape(source)):
         found(source if ":" in source else tmp_path / source)
 
 

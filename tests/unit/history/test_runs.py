@@ -132,7 +132,7 @@ DYNAMIC = {"spark.dynamicAllocation.enabled": "true"}
 )
 def test_what_costs_a_run_nothing_lets_it_count(events, tmp_path: Path):
     run = run_of(tmp_path, events)
-    assert (run.failure, run.machines) == ("", 2)
+    assert (run.failure, run.machines, run.cores_per_machine) == ("", 2, 2)
 
 
 def test_what_is_paid_begins_with_the_first_machine_and_not_in_the_queue(tmp_path: Path):
@@ -305,37 +305,43 @@ def _command(words: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("command", "main"),
+    ("command", "main", "folder"),
     [
-        (f"{SUBMIT} --class com.acme.Etl --conf a=b s3://x/etl.jar joe secret", "com.acme.Etl"),
-        (f"{SUBMIT} --verbose --name x /home/joe/load.py --password hunter2", "load.py"),
-        (f"{SUBMIT} --jars a.jar,b.jar etl.jar", "etl.jar"),
+        (f"{SUBMIT} --class com.acme.Etl --conf a=b s3://x/etl.jar joe secret", "com.acme.Etl", None),
+        (f"{SUBMIT} --verbose --name x /home/joe/jobs/load.py --password hunter2", "load.py", "jobs"),
+        (f"{SUBMIT} --jars a.jar,b.jar etl.jar", "etl.jar", None),
+        (f"{SUBMIT} --jars /lib/a.jar --py-files /lib/b.py load.py /data/other.py", "load.py", None),
+        (f"{SUBMIT} '/jobs/a b/load.py'", None, None),
+        (
+            # Spark's own tells no quotes: the value of a property has several words.
+            f"{SUBMIT} --conf spark.driver.extraJavaOptions=-XX:+UseSerialGC -Dx=y -XX:-Z "
+            "--conf spark.jars=/lib/a.jar --conf spark.y=1 /jobs/load.py",
+            *("load.py", "jobs"),
+        ),
         (
             "org.apache.spark.deploy.yarn.ApplicationMaster --class org.apache.spark.deploy.PythonRunner "
             "--primary-py-file load.py --arg secret",
-            "load.py",
+            *("load.py", None),
         ),
         (
             "org.apache.spark.deploy.worker.DriverWrapper spark://W@1:2 /x/etl.jar com.acme.Etl secret",
-            "com.acme.Etl",
+            *("com.acme.Etl", None),
         ),
-        ("com.acme.Etl secret", "com.acme.Etl"),
-        (f"{SUBMIT} pyspark-shell", None),
-        (f"{SUBMIT} --class org.apache.spark.repl.Main --name Spark shell spark-shell", None),
-        ("com.databricks.backend.daemon.driver.DriverDaemon", None),
-        ("", None),
-        ("-", None),
-        ("a" * 100_000, None),
+        ("com.acme.Etl secret", "com.acme.Etl", None),
+        (f"{SUBMIT} pyspark-shell", None, None),
+        (f"{SUBMIT} --class org.apache.spark.repl.Main --name Spark shell spark-shell", None, None),
+        ("com.databricks.backend.daemon.driver.DriverDaemon", None, None),
+        ("", None, None),
+        ("-", None, None),
+        ("a" * 100_000, None, None),
     ],
 )
-def test_of_the_command_only_the_programs_name_is_kept(command: str, main: str | None, tmp_path: Path):
+def test_of_the_command_only_the_program_and_its_folders_name_are_kept(
+    command: str, main: str | None, folder: str | None, tmp_path: Path
+):
     run = run_of(tmp_path, with_events(_command(command)))
-    assert run.main == main
-    # Besides, the name of the folder right above it, which here is somebody's.
-    told = str({**run.to_dict(), "main_folder": ""})
-    assert "secret" not in told
-    assert "hunter2" not in told
-    assert "joe" not in told
+    assert (run.main, run.main_folder) == (main, folder)
+    assert not [private for private in ("secret", "hunter2", "joe") if private in str(run.to_dict())]
 
 
 def test_settings_tell_no_places_and_no_secrets(tmp_path: Path):

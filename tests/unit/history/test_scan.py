@@ -17,22 +17,15 @@ from tests.unit.eventlog.event_log_texts import REAL, started, write
 from tests.unit.history.past_logs import log_of
 
 
-def test_runs_of_all_logs_are_told_with_their_jobs(tmp_path: Path):
-    for number in range(3):
-        log_of(tmp_path / f"app-{number}", f"etl 2024-01-0{number + 1}", application=f"app-{number}")
-    runs = list(Scan([tmp_path]))
-    assert {run.job for run in runs} == {"etl"}
-    assert {run.application_id for run in runs} == {"app-0", "app-1", "app-2"}
-    assert {run.event_log for run in runs} == {str(tmp_path / f"app-{number}") for number in range(3)}
-
-
 def test_what_was_read_is_not_read_again_unless_it_has_changed(tmp_path: Path):
     logs, cache = tmp_path / "logs", tmp_path / "cache"
     for number in range(3):
-        log_of(logs / f"app-{number}", application=f"app-{number}")
+        log_of(logs / f"app-{number}", f"etl 2024-01-0{number + 1}", application=f"app-{number}")
     first = Scan([logs], cache=cache)
     known = {run.application_id: run for run in first}
     assert first.read == 3
+    assert {run.job for run in known.values()} == {"etl"}
+    assert {run.event_log for run in known.values()} == {str(logs / name) for name in known}
     log_of(logs / "app-1", application="app-1", end=170_000)
     log_of(logs / "app-9", application="app-9")
     second = Scan([logs], cache=cache, names=JobNames(mapping={".*": "all"}))
@@ -205,11 +198,6 @@ def test_where_no_process_can_be_started_that_is_said(tmp_path: Path):
             list(Scan([log_of(tmp_path / "app-1")]))
     finally:
         spawn.set_executable(python)
-
-
-def test_what_is_not_there_is_named(tmp_path: Path):
-    with pytest.raises(MissingResourceError, match="nowhere"):
-        list(Scan([tmp_path / "nowhere"]))
 
 
 def test_a_cache_that_cannot_be_written_is_refused(tmp_path: Path):
