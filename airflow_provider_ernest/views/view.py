@@ -6,8 +6,6 @@ import math
 from dataclasses import fields
 from typing import Any, TypeVar
 
-import msgspec
-
 View = TypeVar("View")
 
 
@@ -28,6 +26,9 @@ def json_ready(content: Any) -> Any:
 
     JSON has no NaN and no infinity: browsers refuse the whole answer for one of them.
     """
+    # Airflow reads the options of all commands, and these load this module.
+    import msgspec
+
     return _finite(msgspec.to_builtins(content))
 
 
