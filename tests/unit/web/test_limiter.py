@@ -33,7 +33,11 @@ class HangingStore(ModelStore):
             if self.hanging == limiter.MOST_AT_ONCE:
                 self.all_hang.set()
         assert self.goes_on.wait(GENEROUS)
-        return super().catalogue
+        return self._catalogue
+
+    @catalogue.setter
+    def catalogue(self, catalogue):
+        self._catalogue = catalogue
 
 
 @pytest.fixture
