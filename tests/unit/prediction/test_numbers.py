@@ -31,6 +31,11 @@ def test_what_is_no_number_is_named(read, value):
         read("price", value)
 
 
+def test_a_column_names_the_first_value_that_is_wrong():
+    with pytest.raises(InvalidParameterError, match=r"seconds\[2\]=nan"):
+        positive_column("seconds", [1.0, 2.0, math.nan, -1.0])
+
+
 def test_zero_and_numpy_integers_are_numbers():
     assert number_not_negative("overhead", 0) == 0.0
     assert whole_number("machines", np.int64(3)) == 3

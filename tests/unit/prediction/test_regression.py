@@ -264,6 +264,15 @@ def undetermined(machines, scale, terms=ERNEST):
     return undetermined_terms(basis(terms, machines=machines, scale=scale), terms)
 
 
+def test_on_two_machine_counts_three_terms_look_alike():
+    machines, scale = np.array([1, 1, 4, 4, 4.0]), np.array([0.01, 0.1, 0.01, 0.1, 0.05])
+
+    assert undetermined(machines, scale) == ("1", "log(machines)", "machines")
+    assert "at least 3 different numbers of machines (now: 1, 4)" in runs_to_add(
+        ("1", "log(machines)", "machines"), machines=machines, scale=scale
+    )
+
+
 def test_where_samples_grow_with_the_machines_spread_work_looks_fixed():
     machines = np.array([1, 2, 4, 8, 16.0])
     scale = machines / 100

@@ -282,6 +282,10 @@ def merged(machines, scale, seconds, workers=None):
     return merge_repetitions(**{name: np.array(column, dtype=float) for name, column in columns.items()})
 
 
+def test_runs_with_other_workers_are_not_repetitions():
+    assert len(merged([8, 8], [0.1, 0.1], [5.0, 6.0], workers=[8, 4]).seconds) == 2
+
+
 @pytest.mark.parametrize(
     ("seconds", "expected"),
     [
@@ -353,6 +357,12 @@ def test_where_all_inputs_had_other_rows_nothing_is_claimed():
         truth = 12.0 + 900.0 * factor / np.array(AT_TARGET["machines"], dtype=float)
         assert np.all((low < truth) & (truth < high)), row_share
     assert np.all(high / low > 1.8)
+
+
+def test_a_run_on_other_rows_is_predicted_at_its_own_width():
+    predictor = TermAveraging().fit(**runs_of_rows([0.5, 1.0], row_share=0.5))
+    (narrow,) = predictor.predict(machines=4, scale=0.25, row_width=0.5)
+    assert abs(narrow / seconds_of_rows(4, 0.5, 0.5, row_share=0.5) - 1) < 0.06
 
 
 def test_rows_of_one_width_change_nothing():
