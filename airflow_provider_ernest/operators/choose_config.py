@@ -76,7 +76,7 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
 
     Raises:
         InfeasibleGoalError: the goal cannot be met; says what can. What was considered is pushed as
-            ``refusal``, a `Refusal` document, for the pages.
+            ``refusal``, a `Refusal` document, for other tasks.
         InvalidParameterError: a value that cannot work.
         MissingResourceError: there is no model, or no price.
     """

@@ -27,7 +27,7 @@ from airflow_provider_ernest.words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from airflow_provider_ernest.decision.same_cost import SameCost, TypeAtRate
     from airflow_provider_ernest.documents.decisions import Alternative, Decision
@@ -269,19 +269,6 @@ def design_table(design: Design) -> list[str]:
         f"{number(run.weight):>6s}  {number(run.cost):>6s}"
         for run in design.experiments
     ]
-    return lines
-
-
-def observations_table(observations: Iterable[Observation]) -> list[str]:
-    """What each run really did."""
-    lines = ["run  machines    scale  seconds  start-up  waited  tasks  application"]
-    for run in sorted(observations, key=lambda run: run.index):
-        tasks = run.metrics.tasks if run.metrics else 0
-        lines.append(
-            f"{run.index:3d}  {run.machines:8d}  {input_share(run.scale):>7s}  {tenths(run.seconds):>7s}  "
-            f"{tenths(run.startup_seconds):>8s}  {tenths(run.waited_seconds):>6s}  {tasks:5d}  "
-            f"{run.application_id or ''}"
-        )
     return lines
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.clarity.bottleneck_report import bottleneck_table
 from airflow_provider_ernest.eventlog.run_facts import run_seconds
-from airflow_provider_ernest.views.tables import decision_table, design_table, model_table, observations_table
+from airflow_provider_ernest.views.tables import decision_table, design_table, model_table
+from airflow_provider_ernest.words import input_share, tenths
 from benchmarks.demo.session import WIDTH
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.documents.decisions import Decision
     from airflow_provider_ernest.documents.models import Model
     from airflow_provider_ernest.documents.profiles import BottleneckReport
-    from airflow_provider_ernest.documents.runs import Design
+    from airflow_provider_ernest.documents.runs import Design, Observation
     from airflow_provider_ernest.eventlog.tables import EventLog
 
 
@@ -46,12 +47,25 @@ def report_lines(outcome: Outcome) -> list[str]:
     warnings = [line for warning in decision.warnings for line in _wrapped(f"! {warning}")]
     return [
         *section("The design", design_table(outcome.design)),
-        *section("The observations", observations_table(outcome.model.observations)),
+        *section("The observations", _observations(outcome.model.observations)),
         *section("The model", model_table(outcome.model)),
         *section("The decision", [*decision_table(decision), *warnings]),
         *section("Why it takes this long", _bottlenecks(outcome.bottlenecks)),
         *section("Predicted against actual", _comparison(outcome)),
     ]
+
+
+def _observations(observations: Sequence[Observation]) -> list[str]:
+    """What each run really did."""
+    lines = ["run  machines    scale  seconds  start-up  waited  tasks  application"]
+    for run in sorted(observations, key=lambda run: run.index):
+        tasks = run.metrics.tasks if run.metrics else 0
+        lines.append(
+            f"{run.index:3d}  {run.machines:8d}  {input_share(run.scale):>7s}  {tenths(run.seconds):>7s}  "
+            f"{tenths(run.startup_seconds):>8s}  {tenths(run.waited_seconds):>6s}  {tasks:5d}  "
+            f"{run.application_id or ''}"
+        )
+    return lines
 
 
 def _bottlenecks(report: BottleneckReport | None) -> list[str]:
