@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest import words
+import airflow_provider_ernest.words as words
 from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError, SampleRunError
 from airflow_provider_ernest.processes import make_owned, runtime_folder
 from airflow_provider_ernest.spark.machines import Bandwidth, Measurement, rate

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from airflow_provider_ernest import words
+import airflow_provider_ernest.words as words
 from airflow_provider_ernest.decision.goals import Goal, cheapest_that_meets, fastest, on_pareto_front
 from airflow_provider_ernest.decision.mixed import mixed_alternatives, mixed_billing
 from airflow_provider_ernest.decision.offers import Forecast, Offer

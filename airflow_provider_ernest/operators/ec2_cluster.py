@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
-from airflow_provider_ernest import words
+import airflow_provider_ernest.words as words
 from airflow_provider_ernest.clusters.ec2.identity import deployment_of
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.exceptions import ClusterStartError, InvalidParameterError
