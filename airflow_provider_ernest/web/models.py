@@ -1,4 +1,4 @@
-"""The JSON API of the stored models."""
+"""The JSON API of the model store: models, and surveys of event logs."""
 
 from __future__ import annotations
 
@@ -31,12 +31,18 @@ from airflow_provider_ernest.settings.values import (
 from airflow_provider_ernest.store.catalogue import MODEL, CatalogueEntry
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.clarity import clarity_page
-from airflow_provider_ernest.views.loaded import is_gone, load_model, newest_of, visible_entries
+from airflow_provider_ernest.views.loaded import (
+    Readable,
+    is_gone,
+    load_model,
+    newest_of,
+    visible_entries,
+)
 from airflow_provider_ernest.views.model import MOST_PRODUCTION_RUNS, model_page, production_page
 from airflow_provider_ernest.views.models import MOST_ROWS, SORTS, STATES, list_models
 from airflow_provider_ernest.views.prediction_request import MOST_RUNS, PredictionRequest, measured
 from airflow_provider_ernest.views.sample_runs import untrained_runs
-from airflow_provider_ernest.views.survey import StoredSurvey, stored_survey
+from airflow_provider_ernest.views.survey import stored_survey, survey_page
 from airflow_provider_ernest.web.access import AccessDep
 from airflow_provider_ernest.web.answers import JsonAnswer
 from airflow_provider_ernest.web.description import answers
@@ -48,13 +54,10 @@ def _store_at(root: str) -> ModelStore:
 
 
 def model_store() -> ModelStore | StoreError:
-    """The configured store, or why there is none.
-
-    Always the same object, since it remembers what it has read.
-    """
+    """The configured store, always the same object because of its cache; or why there is none."""
     try:
         return _store_at(configured("store"))
-    # The libraries behind object stores raise errors of their own, if they are there at all.
+    # Object stores' libraries raise errors of their own, or are not installed.
     except Exception as error:
         problem = StoreError(f"The model store cannot be opened: {type(error).__name__}: {error}")
         problem.__cause__ = error
@@ -65,7 +68,7 @@ def readable_store(store: Annotated[ModelStore | StoreError, Depends(model_store
     """The configured store.
 
     Raises:
-        StoreError: there is none.
+        StoreError: it cannot be opened.
     """
     if isinstance(store, StoreError):
         raise store
@@ -86,38 +89,36 @@ NO_MODEL_TO_READ = (
     "administrator for the right to read the DAG that made it."
 )
 
-Job = Annotated[str, Query(min_length=1, description="The job's name.")]
-InstanceType = Annotated[str, Query(min_length=1, description="The machines' type.")]
-ModelId = Annotated[
-    str | None, Query(min_length=1, description="A version; without it, the newest that the user may read.")
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class FoundModel:
     """The model that a request is about.
 
     Attributes:
-        model: the model.
-        entries: what the store holds of its job, without models whose files are gone.
-        readable: tells of each DAG in them whether the user may read it.
+        entries: of its job, without models whose files are gone.
+        readable: whether the user may read a DAG.
     """
 
     model: Model
     entries: Sequence[CatalogueEntry]
-    readable: Callable[[str | None], bool]
+    readable: Readable
 
 
 def found_model(
-    store: StoreDep, access: AccessDep, job: Job, instance_type: InstanceType, model_id: ModelId = None
+    store: StoreDep,
+    access: AccessDep,
+    job: Annotated[str, Query(min_length=1, description="The job's name.")],
+    instance_type: Annotated[str, Query(min_length=1, description="The machines' type.")],
+    model_id: Annotated[
+        str | None,
+        Query(min_length=1, description="A version; without it, the newest that the user may read."),
+    ] = None,
 ) -> FoundModel:
-    """The model that was asked for, the newest that the user may read where no version was named.
-
-    Who may read all DAGs is answered that there is none. Others get the same answer for a model that they may
-    not read and for one that does not exist, so that nobody learns by guessing what there is.
+    """The model that the address names; without a version, the newest that the user may read.
 
     Raises:
-        HTTPException: 404 or 403, see above.
+        HTTPException: 404 if there is none and the user may read all DAGs. Others get 403, whether they may
+            not read it or it does not exist, so that guessing tells them nothing.
     """
     entries = store.catalogue.entries(job)
     readable = access.readable({entry.dag_id for entry in entries})
@@ -153,11 +154,11 @@ BOUNDS: dict[Reader, dict[str, Any]] = {
     count: {"ge": 1, "le": MOST_RUNS},
     check_confidence: {"gt": 0, "lt": 1},
 }
-"""What OpenAPI says of the numbers that a reader of a setting takes."""
+"""The bounds that OpenAPI states, by the reader of a setting."""
 
 
 def _query(told: Mapping[str, Any]) -> Any:
-    """The parameter of an address that a field of settings describes; see `settings.templates.setting`."""
+    """The query parameter for a field of settings; see `settings.templates.setting`."""
     read = told["read"]
     if isinstance(read, partial) and read.func is read_or_nothing:
         (read,) = read.args
@@ -165,7 +166,7 @@ def _query(told: Mapping[str, Any]) -> Any:
         bounds: dict[str, Any] = {"json_schema_extra": {"enum": list(read.args[0])}}
     else:
         bounds = BOUNDS[read]
-    # Behind the semicolon are defaults of other places than an address.
+    # After the semicolon come defaults that do not hold for an address.
     says = told["says"].partition(";")[0]
     return Query(**bounds, description=f"{says[0].upper()}{says[1:]}.")
 
@@ -173,12 +174,12 @@ def _query(told: Mapping[str, Any]) -> Any:
 def asked_for(
     request: type[Request], names: Sequence[str] | None = None, **others: Callable[..., Any]
 ) -> Callable[..., Request]:
-    """A dependency that makes the request of the address: a parameter for each of its fields.
+    """A FastAPI dependency that makes settings of the address, with a query parameter for each field.
 
     Args:
         request: settings of numbers and words.
-        names: the fields that are asked for; None for all.
-        others: fields that are not in the address, each made by a dependency.
+        names: the fields that are in the address; None for all.
+        others: dependencies that make the fields that are not in the address.
     """
     types = get_type_hints(request)
 
@@ -196,12 +197,10 @@ def asked_for(
 
     every: Any = fields(request)  # type: ignore[arg-type]
     parameters = [parameter(each) for each in every if names is None or each.name in names]
-    made.__signature__ = Signature(sorted(parameters, key=_has_default))  # type: ignore[attr-defined]
+    # Those without a default come first.
+    parameters.sort(key=lambda each: each.default is not Parameter.empty)
+    made.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     return made
-
-
-def _has_default(parameter: Parameter) -> bool:
-    return parameter.default is not Parameter.empty
 
 
 RequestDep = Annotated[
@@ -241,6 +240,7 @@ def list_all(
 ) -> Response:
     """A page of the list of models. Models of DAGs that the user may not read are not counted either."""
     entries = store.catalogue.entries()
+    survey_ids = store.survey_ids() if access.may_read_all() else []
     return JsonAnswer(
         list_models(
             entries,
@@ -252,21 +252,17 @@ def list_all(
             offset=offset,
             limit=limit,
             now=datetime.now(UTC),
-            survey=_newest_survey(store) if access.may_read_all() else None,
+            survey=stored_survey(survey_ids[0]) if survey_ids else None,
         )
     )
-
-
-def _newest_survey(store: ModelStore) -> StoredSurvey | None:
-    ids = store.survey_ids()
-    return stored_survey(ids[0]) if ids else None
 
 
 @router.get("/model", summary="One model and all that is known of it", **answers("ModelPage"))
 def one(store: StoreDep, found: FoundDep) -> Response:
     """A model with its observations, design, cluster, versions, decisions and production runs."""
-    link = configured_link()
-    return JsonAnswer(model_page(store, found.model, found.entries, readable=found.readable, link=link))
+    return JsonAnswer(
+        model_page(store, found.model, found.entries, readable=found.readable, link=configured_link())
+    )
 
 
 @router.get("/production", summary="Production runs beside their predictions", **answers("ProductionRuns"))
@@ -345,3 +341,37 @@ def compare(store: StoreDep, found: FoundDep, request: RequestDep) -> Response:
     return JsonAnswer(
         compared_at_same_cost(store, found.model, request, entries=found.entries, readable=found.readable)
     )
+
+
+surveys = APIRouter(prefix="/api", tags=["Surveys"])
+
+NO_SURVEY = (
+    "There is no such survey in the store that these pages show. Make one of Spark's event logs: "
+    "`ernest survey LOGS --store`."
+)
+NO_SURVEY_TO_READ = (
+    "You may not read surveys: their jobs may be those of any DAG. Ask your Airflow administrator for the "
+    "right to read all DAGs."
+)
+
+
+@surveys.get("/survey", summary="What jobs take and could save, by their event logs", **answers("SurveyPage"))
+def survey(
+    store: StoreDep,
+    access: AccessDep,
+    survey_id: Annotated[
+        str | None, Query(min_length=1, description="Which one; without it, the newest that can be read.")
+    ] = None,
+) -> Response:
+    """A survey of event logs. Its jobs are of no DAG, so it takes the right to read all of them."""
+    if not access.may_read_all():
+        raise HTTPException(403, NO_SURVEY_TO_READ)
+    try:
+        found = store.newest_survey() if survey_id is None else store.load_survey(survey_id)
+    except StoreError as error:
+        if survey_id is None or not is_gone(error):
+            raise
+        found = None
+    if found is None:
+        raise HTTPException(404, NO_SURVEY)
+    return JsonAnswer(survey_page(found, store.survey_ids()))

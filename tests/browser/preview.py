@@ -20,8 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.scripts import bundled, modules_of
 from airflow_provider_ernest.web.access import auth_manager, dag_teams
-from airflow_provider_ernest.web.app import create_app
-from airflow_provider_ernest.web.assets import asset, frame
+from airflow_provider_ernest.web.app import asset, create_app, frame
 from airflow_provider_ernest.web.models import model_store
 from airflow_provider_ernest.web.runs import run_reader
 from tests.browser.preview_runs import preview_run

@@ -10,7 +10,7 @@ import pytest
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.web.answers import JsonAnswer, error_answer
-from airflow_provider_ernest.web.assets import asset
+from airflow_provider_ernest.web.app import asset
 from tests.unit.web.pages_app import StubAuthManager, pages
 
 SHELLS = ("/models", "/model", "/run", "/survey")

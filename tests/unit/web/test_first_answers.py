@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 
 from airflow_provider_ernest.documents.base import Origin
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.web import first_answers
+from airflow_provider_ernest.web import app
 from airflow_provider_ernest.web.app import load_soon
 from tests.unit.views.dag_runs import DAG_ID, JOB, TYPE, model, record
 from tests.unit.web.pages_app import StubAuthManager, pages
@@ -25,8 +25,8 @@ MARKUP = "</script><!--<script>&"
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """However busy the machine is."""
     load_soon().join()
-    monkeypatch.setattr(first_answers, "MOST_SECONDS", 60.0)
-    monkeypatch.setattr(first_answers, "MOST_SECONDS_OF_PREDICTION", 60.0)
+    monkeypatch.setattr(app, "MOST_SECONDS", 60.0)
+    monkeypatch.setattr(app, "MOST_SECONDS_OF_PREDICTION", 60.0)
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_a_store_that_cannot_be_read_is_left_to_the_script(tmp_path: Path):
 def test_a_store_that_does_not_answer_does_not_hold_back_the_page(
     store: ModelStore, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(first_answers, "MOST_SECONDS", 0.01)
+    monkeypatch.setattr(app, "MOST_SECONDS", 0.01)
     goes_on = threading.Event()
     entries = store.catalogue.entries
 
