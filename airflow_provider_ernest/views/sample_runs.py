@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TypeAlias
 
 from airflow_provider_ernest.documents.base import Origin
 from airflow_provider_ernest.documents.models import Model
-from airflow_provider_ernest.documents.runs import Observation, ObservationRecord
-from airflow_provider_ernest.store.catalogue import MODEL, CatalogueEntry
-from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.views.loaded import MOST_MODELS_KEPT, Readable, load_model, newest_of, read_each
+from airflow_provider_ernest.documents.runs import Observation
+from airflow_provider_ernest.views.loaded import Readable
 from airflow_provider_ernest.views.view import view_of
 
 ApplicationLink: TypeAlias = Callable[[str | None], str | None]
 """The address of an application's page in Spark's history server, None where there is none."""
-
-MOST_RUNS = 100
-"""So many are looked at, the newest: each is a file of the store."""
 
 
 def no_link(_application_id: str | None) -> None:
@@ -105,51 +100,3 @@ def modelled_runs(
             )
         )
     return tuple(modelled)
-
-
-@dataclass(frozen=True, kw_only=True)
-class UntrainedRuns:
-    """Sample runs that no model was fitted to.
-
-    Attributes:
-        looked_at: the newest, at most 100.
-        newest_at: when the last of them was observed.
-    """
-
-    count: int = 0
-    looked_at: int = 0
-    newest_at: str | None = None
-
-
-def untrained_runs(
-    store: ModelStore,
-    *,
-    job: str,
-    instance_type: str,
-    entries: Iterable[CatalogueEntry],
-    readable: Readable,
-) -> UntrainedRuns:
-    """How many of the newest sample runs are in no model, and when the last of them was observed.
-
-    Their training failed, or goes on. Runs of DAGs that are not `readable` are not counted.
-
-    Raises:
-        StoreError: the store cannot be read.
-    """
-    records = store.newest(ObservationRecord, job, instance_type, limit=MOST_RUNS)
-    if not records:
-        return UntrainedRuns()
-    # A model is made after its runs, and ids sort by time.
-    since = min(record.id for record in records)
-    models = (each for each in entries if each.instance_type == instance_type and each.id > since)
-    newest = newest_of(models, MODEL, MOST_MODELS_KEPT)
-    known = {_key(run) for model in read_each(load_model, store, newest) for run in model.observations}
-    runs = [(record.at, record.observation) for record in records]
-    visible = [(at, run) for at, run in runs if readable(run.origin.dag_id if run.origin else None)]
-    left = [at for at, run in visible if _key(run) not in known]
-    return UntrainedRuns(looked_at=len(visible), count=len(left), newest_at=max(left, default=None))
-
-
-def _key(run: Observation) -> tuple[object, ...]:
-    """What tells a run from all others: models keep runs without the ids of their records."""
-    return run.index, run.machines, run.scale, run.seconds, run.startup_seconds, run.application_id

@@ -33,7 +33,6 @@ ANSWERS = {
     "Run": "run",
     "SurveyPage": "survey",
     "TypesAtSameCost": "prediction",
-    "UntrainedRuns": "sample_runs",
 }
 """The views that are answered with, by name, and the modules of `views` that have them. Names, since some of
 these modules bring the mathematics, which must not be loaded when the API server starts."""

@@ -41,7 +41,6 @@ from airflow_provider_ernest.views.loaded import (
 from airflow_provider_ernest.views.model import MOST_PRODUCTION_RUNS, model_page, production_page
 from airflow_provider_ernest.views.models import MOST_ROWS, SORTS, STATES, list_models
 from airflow_provider_ernest.views.prediction_request import MOST_RUNS, PredictionRequest, measured
-from airflow_provider_ernest.views.sample_runs import untrained_runs
 from airflow_provider_ernest.views.survey import stored_survey, survey_page
 from airflow_provider_ernest.web.access import AccessDep
 from airflow_provider_ernest.web.answers import JsonAnswer
@@ -296,20 +295,6 @@ def clarity(store: StoreDep, found: FoundDep) -> Response:
             entries=found.entries,
             readable=found.readable,
             link=configured_link(),
-        )
-    )
-
-
-@router.get("/untrained_runs", summary="Sample runs that are in no model", **answers("UntrainedRuns"))
-def untrained(store: StoreDep, found: FoundDep) -> Response:
-    """How many of the newest sample runs no model was fitted to: their training failed, or goes on."""
-    return JsonAnswer(
-        untrained_runs(
-            store,
-            job=found.model.job,
-            instance_type=found.model.instance_type,
-            entries=found.entries,
-            readable=found.readable,
         )
     )
 

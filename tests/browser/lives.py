@@ -1,13 +1,12 @@
-"""What models live through: conditions, marks, and trainings of which no model comes."""
+"""What models live through: conditions and marks."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from airflow_provider_ernest.documents.base import Origin, new_id, new_stamp
+from airflow_provider_ernest.documents.base import Origin, new_stamp
 from airflow_provider_ernest.documents.models import Model, ModelMark
-from airflow_provider_ernest.documents.runs import InputFingerprint, ObservationRecord, RunConditions
+from airflow_provider_ernest.documents.runs import InputFingerprint, RunConditions
 from tests.browser.synthetic_jobs import PARTITIONS
 
 NEW_COLUMNS = "The model of 70 days ago is not reused. A record of the input has 14 columns and had 12."
@@ -36,22 +35,3 @@ def marked(
         reason=reason,
         origin=origin or model.origin,
     )
-
-
-def untrained(like: Model, origin: Origin, *, when: datetime) -> list[ObservationRecord]:
-    """Three sample runs that ended one after the other, and of which no model came."""
-    return [
-        ObservationRecord(
-            id=new_id(when + timedelta(minutes=run.index)),
-            at=when.isoformat(),
-            job=like.job,
-            instance_type=like.instance_type,
-            observation=replace(
-                run,
-                seconds=1.5 * run.seconds,
-                application_id=None,
-                origin=replace(origin, map_index=run.index),
-            ),
-        )
-        for run in like.observations[:3]
-    ]

@@ -26,7 +26,7 @@ from airflow_provider_ernest.store.store import ModelStore
 from tests.browser.cheap_models import add_cheap_models
 from tests.browser.explained_jobs import add_explanations
 from tests.browser.fallback_decisions import most_probable, stated
-from tests.browser.lives import CONDITIONS, NEW_COLUMNS, marked, untrained
+from tests.browser.lives import CONDITIONS, NEW_COLUMNS, marked
 from tests.browser.odd_models import hostile, of_a_newer_version, of_the_command_line
 from tests.browser.synthetic_jobs import (
     M4_XLARGE,
@@ -169,9 +169,6 @@ class _Seeding:
             learned = learn(newest, runs)
             if learned is not None:
                 newest = self._save(_dated(learned, self.now - timedelta(days=days[-1] - 0.5)))
-        when = self.now - timedelta(days=3)
-        for record in untrained(newest, self._origin("sizing.sample_run", when, None), when=when):
-            self.store.save(record)
         return newest
 
     def _trained(

@@ -52,13 +52,6 @@ def test_find_the_log_of_a_sample_run(site: Site, page: Page):
         expect(link).to_have_attribute("href", site.airflow(*path, "mapped", str(origin["map_index"])))
 
 
-def test_sample_runs_of_which_no_model_came_are_counted(site: Site, visit):
-    here = visit(site)
-    here.open("model", **of(site.seeded.learned))
-    part = unfold(here.page.locator("#sample-runs"))
-    expect(part).to_contain_text("3 sample runs of this job on r3.xlarge are in no model")
-
-
 def test_see_how_the_sample_runs_were_planned_and_what_came_of_them(site: Site, page: Page):
     told = site.answer("api/model", **of(site.seeded.nightly_join))
     design = unfold(page.locator("#check-size"))

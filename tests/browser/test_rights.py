@@ -22,7 +22,6 @@ ROUTES = (
     "api/prediction",
     "api/production",
     "api/clarity",
-    "api/untrained_runs",
     "api/run",
     "openapi.json",
     "assets/0/models.js",
@@ -105,7 +104,6 @@ def test_models_of_others_are_refused_as_if_they_did_not_exist(behind_prefix: Si
             "api/prediction",
             "api/production",
             "api/clarity",
-            "api/untrained_runs",
         ):
             for parameters in hidden:
                 answer = client.get(path, params=parameters)

@@ -13,7 +13,6 @@ from airflow_provider_ernest.documents.models import FittedTerm, Model, TrainedM
 from airflow_provider_ernest.documents.runs import (
     InputFingerprint,
     Observation,
-    ObservationRecord,
     RunConditions,
 )
 from airflow_provider_ernest.exceptions import StoreError
@@ -30,17 +29,15 @@ from airflow_provider_ernest.views.model import (
 )
 from airflow_provider_ernest.views.prediction import prediction, second_opinion
 from airflow_provider_ernest.views.prediction_request import MOST_RUNS, PredictionRequest
-from airflow_provider_ernest.views.sample_runs import modelled_runs, untrained_runs
+from airflow_provider_ernest.views.sample_runs import modelled_runs
 from airflow_provider_ernest.web.answers import json_ready
-from tests.examples import design, experiment, observation_record
+from tests.examples import design, experiment
 from tests.unit.views.stored import (
     decided,
     everything,
-    identity,
     marked,
     model,
     not_secret,
-    origin,
     produced,
 )
 
@@ -514,32 +511,6 @@ class TestWhatIsAskedAtFirst:
         seconds = sum(run.seconds + run.startup_seconds for run in trained.observations)
         assert told["training_dollars"] == pytest.approx(2 * 0.4 * seconds / 3600, rel=1e-3)
         assert told["expected_runs"] is None
-
-
-class TestUntrainedRuns:
-    def kept(self, run: Observation, *, days: float, dag_id: str = "sizing") -> ObservationRecord:
-        told = replace(run, origin=origin(dag_id, "sample_run"))
-        of = {"job": "join", "instance_type": "m5.large", "observation": told}
-        return observation_record(id=identity(days, f"{run.index}"), days=days, **of)
-
-    def counted(self, store: ModelStore, readable: Any = everything) -> dict[str, Any]:
-        of = {"job": "join", "instance_type": "m5.large"}
-        return json_ready(untrained_runs(store, **of, entries=store.catalogue.entries(), readable=readable))
-
-    def test_those_in_no_model_are_counted(self, store: ModelStore, trained: Model):
-        assert self.counted(store)["looked_at"] == 0
-        save(store, trained, *(self.kept(run, days=1.1) for run in trained.observations))
-        assert self.counted(store)["count"] == 0
-        for run in trained.observations[:3]:
-            later = replace(run, seconds=run.seconds + 1, application_id="later")
-            save(store, self.kept(later, days=0.5))
-        told = self.counted(store)
-        assert (told["count"], told["looked_at"]) == (3, 11)
-
-    def test_those_of_dags_that_may_not_be_read_are_not_counted(self, store: ModelStore, trained: Model):
-        save(store, self.kept(trained.observations[0], days=1, dag_id="secret"))
-        assert self.counted(store, not_secret) == {"count": 0, "looked_at": 0, "newest_at": None}
-        assert self.counted(store)["count"] == 1
 
 
 class TestSecondOpinion:

@@ -1,6 +1,5 @@
 """The routes of the stored models: what is passed on, and whom it is shown to."""
 
-from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -10,7 +9,7 @@ from airflow_provider_ernest.documents.base import Origin
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.web import models
 from airflow_provider_ernest.web.models import model_store
-from tests.examples import in_an_address, observation_record
+from tests.examples import in_an_address
 from tests.unit.views.dag_runs import DAG_ID, JOB, MODEL_ID, TYPE, decision, model, record
 from tests.unit.web.pages_app import StubAuthManager, assert_described, pages
 
@@ -23,7 +22,6 @@ API = (
     "/api/same_cost",
     "/api/production",
     "/api/clarity",
-    "/api/untrained_runs",
 )
 
 
@@ -37,14 +35,6 @@ def store(tmp_path: Path) -> ModelStore:
     store.save(model(job="by hand", origin=None))
     store.save(record())
     return store
-
-
-def test_sample_runs_of_a_dag_that_has_made_nothing_else_are_counted(store):
-    new = Origin(dag_id="new_dag", run_id="r", task_id="t")
-    run = replace(model().observations[0], application_id="another", origin=new)
-    store.save(observation_record(job=JOB, instance_type=TYPE, observation=run))
-    for manager, count in ((StubAuthManager(), 1), (StubAuthManager(dags={DAG_ID}), 0)):
-        assert pages(manager, store=store).get("/api/untrained_runs", params=ONE).json()["count"] == count
 
 
 class TestModels:

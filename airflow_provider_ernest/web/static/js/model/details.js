@@ -10,7 +10,7 @@ import { facts } from "../header.js";
 import { dataTable } from "../table.js";
 import { conditions } from "./conditions.js";
 import { decisions } from "./decisions.js";
-import { lineage, untrained } from "./life.js";
+import { lineage } from "./life.js";
 import { observations } from "./observations.js";
 import { sameCost } from "./same_cost.js";
 import { card, figureOr, folded, part } from "./slot.js";
@@ -39,7 +39,7 @@ export function details(page) {
     { id: "details", title: "Details" },
     element("div", { class: "card folds" },
       folded({ id: "sample-runs", title: "Sample runs", remark: count(runs.length) },
-        () => [observations(page, name("observations")), isReport ? null : untrained(model)]),
+        () => observations(page, name("observations"))),
       folded({ id: "measured", title: "Machines of the sample runs" }, () => cluster(page, name("machines"))),
       folded({ id: "fitted", title: "Terms of the model" }, () => terms(model, name("terms"))),
       isReport ? null

@@ -1,10 +1,10 @@
-/** The life of a model: what was noted against it, what it goes on from, runs that are in no model. */
+/** The life of a model: what was noted against it, what it goes on from. */
 import { airflowLink, taskUrl } from "../airflow.js";
-import { fetchJson, pageUrl } from "../api.js";
+import { pageUrl } from "../api.js";
 import { toneBadge } from "../badge.js";
 import { numeric } from "../charts/columns.js";
 import { element } from "../dom.js";
-import { count, counted, dateTime, inReadersTime, isolated, percentage, unbroken } from "../format.js";
+import { count, counted, dateTime, inReadersTime, percentage, unbroken } from "../format.js";
 import { dataTable } from "../table.js";
 import { card } from "./slot.js";
 
@@ -76,22 +76,4 @@ export function lineage({ life: { lineage: versions, base_model_id: base }, mode
     columns: lineageColumns(model), rows: [...versions].reverse(),
     highlight: (row) => row.model_id === model.model_id,
   }));
-}
-
-/** Sample runs whose training failed: a line, which comes later, for each of them is a file of the store. */
-export function untrained({ job, instance_type, model_id }) {
-  const line = element("p", { class: "muted", id: "untrained", hidden: true });
-  const say = ({ count: number, looked_at: looked, newest_at: newest }) => {
-    if (!number) return;
-    line.textContent =
-      `${counted(number, "sample run")} of this job on ${isolated(instance_type)} ${number === 1 ? "is" : "are"} in no ` +
-      `model (of the newest ${count(looked)} that were kept): their training failed, or goes on. The last was ` +
-      `observed on ${dateTime(newest)}.`;
-    line.hidden = false;
-  };
-  fetchJson("api/untrained_runs", { job, instance_type, model_id }).then(say, () => {
-    line.textContent = "Whether there are sample runs in no model could not be found out: reload the page.";
-    line.hidden = false;
-  });
-  return line;
 }
