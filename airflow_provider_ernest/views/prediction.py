@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from airflow_provider_ernest.decision.deciding import Choice, Offered, decide
 from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.decision.offers import Offer
-from airflow_provider_ernest.decision.same_cost import SameCost, same_cost
 from airflow_provider_ernest.documents.decisions import Alternative, Decision
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.exceptions import (
@@ -456,38 +455,4 @@ def _predicted(
         ),
         skipped_types=skipped,
         replays=replays,
-    )
-
-
-FEWEST_TYPES = 2
-
-
-@dataclass(frozen=True, kw_only=True)
-class TypesAtSameCost:
-    """Types of machines at the same dollars per hour.
-
-    Attributes:
-        rates: ascending; empty where there are no two types with a common rate.
-    """
-
-    rates: tuple[SameCost, ...]
-    skipped_types: tuple[SkippedType, ...]
-
-
-def compared_at_same_cost(
-    store: ModelStore,
-    model: Model,
-    request: PredictionRequest,
-    *,
-    entries: Sequence[CatalogueEntry],
-    readable: Readable,
-) -> TypesAtSameCost:
-    """Return what each type takes at some rates of dollars per hour that all can have.
-
-    The arguments and errors are those of `prediction`; without a price nothing is compared.
-    """
-    choice, skipped = _chosen(store, model, request, entries=entries, readable=readable)
-    enough = len(choice.offers) >= FEWEST_TYPES
-    return TypesAtSameCost(
-        rates=same_cost(choice.offers, choice.alternatives) if enough else (), skipped_types=skipped
     )

@@ -32,7 +32,6 @@ ANSWERS = {
     "ProductionRuns": "model",
     "Run": "run",
     "SurveyPage": "survey",
-    "TypesAtSameCost": "prediction",
 }
 """The views that are answered with, by name, and the modules of `views` that have them. Names, since some of
 these modules bring the mathematics, which must not be loaded when the API server starts."""

@@ -313,21 +313,6 @@ def predict(store: StoreDep, found: FoundDep, request: RequestDep) -> Response:
     return JsonAnswer(prediction(store, found.model, request, entries=found.entries, readable=found.readable))
 
 
-@router.get(
-    "/same_cost", summary="Types of machines at the same dollars per hour", **answers("TypesAtSameCost")
-)
-def compare(store: StoreDep, found: FoundDep, request: RequestDep) -> Response:
-    """What each type of machine that the job was trained on makes of the same dollars per hour.
-
-    Deadline, budget and confidence do not matter here: it is not a choice.
-    """
-    from airflow_provider_ernest.views.prediction import compared_at_same_cost
-
-    return JsonAnswer(
-        compared_at_same_cost(store, found.model, request, entries=found.entries, readable=found.readable)
-    )
-
-
 surveys = APIRouter(prefix="/api", tags=["Surveys"])
 
 NO_SURVEY = (

@@ -5,19 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.model_page import more, predicted
+from tests.browser.model_page import predicted
 from tests.browser.site import Site, of
 from tests.browser.visit import downloaded, unfold
 
 pytestmark = pytest.mark.airflow
 
-SAME_COST = re.compile(r"/api/same_cost\?")
 FORMULA = "=+-@\t\r"
 
 
@@ -101,29 +99,6 @@ def test_the_versions_that_it_goes_on_from_are_linked(site: Site, visit):
     expect(unfold(here.page.locator("#known"))).to_contain_text(versions[0]["model_id"])
     part = unfold(here.page.locator("#versions-of"))
     expect(part).to_contain_text("it has learned from no production run")
-
-
-def test_compare_types_at_the_same_dollars_per_hour(site: Site, own_page: Page):
-    part = unfold(own_page.locator("#same-cost"))
-    expect(part.locator("[role=status]")).to_contain_text(re.compile(r"^Fastest of \d rates?: "))
-    for model in (site.seeded.nightly_join, site.seeded.drifting, site.seeded.third_type):
-        expect(part.locator("table")).to_contain_text(model.instance_type)
-    table = part.locator("tbody")
-    before = table.inner_text()
-    scale = more(own_page).get_by_label("Scale of the input", exact=True)
-    first = scale.input_value()
-    held: list[Route] = []
-    own_page.route(SAME_COST, lambda route: held.append(route))
-    with own_page.expect_request(SAME_COST):
-        scale.fill("0.31")
-    # Asked again for what is shown: the answer under way must not take its place.
-    with own_page.expect_event("requestfailed", lambda request: bool(SAME_COST.search(request.url))):
-        scale.fill(first)
-    expect(part.locator("[aria-busy=true]")).to_have_count(0)
-    expect(table).to_have_text(before, use_inner_text=True)
-    own_page.unroute(SAME_COST)
-    scale.fill("0.31")
-    expect(table).not_to_have_text(before, use_inner_text=True)
 
 
 def test_the_csv_of_a_chart_holds_the_numbers_of_the_api(site: Site, page: Page):

@@ -16,7 +16,7 @@ from airflow_provider_ernest.exceptions import FitError, InvalidParameterError
 from airflow_provider_ernest.prediction.predict import predict_seconds
 from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.views.prediction import compared_at_same_cost, prediction
+from airflow_provider_ernest.views.prediction import prediction
 from airflow_provider_ernest.views.prediction_request import PredictionRequest
 from airflow_provider_ernest.views.records import shown_decision
 from airflow_provider_ernest.web.answers import json_ready
@@ -311,31 +311,3 @@ class TestSeveralTypes:
             assert {each["instance_type"] for each in answer["alternatives"]} == {"m5.large", "r5.large"}
         # The newest names no price, the one before does.
         assert len(asked) == 2
-
-
-class TestAtTheSameCost:
-    def compared(self, store: ModelStore, of: Model, **asked: Any) -> dict[str, Any]:
-        return predicted(store, of, ask=compared_at_same_cost, **{"price_per_hour": 0.4, **asked})
-
-    def test_machines_at_half_the_price_are_twice_as_many(self, store: ModelStore, trained: Model):
-        store.save(model(instance_type="r5.large", price=0.2, method="averaging"))
-        store.save(model(instance_type="hidden", price=0.2, dag_id="secret"))
-        answer = self.compared(store, trained, readable=not_secret)
-        assert answer["rates"]
-        for rate in answer["rates"]:
-            first, second = rate["types"]
-            assert (first["instance_type"], second["instance_type"]) == ("m5.large", "r5.large")
-            assert second["machines"] == 2 * first["machines"]
-            assert second["is_fastest"]
-            assert first["dollars_per_hour"] == pytest.approx(rate["dollars_per_hour"])
-        assert "hidden" not in str(answer)
-
-    @pytest.mark.parametrize(
-        ("other", "asked"),
-        [(None, 0.4), (0.2, None), (1000.0, 0.4)],
-        ids=["one type alone", "without a price", "no common rate"],
-    )
-    def test_what_is_not_compared(self, store: ModelStore, trained: Model, other: Any, asked: Any):
-        if other:
-            store.save(model(instance_type="r5.large", price=other))
-        assert self.compared(store, trained, price_per_hour=asked)["rates"] == []

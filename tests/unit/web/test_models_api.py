@@ -19,7 +19,6 @@ QUESTION = {"price_per_hour": 0.2, "deadline_seconds": 900, "max_machines": 8}
 API = (
     "/api/model",
     "/api/prediction",
-    "/api/same_cost",
     "/api/production",
     "/api/clarity",
 )

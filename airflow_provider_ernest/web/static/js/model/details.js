@@ -1,4 +1,4 @@
-/** Details, closed: sample runs, design, machines, terms, decisions, versions, types at the same cost, facts. */
+/** Details, closed: sample runs, design, machines, terms, decisions, versions, facts. */
 import { airflowLink, isReport, taskUrl } from "../airflow.js";
 import { numeric } from "../charts/columns.js";
 import { designFigure } from "../charts/design.js";
@@ -12,7 +12,6 @@ import { conditions } from "./conditions.js";
 import { decisions } from "./decisions.js";
 import { lineage } from "./life.js";
 import { observations } from "./observations.js";
-import { sameCost } from "./same_cost.js";
 import { card, figureOr, folded, part } from "./slot.js";
 
 const NO_DESIGN =
@@ -26,16 +25,11 @@ const NO_SCORES =
 /** So many culled machines are named with their reasons; all are in the table. */
 const CULLED_NAMED = 5;
 
-/**
- * The part of the page, for the answer of api/model.
- *
- * @returns {HTMLElement} with `ask(params)`, for the parameters of each api/prediction
- */
+/** The part of the page, for the answer of api/model. */
 export function details(page) {
   const { model, observations: runs, versions, decisions: made } = page;
   const name = (subject) => `${model.job}-${model.instance_type}-${subject}`;
-  const compared = page.other_types.length ? sameCost(name("same-cost")) : null;
-  const node = part(
+  return part(
     { id: "details", title: "Details" },
     element("div", { class: "card folds" },
       folded({ id: "sample-runs", title: "Sample runs", remark: count(runs.length) },
@@ -45,11 +39,8 @@ export function details(page) {
       isReport ? null
         : folded({ id: "decided", title: "Decisions", remark: count(made.length) }, () => decisions(page, name("decisions"))),
       folded({ id: "versions-of", title: "Versions", remark: count(versions.length) }, () => lineage(page)),
-      compared,
       folded({ id: "known", title: "Facts" }, () => [provenance(model), isReport ? conditions(page.life.conditions) : null])),
   );
-  node.ask = (params) => compared?.ask({ ...params, deadline_seconds: null, budget_dollars: null, objective: null });
-  return node;
 }
 
 /** The figure of what was planned and what came of it. */

@@ -27,7 +27,7 @@ const TABS = [
 /**
  * The parts of the page, for the answer of api/model and the parameters of the address.
  *
- * @param {function} onAnswer called with each prediction and what was asked for it
+ * @param {function} onAnswer called with each prediction
  * @returns {HTMLElement[]} decision, what-if, chart and table
  */
 export function question(page, params, onAnswer) {
@@ -106,14 +106,13 @@ async function predict(page, state, places) {
   decision.setAttribute("aria-busy", "true");
   try {
     checkMachines(asked);
-    const params = predictionParams(page, asked);
-    const prediction = await fetchJson("api/prediction", params, { signal: request.signal });
+    const prediction = await fetchJson("api/prediction", predictionParams(page, asked), { signal: request.signal });
     if (state.request !== request) return;
     Object.assign(state, { prediction, answered: asked });
     decision.say(prediction.answer);
     places.asked.textContent = askedWords(prediction);
     replace(rows, candidates(prediction.answer), elsewhere(prediction, page));
-    onAnswer(prediction, params);
+    onAnswer(prediction);
     draw(page, state, figures);
   } catch (error) {
     if (error.name === "AbortError" || state.request !== request) return;

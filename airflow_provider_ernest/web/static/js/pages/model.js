@@ -29,9 +29,8 @@ async function show() {
     const checks = trust(page);
     const folded = details(page);
     let isFirst = true;
-    const onAnswer = (prediction, asked) => {
+    const onAnswer = (prediction) => {
       checks.show(prediction);
-      folded.ask(asked);
       // The checks have moved what is below them, or are what is looked for.
       if (isFirst) goToAnchor();
       isFirst = false;
