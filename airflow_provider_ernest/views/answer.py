@@ -7,22 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from airflow_provider_ernest.decision.deciding import Choice
-from airflow_provider_ernest.decision.goals import chosen
+from airflow_provider_ernest.decision.goals import cheapest_that_meets, chosen, fastest, next_faster
 from airflow_provider_ernest.documents.decisions import Alternative, Decision
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.exceptions import ErnestError, InfeasibleGoalError
-from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, State
+from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE
 from airflow_provider_ernest.settings.goal import MAX_ERROR_PERCENT
-from airflow_provider_ernest.views.records import (
-    AnswerRow,
-    beside_the_chosen,
-    beside_the_nearest,
-    compared_rows,
-    limits_in_words,
-    out_of_reach,
-)
 from airflow_provider_ernest.views.replays import Replay, ReplayOpinion, opinion_by_replay
 from airflow_provider_ernest.views.standing import BAD, GOOD, PLAIN, WARNING, Standing, error_tone
 from airflow_provider_ernest.words import (
@@ -38,7 +31,7 @@ from airflow_provider_ernest.words import (
 )
 
 NEARLY_AS_FAST = 1.1
-"""Times the shortest time that still count as about as fast."""
+"""Multiple of the shortest time that still counts as about as fast."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +80,31 @@ class Check:
 
 
 @dataclass(frozen=True, kw_only=True)
+class AnswerRow:
+    """A configuration beside the others.
+
+    Attributes:
+        roles: why it is among the rows: "Chosen", "Fastest", and so on.
+        seconds: predicted, from submission to end; of the last run those that it took.
+        cost: in dollars, likewise; null where no price is known.
+        probability: that the goal is kept; of the last run null.
+        is_actual: whether it is a run, and no prediction.
+        extrapolates: why the observations do not support it; empty where they do.
+    """
+
+    roles: tuple[str, ...]
+    machines: int
+    instance_type: str
+    seconds: float
+    likely_seconds: tuple[float, float] | None
+    cost: float | None
+    probability: float | None
+    is_chosen: bool = False
+    is_actual: bool = False
+    extrapolates: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Answer:
     """What to do, and how far to believe it.
 
@@ -105,145 +123,108 @@ class Answer:
     checks: tuple[Check, ...]
 
 
-def answer_of(
-    model: Model,
-    choice: Choice,
-    *,
-    standing: Standing,
-    replays: Sequence[Replay] = (),
-    has_goal: bool,
-    is_priced: bool,
-    iterations: int | None = None,
-) -> Answer:
-    """Return the answer.
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What was asked of a model, and what was chosen.
 
-    Args:
-        model: that is asked.
-        choice: what was considered and chosen.
-        standing: the model's state and last run.
-        replays: of runs, of any type.
-        has_goal: whether there is a limit or an objective.
-        is_priced: whether the price of machines is known.
+    Attributes:
+        decision: None without a goal or a price.
+        error: why the goal is out of reach; None if it is not, or there is none.
         iterations: of the run that is predicted.
     """
-    asked = _Asked(model=model, choice=choice, has_goal=has_goal, is_priced=is_priced)
+
+    model: Model
+    choice: Choice
+    decision: Decision | None
+    error: ErnestError | None
+    is_priced: bool
+    standing: Standing
+    iterations: int | None
+
+    @cached_property
+    def shown(self) -> Alternative | None:
+        """The chosen configuration, else the nearest to the goal, else the fastest of the model's type."""
+        if self.decision is not None:
+            return chosen(self.choice.alternatives, self.decision)
+        if self.error is not None:
+            return self.error.most_probable if isinstance(self.error, InfeasibleGoalError) else None
+        return min(self.of_own_type, key=lambda each: each.seconds, default=None)
+
+    @property
+    def of_own_type(self) -> list[Alternative]:
+        """The configurations of the model's type."""
+        own = self.model.instance_type
+        return [each for each in self.choice.alternatives if each.instance_type == own]
+
+    @property
+    def limits(self) -> str:
+        """The limits in words, such as "the deadline of 7 min"; empty if there are none."""
+        deadline, budget = self.choice.goal.deadline_seconds, self.choice.goal.budget_dollars
+        limits = [] if deadline is None else [f"the deadline of {duration(deadline)}"]
+        limits += [] if budget is None else [f"the budget of {dollars(budget)}"]
+        return " and ".join(limits)
+
+
+def answer_of(asked: Asked, replays: Sequence[Replay]) -> Answer:
+    """Return the answer. The replays may be of any type of machine."""
     shown = asked.shown
-    opinion = opinion_by_replay(model, shown, replays, choice, iterations) if shown else None
-    checks = tuple(_checks(model, shown, standing, opinion))
+    opinion = None
+    if shown:
+        opinion = opinion_by_replay(asked.model, shown, replays, asked.choice, asked.iterations)
+    checks = tuple(_checks(asked, opinion))
     return Answer(
-        headline=_headline(shown, asked),
-        tiles=tuple(_tiles(shown, asked, standing)),
-        caution=next(_cautions(shown, asked, standing, opinion, checks), None),
-        rows=tuple(_rows(shown, asked, standing)),
+        headline=_headline(asked),
+        tiles=tuple(_tiles(shown, asked)) if shown else (),
+        caution=next(_cautions(asked, opinion, checks), None),
+        rows=tuple(_rows(asked)),
         worth=asked.decision.worth if asked.decision else "",
         checks=checks,
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Asked:
-    """What was asked and chosen. Without a price, goal and choice count as absent."""
-
-    model: Model
-    choice: Choice
-    has_goal: bool
-    is_priced: bool
-
-    @property
-    def decision(self) -> Decision | None:
-        return self.choice.decision if self.has_goal and self.is_priced else None
-
-    @property
-    def out_of_reach(self) -> ErnestError | None:
-        return self.choice.error if self.has_goal and self.is_priced else None
-
-    @property
-    def shown(self) -> Alternative | None:
-        """The chosen configuration, else the nearest to the goal, else the fastest of the type."""
-        alternatives, error = self.choice.alternatives, self.out_of_reach
-        if self.decision is not None:
-            return chosen(alternatives, self.decision)
-        if error is not None:
-            return error.most_probable if isinstance(error, InfeasibleGoalError) else None
-        own = [each for each in alternatives if each.instance_type == self.model.instance_type]
-        return min(own, key=lambda each: each.seconds, default=None)
-
-    def compared(self, shown: Alternative) -> list[tuple[str, Alternative | None]]:
-        """At most four configurations to compare, with their roles."""
-        alternatives = self.choice.alternatives
-        if self.decision is not None:
-            return beside_the_chosen(alternatives, shown, has_limits=bool(self.limits))
-        if self.out_of_reach is not None:
-            return beside_the_nearest(alternatives, shown)
-        own = [each for each in alternatives if each.instance_type == self.model.instance_type]
-        near = next((each for each in own if each.seconds <= NEARLY_AS_FAST * shown.seconds), None)
-        return [("Nearly as fast", None if near is shown else near), ("Fastest", shown)]
-
-    @property
-    def limits(self) -> str:
-        """The limits in words: "the deadline of 7 min"."""
-        goal = self.choice.goal
-        return limits_in_words(goal.deadline_seconds, goal.budget_dollars)
-
-
-def of_type(each: Alternative) -> str:
-    """6 machines of m5.xlarge; a mix by its types."""
-    if each.composition:
-        return " + ".join(machines(part.machines, part.instance_type) for part in each.composition)
-    return machines(each.machines, each.instance_type)
-
-
-def _headline(shown: Alternative | None, asked: _Asked) -> str:
+def _headline(asked: Asked) -> str:
+    shown = asked.shown
     if shown is None:
-        return str(asked.out_of_reach) if asked.out_of_reach else "Nothing can be predicted."
+        return str(asked.error) if asked.error else "Nothing can be predicted."
     paid = f" for {dollars(shown.cost)}" if asked.is_priced else ""
-    said = f"{of_type(shown)}: {duration(shown.seconds)}{paid}"
-    if asked.out_of_reach:
-        return f"Out of reach: {asked.limits}. Nearest: {said}, {_chance(shown)}"
+    parts = shown.composition or (shown,)
+    of_types = " + ".join(machines(part.machines, part.instance_type) for part in parts)
+    said = f"{of_types}: {duration(shown.seconds)}{paid}"
+    chance = f"{probability(shown.probability or 0.0)} chance"
+    if asked.error:
+        return f"Out of reach: {asked.limits}. Nearest: {said}, {chance}"
     if not asked.decision:
         return f"Fastest: {said}"
-    return f"{said}, {_chance(shown)}" if asked.limits else said
+    return f"{said}, {chance}" if asked.limits else said
 
 
-def _chance(shown: Alternative) -> str:
-    return f"{probability(shown.probability or 0.0)} chance"
-
-
-def _tiles(shown: Alternative | None, asked: _Asked, standing: Standing) -> Iterator[Tile]:
-    if shown is None:
-        return
+def _tiles(shown: Alternative, asked: Asked) -> Iterator[Tile]:
+    standing, goal, likely = asked.standing, asked.choice.goal, shown.likely_seconds
     last = standing.last_run
-    ran = f"last run: {count(last.machines)}" if last and last.machines else ""
+    mixed = " + ".join(f"{part.machines} {part.instance_type}" for part in shown.composition)
     yield Tile(
         name="machines",
-        label="Nearest" if asked.out_of_reach else "Machines" if asked.decision else "Fastest",
-        value=_size(shown),
-        notes=_notes(f"of {shown.instance_type}", ran),
-        tone=BAD if asked.out_of_reach else PLAIN,
+        label="Nearest" if asked.error else "Machines" if asked.decision else "Fastest",
+        value=mixed or machines(shown.machines),
+        notes=_notes(
+            f"of {shown.instance_type}", f"last run: {count(last.machines)}" if last and last.machines else ""
+        ),
+        tone=BAD if asked.error else PLAIN,
     )
-    likely = shown.likely_seconds
     between = f"{duration_range(likely)} in 80 % of runs" if likely else ""
     yield Tile(name="time", label="Time", value=duration(shown.seconds), notes=_notes(between))
     if asked.is_priced:
-        month = standing.runs_per_month
-        yield Tile(
-            name="cost",
-            label="Cost of a run",
-            value=dollars(shown.cost),
-            notes=_notes(
-                f"{dollars(shown.cost * month)} a month, by {counted(round(month), 'run')}"
-                if month and round(month)
-                else "",
-                _paid_for(asked.decision),
-            ),
-        )
-    if asked.limits and shown.probability is not None and (asked.decision or asked.out_of_reach):
-        wanted = asked.choice.goal.confidence
+        month = standing.runs_per_month or 0.0
+        runs = counted(round(month), "run")
+        a_month = f"{dollars(shown.cost * month)} a month, by {runs}" if round(month) else ""
+        notes = _notes(a_month, _paid_for(asked.decision))
+        yield Tile(name="cost", label="Cost of a run", value=dollars(shown.cost), notes=notes)
+    if asked.limits and shown.probability is not None and (asked.decision or asked.error):
         yield Tile(
             name="chance",
-            label="Chance to meet it" if asked.choice.goal.budget_dollars else "Chance to meet the deadline",
-            value=probability(shown.probability, wanted),
-            notes=_notes(f"{asked.limits[4:]}", f"asked: {confidence(wanted)}"),
+            label="Chance to meet it" if goal.budget_dollars else "Chance to meet the deadline",
+            value=probability(shown.probability, goal.confidence),
+            notes=(asked.limits.removeprefix("the "), f"asked: {confidence(goal.confidence)}"),
             tone=GOOD if shown.feasible else BAD,
         )
     yield _kept(standing)
@@ -259,71 +240,24 @@ def _paid_for(decision: Decision | None) -> str:
     return f"of it {', '.join(told)}" if told else ""
 
 
-def _size(shown: Alternative) -> str:
-    if not shown.composition:
-        return machines(shown.machines)
-    return " + ".join(f"{part.machines} {part.instance_type}" for part in shown.composition)
-
-
 def _kept(standing: Standing) -> Tile:
-    deadlines, last = standing.deadlines, standing.last_run
+    deadlines = standing.deadlines
     if not deadlines.judged:
-        none = "no run with a deadline yet" if last else "no production run yet"
+        none = "no run with a deadline yet" if standing.last_run else "no production run yet"
         return Tile(name="kept", label="Deadlines kept", value="none yet", notes=(none,))
     kept = {None: "", True: "last run: kept", False: "last run: missed"}[standing.last_kept]
+    tone = WARNING if deadlines.missed else GOOD
     return Tile(
         name="kept",
         label="Deadlines kept",
         value=f"{count(deadlines.kept)} of {count(deadlines.judged)}",
         notes=_notes(kept, f"asked: {confidence(deadlines.asked)}" if deadlines.asked else ""),
-        tone=BAD
-        if deadlines.is_short or standing.last_kept is False
-        else WARNING
-        if deadlines.missed
-        else GOOD,
+        tone=BAD if deadlines.is_short or standing.last_kept is False else tone,
     )
 
 
 def _notes(*words: str) -> tuple[str, ...]:
     return tuple(filter(None, words))
-
-
-def _cautions(
-    shown: Alternative | None,
-    asked: _Asked,
-    standing: Standing,
-    opinion: ReplayOpinion | None,
-    checks: Sequence[Check],
-) -> Iterator[Caution]:
-    """Cautions, the most important first."""
-    if asked.out_of_reach:
-        yield Caution(words=_out_of_reach(asked, asked.out_of_reach, shown), about="question", tone=BAD)
-    if opinion and opinion.breaks_deadline:
-        yield Caution(words=opinion.words, about="replay", tone=BAD)
-    yield from _of_state(standing.state)
-    failed = {each.name: each.words for each in checks if each.passed is False}
-    for name, remedy, tone in REMEDIES:
-        if name in failed:
-            yield Caution(words=f"{failed[name]} {remedy}".rstrip(), about=name, tone=tone)
-    if shown and shown.memory_shortage:
-        yield Caution(words=shown.memory_shortage, about="size")
-    for words in asked.decision.warnings if asked.decision else asked.choice.warnings:
-        yield Caution(words=words, about="trust")
-
-
-def _out_of_reach(asked: _Asked, error: ErnestError, shown: Alternative | None) -> str:
-    """Which goal cannot be met, and the nearest that can."""
-    nearest = error.within_reach if isinstance(error, InfeasibleGoalError) else None
-    if shown is None or nearest is None:
-        return str(error)
-    goal = asked.choice.goal
-    return out_of_reach(
-        deadline_seconds=goal.deadline_seconds,
-        budget_dollars=goal.budget_dollars,
-        confidence=goal.confidence,
-        earliest_deadline=nearest.earliest_deadline,
-        least_budget=nearest.least_budget,
-    )
 
 
 REMEDIES = (
@@ -334,43 +268,75 @@ REMEDIES = (
 """What to do if a check failed, the most important first."""
 
 
-def _of_state(state: State) -> Iterator[Caution]:
+def _cautions(asked: Asked, opinion: ReplayOpinion | None, checks: Sequence[Check]) -> Iterator[Caution]:
+    """Cautions, the most important first."""
+    if asked.error:
+        yield Caution(words=_out_of_reach(asked, asked.error), about="question", tone=BAD)
+    if opinion and opinion.breaks_deadline:
+        yield Caution(words=opinion.words, about="replay", tone=BAD)
+    state = asked.standing.state
     if state.name == DRIFTING:
         yield Caution(words=state.reason, about="drift", tone=BAD)
     if state.name == STALE:
         yield Caution(words=state.reason, about="conditions")
+    failed = {each.name: each.words for each in checks if each.passed is False}
+    for name, remedy, tone in REMEDIES:
+        if name in failed:
+            yield Caution(words=f"{failed[name]} {remedy}".rstrip(), about=name, tone=tone)
+    if asked.shown and asked.shown.memory_shortage:
+        yield Caution(words=asked.shown.memory_shortage, about="size")
+    for words in asked.decision.warnings if asked.decision else asked.choice.warnings:
+        yield Caution(words=words, about="trust")
 
 
-def _checks(
-    model: Model, shown: Alternative | None, standing: Standing, opinion: ReplayOpinion | None
-) -> Iterator[Check]:
-    median = model.validation.median_error_percent
+def _out_of_reach(asked: Asked, error: ErnestError) -> str:
+    """Which goal cannot be met, and the nearest that can."""
+    nearest = error.within_reach if isinstance(error, InfeasibleGoalError) else None
+    if asked.shown is None or nearest is None:
+        return str(error)
+    goal, deadline, budget = asked.choice.goal, nearest.earliest_deadline, nearest.least_budget
+    instead = []
+    if goal.deadline_seconds is not None and deadline is not None:
+        size = machines(deadline.machines, deadline.instance_type)
+        instead.append(f"a deadline of {duration(deadline.limit)} ({size})")
+    if goal.budget_dollars is not None and budget is not None:
+        size = machines(budget.machines, budget.instance_type)
+        instead.append(f"a budget of {dollars(budget.limit)} ({size})")
+    met = f" Possible: {' or '.join(instead)}." if instead else ""
+    return (
+        f"Out of reach: nothing meets {asked.limits} in {confidence(goal.confidence)} of runs.{met} "
+        "Or ask for less certainty, allow more machines, or train on another type."
+    )
+
+
+def _checks(asked: Asked, opinion: ReplayOpinion | None) -> Iterator[Check]:
+    median = asked.model.validation.median_error_percent
     yield Check(
         name="error",
         title=f"Typical error under {count(MAX_ERROR_PERCENT)} %",
         words=f"Each sample run, predicted from the others, was off by {percentage(median)} (median).",
         passed=error_tone(median) != BAD,
     )
+    beyond = f"{asked.shown.extrapolates}." if asked.shown and asked.shown.extrapolates else ""
     yield Check(
         name="size",
         title="Size within what was tried",
-        words=f"{shown.extrapolates}." if shown and shown.extrapolates else f"{_tried(model)} were tried.",
-        passed=None if shown is None else not shown.extrapolates,
+        words=beyond or f"{_tried(asked.model)} were tried.",
+        passed=None if asked.shown is None else not beyond,
     )
     yield Check(
         name="replay",
         title="Replay of a run agrees",
-        words=opinion.words if opinion else "No run's event log tells of this size and input.",
+        words=opinion.words if opinion else "There is no replay for this size and input.",
         passed=opinion.agrees and not opinion.breaks_deadline if opinion else None,
     )
-    evidence = standing.evidence
+    evidence, state = asked.standing.evidence, asked.standing.state
     yield Check(
         name="drift",
         title="Production runs as predicted",
         words=evidence.sentence,
         passed=not evidence.is_drift if evidence.runs else None,
     )
-    state = standing.state
     yield Check(
         name="conditions",
         title="Code and settings unchanged",
@@ -387,14 +353,43 @@ def _tried(model: Model) -> str:
     return machines(low) if low == high else f"{count(low)} to {machines(high)}"
 
 
-def _rows(shown: Alternative | None, asked: _Asked, standing: Standing) -> Iterator[AnswerRow]:
-    yield from compared_rows(
-        asked.compared(shown) if shown else [],
-        shown=shown,
-        is_priced=asked.is_priced,
-        has_limits=bool(asked.limits),
-    )
-    last = standing.last_run
+def _compared(asked: Asked, shown: Alternative) -> list[tuple[str, Alternative | None]]:
+    """At most four configurations to compare, by their roles."""
+    alternatives = asked.choice.alternatives
+    if asked.decision is not None:
+        return [
+            ("Cheapest that meets it" if asked.limits else "Cheapest", cheapest_that_meets(alternatives)),
+            ("Chosen", shown),
+            ("Next faster", next_faster(alternatives, shown)),
+            ("Fastest", fastest(alternatives)),
+        ]
+    if asked.error is not None:
+        return [("Nearest", shown), ("Fastest", fastest(alternatives))]
+    about = NEARLY_AS_FAST * shown.seconds
+    near = next((each for each in asked.of_own_type if each.seconds <= about), None)
+    return [("Nearly as fast", None if near is shown else near), ("Fastest", shown)]
+
+
+def _rows(asked: Asked) -> Iterator[AnswerRow]:
+    """The compared configurations, each once with all its roles, and the last run."""
+    found: dict[object, tuple[Alternative, list[str]]] = {}
+    for role, each in _compared(asked, asked.shown) if asked.shown else ():
+        if each is not None:
+            key = each.instance_type, each.machines, each.composition
+            found.setdefault(key, (each, []))[1].append(role)
+    for each, roles in found.values():
+        yield AnswerRow(
+            roles=tuple(roles),
+            machines=each.machines,
+            instance_type=each.instance_type,
+            seconds=each.seconds,
+            likely_seconds=each.likely_seconds,
+            cost=each.cost if asked.is_priced else None,
+            probability=each.probability if asked.limits else None,
+            is_chosen=each == asked.shown,
+            extrapolates=each.extrapolates,
+        )
+    last = asked.standing.last_run
     if last and last.machines and last.seconds is not None:
         yield AnswerRow(
             roles=("Last run",),

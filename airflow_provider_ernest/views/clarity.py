@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from airflow_provider_ernest.documents.base import Origin
@@ -24,7 +24,6 @@ from airflow_provider_ernest.documents.profiles import (
     WhatIf,
 )
 from airflow_provider_ernest.exceptions import StoreError
-from airflow_provider_ernest.store.catalogue import CatalogueEntry
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.loaded import (
     Readable,
@@ -129,6 +128,14 @@ class ExplainedRun:
     sizes: tuple[ReplayedSize, ...] = ()
 
 
+log = logging.getLogger(__name__)
+
+MOST_REPORTS = 100
+"""Number of newest reports searched for the model's: each is a file of the store."""
+
+MOST_PROFILES = 30
+"""Number of newest profiles searched for a production run's."""
+
 OF_BOTH = ("headline", "bottleneck", "category", "limits", "straggler_causes", "advice")
 """Fields that a run's report has too; it knows the other runs of the training, so it wins."""
 
@@ -161,31 +168,6 @@ def explained_run(
         has_profile=True,
         **{name: getattr(report or profile, name) for name in OF_BOTH},
     )
-
-
-def of_report_alone(report: BottleneckReport, link: ApplicationLink) -> ExplainedRun:
-    """A run from its report alone, if its profile is gone or hidden."""
-    return ExplainedRun(
-        purpose=SAMPLE,
-        recorded_at=report.at,
-        origin=None,
-        application_id=report.application_id,
-        history_url=link(report.application_id),
-        machines=report.machines,
-        scale=report.scale,
-        warnings=report.warnings,
-        has_profile=False,
-        **{name: getattr(report, name) for name in OF_BOTH},
-    )
-
-
-log = logging.getLogger(__name__)
-
-MOST_REPORTS = 100
-"""Number of newest reports searched for the model's: each is a file of the store."""
-
-MOST_PROFILES = 30
-"""Number of newest profiles searched for a production run's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,7 +204,6 @@ def clarity_page(
     store: ModelStore,
     model: Model,
     *,
-    entries: Sequence[CatalogueEntry],
     readable: Readable,
     link: ApplicationLink,
 ) -> Clarity:
@@ -231,56 +212,45 @@ def clarity_page(
     Args:
         store: of reports and profiles.
         model: the caller must make sure that the reader may see it.
-        entries: the whole catalogue, or the job's part.
         readable: whether a DAG may be read. Reports and profiles of others are left out.
         link: to applications in Spark's history server.
 
     Raises:
         StoreError: the store cannot be read.
     """
-    report = newest_report(store, model, readable)
+    reports = store.newest_first(BottleneckReport, model.job, model.instance_type, limit=MOST_REPORTS)
+    report = report_of_models(reports, {model.id, model.base_model_id or model.id}, readable)
+    sample = None
+    if report is not None:
+        record = _profile_of(store, report)
+        is_visible = record is not None and visible_records([record], readable)
+        sample = _of_record(record, link, report) if record and is_visible else _of_report(report, link)
+    production = newest_profile_for(PRODUCTION, store, model, readable, limit=MOST_PROFILES)
     return Clarity(
-        report=view_of(
+        report=None
+        if report is None
+        else view_of(
             ReportMade,
             report,
             report_id=report.id,
             reported_at=report.at,
             profiles=len(report.profile_ids),
-        )
-        if report
-        else None,
-        sample=_sample(store, report, readable, link),
-        production=_production(store, model, readable, link),
+        ),
+        sample=sample,
+        production=_of_record(production, link) if production else None,
     )
-
-
-def newest_report(store: ModelStore, model: Model, readable: Readable) -> BottleneckReport | None:
-    """The newest report of the model, or of the model of sample runs that it is based on."""
-    reports = store.newest_first(BottleneckReport, model.job, model.instance_type, limit=MOST_REPORTS)
-    return report_of_models(reports, {model.id, model.base_model_id or model.id}, readable)
 
 
 def report_of_models(
     reports: Iterable[BottleneckReport], model_ids: set[str], readable: Readable
 ) -> BottleneckReport | None:
-    """The first report of any of the models that a person may see; None if there is none."""
+    """The first visible report of any of the models; None if there is none."""
     wanted = (each for each in reports if each.model_id in model_ids and visible_records([each], readable))
     return next(wanted, None)
 
 
-def _sample(
-    store: ModelStore, report: BottleneckReport | None, readable: Readable, link: ApplicationLink
-) -> ExplainedRun | None:
-    """The run that the report goes by."""
-    if report is None:
-        return None
-    record = _profile_of(store, report)
-    if record is None or not visible_records([record], readable):
-        return of_report_alone(report, link)
-    return _of_record(record, link, report)
-
-
 def _profile_of(store: ModelStore, report: BottleneckReport) -> ProfileRecord | None:
+    """The profile of the run that the report goes by."""
     if not report.profile_ids:
         return None
     try:
@@ -292,14 +262,20 @@ def _profile_of(store: ModelStore, report: BottleneckReport) -> ProfileRecord | 
         return None
 
 
-def _production(
-    store: ModelStore, model: Model, readable: Readable, link: ApplicationLink
-) -> ExplainedRun | None:
-    """The newest production run with a profile."""
-    record = newest_profile_for(
-        PRODUCTION, store, model.job, model.instance_type, readable=readable, limit=MOST_PROFILES
+def _of_report(report: BottleneckReport, link: ApplicationLink) -> ExplainedRun:
+    """A run from its report alone, if its profile is gone or hidden."""
+    return ExplainedRun(
+        purpose=SAMPLE,
+        recorded_at=report.at,
+        origin=None,
+        application_id=report.application_id,
+        history_url=link(report.application_id),
+        machines=report.machines,
+        scale=report.scale,
+        warnings=report.warnings,
+        has_profile=False,
+        **{name: getattr(report, name) for name in OF_BOTH},
     )
-    return None if record is None else _of_record(record, link)
 
 
 def _of_record(

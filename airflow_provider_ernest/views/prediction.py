@@ -1,4 +1,4 @@
-"""What a model predicts and would choose, by the same code as ``ernest choose`` and ``ernest report``."""
+"""What a model predicts and would choose; ``ernest choose`` and ``ernest report`` use the same code."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from airflow_provider_ernest.settings.bounds import AVERAGING
 from airflow_provider_ernest.settings.goal import CHEAPEST
 from airflow_provider_ernest.store.catalogue import CatalogueEntry, entry_of
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.views.answer import Answer, answer_of
-from airflow_provider_ernest.views.loaded import OtherType, Readable, other_types, visible_entries
+from airflow_provider_ernest.views.answer import Answer, Asked, answer_of
+from airflow_provider_ernest.views.loaded import OtherType, Readable, other_types, visible_of_job
 from airflow_provider_ernest.views.prediction_request import MOST_COMPUTED, PredictionRequest, in_bounds
 from airflow_provider_ernest.views.records import ShownDecision, shown_decision
 from airflow_provider_ernest.views.replays import Replay, latest_seconds, replays_of
@@ -37,21 +37,17 @@ from airflow_provider_ernest.views.view import view_of
 from airflow_provider_ernest.words import count
 
 MOST_CONFIGURATIONS = 100
-"""Averaging weighs about a hundred hypotheses by a matrix of all distinct configurations each. At 100 of
-them a fit with its prediction was measured to take 0.4 s and 0.03 GB on one core, at 200 half a second and
-0.1 GB, and memory grows by the square. One request may fit `MOST_TYPES` other models besides, and an API
-server answers dozens of requests at once."""
+"""Averaging weighs about a hundred hypotheses by a matrix of all distinct configurations each. A fit with its
+prediction takes 0.4 s and 0.03 GB for 100 of them on one core, half a second and 0.1 GB for 200, and memory
+grows by the square. One request may fit `MOST_TYPES` other models, too, and an API server answers dozens of
+requests at once."""
 
 MOST_NUMBERS = 200_000
-"""In the matrix of the terms of runs or answers, whatever the method: its copies take some 0.02 GB then."""
+"""Size of the matrix of terms, whatever the method: its copies then take about 0.02 GB."""
 
 
-def _refuse_what_cannot_be(model: Model) -> None:
-    """Refuse a model that has nothing to predict from, or too much for a page.
-
-    Raises:
-        FitError: it is such a model.
-    """
+def _check_model(model: Model) -> None:
+    """Raise FitError if a model cannot predict, or is too large for a page."""
     if not model.observations:
         raise no_prediction(model, "it has no observations", remedy="Train it again.")
     rows, terms = max(len(model.observations), MOST_COMPUTED), len(model.terms)
@@ -89,11 +85,12 @@ def _beyond_all_bounds(model: Model) -> FitError:
     )
 
 
-START_UP = "start-up"
-"""Name of the start-up among the names of the terms."""
-
 ANY_PRICE = 1.0
 """Used if no price is known; what follows from it is not shown."""
+
+RUNNERS_UP = 3
+
+NO_PRICE = "What a machine costs is not known. Give the dollars for one machine and hour."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +98,6 @@ class CurvePoint:
     """A run on a number of machines, from submission to end.
 
     Attributes:
-        machines: the number.
         seconds: predicted, start-up included.
         likely_seconds: what it lies between with 80 % probability.
         nearly_certain_seconds: the same with 95 %.
@@ -126,7 +122,7 @@ def _chosen(
     readable: Readable,
 ) -> tuple[Choice, tuple[SkippedType, ...]]:
     """The choice, and the types that are left out of it."""
-    _refuse_what_cannot_be(model)
+    _check_model(model)
     price = request.price_per_hour
     # Without a price nothing can be chosen, but all the rest can be shown.
     offers = [_offer(model, ANY_PRICE if price is None else price, request)]
@@ -138,7 +134,11 @@ def _chosen(
             skipped[other.entry.instance_type] = str(error)
     offered = Offered(offers=offers, warnings=tuple(filter(None, [request.left_out()])))
     choice = decide(request.goal(), offered, iterations=request.iterations)
-    beyond = {each.instance_type for each in choice.alternatives if not _is_finite(each)}
+    beyond = {
+        each.instance_type
+        for each in choice.alternatives
+        if not all(map(math.isfinite, (each.seconds, each.cost, *(each.nearly_certain_seconds or ()))))
+    }
     if beyond:
         if model.instance_type in beyond:
             raise _beyond_all_bounds(model)
@@ -153,21 +153,21 @@ def _chosen(
 
 
 def _raise_what_hinders(choice: Choice, model: Model) -> None:
-    """Raise what prevents a prediction by the model; an infeasible goal does not."""
+    """Raise an error of the model's own type, unless it is an infeasible goal."""
     error = choice.left_out.get(model.instance_type, choice.error)
     if error is not None and not isinstance(error, InfeasibleGoalError):
         raise error
 
 
 def _curve(choice: Choice, model: Model, iterations: int | None) -> tuple[CurvePoint, ...]:
-    """The configurations of the model's type, with the parts of their time."""
+    """The configurations of the model's type, with the parts of their times."""
     alternatives = [each for each in choice.alternatives if each.instance_type == model.instance_type]
     counts = [each.machines for each in alternatives]
     forecast = ModelForecast(model, machines=counts, scale=choice.goal.scale, iterations=iterations)
     parts = forecast.contributions()
     if not all(math.isfinite(part) for of_terms in parts for part in of_terms.values()):
         raise _beyond_all_bounds(model)
-    start_up = {START_UP: model.startup_seconds} if model.startup_seconds > 0 else {}
+    start_up = {"start-up": model.startup_seconds} if model.startup_seconds > 0 else {}
     return tuple(
         view_of(
             CurvePoint,
@@ -185,11 +185,7 @@ def _offer(model: Model, price_per_hour: float, request: PredictionRequest) -> O
 
 
 def _comparable(other: OtherType, model: Model, request: PredictionRequest) -> Offer:
-    """The offer of another type beside the model's.
-
-    Raises:
-        MissingResourceError, FitError: it cannot be offered.
-    """
+    """The offer of another type; raises MissingResourceError or FitError if it cannot be offered."""
     if other.model is None:
         raise MissingResourceError("Its newest model cannot be read.")
     if other.price_per_hour is None:
@@ -205,12 +201,8 @@ def _comparable(other: OtherType, model: Model, request: PredictionRequest) -> O
         raise MissingResourceError(
             "Its newest model is of another JAR or .py file.", remedy="Train it again with this one."
         )
-    _refuse_what_cannot_be(other.model)
+    _check_model(other.model)
     return _offer(other.model, other.price_per_hour, request)
-
-
-def _is_finite(each: Alternative) -> bool:
-    return all(map(math.isfinite, (each.seconds, each.cost, *(each.nearly_certain_seconds or ()))))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,11 +225,13 @@ class SecondOpinion:
 def second_opinion(
     model: Model, decision: Decision | None, *, scale: float, iterations: int | None
 ) -> SecondOpinion | None:
-    """The parallel share of the work, and the seconds on the chosen machines."""
+    """What the extended Amdahl model says; None if the model has learned from no production run."""
     state = model.amdahl
     if state is None:
         return None
-    opinion = SecondOpinion(machines=_machines(model, decision))
+    # It knows the model's own type only.
+    is_own = decision and not decision.composition and decision.config.instance_type == model.instance_type
+    opinion = SecondOpinion(machines=decision.config.machines if decision and is_own else None)
     try:
         other = ExtendedAmdahl(degree=state.degree, state=state)
         opinion = replace(opinion, alpha=other.alpha)
@@ -248,13 +242,6 @@ def second_opinion(
         problem = error.message if isinstance(error, ErnestError) else "It cannot be computed."
         opinion = replace(opinion, problem=problem)
     return opinion
-
-
-def _machines(model: Model, decision: Decision | None) -> int | None:
-    """The chosen machines of the model's own type, the only one that it knows."""
-    if decision is None or decision.composition or decision.config.instance_type != model.instance_type:
-        return None
-    return decision.config.machines
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -279,7 +266,7 @@ class Prediction:
     """What a model predicts, and what would be chosen among all types of machines that it is offered with.
 
     Attributes:
-        instance_type: the type that the curve is of.
+        instance_type: of the curve.
         confidence: the probability with which the goal is to be kept.
         boot_seconds: from launch to submission, as asked.
         latest_seconds: the deadline from submission on: without the boot of the machines.
@@ -314,11 +301,6 @@ class Prediction:
     replays: tuple[Replay, ...]
 
 
-RUNNERS_UP = 3
-
-NO_PRICE = "What a machine costs is not known. Give the dollars for one machine and hour."
-
-
 def prediction(
     store: ModelStore,
     model: Model,
@@ -327,7 +309,7 @@ def prediction(
     entries: Sequence[CatalogueEntry],
     readable: Readable,
 ) -> Prediction:
-    """Return the curve of seconds, what each configuration costs, and the choice.
+    """Return the curve of times, what each configuration costs, and the choice.
 
     Without a price there is a curve, but neither costs nor choice. Other types of machines are offered by
     their newest models, at their last known prices.
@@ -335,17 +317,17 @@ def prediction(
     Args:
         store: of the model.
         model: the caller must make sure that the reader may see it.
-        request: what it is asked.
+        request: the question.
         entries: the whole catalogue, or the job's part.
         readable: whether a DAG may be read; types of others are neither offered nor named.
 
     Raises:
         InvalidParameterError: the request is invalid.
-        FitError: the model cannot predict: it has no runs, or terms that this version does not know.
+        FitError: the model has no runs, or terms that this version does not know.
         StoreError: the store cannot be read.
     """
     choice, skipped = _chosen(store, model, request, entries=entries, readable=readable)
-    of_job = visible_entries((entry for entry in entries if entry.job == model.job), readable)
+    of_job = visible_of_job(entries, model.job, readable)
     return _predicted(
         model,
         choice,
@@ -367,15 +349,15 @@ def prediction_alone(
     billing: Billing | None = None,
     goal: SizingGoal | None = None,
 ) -> Prediction:
-    """Return the prediction of a model without a store: of its own type only, at any numbers of machines.
+    """Return the prediction of a model without a store, and so of its own type only.
 
     Args:
         model: the model.
         machines: numbers of machines, at least one.
         scale: the production input relative to the one that was sampled.
         iterations: of the production run, for iterative jobs; see `prediction.predict_seconds`.
-        billing: what machines cost; None for neither costs nor choice.
-        goal: limits and objective, at that scale; needs `billing`.
+        billing: None for neither costs nor choice.
+        goal: needs `billing`; its scale is replaced.
 
     Raises:
         InvalidParameterError: a parameter is invalid, or there is a goal and no price.
@@ -412,23 +394,22 @@ def _predicted(
     skipped: tuple[SkippedType, ...] = (),
     replays: tuple[Replay, ...] = (),
 ) -> Prediction:
-    """What is shown of a choice: no decision without a goal, no costs without a price."""
+    """What is shown of a choice: no decision without a goal or a price, no costs without a price."""
     goal, is_priced = choice.goal, price_per_hour is not None
     decision = choice.decision if has_goal and is_priced else None
     error = choice.error if has_goal and is_priced else None
     why = str(error) if error else NO_PRICE
-    surest = error.most_probable if isinstance(error, InfeasibleGoalError) else None
-    boot_seconds = choice.offers[0].billing.boot_seconds
+    asked = Asked(
+        model=model,
+        choice=choice,
+        decision=decision,
+        error=error,
+        is_priced=is_priced,
+        standing=standing,
+        iterations=iterations,
+    )
     return Prediction(
-        answer=answer_of(
-            model,
-            choice,
-            standing=standing,
-            replays=replays,
-            has_goal=has_goal,
-            is_priced=is_priced,
-            iterations=iterations,
-        ),
+        answer=answer_of(asked, replays),
         instance_type=model.instance_type,
         scale=goal.scale,
         iterations=iterations,
@@ -436,13 +417,13 @@ def _predicted(
         price_per_hour=price_per_hour,
         goal=Goal(goal).in_words if has_goal else None,
         confidence=goal.confidence,
-        boot_seconds=boot_seconds,
+        boot_seconds=choice.offers[0].billing.boot_seconds,
         latest_seconds=latest_seconds(choice),
         curve=_curve(choice, model, iterations),
         alternatives=choice.alternatives if is_priced else (),
         decision=shown_decision(decision) if decision else None,
         out_of_reach=" ".join([why, *choice.warnings]) if has_goal and decision is None else "",
-        most_probable=surest,
+        most_probable=error.most_probable if isinstance(error, InfeasibleGoalError) else None,
         runners_up=tuple(choice.runners_up(RUNNERS_UP)) if decision else (),
         second_opinion=second_opinion(model, decision, scale=goal.scale, iterations=iterations),
         offered_types=tuple(

@@ -15,7 +15,7 @@ from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.prediction.predict import predict_seconds
 from airflow_provider_ernest.store.catalogue import CatalogueEntry
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.views.clarity import newest_report, report_of_models
+from airflow_provider_ernest.views.clarity import MOST_REPORTS, report_of_models
 from airflow_provider_ernest.views.loaded import Readable, newest_models
 from airflow_provider_ernest.views.view import view_of
 from airflow_provider_ernest.words import duration, machines
@@ -23,7 +23,10 @@ from airflow_provider_ernest.words import duration, machines
 log = logging.getLogger(__name__)
 
 RECENT_REPORTS = 10
-"""So many for one of the newest model of another type of machine."""
+"""Number of reports searched for the newest model of another type of machine."""
+
+SAME_SCALE = 1.5
+"""Inputs may differ by this factor from the replayed one; the model says what that changes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,14 +71,14 @@ class Replay:
 def replays_of(
     store: ModelStore, model: Model, *, of_job: Sequence[CatalogueEntry], readable: Readable
 ) -> tuple[Replay, ...]:
-    """What replay says of the model's type of machine, and by the newest models of the job of the others.
+    """The replays on the model's type of machine, then those of the job's newest models of other types.
 
-    What cannot be read is logged: the page of a model must not fail for a second opinion.
+    Unreadable reports are logged and left out: the page must not fail for a second opinion.
 
     Args:
-        store: where the reports lie.
-        model: that they stand beside.
-        of_job: what a person may see of its job.
+        store: of the reports.
+        model: that they are compared with.
+        of_job: the visible entries of its job.
         readable: whether a DAG may be read.
     """
     return tuple(
@@ -87,31 +90,28 @@ def replays_of(
             sizes=tuple(view_of(ReplayedOn, size) for size in report.replay.sizes),
         )
         for report in _reports(store, model, of_job, readable)
-        if report is not None and report.replay is not None
+        if report.replay is not None
     )
 
 
 def _reports(
     store: ModelStore, model: Model, of_job: Sequence[CatalogueEntry], readable: Readable
-) -> Iterator[BottleneckReport | None]:
-    try:
-        yield newest_report(store, model, readable)
-    except StoreError:
-        log.warning("Reports of %r on %s cannot be read", model.job, model.instance_type, exc_info=True)
-    for entry in newest_models(of_job).values():
-        if entry.instance_type == model.instance_type:
-            continue
+) -> Iterator[BottleneckReport]:
+    wanted = [(model.instance_type, {model.id, model.base_model_id or model.id}, MOST_REPORTS)]
+    wanted += [
+        (entry.instance_type, {entry.id, entry.base_model_id or entry.id}, RECENT_REPORTS)
+        for entry in newest_models(of_job).values()
+        if entry.instance_type != model.instance_type
+    ]
+    for instance_type, model_ids, limit in wanted:
         try:
-            reports = store.newest_first(
-                BottleneckReport, entry.job, entry.instance_type, limit=RECENT_REPORTS
-            )
-            yield report_of_models(reports, {entry.id, entry.base_model_id or entry.id}, readable)
+            reports = store.newest_first(BottleneckReport, model.job, instance_type, limit=limit)
+            report = report_of_models(reports, model_ids, readable)
         except StoreError:
-            log.warning("Reports of %r on %s cannot be read", entry.job, entry.instance_type, exc_info=True)
-
-
-SAME_SCALE = 1.5
-"""A replay says something of inputs that differ by at most this factor; the model says by how much."""
+            log.warning("Reports of %r on %s cannot be read", model.job, instance_type, exc_info=True)
+        else:
+            if report is not None:
+                yield report
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,13 +119,11 @@ class ReplayOpinion:
     """What replay of a run says of a configuration.
 
     Attributes:
-        seconds: from submission to end.
-        agrees: whether it is within the model's interval of 95 %.
-        breaks_deadline: whether it takes longer than the deadline allows.
-        words: the same, and where they disagree what to do.
+        agrees: whether it is within the model's 95 % interval.
+        breaks_deadline: whether it misses a deadline that the model keeps.
+        words: the same in a sentence, with what to do if they disagree.
     """
 
-    seconds: float
     agrees: bool
     breaks_deadline: bool
     words: str
@@ -138,17 +136,14 @@ def opinion_by_replay(
     choice: Choice,
     iterations: int | None,
 ) -> ReplayOpinion | None:
-    """What replay says of a configuration at the scale that is asked, or near to it; None where nothing.
+    """What replay says of a configuration; None if it was not replayed at this scale or near it.
 
-    Only some numbers of machines are replayed: what lies between two of them is interpolated.
-
-    At another scale than the replayed one its seconds are changed as the model's change between the two.
+    Times between two replayed sizes are interpolated. At another scale than the replayed one, the replayed
+    time is changed by the same factor as the model's.
     """
     replayed = _near(replays, each, choice.goal.scale, iterations)
-    if replayed is None or each.composition:
-        return None
-    seconds = _replayed_seconds(replayed, each.machines)
-    if seconds is None:
+    seconds = _replayed_seconds(replayed, each.machines) if replayed and not each.composition else None
+    if replayed is None or seconds is None:
         return None
     asked = next((offer.model for offer in choice.offers if offer.type_name == each.instance_type), model)
     scales = [choice.goal.scale, replayed.scale]
@@ -158,24 +153,36 @@ def opinion_by_replay(
     deadline = latest_seconds(choice)
     breaks = deadline is not None and seconds > deadline >= each.seconds
     agrees = low <= seconds <= high
-    said = f"Replay of a run gives {duration(seconds)} on {machines(each.machines)}"
+    words = f"Replay of a run gives {duration(seconds)} on {machines(each.machines)}"
+    test = "A sample run on about as many machines would tell which is right."
     if breaks:
-        words = (
-            f"{said}, over the {duration(deadline or 0)} that the deadline allows; the model says "
-            f"{duration(each.seconds)}. A sample run on about as many machines would tell which is right."
+        words += (
+            f", over the {duration(deadline or 0)} that the deadline allows; the model says "
+            f"{duration(each.seconds)}. {test}"
         )
     elif agrees:
-        words = f"{said}, the model {duration(each.seconds)}."
+        words += f", the model {duration(each.seconds)}."
     else:
-        words = (
-            f"{said}; the model says {duration(low)} to {duration(high)} (95 % of runs). A sample run on "
-            "about as many machines would tell which is right."
-        )
-    return ReplayOpinion(seconds=seconds, agrees=agrees, breaks_deadline=breaks, words=words)
+        words += f"; the model says {duration(low)} to {duration(high)} (95 % of runs). {test}"
+    return ReplayOpinion(agrees=agrees, breaks_deadline=breaks, words=words)
+
+
+def _near(
+    replays: Sequence[Replay], each: Alternative, scale: float, iterations: int | None
+) -> Replay | None:
+    """The replay on the configuration's type at the nearest scale."""
+    near = [
+        replay
+        for replay in replays
+        if replay.instance_type == each.instance_type
+        and max(replay.scale / scale, scale / replay.scale) <= SAME_SCALE
+        and (iterations is None or replay.iterations in (None, iterations))
+    ]
+    return min(near, key=lambda replay: abs(replay.scale - scale), default=None)
 
 
 def _replayed_seconds(replayed: Replay, machines: int) -> float | None:
-    """On a number of machines: between two that were replayed evenly by ratio; None beyond all of them."""
+    """Interpolated evenly by ratio between the replayed sizes; None outside of them."""
     sound = {size.machines: size.replayed_seconds for size in replayed.sizes if size.replayed_seconds > 0}
     fewer = max((each for each in sound if each <= machines), default=None)
     more = min((each for each in sound if each >= machines), default=None)
@@ -187,22 +194,8 @@ def _replayed_seconds(replayed: Replay, machines: int) -> float | None:
     return sound[fewer] * math.pow(sound[more] / sound[fewer], share)
 
 
-def _near(
-    replays: Sequence[Replay], each: Alternative, scale: float, iterations: int | None
-) -> Replay | None:
-    """The replay of the type for about this share of the input."""
-    near = [
-        replay
-        for replay in replays
-        if replay.instance_type == each.instance_type
-        and max(replay.scale / scale, scale / replay.scale) <= SAME_SCALE
-        and (iterations is None or replay.iterations in (None, iterations))
-    ]
-    return min(near, key=lambda replay: abs(replay.scale - scale), default=None)
-
-
 def latest_seconds(choice: Choice) -> float | None:
-    """The deadline counted from submission on; None where there is none, or the boot of machines takes it."""
+    """The deadline counted from submission; None without one, or if booting takes all of it."""
     deadline = choice.goal.deadline_seconds
     if deadline is None or not choice.offers:
         return None

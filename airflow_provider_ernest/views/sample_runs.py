@@ -1,4 +1,4 @@
-"""Sample runs as the pages and the report show them."""
+"""A model's runs as the pages and reports show them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from airflow_provider_ernest.views.loaded import Readable
 from airflow_provider_ernest.views.view import view_of
 
 ApplicationLink: TypeAlias = Callable[[str | None], str | None]
-"""The address of an application's page in Spark's history server, None where there is none."""
+"""The address of an application in Spark's history server; None if there is none."""
 
 
 def no_link(_application_id: str | None) -> None:
-    """Where there is no history server."""
+    """For pages without a history server."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,10 +54,7 @@ class ModelledRun:
 
 
 def cost_of(run: Observation, price_per_hour: float | None) -> float | None:
-    """Dollars for its machines from submission to end; what it waited for them is other runs' cost.
-
-    A past run cost the model nothing.
-    """
+    """Dollars for its machines from submission to end, without the wait for them; 0 for past runs."""
     if run.from_history:
         return 0.0
     if price_per_hour is None:
@@ -66,16 +63,12 @@ def cost_of(run: Observation, price_per_hour: float | None) -> float | None:
 
 
 def modelled_runs(
-    model: Model,
-    *,
-    price_per_hour: float | None = None,
-    link: ApplicationLink = no_link,
-    readable: Readable = lambda dag_id: True,
+    model: Model, *, price_per_hour: float | None, link: ApplicationLink, readable: Readable
 ) -> tuple[ModelledRun, ...]:
     """The runs of a model, each with what the others predict of it.
 
-    A model may have learned from production runs of other DAGs. Their numbers are the model's; which runs
-    they were is for those who may read the DAG.
+    A model may have learned from production runs of other DAGs. Only those who may read the DAG see which
+    runs they were.
     """
     may_read = cache(readable)
     # By all that is known of a run, for runs of several designs may share an index.

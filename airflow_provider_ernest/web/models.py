@@ -288,15 +288,7 @@ def production(
 @router.get("/clarity", summary="Why the job takes as long as it does", **answers("Clarity"))
 def clarity(store: StoreDep, found: FoundDep) -> Response:
     """What the event logs of the job's runs tell: what binds it, and what it would take on other machines."""
-    return JsonAnswer(
-        clarity_page(
-            store,
-            found.model,
-            entries=found.entries,
-            readable=found.readable,
-            link=configured_link(),
-        )
-    )
+    return JsonAnswer(clarity_page(store, found.model, readable=found.readable, link=configured_link()))
 
 
 @router.get("/prediction", summary="What a model predicts and would choose", **answers("Prediction"))

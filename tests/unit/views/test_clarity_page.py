@@ -70,7 +70,7 @@ def keep(
 
 
 def page(store: ModelStore, shown: Model, **asked: Any) -> dict[str, Any]:
-    known = {"readable": everything, "link": application_link(""), "entries": store.catalogue.entries()}
+    known = {"readable": everything, "link": application_link("")}
     return json_ready(clarity_page(store, shown, **{**known, **asked}))
 
 

@@ -374,7 +374,7 @@ from airflow_provider_ernest.views.model import model_page
 store = ModelStore(Path(sys.argv[1]))
 shown, known = store.latest("join", "m5.large"), {"readable": bool, "link": str}
 assert model_page(store, shown, store.catalogue.entries(), **known).observations
-page = clarity_page(store, shown, entries=store.catalogue.entries(), **known)
+page = clarity_page(store, shown, **known)
 assert page.sample.stages
 print(*sys.modules)
 """

@@ -29,7 +29,7 @@ from airflow_provider_ernest.views.model import (
 )
 from airflow_provider_ernest.views.prediction import prediction, second_opinion
 from airflow_provider_ernest.views.prediction_request import MOST_RUNS, PredictionRequest
-from airflow_provider_ernest.views.sample_runs import modelled_runs
+from airflow_provider_ernest.views.sample_runs import modelled_runs, no_link
 from airflow_provider_ernest.web.answers import json_ready
 from tests.examples import design, experiment
 from tests.unit.views.stored import (
@@ -45,7 +45,9 @@ from tests.unit.views.stored import (
 def test_past_runs_are_told_apart_and_cost_nothing():
     sample, *_ = model().observations
     past = replace(sample, index=90, from_history=True, origin=None)
-    runs = modelled_runs(replace(model(), observations=(sample, past)), price_per_hour=1.0)
+    runs = modelled_runs(
+        replace(model(), observations=(sample, past)), price_per_hour=1.0, link=no_link, readable=everything
+    )
 
     assert [run.from_history for run in runs] == [False, True]
     assert runs[0].cost > 0
