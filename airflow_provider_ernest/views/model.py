@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from airflow_provider_ernest.documents.base import Origin
@@ -50,7 +51,7 @@ from airflow_provider_ernest.views.loaded import (
     other_types,
     price_of_cluster,
     read_each,
-    visible_entries,
+    visible_of_job,
     visible_records,
 )
 from airflow_provider_ernest.views.outcomes import (
@@ -60,7 +61,7 @@ from airflow_provider_ernest.views.outcomes import (
     decisions_by_id,
     entries_by_place,
     money,
-    outcomes,
+    outcome_of,
 )
 from airflow_provider_ernest.views.prediction_request import (
     MOST_RUNS,
@@ -78,6 +79,16 @@ from airflow_provider_ernest.views.sample_runs import (
 )
 from airflow_provider_ernest.views.standing import Badge, badges_of
 from airflow_provider_ernest.views.view import view_of
+
+log = logging.getLogger(__name__)
+
+MOST_DECISIONS = 50
+MOST_MARKS = 50
+MOST_SETTINGS = 200
+"""Number of setting names shown; their count is always shown."""
+
+MOST_PRODUCTION_RUNS = 200
+"""Number shown at once: each is a file of the store."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,53 +138,37 @@ class DesignFacts:
 
 
 def design_facts(
-    design: Design | None, observations: Sequence[Observation], *, price_per_hour: float | None
-) -> DesignFacts | None:
-    """The design with the result of each experiment; None if there is none."""
-    if design is None:
-        return None
+    design: Design, observations: Sequence[Observation], *, price_per_hour: float | None
+) -> DesignFacts:
+    """The design with the result of each experiment.
+
+    The run of an experiment is the most similar one with its index: runs of an earlier design may have the
+    same index, and a run may have had fewer machines or read slightly more than planned.
+    """
     unclaimed: dict[int, list[Observation]] = {}
     for run in observations:
         unclaimed.setdefault(run.index, []).append(run)
-    experiments = tuple(
-        _planned_run(each, _claim(each, unclaimed), price_per_hour) for each in design.experiments
-    )
-    return view_of(DesignFacts, design, experiments=experiments)
+    planned = []
+    for each in design.experiments:
+        runs = unclaimed.get(each.index, [])
+        made = min(runs, key=partial(_difference, each), default=None)
+        if made is not None:
+            runs.remove(made)
+        planned.append(
+            view_of(
+                PlannedRun,
+                each,
+                expected_cost=each.cost,
+                observed=made is not None,
+                seconds=made.seconds if made else None,
+                paid=cost_of(made, price_per_hour) if made else None,
+            )
+        )
+    return view_of(DesignFacts, design, experiments=tuple(planned))
 
 
-def _claim(experiment: Experiment, unclaimed: dict[int, list[Observation]]) -> Observation | None:
-    """The run of an experiment: of those with its index, the most similar.
-
-    Runs of an earlier design may have the same index, and a run may have had fewer machines or read slightly
-    more than planned.
-    """
-    runs = unclaimed.get(experiment.index)
-    if not runs:
-        return None
-    nearest = min(
-        runs,
-        key=lambda run: (
-            abs(run.scale / experiment.scale - 1.0) + abs(run.machines / experiment.machines - 1.0)
-        ),
-    )
-    runs.remove(nearest)
-    return nearest
-
-
-def _planned_run(experiment: Experiment, run: Observation | None, price_per_hour: float | None) -> PlannedRun:
-    return view_of(
-        PlannedRun,
-        experiment,
-        expected_cost=experiment.cost,
-        observed=run is not None,
-        seconds=run.seconds if run else None,
-        paid=cost_of(run, price_per_hour) if run else None,
-    )
-
-
-log = logging.getLogger(__name__)
-
-MOST_DECISIONS = 50
+def _difference(planned: Experiment, run: Observation) -> float:
+    return abs(run.scale / planned.scale - 1.0) + abs(run.machines / planned.machines - 1.0)
 
 
 def decisions_of(
@@ -217,7 +212,7 @@ def first_request(
         iterations=iterations if iterations is not None and iterations >= 1 else None,
         **(_goal(newest) if newest else {}),
         price_per_hour=in_bounds(price),
-        billing=_billed(newest.decision.billing if newest else None, training_dollars),
+        billing=_billed((newest.decision.billing if newest else None) or Billing(), training_dollars),
         min_machines=least,
         max_machines=most,
     )
@@ -236,28 +231,16 @@ def _goal(newest: DecisionRecord) -> dict[str, Any]:
     }
 
 
-def _billed(billing: Billing | None, training_dollars: float | None) -> Billing:
-    """Billing besides the machines' hours; runs that share the training only if that was stated."""
-    known = billing or Billing()
-    shared = in_bounds(known.training_dollars)
+def _billed(known: Billing, training_dollars: float | None) -> Billing:
+    """Billing besides the machines' hours; runs share the training only if that was stated."""
+    shared, estimated = in_bounds(known.training_dollars), in_bounds(training_dollars)
     numbers: dict[str, Any] = {
         **{name: in_bounds(getattr(known, name)) or 0.0 for name in BESIDE_THE_PRICE},
         "increment_seconds": in_bounds(known.increment_seconds) or 1.0,
-        "training_dollars": shared or _rounded(training_dollars),
+        "training_dollars": shared or (float(f"{estimated:.4g}") if estimated else None),
         "expected_runs": min(known.expected_runs or 1, MOST_RUNS) if shared else None,
     }
     return Billing(**numbers)
-
-
-def _rounded(dollars: float | None) -> float | None:
-    """Rounded, because it is an estimate."""
-    known = in_bounds(dollars)
-    return float(f"{known:.4g}") if known is not None else None
-
-
-MOST_MARKS = 50
-MOST_SETTINGS = 200
-"""Number of setting names shown; their count is always shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -320,33 +303,6 @@ class Conditions:
     format: str | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Life:
-    """The history of a model since it was trained.
-
-    Attributes:
-        base_model_id: of the version of sample runs alone.
-        lineage: oldest first; without versions that are gone.
-        marks: newest first, at most 50.
-    """
-
-    base_model_id: str
-    lineage: tuple[Version, ...]
-    marks: tuple[ShownMark, ...]
-    evidence: DriftEvidence
-    conditions: Conditions | None
-
-
-def _life(model: Model, lineage: Lineage, *, versions: Sequence[Version], marks: Sequence[ModelMark]) -> Life:
-    return Life(
-        base_model_id=model.base_model_id or model.id,
-        lineage=tuple(each for each in reversed(versions) if each.model_id in lineage.ids),
-        marks=tuple(map(shown_mark, marks)),
-        evidence=view_of(DriftEvidence, lineage.evidence),
-        conditions=conditions_in_numbers(model.conditions),
-    )
-
-
 def conditions_in_numbers(conditions: RunConditions | None) -> Conditions | None:
     """The conditions of the training; None if unknown. Of settings only the names."""
     if conditions is None:
@@ -362,15 +318,21 @@ def conditions_in_numbers(conditions: RunConditions | None) -> Conditions | None
     )
 
 
-def _marks(
-    store: ModelStore, of_type: Sequence[CatalogueEntry], lineage: frozenset[str], readable: Readable
-) -> list[ModelMark]:
-    wanted = newest_of((each for each in of_type if each.model_id in lineage), MARK, MOST_MARKS)
-    return visible_records(read_each(load_mark, store, wanted), readable)
+@dataclass(frozen=True, kw_only=True)
+class Life:
+    """The history of a model since it was trained.
 
+    Attributes:
+        base_model_id: of the version of sample runs alone.
+        lineage: oldest first; without versions that are gone.
+        marks: newest first, at most 50.
+    """
 
-MOST_PRODUCTION_RUNS = 200
-"""Number shown at once: each is a file of the store."""
+    base_model_id: str
+    lineage: tuple[Version, ...]
+    marks: tuple[ShownMark, ...]
+    evidence: DriftEvidence
+    conditions: Conditions | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -401,7 +363,8 @@ def production_page(
     entries = [each for each in of_job if each.kind == PRODUCTION_RUN and each.instance_type == instance_type]
     wanted = sorted(entries, key=lambda each: each.id, reverse=True)[offset : offset + limit]
     runs = visible_records(read_each(load_production, store, wanted), readable)
-    shown = outcomes(runs, decisions_by_id(of_job), link=link)
+    decisions = decisions_by_id(of_job)
+    shown = tuple(outcome_of(run, decisions, link) for run in runs)
     return ProductionRuns(total=len(entries), offset=offset, runs=shown)
 
 
@@ -497,14 +460,16 @@ def model_page(
     Raises:
         StoreError: the store cannot be read.
     """
-    of_job = visible_entries((entry for entry in entries if entry.job == model.job), readable)
-    of_type = [entry for entry in of_job if _is_of(entry, model)]
+    of_job = visible_of_job(entries, model.job, readable)
     lineage = Lineage(entry_of(model), of_job)
+    of_lineage = (
+        each for each in of_job if each.instance_type == model.instance_type and each.model_id in lineage.ids
+    )
     return _page(
         model,
         of_job,
         lineage,
-        marks=_marks(store, of_type, lineage.ids, readable),
+        marks=visible_records(read_each(load_mark, store, newest_of(of_lineage, MARK, MOST_MARKS)), readable),
         decisions=decisions_of(store, model, of_job, readable),
         others=other_types(store, model, of_job, readable),
         production=production_page(store, of_job, model.instance_type, readable=readable, link=link),
@@ -530,10 +495,11 @@ def _page(
     readable: Readable,
     link: ApplicationLink,
 ) -> ModelPage:
-    versions = _versions(model, [entry for entry in of_job if _is_of(entry, model)])
-    price = known_price(model, decisions[::-1])
+    versions = _versions(model, of_job)
+    price = known_price(model, decisions)
     # What the sample runs were paid at; production's price may differ.
     paid = price_of_cluster(model) or price
+    trained = [model, *(other.model for other in others if other.model is not None)]
     state = lineage.state()
     return ModelPage(
         model=_facts(model),
@@ -541,10 +507,16 @@ def _page(
         badges=badges_of(entry_of(model), state),
         is_newest=versions[0].model_id == model.id,
         observations=modelled_runs(model, price_per_hour=paid, link=link, readable=readable),
-        design=design_facts(model.design, model.observations, price_per_hour=paid),
+        design=design_facts(model.design, model.observations, price_per_hour=paid) if model.design else None,
         cluster=model.cluster,
         versions=versions,
-        life=_life(model, lineage, versions=versions, marks=marks),
+        life=Life(
+            base_model_id=model.base_model_id or model.id,
+            lineage=tuple(each for each in reversed(versions) if each.model_id in lineage.ids),
+            marks=tuple(map(shown_mark, marks)),
+            evidence=view_of(DriftEvidence, lineage.evidence),
+            conditions=conditions_in_numbers(model.conditions),
+        ),
         production_runs=production.runs,
         production_total=production.total,
         money=money(entries_by_place(of_job).get((model.job, model.instance_type), ()), baseline_of(of_job)),
@@ -562,13 +534,9 @@ def _page(
             model,
             decisions[0] if decisions else None,
             price=price,
-            training_dollars=_training_dollars(model, others),
+            training_dollars=sum(filter(None, map(training_dollars, trained))) or None,
         ),
     )
-
-
-def _is_of(entry: CatalogueEntry, model: Model) -> bool:
-    return entry.job == model.job and entry.instance_type == model.instance_type
 
 
 def _facts(model: Model) -> ModelFacts:
@@ -586,18 +554,12 @@ def _facts(model: Model) -> ModelFacts:
     )
 
 
-def _versions(model: Model, of_type: Sequence[CatalogueEntry]) -> tuple[Version, ...]:
+def _versions(model: Model, of_job: Sequence[CatalogueEntry]) -> tuple[Version, ...]:
     """The models of the job on the type, newest first, including this one."""
+    of_type = (each for each in of_job if each.instance_type == model.instance_type)
     versions = {entry.id: entry for entry in of_type if entry.kind == MODEL}
     versions.setdefault(model.id, entry_of(model))
     return tuple(
         view_of(Version, entry, model_id=entry.id, created_at=entry.at)
         for entry in sorted(versions.values(), key=lambda entry: entry.id, reverse=True)
     )
-
-
-def _training_dollars(model: Model, others: Sequence[OtherType]) -> float | None:
-    """Known cost of the sample runs on all types; None if nothing is known."""
-    models = [model, *(other.model for other in others if other.model is not None)]
-    known = [cost for cost in map(training_dollars, models) if cost]
-    return sum(known) if known else None

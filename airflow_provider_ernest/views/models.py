@@ -16,9 +16,7 @@ from airflow_provider_ernest.settings.goal import MAX_ERROR_PERCENT
 from airflow_provider_ernest.store.catalogue import DECISION, MODEL, PRODUCTION_RUN, CatalogueEntry
 from airflow_provider_ernest.views.loaded import Readable, visible_entries
 from airflow_provider_ernest.views.outcomes import (
-    Baseline,
     DeadlinesKept,
-    Decisions,
     Money,
     baseline_of,
     deadlines_kept,
@@ -35,8 +33,7 @@ STATES = (FRESH, STALE, DRIFTING)
 
 MOST_ROWS = 200
 
-SECONDS_PER_DAY = 86_400.0
-DAYS_TILL_STOPPED = 62
+SECONDS_TILL_STOPPED = 62 * 86_400.0
 """A job that has not run for this long has no monthly cost."""
 
 
@@ -156,22 +153,28 @@ class Models:
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """A model that matches a search. Its row is made later, since only a few of thousands are shown."""
+    """A model that matches a search. Its row is made later, since only a few of thousands are shown.
+
+    Attributes:
+        size: the entry with the machines: the decision, else the last run.
+        cost: dollars of the last run, else as predicted by the decision.
+        dollars_per_month: at the present cost of a run.
+        saved_per_month: compared with the earlier cost of a run.
+    """
 
     model: CatalogueEntry
     state: State
     decision: CatalogueEntry | None
     last_run: CatalogueEntry | None
+    size: CatalogueEntry | None
     deadlines: DeadlinesKept
     production_runs: int
     versions: int
-    runs_per_month: float | None
     money: Money
-
-    @property
-    def size(self) -> CatalogueEntry | None:
-        """The entry with the machines: the decision, else the run."""
-        return self.decision or self.last_run
+    cost: float | None
+    runs_per_month: float | None
+    dollars_per_month: float | None
+    saved_per_month: float | None
 
     @property
     def seconds(self) -> float | None:
@@ -179,46 +182,31 @@ class Found:
         return self.last_run.seconds if self.last_run else None
 
     @property
-    def predicted_seconds(self) -> float | None:
-        """Of the last run, else of the decision."""
-        newest = self.last_run or self.decision
-        return newest.predicted_seconds if newest else None
+    def run_at(self) -> datetime | None:
+        """When the last run was recorded."""
+        return time_of(self.last_run.at) if self.last_run else None
 
     @property
-    def cost(self) -> float | None:
-        """Dollars of the last run."""
-        return self.last_run.cost if self.last_run else None
+    def kept_share(self) -> tuple[float, int] | None:
+        """Of deadlines; of equal shares, the one with more misses is worse."""
+        told = self.deadlines
+        return (told.kept / told.judged, -told.missed) if told.judged else None
 
-    @property
-    def dollars(self) -> float | None:
-        """Dollars of the last run, else as predicted by the decision."""
-        if self.cost is not None:
-            return self.cost
-        return self.decision.predicted_cost if self.decision else None
 
-    @property
-    def dollars_per_month(self) -> float | None:
-        """At the present cost of a run."""
-        return _times(self.money.usual, self.runs_per_month)
-
-    @property
-    def saved_per_month(self) -> float | None:
-        """Compared with the earlier cost of a run."""
-        return _times(self.money.saved_per_run, self.runs_per_month)
-
-    @property
-    def error_percent(self) -> float | None:
-        """Of the last run's prediction."""
-        run = self.last_run
-        if run is None or run.predicted_seconds is None or not run.seconds:
-            return None
-        return 100.0 * (run.predicted_seconds - run.seconds) / run.seconds
-
-    @property
-    def is_far_off(self) -> bool:
-        """Whether the last run was a surprise, given its prediction."""
-        is_unusual = self.last_run is not None and self.last_run.is_unusual
-        return is_unusual or abs(self.error_percent or 0.0) > MAX_ERROR_PERCENT
+SORTS: dict[str, Callable[[Found], Any]] = {
+    "job": lambda found: found.model.job.casefold(),
+    "machines": lambda found: found.size.machines if found.size else None,
+    "seconds": attrgetter("seconds"),
+    "cost": attrgetter("cost"),
+    "month": attrgetter("dollars_per_month"),
+    "saved": attrgetter("saved_per_month"),
+    "deadlines": attrgetter("kept_share"),
+    "state": lambda found: (
+        STATES.index(found.state.name),
+        error_tone(found.model.median_error_percent) == BAD,
+    ),
+    "run_at": attrgetter("run_at"),
+}
 
 
 def list_models(
@@ -253,37 +241,25 @@ def list_models(
         InvalidParameterError: a parameter is invalid.
     """
     _check(sort=sort, state=state, offset=offset, limit=limit)
-    found = list(_rows(visible_entries(entries, readable), search.casefold().split(), now))
+    found = list(_matching(visible_entries(entries, readable), search.casefold().split(), now))
     counts = Counter(row.state.name for row in found)
     rows = [row for row in found if not state or row.state.name == state]
-    shown = _sorted(rows, SORTS[sort], descending=descending)[offset : offset + limit]
+    rows.sort(key=lambda row: (-(row.cost or 0.0), row.model.job, row.model.instance_type))
+    valued = [(SORTS[sort](row), row) for row in rows]
+    known = sorted(
+        (each for each in valued if each[0] is not None), key=lambda each: each[0], reverse=descending
+    )
+    ordered = [*known, *(each for each in valued if each[0] is None)]
     return Models(
         total=len(rows),
         offset=offset,
         limit=limit,
         counts=StateCounts(**{name: counts[name] for name in STATES}),
-        per_month=_total(rows, lambda row: row.dollars_per_month),
-        saved_per_month=_total(rows, lambda row: row.saved_per_month),
+        per_month=_total((row.model.job, row.dollars_per_month) for row in rows),
+        saved_per_month=_total((row.model.job, row.saved_per_month) for row in rows),
         survey=survey,
-        rows=tuple(_row(each, now) for each in shown),
+        rows=tuple(_row(row, now) for _, row in ordered[offset : offset + limit]),
     )
-
-
-def _total(rows: Iterable[Found], value: Callable[[Found], float | None]) -> Total:
-    """A job counts as known if it is known on one type of machine: on others it may never have run."""
-    of_jobs: defaultdict[str, list[float]] = defaultdict(list)
-    for row in rows:
-        of_jobs[row.model.job].extend(known for known in (value(row),) if known is not None)
-    known_jobs = [values for values in of_jobs.values() if values]
-    return Total(
-        dollars=sum(map(sum, known_jobs)) if known_jobs else None,
-        jobs=len(known_jobs),
-        unknown_jobs=len(of_jobs) - len(known_jobs),
-    )
-
-
-def _times(dollars: float | None, runs: float | None) -> float | None:
-    return None if dollars is None or runs is None else dollars * runs
 
 
 def _check(*, sort: str, state: str | None, offset: int, limit: int) -> None:
@@ -299,7 +275,20 @@ def _check(*, sort: str, state: str | None, offset: int, limit: int) -> None:
         )
 
 
-def _rows(entries: Sequence[CatalogueEntry], words: Sequence[str], now: datetime) -> Iterator[Found]:
+def _total(amounts: Iterable[tuple[str, float | None]]) -> Total:
+    """A job counts as known if it is known on one type of machine: on others it may never have run."""
+    of_jobs: defaultdict[str, list[float]] = defaultdict(list)
+    for job, dollars in amounts:
+        of_jobs[job] += [] if dollars is None else [dollars]
+    known_jobs = [values for values in of_jobs.values() if values]
+    return Total(
+        dollars=sum(map(sum, known_jobs)) if known_jobs else None,
+        jobs=len(known_jobs),
+        unknown_jobs=len(of_jobs) - len(known_jobs),
+    )
+
+
+def _matching(entries: Sequence[CatalogueEntry], words: Sequence[str], now: datetime) -> Iterator[Found]:
     """The models in which all the words occur, unordered."""
     of_jobs: defaultdict[str, list[CatalogueEntry]] = defaultdict(list)
     for entry in entries:
@@ -309,8 +298,21 @@ def _rows(entries: Sequence[CatalogueEntry], words: Sequence[str], now: datetime
         decisions, before = decisions_by_id(of_job), baseline_of(of_job)
         for of_place in entries_by_place(of_job).values():
             model = _newest(of_place, MODEL)
-            if model is not None and _contains(model, words):
-                yield _found(model, of_job, of_place, decisions, before, now)
+            # A word must lie within one field: the line break is in none of them.
+            if model is not None and all(
+                word in f"{model.job}\n{model.instance_type}\n{model.dag_id or ''}".casefold()
+                for word in words
+            ):
+                runs = [entry for entry in of_place if entry.kind == PRODUCTION_RUN]
+                yield _found(
+                    model,
+                    of_place,
+                    runs,
+                    state=Lineage(model, of_job).state(),
+                    deadlines=deadlines_kept(runs, decisions),
+                    known=money(of_place, before),
+                    now=now,
+                )
 
 
 def _newest(entries: Iterable[CatalogueEntry], kind: str) -> CatalogueEntry | None:
@@ -319,76 +321,41 @@ def _newest(entries: Iterable[CatalogueEntry], kind: str) -> CatalogueEntry | No
 
 def _found(
     model: CatalogueEntry,
-    of_job: Sequence[CatalogueEntry],
     of_place: Sequence[CatalogueEntry],
-    decisions: Decisions,
-    before: Baseline | None,
+    runs: Sequence[CatalogueEntry],
+    *,
+    state: State,
+    deadlines: DeadlinesKept,
+    known: Money,
     now: datetime,
 ) -> Found:
-    runs = [entry for entry in of_place if entry.kind == PRODUCTION_RUN]
-    last_run = _newest(runs, PRODUCTION_RUN)
+    last_run, decision = _newest(runs, PRODUCTION_RUN), _newest(of_place, DECISION)
+    cost = last_run.cost if last_run else None
+    age = _age(time_of(last_run.at), now) if last_run else None
+    rate = runs_per_month(runs) if age is not None and age < SECONDS_TILL_STOPPED else None
     return Found(
         model=model,
-        state=Lineage(model, of_job).state(),
-        decision=_newest(of_place, DECISION),
+        state=state,
+        decision=decision,
         last_run=last_run,
-        deadlines=deadlines_kept(runs, decisions),
+        size=decision or last_run,
+        deadlines=deadlines,
         production_runs=len(runs),
         versions=sum(entry.kind == MODEL for entry in of_place),
-        runs_per_month=runs_per_month(runs) if last_run and _is_recent(last_run, now) else None,
-        money=money(of_place, before),
+        money=known,
+        cost=decision.predicted_cost if cost is None and decision else cost,
+        runs_per_month=rate,
+        dollars_per_month=None if known.usual is None or rate is None else known.usual * rate,
+        saved_per_month=None if known.saved_per_run is None or rate is None else known.saved_per_run * rate,
     )
-
-
-def _is_recent(run: CatalogueEntry, now: datetime) -> bool:
-    age = _age(time_of(run.at), now)
-    return age is not None and age < DAYS_TILL_STOPPED * SECONDS_PER_DAY
-
-
-def _contains(model: CatalogueEntry, words: Iterable[str]) -> bool:
-    fields = (model.job, model.instance_type, model.dag_id)
-    # A word must lie within one field: the line break is in none of them.
-    text = "\n".join(field for field in fields if field).casefold()
-    return all(word in text for word in words)
-
-
-def _sorted(rows: Iterable[Found], value: Callable[[Found], Any], *, descending: bool) -> list[Found]:
-    by_name = sorted(rows, key=lambda row: (-(row.dollars or 0.0), row.model.job, row.model.instance_type))
-    valued = [(value(row), row) for row in by_name]
-    with_value = sorted(
-        (pair for pair in valued if pair[0] is not None), key=lambda pair: pair[0], reverse=descending
-    )
-    return [row for _, row in with_value] + [row for found, row in valued if found is None]
-
-
-def _run_at(found: Found) -> datetime | None:
-    return time_of(found.last_run.at) if found.last_run else None
-
-
-def _kept_share(found: Found) -> tuple[float, int] | None:
-    """Of equal shares, the one with more misses is worse."""
-    told = found.deadlines
-    return (told.kept / told.judged, -told.missed) if told.judged else None
-
-
-SORTS: dict[str, Callable[[Found], Any]] = {
-    "job": lambda row: row.model.job.casefold(),
-    "machines": lambda row: row.size.machines if row.size else None,
-    "seconds": lambda row: row.seconds,
-    "cost": lambda row: row.dollars,
-    "month": lambda row: row.dollars_per_month,
-    "saved": lambda row: row.saved_per_month,
-    "deadlines": _kept_share,
-    "state": lambda row: (
-        STATES.index(row.state.name),
-        error_tone(row.model.median_error_percent) == BAD,
-    ),
-    "run_at": _run_at,
-}
 
 
 def _row(found: Found, now: datetime) -> ModelRow:
     model, run, size = found.model, found.last_run, found.size
+    newest = run or found.decision
+    error = None
+    if run and run.predicted_seconds is not None and run.seconds:
+        error = 100.0 * (run.predicted_seconds - run.seconds) / run.seconds
     return view_of(
         ModelRow,
         found,
@@ -407,12 +374,14 @@ def _row(found: Found, now: datetime) -> ModelRow:
         machines=size.machines if size else None,
         machines_type=size.instance_type if size and size.instance_type != model.instance_type else None,
         is_fallback=found.decision is not None and found.decision.is_fallback,
-        cost=found.dollars,
-        is_cost_predicted=found.cost is None and found.dollars is not None,
+        predicted_seconds=newest.predicted_seconds if newest else None,
+        error_percent=error,
+        is_far_off=(run is not None and run.is_unusual) or abs(error or 0.0) > MAX_ERROR_PERCENT,
+        is_cost_predicted=found.cost is not None and (run is None or run.cost is None),
         cost_before=found.money.baseline,
         runs_before=found.money.baseline_runs,
         run_at=run.at if run else None,
-        run_age_seconds=_age(_run_at(found), now),
+        run_age_seconds=_age(found.run_at, now),
     )
 
 

@@ -1,8 +1,8 @@
 """Results of decisions: deadlines kept or missed and dollars paid, beside the predictions.
 
-A run is judged by the decision that it names, by its deadline from submission on; runs without one are not
-judged. Only successful runs are recorded, so failed ones do not count. Leave out what the reader may not see
-first, by `loaded.visible_entries`: a run whose decision is hidden counts as one without a decision.
+A run is judged by the decision that it names; runs without a deadline are not judged. Only successful runs
+are recorded, so failed ones do not count. First leave out what the reader may not see, by
+`loaded.visible_entries`: a run whose decision is hidden counts as one without a decision.
 """
 
 from __future__ import annotations
@@ -57,12 +57,7 @@ def decision_of(run: CatalogueEntry | ProductionRun, decisions: Decisions) -> Ca
 
 
 def is_kept(seconds: float | None, latest_seconds: float | None) -> bool | None:
-    """Whether a run kept its deadline; None if either time is unknown.
-
-    Args:
-        seconds: from submission to end.
-        latest_seconds: see `DecisionRecord.latest_seconds`.
-    """
+    """Whether a run kept its deadline, both counted from submission; None if either is unknown."""
     if seconds is None or latest_seconds is None:
         return None
     return seconds <= latest_seconds
@@ -73,10 +68,8 @@ class DeadlinesKept:
     """How many runs kept their deadline.
 
     Attributes:
-        kept: that ended in time.
         judged: that were sized by a decision with a deadline.
-        asked: the probability with which the deadlines were to be kept, on average over these; null where
-            it is not known.
+        asked: the mean probability with which these deadlines were to be kept; null where it is not known.
         is_short: whether fewer were kept than was asked for.
     """
 
@@ -87,26 +80,23 @@ class DeadlinesKept:
 
     @property
     def missed(self) -> int:
-        """That ended late."""
+        """How many ended late."""
         return self.judged - self.kept
 
 
 def deadlines_kept(runs: Iterable[CatalogueEntry], decisions: Decisions) -> DeadlinesKept:
     """How many of these production runs kept their deadline."""
-    kept = judged = 0
+    judged: list[bool] = []
     asked: list[float] = []
     for run in runs:
         decision = decision_of(run, decisions)
         is_in_time = is_kept(run.seconds, decision.latest_seconds if decision else None)
-        if decision is None or is_in_time is None:
-            continue
-        judged += 1
-        kept += is_in_time
-        if decision.confidence is not None:
-            asked.append(decision.confidence)
-    wanted = fmean(asked) if asked else None
-    is_short = wanted is not None and kept < wanted * judged * (1 - TOLERANCE)
-    return DeadlinesKept(kept=kept, judged=judged, asked=wanted, is_short=is_short)
+        if decision is not None and is_in_time is not None:
+            judged.append(is_in_time)
+            asked += [] if decision.confidence is None else [decision.confidence]
+    kept, wanted = sum(judged), fmean(asked) if asked else None
+    is_short = wanted is not None and kept < wanted * len(judged) * (1 - TOLERANCE)
+    return DeadlinesKept(kept=kept, judged=len(judged), asked=wanted, is_short=is_short)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,10 +117,7 @@ class Outcome:
         probability: that the goal is kept, as foreseen.
         predicted_cost: dollars for the machines decided on, without what a run bears of the training.
         cost: dollars paid for the run.
-        decided_machines: what was decided.
-        is_fallback: whether that was a fallback.
-        origin: the task of the DAG run that ran it.
-        history_url: of the application in Spark's history server.
+        is_fallback: whether a fallback was decided on.
     """
 
     production_id: str
@@ -159,15 +146,9 @@ class Outcome:
     history_url: str | None
 
 
-def outcomes(
-    runs: Iterable[ProductionRun], decisions: Decisions, *, link: ApplicationLink = no_link
-) -> tuple[Outcome, ...]:
-    """These production runs with their decisions, newest first."""
-    newest_first = sorted(runs, key=lambda run: run.id, reverse=True)
-    return tuple(_outcome(run, decision_of(run, decisions), link) for run in newest_first)
-
-
-def _outcome(run: ProductionRun, decision: CatalogueEntry | None, link: ApplicationLink) -> Outcome:
+def outcome_of(run: ProductionRun, decisions: Decisions, link: ApplicationLink = no_link) -> Outcome:
+    """A production run with its decision."""
+    decision = decision_of(run, decisions)
     latest = decision.latest_seconds if decision else None
     return view_of(
         Outcome,
@@ -187,7 +168,7 @@ def _outcome(run: ProductionRun, decision: CatalogueEntry | None, link: Applicat
 
 
 RECENT_RUNS = 5
-"""The median of these newest runs is the present cost: a single run may be odd."""
+"""Their median is the present cost: a single run may be odd."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,8 +178,7 @@ class Baseline:
     Attributes:
         cost: the median, in dollars.
         runs: number of runs in it.
-        is_of_logs: the runs are known from event logs alone: the most used number of machines, priced as the
-            model's, and nothing else billed.
+        is_of_logs: only event logs tell of the runs: their usual number of machines at the model's price.
     """
 
     cost: float
@@ -216,33 +196,24 @@ def baseline_of(of_job: Iterable[CatalogueEntry]) -> Baseline | None:
     """
     entries = list(of_job)
     first_decision = min((entry.id for entry in entries if entry.kind == DECISION), default=None)
+    # Later runs, and past runs of later models, may have been sized.
+    before = [entry for entry in entries if first_decision is None or entry.id < first_decision]
     costs = [
         run.cost
-        for run in entries
-        if run.kind == PRODUCTION_RUN
-        and run.cost is not None
-        and run.decision_id is None
-        and (first_decision is None or run.id < first_decision)
+        for run in before
+        if run.kind == PRODUCTION_RUN and run.cost is not None and run.decision_id is None
     ]
     if costs:
         return Baseline(cost=median(costs), runs=len(costs))
-    return _baseline_of_logs(entries, first_decision)
-
-
-def _baseline_of_logs(entries: Sequence[CatalogueEntry], first_decision: str | None) -> Baseline | None:
-    for entry in sorted(entries, key=lambda entry: entry.id):
-        # Past runs of later models may have been sized.
-        if entry.past is None or (first_decision is not None and entry.id > first_decision):
-            continue
-        of_type = [
+    for entry in sorted(before, key=lambda entry: entry.id):
+        prices = [
             each.price_per_hour
             for each in (entry, *entries)
             if each.instance_type == entry.instance_type and each.price_per_hour is not None
         ]
-        if of_type:
-            past = entry.past
-            cost = past.machines * past.seconds / HOUR_SECONDS * of_type[0]
-            return Baseline(cost=cost, runs=past.runs, is_of_logs=True)
+        if entry.past is not None and prices:
+            cost = entry.past.machines * entry.past.seconds / HOUR_SECONDS * prices[0]
+            return Baseline(cost=cost, runs=entry.past.runs, is_of_logs=True)
     return None
 
 
@@ -258,12 +229,12 @@ class Money:
         baseline: the median cost of a run before the first decision; null where there was none, and then
             nothing is known of savings either.
         baseline_runs: how many that is of.
-        is_baseline_of_logs: they are known from their event logs alone, see `Baseline`.
-        saved: by the runs sized since, against as many at `baseline`; negative where they cost more. What
-            the training cost is not taken off.
-        break_even_run: the run since the first decision by which the savings have paid for the training,
-            counted from 1: of those that were, else the one expected at their mean saving; null where the
-            training's price is not known or nothing is saved.
+        is_baseline_of_logs: whether only their event logs tell of these.
+        saved: by the runs sized since, against as many at `baseline`, without the cost of the training;
+            negative where they cost more.
+        break_even_run: the run since the first decision, counted from 1, by which the savings have paid for
+            the training, or are expected to at their mean; null where the training's price is not known or
+            nothing is saved.
     """
 
     training: float | None
@@ -285,12 +256,7 @@ class Money:
 
 
 def money(entries: Iterable[CatalogueEntry], before: Baseline | None) -> Money:
-    """Return what is known of the dollars of a job.
-
-    Args:
-        entries: visible entries of the job, or of one of its types of machine.
-        before: from `baseline_of`.
-    """
+    """Return what is known of the dollars of a job, by its visible entries, on all types or one."""
     oldest_first = sorted(entries, key=lambda entry: entry.id)
     priced = [run for run in oldest_first if run.kind == PRODUCTION_RUN and run.cost is not None]
     costs = [run.cost or 0.0 for run in priced]

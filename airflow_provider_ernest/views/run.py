@@ -45,7 +45,7 @@ from airflow_provider_ernest.views.loaded import (
     load_production,
     read_each,
 )
-from airflow_provider_ernest.views.outcomes import Outcome, decisions_by_id, outcomes
+from airflow_provider_ernest.views.outcomes import Outcome, decisions_by_id, outcome_of
 from airflow_provider_ernest.views.records import Question, ShownDecision, question_of, shown_decision
 from airflow_provider_ernest.views.sample_runs import ApplicationLink, no_link
 
@@ -365,7 +365,7 @@ def _production(
         entries = (*stored.entries, *([entry_of(record)] if record else []))
         its = [entry for entry in entries if (entry.kind, entry.id) == (DECISION, recorded.decision_id)]
         decisions = decisions_by_id(entry for entry in its if stored.readable(entry.dag_id))
-        (outcome,) = outcomes([recorded], decisions, link=link)
+        outcome = outcome_of(recorded, decisions, link)
     return ProductionTask(
         task_id=task.task_id,
         map_index=task.map_index,

@@ -1,4 +1,4 @@
-"""How a model stands today, seen from the catalogue alone: its state, its errors, its production runs."""
+"""How a model stands today, by the catalogue alone: its state, error and production runs."""
 
 from __future__ import annotations
 
@@ -25,8 +25,6 @@ from airflow_provider_ernest.words import count
 ACCURATE_PERCENT = 10.0
 """Up to this median leave-one-out error a model is good, up to `MAX_ERROR_PERCENT` to be used with care."""
 
-DAYS_OF_A_MONTH = 365.25 / 12
-
 GOOD, WARNING, BAD, PLAIN = "good", "warning", "bad", ""
 
 STATE_BADGES = {FRESH: ("up to date", GOOD), STALE: ("out of date", WARNING), DRIFTING: ("drifting", BAD)}
@@ -52,10 +50,9 @@ class Standing:
 
     Attributes:
         evidence: of drift.
-        deadlines: that production runs of the job kept, on the type or by its models.
-        last_run: the newest of them; None where there is none.
-        last_kept: whether it kept its deadline; None where it had none.
-        runs_per_month: of production; None where fewer than two are known, or all of one day.
+        deadlines: kept by the job's production runs on the model's type, or by its models.
+        last_run: the newest of these runs.
+        last_kept: whether it kept its deadline; None if it had none.
     """
 
     state: State
@@ -115,9 +112,9 @@ def badges_of(model: CatalogueEntry, state: State) -> tuple[Badge, Badge]:
 
 
 def runs_per_month(runs: Sequence[CatalogueEntry]) -> float | None:
-    """At which rate they were made; None of fewer than two, or all of one day."""
+    """The runs' rate; None of fewer than two, or all of one day."""
     moments = [moment for moment in (time_of(run.at) for run in runs) if moment is not None]
     if not moments:
         return None
     days = (max(moments) - min(moments)).total_seconds() / 86400.0
-    return (len(moments) - 1) / days * DAYS_OF_A_MONTH if days >= 1.0 else None
+    return (len(moments) - 1) / days * 365.25 / 12 if days >= 1.0 else None

@@ -18,7 +18,7 @@ from airflow_provider_ernest.views.outcomes import (
     decisions_by_id,
     entries_by_place,
     money,
-    outcomes,
+    outcome_of,
 )
 from tests.examples import model as example_model
 from tests.examples import observation, training_cluster
@@ -71,7 +71,7 @@ def test_a_run_beside_its_decision(
     billing = Billing(price_per_hour=0.5, boot_seconds=boot_seconds)
     choice = decided(trained, days=2, decision={"billing": billing, "probability": 0.9})
     run = produced(trained, days=1, seconds=seconds, cost=0.21, decision_id=choice.id, machines=5)
-    (outcome,) = outcomes([run], decisions_by_id([entry_of(choice)]))
+    outcome = outcome_of(run, decisions_by_id([entry_of(choice)]))
     assert (outcome.latest_seconds, outcome.kept) == (latest, is_in_time)
     assert (outcome.predicted_seconds, outcome.likely_seconds) == (280.0, (240.0, 320.0))
     assert (outcome.predicted_cost, outcome.cost, outcome.probability) == (0.2, 0.21, 0.9)
@@ -79,11 +79,9 @@ def test_a_run_beside_its_decision(
     assert (outcome.origin, outcome.application_id) == (run.origin, "app-production")
 
 
-def test_outcomes_are_newest_first_and_one_without_a_decision_says_nothing_of_it(trained: Model):
-    runs = [produced(trained, days=days, decision_id="hidden") for days in (3, 1, 2)]
-    found = outcomes(runs, {})
-    assert [outcome.production_id for outcome in found] == [runs[1].id, runs[2].id, runs[0].id]
-    assert {(each.kept, each.decision_id, each.predicted_cost) for each in found} == {(None, None, None)}
+def test_a_run_whose_decision_is_hidden_says_nothing_of_it(trained: Model):
+    found = outcome_of(produced(trained, days=3, decision_id="hidden"), {})
+    assert (found.kept, found.decision_id, found.predicted_cost) == (None, None, None)
 
 
 def test_what_was_decided_for_a_type_without_a_model_is_with_the_model_that_predicted_it():

@@ -33,12 +33,10 @@ def trained() -> Model:
     return model(method="averaging")
 
 
-def predicted(
-    store: ModelStore, of: Model, *, ask: Any = prediction, readable: Any = everything, **asked: Any
-) -> dict[str, Any]:
+def predicted(store: ModelStore, of: Model, *, readable: Any = everything, **asked: Any) -> dict[str, Any]:
     billing = Billing(**asked.pop("billing", {}))
     request = PredictionRequest(**{"max_machines": 12, "billing": billing, **asked})
-    answer = json_ready(ask(store, of, request, entries=store.catalogue.entries(), readable=readable))
+    answer = json_ready(prediction(store, of, request, entries=store.catalogue.entries(), readable=readable))
     json.dumps(answer, allow_nan=False)
     return answer
 
