@@ -1,4 +1,4 @@
-"""What a survey of event logs says: its words, for terminal and pages, and the numbers of its page."""
+"""What a survey of event logs says: words for terminal and pages, and the numbers of its page."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ from airflow_provider_ernest.words import (
 LIKELY = "80 %"
 """The probability of all intervals of a survey."""
 
-AS_TODAY = "as today"
-
 _MOST_NAMED, _NAME_LETTERS = 3, 28
 """Jobs that a remark names, and letters of each."""
+
+MOST_USED = 6
+"""Sizes listed of those that a job's runs used."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,15 +40,14 @@ class Totals:
     """What all jobs take and could save: in dollars where a price is known, else machine-hours.
 
     Attributes:
-        jobs: how many there are.
         is_money: whether the amounts are dollars.
-        is_monthly: whether they are of a month; else of one run of each job, since of none it is known how
-            often it runs.
+        is_monthly: whether they are of a month; else of one run of each job, since it is not known how often
+            any runs.
         taken: None where nothing is known.
         saved: by the jobs for which a cheaper size is proposed.
-        likely_saved: the sum of their bounds: what is likely of each job is at least as likely of the sum.
-        savers: how many these are.
-        unknown: jobs of which it is not known what they take or what they could.
+        likely_saved: the sum of their bounds, which is at least as likely for the sum as for each job.
+        savers: number of these jobs.
+        unknown: number of jobs of which no saving is known.
     """
 
     jobs: int
@@ -89,7 +89,7 @@ def _a_run(job: SurveyedJob, *, is_money: bool) -> float | None:
 
 
 def _saved_a_run(job: SurveyedJob, *, is_money: bool) -> tuple[float, Interval] | None:
-    """What a run could save, with its interval; None where that is not known."""
+    """What a run could save, with its interval; None if unknown."""
     taken, share, likely = _a_run(job, is_money=is_money), job.saved_share, job.likely_saved_share
     if taken is None or share is None or likely is None:
         return None
@@ -102,7 +102,7 @@ def monthly(job: SurveyedJob, *, is_money: bool) -> float | None:
 
 
 def saved(job: SurveyedJob, *, is_money: bool) -> tuple[float, Interval] | None:
-    """What a job could save in a month, with its interval; None where that is not known."""
+    """What a job could save in a month, with its interval; None if unknown."""
     amount, likely = (
         (job.saved_per_month, job.likely_saved_per_month)
         if is_money
@@ -111,14 +111,10 @@ def saved(job: SurveyedJob, *, is_money: bool) -> tuple[float, Interval] | None:
     return None if amount is None or likely is None else (amount, likely)
 
 
-def amount(value: float | None, *, is_money: bool) -> str:
-    """Dollars, or machine-hours without their unit: $310.00, 63.2."""
-    return dollars(value) if is_money else number(value)
-
-
-def amounts(likely: Interval, *, is_money: bool) -> str:
-    """From how much to how much: $240.00 to $390.00."""
-    return f"{amount(likely[0], is_money=is_money)} to {amount(likely[1], is_money=is_money)}"
+def _amounts(saving: tuple[float, Interval], *, is_money: bool) -> tuple[str, str]:
+    """A saving and its range, as dollars or as machine-hours without their unit: $310.00, $240 to $390."""
+    words = dollars if is_money else number
+    return words(saving[0]), f"{words(saving[1][0])} to {words(saving[1][1])}"
 
 
 def leading_line(survey: Survey) -> str:
@@ -129,60 +125,53 @@ def leading_line(survey: Survey) -> str:
         return "No run of a job was found."
     if totals.taken is None:
         return f"{jobs}: how often they run is not known, nor what they take."
+    unit = "" if totals.is_money else " machine-hours"
+    taken = f"{(dollars if totals.is_money else number)(totals.taken)}{unit}"
     if totals.is_monthly:
-        takes = f"{jobs} {'takes' if totals.jobs == 1 else 'take'} {_told(totals.taken, totals)} a month"
+        takes = f"{jobs} {'takes' if totals.jobs == 1 else 'take'} {taken} a month"
     else:
         runs, they = ("A run", "it runs") if totals.jobs == 1 else (f"One run of each of {jobs}", "they run")
-        takes = f"{runs} takes {_told(totals.taken, totals)}; how often {they} is not known"
+        takes = f"{runs} takes {taken}; how often {they} is not known"
     if not totals.savers:
         return f"{takes}. No cheaper size is known to keep to the goal."
-    likely = amounts(totals.likely_saved, is_money=totals.is_money)
-    return f"{takes}. {_told(totals.saved, totals)} of it can be saved ({LIKELY}: {likely})."
-
-
-def _told(value: float, totals: Totals) -> str:
-    return dollars(value) if totals.is_money else f"{number(value)} machine-hours"
+    saving, likely = _amounts((totals.saved, totals.likely_saved), is_money=totals.is_money)
+    return f"{takes}. {saving}{unit} of it can be saved ({LIKELY}: {likely})."
 
 
 def remarks(survey: Survey) -> Iterator[str]:
     """What the leading line rests on, as sentences."""
     totals = totals_of(survey)
     yield f"A proposed size keeps {survey.goal}."
-    yield from _out_of_reach(survey)
+    if missing := [job.job for job in survey.jobs if job.sizes and job.proposed is None]:
+        yield f"No size is known on which {_named(missing)} would keep to that."
     if totals.unknown:
         in_a_month = " in a month" if totals.is_monthly else ""
         yield f"Of {counted(totals.unknown, 'job')} it is not known what could be saved{in_a_month}."
-    yield from _at_one_size(survey)
+    if alike := [job.job for job in survey.jobs if len({use.machines for use in job.used}) == 1]:
+        always = f"always ran on one size{'' if len(alike) == 1 else ' each'}"
+        yield f"{_named(alike)} {always}: other sizes are estimated by replay alone."
     if not totals.is_monthly and totals.taken is not None:
         yield "--runs-per-month tells what that comes to in a month, where the logs are of too few days."
     if survey.jobs and not any(job.runs for job in survey.jobs):
-        yield "No run counts, so none tells of other sizes: each job says below why its runs do not."
+        yield "No run counts, so nothing is known of other sizes: each job says below why its runs do not."
     if not totals.is_money:
         yield "No price is known: amounts are hours of machines."
     if totals.taken is not None:
-        yield "A driver that has a machine of its own is in no sum: logs do not tell of it."
+        yield "A driver on a machine of its own is not in the sums: event logs do not tell of it."
     silent = sum(monthly(job, is_money=totals.is_money) is None and job.runs > 0 for job in survey.jobs)
     if silent and totals.is_monthly:
         without = "a price or a rate of runs" if totals.is_money else "a rate of runs"
-        yield f"{counted(silent, 'job')} without {without} {_is(silent)} not in the sums."
+        yield f"{counted(silent, 'job')} without {without} {'is' if silent == 1 else 'are'} not in the sums."
     if survey.unread:
-        number_of = sum(times for _, times in survey.unread)
-        reasons = "; ".join(f"{count(times)}: {reason}" for reason, times in survey.unread[:3])
-        yield f"{count(number_of)} of {counted(survey.logs, 'log')} {_is(number_of)} left out ({reasons})."
+        yield _skipped(survey)
     yield from survey.notes
 
 
-def _at_one_size(survey: Survey) -> Iterator[str]:
-    jobs = [job.job for job in survey.jobs if len({use.machines for use in job.used}) == 1]
-    if jobs:
-        each = " each" if len(jobs) > 1 else ""
-        yield f"The runs of {_named(jobs)} had one size{each}: what others take is told by replay alone."
-
-
-def _out_of_reach(survey: Survey) -> Iterator[str]:
-    jobs = [job.job for job in survey.jobs if job.sizes and job.proposed is None]
-    if jobs:
-        yield f"No size is known on which {_named(jobs)} would keep to that."
+def _skipped(survey: Survey) -> str:
+    unread = sum(times for _, times in survey.unread)
+    reasons = "; ".join(f"{count(times)}: {reason}" for reason, times in survey.unread[:3])
+    were = "was" if unread == 1 else "were"
+    return f"{count(unread)} of {counted(survey.logs, 'log')} {were} skipped ({reasons})."
 
 
 def _named(jobs: Sequence[str]) -> str:
@@ -191,10 +180,6 @@ def _named(jobs: Sequence[str]) -> str:
         return shortened(jobs[0], _NAME_LETTERS)
     shown = ", ".join(shortened(job, _NAME_LETTERS) for job in jobs[:_MOST_NAMED])
     return f"{counted(len(jobs), 'job')} ({shown}{', ...' if len(jobs) > _MOST_NAMED else ''})"
-
-
-def _is(many: int) -> str:
-    return "is" if many == 1 else "are"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,24 +201,25 @@ class SurveyRow:
 def rows_of(survey: Survey) -> list[SurveyRow]:
     """The jobs in their order."""
     is_money = totals_of(survey).is_money
-    return [_row(job, is_money=is_money) for job in survey.jobs]
-
-
-def _row(job: SurveyedJob, *, is_money: bool) -> SurveyRow:
-    proposed = job.proposed if is_change(job) else None
-    saving, likely = _saving(job, is_money=is_money)
-    return SurveyRow(
-        job=job.job,
-        runs=count(job.runs),
-        machines=count(job.machines),
-        seconds=duration(job.seconds),
-        monthly=amount(monthly(job, is_money=is_money), is_money=is_money),
-        proposed=count(proposed.machines) if proposed else AS_TODAY if job.proposed else UNKNOWN,
-        proposed_seconds=duration(proposed.seconds) if proposed else "",
-        saved=saving if proposed else "",
-        likely_saved=likely if proposed else "",
-        bound_by=short(job.bottleneck) if job.bottleneck else UNKNOWN,
-    )
+    rows = []
+    for job in survey.jobs:
+        proposed = job.proposed if is_change(job) else None
+        saving, likely, _ = _saving(job, is_money=is_money) if proposed else ("", "", "")
+        rows.append(
+            SurveyRow(
+                job=job.job,
+                runs=count(job.runs),
+                machines=count(job.machines),
+                seconds=duration(job.seconds),
+                monthly=(dollars if is_money else number)(monthly(job, is_money=is_money)),
+                proposed=count(proposed.machines) if proposed else "as today" if job.proposed else UNKNOWN,
+                proposed_seconds=duration(proposed.seconds) if proposed else "",
+                saved=saving,
+                likely_saved=likely,
+                bound_by=short(job.bottleneck) if job.bottleneck else UNKNOWN,
+            )
+        )
+    return rows
 
 
 def is_change(job: SurveyedJob) -> bool:
@@ -241,67 +227,44 @@ def is_change(job: SurveyedJob) -> bool:
     return job.proposed is not None and job.proposed.machines != job.machines
 
 
-def _saving(job: SurveyedJob, *, is_money: bool) -> tuple[str, str]:
-    """What is saved, and its bounds: in a month, or where that is not known of each run."""
+def _saving(job: SurveyedJob, *, is_money: bool) -> tuple[str, str, str]:
+    """What is saved, its range and its unit: in a month, or of each run if its rate is not known."""
     saving = saved(job, is_money=is_money)
     if saving is not None:
-        return amount(saving[0], is_money=is_money), amounts(saving[1], is_money=is_money)
+        unit = " a month" if is_money else " machine-hours a month"
+        return *_amounts(saving, is_money=is_money), unit
     share, likely = job.saved_share, job.likely_saved_share
     if share is None or likely is None:
-        return "", ""
-    return f"{as_percent(share)} a run", f"{as_percent(likely[0])} to {as_percent(likely[1])}"
+        return "", "", ""
+    return f"{as_percent(share)} a run", f"{as_percent(likely[0])} to {as_percent(likely[1])}", ""
 
 
-def facts_of(job: SurveyedJob, *, is_money: bool) -> dict[str, str]:
+def facts_of(job: SurveyedJob) -> dict[str, str]:
     """What is known of a job, by name."""
-    growth = _growth(job.input_growth_per_month)
     failed = f", and {count(job.failed_runs)} that do not count" if job.failed_runs else ""
-    price = job.price_per_hour
-    return {
-        "runs": f"{count(job.runs)}{failed}"
-        + ("" if job.runs_per_month is None else f"; {number(job.runs_per_month)} a month"),
+    rate = "" if job.runs_per_month is None else f"; {number(job.runs_per_month)} a month"
+    facts = {
+        "runs": f"{count(job.runs)}{failed}{rate}",
         "sizes used": ", ".join(_used(job)),
         "median time today": duration(job.seconds),
-        "machine-hours a month": ""
-        if job.machine_hours_per_month is None
-        else number(job.machine_hours_per_month),
-        "dollars a month": ""
+        "machine-hours a month": number(job.machine_hours_per_month),
+        "dollars a month": UNKNOWN
         if job.dollars_per_month is None
-        else f"{dollars(job.dollars_per_month)}, at {dollars(price)} for a machine and hour",
-        "slots that ran tasks": _share(job.slot_utilisation),
-        "input": ", ".join(filter(None, [_input(job), f"{growth} a month" if growth else ""])),
-        "a run may take": "" if job.limit_seconds is None else duration(job.limit_seconds),
+        else f"{dollars(job.dollars_per_month)}, at {dollars(job.price_per_hour)} for a machine and hour",
+        "slots that ran tasks": as_percent(job.slot_utilisation),
+        "input": _input(job),
+        "a run may take": duration(job.limit_seconds),
     }
+    return {name: value for name, value in facts.items() if value not in ("", UNKNOWN)}
 
 
 def _input(job: SurveyedJob) -> str:
-    if job.input_bytes:
-        return data_amount(job.input_bytes)
-    return counted(job.input_records, "record") if job.input_records else ""
-
-
-def _share(share: float | None) -> str:
-    return "" if share is None else as_percent(share)
-
-
-def _growth(times: float | None) -> str:
-    return "" if times is None else signed_percentage(100 * (times - 1))
-
-
-def history_in_short(job: SurveyedJob) -> str:
-    """What its past runs tell by themselves, as a sentence: 19 runs, 28.8 a month; ..."""
-    known = facts_of(job, is_money=False)
-    told = {
-        "{}": counted(job.runs, "run")
-        + ("" if job.runs_per_month is None else f", {number(job.runs_per_month)} a month"),
-        "{} machine-hours a month": known["machine-hours a month"],
-        "slots ran tasks in {} of their time": known["slots that ran tasks"],
-        "input {}": known["input"],
-    }
-    return f"{'; '.join(form.format(value) for form, value in told.items() if value)}."
-
-
-MOST_USED = 6
+    """How much a run reads, and how that grows."""
+    records = counted(job.input_records, "record") if job.input_records else ""
+    size = data_amount(job.input_bytes) if job.input_bytes else records
+    times = job.input_growth_per_month
+    growth = "" if times is None else f"{signed_percentage(100 * (times - 1))} a month"
+    return ", ".join(filter(None, [size, growth]))
 
 
 def _used(job: SurveyedJob) -> Iterator[str]:
@@ -312,6 +275,19 @@ def _used(job: SurveyedJob) -> Iterator[str]:
         yield f"{count(len(job.used) - MOST_USED)} more"
 
 
+def history_in_short(job: SurveyedJob) -> str:
+    """What its past runs tell by themselves, as a sentence: 19 runs, 28.8 a month; ..."""
+    known = facts_of(job)
+    rate = "" if job.runs_per_month is None else f", {number(job.runs_per_month)} a month"
+    told = {
+        "{}": f"{counted(job.runs, 'run')}{rate}",
+        "{} machine-hours a month": known.get("machine-hours a month"),
+        "slots ran tasks in {} of their time": known.get("slots that ran tasks"),
+        "input {}": known.get("input"),
+    }
+    return f"{'; '.join(form.format(value) for form, value in told.items() if value)}."
+
+
 def proposal(job: SurveyedJob, *, is_money: bool) -> str:
     """What to change, with what it saves and how sure that is, as a sentence."""
     proposed, share = job.proposed, job.saved_share
@@ -319,32 +295,16 @@ def proposal(job: SurveyedJob, *, is_money: bool) -> str:
         return "No size is proposed."
     if not is_change(job):
         return f"Keep {machines(job.machines)}: nothing cheaper is known to keep to the goal."
-    change = (
+    value, likely, unit = _saving(job, is_money=is_money)
+    how = "which keeps to the goal and costs more: it saves" if share < 0 else "which saves"
+    return (
         f"{machines(proposed.machines)} instead of {count(job.machines)}: {duration(proposed.seconds)} a run "
-        f"({LIKELY}: {duration_range(proposed.likely_seconds)})"
+        f"({LIKELY}: {duration_range(proposed.likely_seconds)}), {how} {value}{unit} ({LIKELY}: {likely})."
     )
-    value, likely = _saving(job, is_money=is_money)
-    unit = "" if saved(job, is_money=is_money) is None else _unit(is_money)
-    if share < 0:
-        return (
-            f"{change}, which keeps to the goal and costs more: it saves {value}{unit} ({LIKELY}: {likely})."
-        )
-    return f"{change}, which saves {value}{unit} ({LIKELY}: {likely})."
-
-
-def proposal_in_short(job: SurveyedJob, *, is_money: bool) -> str:
-    """The same in few words: saves $310.00 a month (80 %: $240.00 to $390.00)."""
-    value, likely = _saving(job, is_money=is_money)
-    is_known = saved(job, is_money=is_money) is not None
-    return f"saves {value}{_unit(is_money) if is_known else ''} ({LIKELY}: {likely})"
-
-
-def _unit(is_money: bool) -> str:
-    return " a month" if is_money else " machine-hours a month"
 
 
 def training(job: SurveyedJob) -> str:
-    """What sample runs would cost that tell what is not known; empty where nothing is missing."""
+    """What a training would cost that tells what is not known; empty if nothing is missing."""
     hours = job.training_machine_hours
     if hours is None:
         return ""
@@ -476,9 +436,9 @@ def stored_survey(survey_id: str) -> StoredSurvey:
 
 
 def _shown(job: SurveyedJob, *, is_money: bool) -> ShownJob:
-    proposed = job.proposed
-    is_other = is_change(job)
+    proposed, is_other = job.proposed, is_change(job)
     saving = saved(job, is_money=is_money) if is_other else None
+    value, likely, unit = _saving(job, is_money=is_money)
     return view_of(
         ShownJob,
         job,
@@ -491,8 +451,8 @@ def _shown(job: SurveyedJob, *, is_money: bool) -> ShownJob:
         likely_saved_share=job.likely_saved_share if is_other else None,
         bound_by=short(job.bottleneck) if job.bottleneck else "",
         proposal=proposal(job, is_money=is_money),
-        in_short=proposal_in_short(job, is_money=is_money) if is_other else "",
+        in_short=f"saves {value}{unit} ({LIKELY}: {likely})" if is_other else "",
         why=f"{job.why}." if job.why else "",
-        facts=tuple((name, value) for name, value in facts_of(job, is_money=is_money).items() if value),
+        facts=tuple(facts_of(job).items()),
         unknown=tuple(filter(None, (*job.unknown, training(job)))),
     )

@@ -290,5 +290,5 @@ def test_a_survey_of_runs_none_of_which_counts_does_not_ask_for_the_price_it_has
     said = ernest("survey", tmp_path / "logs", "--price", "0.2", "--processes", "1").out
 
     assert "No price is known" not in said
-    assert "No run counts, so none tells of other sizes" in said
+    assert "No run counts, so nothing is known of other sizes" in said
     assert "its log is not whole" in said

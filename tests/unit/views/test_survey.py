@@ -11,7 +11,6 @@ from airflow_provider_ernest.views.survey import (
     history_in_short,
     leading_line,
     proposal,
-    proposal_in_short,
     remarks,
     rows_of,
     survey_page,
@@ -122,7 +121,7 @@ class TestWords:
             "(80 %: $0.182 to $0.266)."
         )
         assert round(survey_page(told, ()).taken or 0, 3) == 0.649, "the page's figures are of a run, too"
-        assert "2 of 60 logs are left out (2: it is damaged)." in list(remarks(told))
+        assert "2 of 60 logs were skipped (2: it is damaged)." in list(remarks(told))
         (row,) = rows_of(told)
         assert (row.saved, row.likely_saved) == ("35 % a run", "28 % to 41 %")
         assert leading_line(survey()) == "No run of a job was found."
@@ -138,18 +137,17 @@ class TestWords:
             "$6.87 a month (80 %: $5.50 to $8.10)."
         )
         assert proposal(keeps(), is_money=True).startswith("Keep 16 machines")
-        short = proposal_in_short(orders(), is_money=True)
-        assert short == "saves $6.87 a month (80 %: $5.50 to $8.10)"
-        assert survey_page(survey(orders()), ()).jobs[0].in_short == short
+        (shown,) = survey_page(survey(orders()), ()).jobs
+        assert shown.in_short == "saves $6.87 a month (80 %: $5.50 to $8.10)"
 
     def test_jobs_at_one_size_are_named_first(self):
         used = tuple(UsedSize(machines=count, runs=2, seconds=700.0) for count in (8, 16))
         varied = orders(job="varied", used=used)
         (told,) = (each for each in remarks(survey(orders(), varied)) if "one size" in each)
-        assert told == "The runs of orders had one size: what others take is told by replay alone."
+        assert told == "orders always ran on one size: other sizes are estimated by replay alone."
         alike = [orders(job=name) for name in "abcd"]
         (told,) = (each for each in remarks(survey(*alike, varied)) if "one size" in each)
-        assert told.startswith("The runs of 4 jobs (a, b, c, ...) had one size each")
+        assert told.startswith("4 jobs (a, b, c, ...) always ran on one size each")
         assert not any("one size" in each for each in remarks(survey(varied)))
 
     def test_a_goal_that_no_size_keeps_to_is_told(self):
