@@ -142,14 +142,7 @@ def remarks(survey: Survey) -> Iterator[str]:
     """What the leading line rests on, as sentences."""
     totals = totals_of(survey)
     yield f"A proposed size keeps {survey.goal}."
-    if missing := [job.job for job in survey.jobs if job.sizes and job.proposed is None]:
-        yield f"No size is known on which {_named(missing)} would keep to that."
-    if totals.unknown:
-        in_a_month = " in a month" if totals.is_monthly else ""
-        yield f"Of {counted(totals.unknown, 'job')} it is not known what could be saved{in_a_month}."
-    if alike := [job.job for job in survey.jobs if len({use.machines for use in job.used}) == 1]:
-        always = f"always ran on one size{'' if len(alike) == 1 else ' each'}"
-        yield f"{_named(alike)} {always}: other sizes are estimated by replay alone."
+    yield from _of_other_sizes(survey, totals)
     if not totals.is_monthly and totals.taken is not None:
         yield "--runs-per-month tells what that comes to in a month, where the logs are of too few days."
     if survey.jobs and not any(job.runs for job in survey.jobs):
@@ -165,6 +158,17 @@ def remarks(survey: Survey) -> Iterator[str]:
     if survey.unread:
         yield _skipped(survey)
     yield from survey.notes
+
+
+def _of_other_sizes(survey: Survey, totals: Totals) -> Iterator[str]:
+    if missing := [job.job for job in survey.jobs if job.sizes and job.proposed is None]:
+        yield f"No size is known on which {_named(missing)} would keep to that."
+    if totals.unknown:
+        in_a_month = " in a month" if totals.is_monthly else ""
+        yield f"Of {counted(totals.unknown, 'job')} it is not known what could be saved{in_a_month}."
+    if alike := [job.job for job in survey.jobs if len({use.machines for use in job.used}) == 1]:
+        always = f"always ran on one size{'' if len(alike) == 1 else ' each'}"
+        yield f"{_named(alike)} {always}: other sizes are estimated by replay alone."
 
 
 def _skipped(survey: Survey) -> str:
