@@ -1,4 +1,4 @@
-"""From a finished production run to its record, and to what its model learns from it.
+"""Record a finished production run, and let its model learn from it.
 
 `Recording.record` is the flow: how the run went (`timed_here` if this task submitted it, else `StatedRun`),
 its record beside the prediction, the model's update or mark, the run's profile. The event log is read once.
@@ -6,11 +6,17 @@ its record beside the prediction, the model's update or mark, the run's profile.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.documents.base import new_stamp
-from airflow_provider_ernest.documents.decisions import ClusterBandwidth, DecisionRecord, ProductionRun
+from airflow_provider_ernest.documents.decisions import (
+    Alternative,
+    ClusterBandwidth,
+    DecisionRecord,
+    ProductionRun,
+)
 from airflow_provider_ernest.documents.models import ModelMark
 from airflow_provider_ernest.documents.runs import RunConditions
 from airflow_provider_ernest.eventlog.files import ROLLED_PREFIX, is_rolled
@@ -46,12 +52,9 @@ if TYPE_CHECKING:
 FIND_MODEL = "find_model"
 """The task that looks at code and conditions first, in the group of the task that decides."""
 
-SUCCESS = "success"
-"""Airflow's task state of a run that may be recorded."""
-
 
 class UntimedRunError(Exception):
-    """Why a run cannot be recorded: how long it took is unknown."""
+    """How long a run took is unknown, so it cannot be recorded."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,13 +75,10 @@ class Recording:
     def record(self, timed: Callable[[Decision], TimedRun]) -> ProductionRun | None:
         """Record a successful run in the store and as XCom ``production_run``, and learn from it.
 
-        Never fails: the run is done. Failures are warnings.
+        Never fails, because the run is done: failures are warnings, and then there is no record to return.
 
         Args:
-            timed: tells how the run went; raises an `UntimedRunError` if nobody knows.
-
-        Returns:
-            The record; None if there is none.
+            timed: tells how the run went; raises `UntimedRunError` if that is unknown.
         """
         try:
             decided = optional_document("decision", self.decision)
@@ -101,15 +101,24 @@ class Recording:
             self.log.warning("This production run is not recorded: %s: %s", type(error).__name__, error)
             return None
         if keep(production, store=self.store, what="This production run", log=self.log):
-            self._follow_up(production, record)
+            self._learn(production, record)
             # Last, because a profile may take long and continue in the background.
             if self.profile and run.log is not None:
-                self._keep_profile(production, run.log, record)
+                cores = production.conditions.cores_per_machine if production.conditions else None
+                keep_profile(
+                    production,
+                    run.log,
+                    job=production.job,
+                    artifact_sha256=production.artifact_sha256,
+                    iterations=record.iterations,
+                    capacity=network_capacity(cores, production.bandwidth),
+                    store=self.store,
+                    log=self.log,
+                )
         return production
 
     def _production(self, run: TimedRun, record: DecisionRecord) -> ProductionRun:
         decision = record.decision
-        prediction = prediction_for(run.machines, decision)
         return ProductionRun(
             **new_stamp(),
             job=record.job,
@@ -119,10 +128,8 @@ class Recording:
             seconds=run.seconds,
             run_seconds=run.run_seconds,
             startup_seconds=run.startup_seconds,
-            predicted_seconds=prediction.seconds,
-            likely_seconds=prediction.likely,
-            nearly_certain_seconds=prediction.nearly_certain,
-            cost=cost_of(decision, machines=run.machines, seconds=run.seconds),
+            **_predicted(run.machines, decision),
+            cost=_cost(decision, machines=run.machines, seconds=run.seconds),
             model_id=decision.model_id,
             decision_id=record.id,
             artifact_sha256=self._code(record),
@@ -145,7 +152,7 @@ class Recording:
             self.log.warning("That is outside the 95 % range.")
 
     def _code(self, record: DecisionRecord) -> str | None:
-        """The hash of what ran. Taken after the run, so as not to delay or hinder it."""
+        # Taken after the run, so as not to delay or hinder it.
         if not self.application:
             found = self._found(record, "artifact_sha256")
             return str(found) if found else None
@@ -156,10 +163,7 @@ class Recording:
             return None
 
     def _conditions(self, record: DecisionRecord, spark: str | None) -> RunConditions | None:
-        """What the run depended on beside its code; None if nothing is known.
-
-        As found at the beginning of this DAG run, with Spark's version from the run's log.
-        """
+        """As found at the beginning of this DAG run, with Spark's version from the run's log."""
         found = self._found(record, "conditions")
         of_type = found.get(record.instance_type) if isinstance(found, dict) else None
         conditions = RunConditions.from_dict(of_type) if of_type else RunConditions()
@@ -169,7 +173,7 @@ class Recording:
         return None if conditions == RunConditions() else conditions
 
     def _found(self, record: DecisionRecord, key: str) -> Any:
-        """What was found at the beginning of the DAG run, if the decision was made in this one; else None."""
+        """An XCom of `FIND_MODEL`, if the decision was made in this DAG run; else None."""
         origin, instance = record.origin, self.context["ti"]
         if origin is None or (origin.dag_id, origin.run_id) != (instance.dag_id, instance.run_id):
             return None
@@ -182,7 +186,6 @@ class Recording:
             return None
 
     def _bandwidth(self) -> ClusterBandwidth | None:
-        """The median bandwidth of the cluster's machines."""
         from airflow_provider_ernest.clusters.base import ClusterHandle
 
         try:
@@ -193,12 +196,11 @@ class Recording:
             self.log.warning("The bandwidth of the cluster's machines is not recorded: %s", error)
             return None
 
-    def _follow_up(self, production: ProductionRun, record: DecisionRecord) -> None:
+    def _learn(self, production: ProductionRun, record: DecisionRecord) -> None:
         """Test the model that predicted a run, and let it learn from it or mark it.
 
-        The newest model of the same lineage learns: a new one is saved beside it, which the next DAG run
-        finds. If the runs show that the lineage no longer holds, it is marked once for each cause and
-        `on_stale` is called; a marked model is not found, so the next DAG run makes sample runs again.
+        The newest model of the same lineage learns: a new one is saved beside it. If the runs show that the
+        lineage no longer holds, it is marked once for each cause, so that the next DAG run makes sample runs.
         """
         if production.model_id is None or record.decision.composition:
             return
@@ -216,22 +218,9 @@ class Recording:
         record_in_time(follow, what="What the model learns from this run", log=self.log)
         keep_marks(marks, store=self.store, callbacks=self.on_stale, context=self.context, log=self.log)
 
-    def _keep_profile(self, production: ProductionRun, log: EventLog, record: DecisionRecord) -> None:
-        cores = production.conditions.cores_per_machine if production.conditions else None
-        keep_profile(
-            production,
-            log,
-            job=production.job,
-            artifact_sha256=production.artifact_sha256,
-            iterations=record.iterations,
-            capacity=network_capacity(cores, production.bandwidth),
-            store=self.store,
-            log=self.log,
-        )
-
 
 def timed_here(run: SubmittedRun | None, decision: Decision, *, ended_at: float, log: Any) -> TimedRun:
-    """A run that this task submitted and waited for.
+    """How a run went that this task submitted and waited for.
 
     Args:
         run: as its task saw it.
@@ -264,7 +253,7 @@ def timed_here(run: SubmittedRun | None, decision: Decision, *, ended_at: float,
 def _by_log(
     event_log: Any, *, submitted_at: float | None, machines: int, log: Any
 ) -> tuple[EventLog | None, TimedRun | None]:
-    """What an event log tells, and how the run went by it; None, with a warning, if it tells too little."""
+    """An event log, and how the run went by it; None, with a warning, for what cannot be used."""
     if event_log is None:
         return None, None
     try:
@@ -291,13 +280,11 @@ def _warn_unusable(event_log: Any, error: Exception, log: Any) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class StatedRun:
-    """A run that something else submitted, as the user states it.
+    """A run that something else submitted, as the user states it; numbers may be texts.
 
     Attributes:
-        seconds: from submission to end, a number or its text; None if not stated.
-        machines: that it ran on, likewise.
+        seconds: from submission to end.
         event_log: the log, or the folder that it is in.
-        application_id: Spark's id of it.
         task_id: of the task that made it, in the same DAG run.
     """
 
@@ -308,15 +295,10 @@ class StatedRun:
     task_id: str | None = None
 
     def timed(self, decision: Decision, *, context: Context, log: Any) -> TimedRun:
-        """Return how the run went.
-
-        Args:
-            decision: that it ran by.
-            context: of the task that asks.
-            log: told why the event log is not used.
+        """Return how the run went; `decision` is what it ran by.
 
         Raises:
-            UntimedRunError: nobody knows, or the task made no such run.
+            UntimedRunError: nothing tells, or the task made no such run.
             InvalidParameterError: a number is invalid.
         """
         seconds = optional_number("seconds", self.seconds)
@@ -324,8 +306,13 @@ class StatedRun:
         logged = self._logged(decision, machines, log) if self.event_log else None
         # Always asked: a task that was skipped or failed made no run, whatever is stated of it.
         of_task = self._of_task(context, log, is_needed=seconds is None and logged is None)
+        if logged is not None and seconds is not None:
+            # The whole time as stated, that of the work itself as logged.
+            work = logged.run_seconds if (logged.run_seconds or 0.0) <= seconds else None
+            startup = None if work is None else seconds - work
+            return replace(logged, seconds=seconds, run_seconds=work, startup_seconds=startup)
         if logged is not None:
-            return logged if seconds is None else _with_seconds(logged, seconds)
+            return logged
         taken = of_task if seconds is None else seconds
         if taken is None or not taken > 0:
             raise UntimedRunError(
@@ -336,10 +323,8 @@ class StatedRun:
         )
 
     def _logged(self, decision: Decision, machines: int | None, log: Any) -> TimedRun | None:
-        """By its event log, which begins with the driver and not with the submission.
-
-        So its start-up counts as predicted, unless the log shows a longer one.
-        """
+        # The log begins with the driver, not with the submission: the predicted start-up counts, unless the
+        # log shows a longer one.
         try:
             event_log = self._log()
         # The libraries behind object stores raise errors of their own.
@@ -348,7 +333,7 @@ class StatedRun:
             return None
         if event_log is None:
             log.warning(
-                "Which of the event logs in %s is that of this run is not known.",
+                "It is not known which of the event logs in %s is that of this run.",
                 without_credentials(self.event_log or ""),
             )
             return None
@@ -380,10 +365,10 @@ class StatedRun:
         return logs[0] if len(logs) == 1 else None
 
     def _of_task(self, context: Context, log: Any, *, is_needed: bool) -> float | None:
-        """The seconds that Airflow saw the task run; None if it does not say, or is not asked.
+        """Airflow's duration of the task; None if it does not tell, or there is no such task to ask for.
 
         Raises:
-            UntimedRunError: it is mapped, was skipped or has failed.
+            UntimedRunError: the task is mapped, was skipped or has failed.
         """
         if not self.task_id:
             return None
@@ -393,60 +378,46 @@ class StatedRun:
             rows = [row for row in ended if row.get("task_id") == self.task_id]
         # Not every version of Airflow has this call.
         except Exception as error:
-            tell = log.warning if is_needed else log.info
-            tell(
-                "Airflow does not tell how long the task %s ran: %s: %s",
-                self.task_id,
-                type(error).__name__,
-                error,
-            )
+            level = logging.WARNING if is_needed else logging.INFO
+            what = "Airflow does not tell how long the task %s ran: %s: %s"
+            log.log(level, what, self.task_id, type(error).__name__, error)
             return None
-        return _seconds_of(self.task_id, rows)
+        if not rows:
+            raise UntimedRunError(
+                f"the task {self.task_id} has not ended in this run of the DAG, or does not exist"
+            )
+        if len(rows) > 1 or rows[0].get("map_index", -1) not in (-1, None):
+            raise UntimedRunError(
+                f"the task {self.task_id} is mapped: its {len(rows)} runs are not the one that was decided on"
+            )
+        state = str(rows[0].get("state"))
+        if state != "success":
+            raise UntimedRunError(f"the task {self.task_id} ended as {state}")
+        duration = rows[0].get("duration")
+        return None if duration is None else float(duration)
 
 
-def _seconds_of(task_id: str, rows: list[Mapping[str, Any]]) -> float | None:
-    if not rows:
-        raise UntimedRunError(f"the task {task_id} has not ended in this run of the DAG, or there is none")
-    if len(rows) > 1 or rows[0].get("map_index", -1) not in (-1, None):
-        raise UntimedRunError(
-            f"the task {task_id} is mapped: its {len(rows)} runs are not the one that was decided on"
-        )
-    state = str(rows[0].get("state"))
-    if state != SUCCESS:
-        raise UntimedRunError(f"the task {task_id} has ended as {state}")
-    duration = rows[0].get("duration")
-    return None if duration is None else float(duration)
-
-
-def _with_seconds(logged: TimedRun, seconds: float) -> TimedRun:
-    """With the whole time as stated, and the time of the work itself as logged."""
-    if logged.run_seconds is None or logged.run_seconds > seconds:
-        return replace(logged, seconds=seconds, run_seconds=None, startup_seconds=None)
-    return replace(logged, seconds=seconds, startup_seconds=seconds - logged.run_seconds)
-
-
-class Prediction(NamedTuple):
-    """What a decision predicts for a number of machines, in seconds; None if nothing."""
-
-    seconds: float | None = None
-    likely: tuple[float, float] | None = None
-    nearly_certain: tuple[float, float] | None = None
-
-
-def prediction_for(machines: int, decision: Decision) -> Prediction:
+def _predicted(machines: int, decision: Decision) -> dict[str, Any]:
     """The prediction for the machines that a run really had, which may differ from those decided on."""
-    if machines == decision.config.machines:  # of a mix, too: it ran on the machines decided on
-        return Prediction(
-            decision.predicted_seconds, decision.likely_seconds, decision.nearly_certain_seconds
+    of: Decision | Alternative | None = decision
+    if machines != decision.config.machines:  # a mix, too, ran on the machines decided on
+        instance_type = decision.config.instance_type
+        same_type = (
+            each
+            for each in decision.alternatives
+            if each.instance_type == instance_type and not each.composition
         )
-    for other in decision.alternatives:
-        is_of_type = other.instance_type == decision.config.instance_type and not other.composition
-        if is_of_type and other.machines == machines:
-            return Prediction(other.seconds, other.likely_seconds, other.nearly_certain_seconds)
-    return Prediction()
+        of = next((each for each in same_type if each.machines == machines), None)
+    if of is None:
+        return {}
+    return {
+        "predicted_seconds": of.seconds if isinstance(of, Alternative) else of.predicted_seconds,
+        "likely_seconds": of.likely_seconds,
+        "nearly_certain_seconds": of.nearly_certain_seconds,
+    }
 
 
-def cost_of(decision: Decision, *, machines: int, seconds: float) -> float | None:
+def _cost(decision: Decision, *, machines: int, seconds: float) -> float | None:
     """Dollars for a run, billed as decided; None if no price is known.
 
     Without the cost of the sample runs, which was paid before. None for a mix of types too: which machine did

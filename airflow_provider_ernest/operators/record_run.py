@@ -32,15 +32,13 @@ class RecordRunOperator(EmitsLineage, BaseOperator):
     An `ErnestSparkSubmitOperator` with a decision records by itself.
 
     The run's time comes, in this order, from `seconds`; from Spark's event log (the work's own time plus the
-    predicted start-up, or a longer one that the log shows); or from Airflow's duration of the task
-    `production_task_id`, last try, with all that it did besides. A task that is mapped, was skipped or failed
-    is not recorded, with a warning.
+    predicted start-up, or a longer one that the log shows); or from Airflow's duration of the last try of
+    `production_task_id`. A task that is mapped, was skipped or failed is not recorded.
 
     The record, a `ProductionRun` document, is stored, returned, and pushed as ``production_run``. Then the
     model learns: a new one is fitted to the sample runs and to production, and saved beside it. If production
     misses the model's intervals more often than chance allows (see `learning.drift`), the model is marked as
-    stale with the known cause instead, the `on_stale` callbacks are called, and the next DAG run makes sample
-    runs again.
+    stale instead, the `on_stale` callbacks are called, and the next DAG run makes sample runs again.
 
     Never fails the task: whatever prevents the record is a warning.
 
@@ -52,8 +50,7 @@ class RecordRunOperator(EmitsLineage, BaseOperator):
         submit_options: what it was submitted with: py_files and jars belong to its hash.
         seconds: from submission to end, a number or a template.
         machines: that it ran on; None for those in the event log, or else those decided on.
-        event_log: Spark's event log of the run, or its folder, a path or any URL of Airflow's object storage.
-            It may be compressed and rolled over.
+        event_log: Spark's event log of the run, or its folder: a path or any URL of Airflow's object storage.
         application_id: Spark's id of the run, to find its log in a folder with others.
         cluster: `ClusterHandle` document of its cluster, also as JSON text: the measured bandwidth is kept.
         store: root of the model store; None for ``[ernest] store``.

@@ -13,7 +13,7 @@ from airflow.sdk import BaseNotifier
 
 from airflow_provider_ernest.documents.base import new_stamp
 from airflow_provider_ernest.documents.decisions import ClusterBandwidth, ProductionRun
-from airflow_provider_ernest.documents.profiles import PRODUCTION, SAMPLE, Capacity, ProfileRecord, RunProfile
+from airflow_provider_ernest.documents.profiles import PRODUCTION, SAMPLE, Capacity, ProfileRecord
 from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.operators.task_context import in_time
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.clusters.base import ClusterHandle
     from airflow_provider_ernest.documents.base import Record
     from airflow_provider_ernest.documents.models import ModelMark
     from airflow_provider_ernest.eventlog.tables import EventLog
@@ -53,14 +52,9 @@ def keep(*documents: Record, store: str | None, what: str, log: Any) -> bool:
 
 
 def record_in_time(write: Callable[[], object], *, what: str, log: Any) -> bool:
-    """Write a record; returns whether that is done. Whatever prevents it is a warning in the log.
+    """Write a record; returns whether that is done. Else a warning begins with `what`.
 
-    After `MOST_SECONDS` the task goes on; the writing does too, for as long as the task's process lives.
-
-    Args:
-        write: writes it.
-        what: the first words of a warning: what is recorded.
-        log: the logger of the warnings.
+    After `MOST_SECONDS` the task goes on; the writing does too, while the task's process lives.
     """
 
     def run() -> bool:
@@ -94,18 +88,7 @@ def keep_profile(
     store: str | None,
     log: Any,
 ) -> None:
-    """Profile a run by its event log and save the profile. Failures are warnings: the run itself is done.
-
-    Args:
-        run: names where its log lies.
-        event_log: as read.
-        job: the job's name in the store.
-        artifact_sha256: hash of the code that ran.
-        iterations: of an iterative job.
-        capacity: of a machine, if it was measured.
-        store: root of the model store; None for the configured one.
-        log: the logger of the warning.
-    """
+    """Profile a run by its event log and save the profile. Failures are warnings: the run itself is done."""
     if len(event_log.task_columns) > MOST_TASKS:
         log.warning("Why the run took this long is not known: it has more than %d tasks.", MOST_TASKS)
         return
@@ -116,9 +99,18 @@ def keep_profile(
         made = profile_run(
             event_log, scale=run.scale, iterations=iterations, capacity=capacity, event_log=run.event_log
         )
+        if run.startup_seconds is not None:
+            # Its task measured the start-up from the submission; an event log begins when the driver is up.
+            longer = run.startup_seconds - made.startup_seconds
+            initialisation = max(0.0, made.phases.initialisation_seconds + longer)
+            made = replace(
+                made,
+                startup_seconds=run.startup_seconds,
+                phases=replace(made.phases, initialisation_seconds=initialisation),
+            )
         record = ProfileRecord(
             **new_stamp(),
-            profile=_since_submission(made, run.startup_seconds),
+            profile=made,
             job=job,
             instance_type=run.instance_type,
             purpose=SAMPLE if isinstance(run, Observation) else PRODUCTION,
@@ -143,27 +135,8 @@ def keep_profile(
         log.warning("Why the run took this long is not known: %s: %s", type(error).__name__, why)
 
 
-def _since_submission(profile: RunProfile, startup_seconds: float | None) -> RunProfile:
-    """With the start-up that its task measured: an event log begins when the driver is up."""
-    if startup_seconds is None:
-        return profile
-    longer = startup_seconds - profile.startup_seconds
-    initialisation = max(0.0, profile.phases.initialisation_seconds + longer)
-    return replace(
-        profile,
-        startup_seconds=startup_seconds,
-        phases=replace(profile.phases, initialisation_seconds=initialisation),
-    )
-
-
-def capacity_of(handle: ClusterHandle | None) -> Capacity | None:
-    """The measured capacity of a cluster's machine; None if it was not probed."""
-    bandwidth = median_bandwidth(handle.machines) if handle is not None else None
-    return network_capacity(handle.cores_per_machine if handle else None, bandwidth)
-
-
 def network_capacity(cores: int | None, bandwidth: ClusterBandwidth | None) -> Capacity | None:
-    """The capacity of a machine; None if its cores or its network's bandwidth are unknown."""
+    """The measured capacity of a machine; None if its cores or its network's bandwidth are unknown."""
     network = bandwidth.network_gigabytes_per_second if bandwidth else None
     if not cores or not network:
         return None
@@ -199,13 +172,8 @@ def notify_stale(callbacks: Any, *, context: Context, marks: Sequence[ModelMark]
     """Call each callback for each mark. An exception of a callback is a warning and fails no task.
 
     The context has ``ernest_mark``, the `ModelMark`, and ``ernest_marks``, all that were noticed at once, so
-    that a notifier's templates may say ``{{ ernest_mark.reason }}``.
-
-    Args:
-        callbacks: one or a list: callables that take the context, also asynchronous ones, or notifiers.
-        context: of the task that noticed.
-        marks: what was noticed; each is sent once.
-        log: warned of callbacks that fail.
+    that a notifier's templates may say ``{{ ernest_mark.reason }}``. `callbacks` is one or a list: callables
+    that take the context, also asynchronous ones, or notifiers.
     """
     # A notifier may itself be iterable or awaitable; only these types are lists of several.
     several = callbacks if isinstance(callbacks, (list, tuple, set, frozenset)) else [callbacks]

@@ -6,7 +6,7 @@ import shutil
 import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from airflow.sdk import BaseOperator
 
@@ -55,10 +55,9 @@ class SampleRunOperator(OfJobAndInput, EmitsLineage, BaseOperator):
     Map it over the design: ``SampleRunOperator.partial(...).expand(experiment=design.output)``. The
     application is submitted to exactly the experiment's number of machines, through the spark provider's hook
     or as a step of EMR. Spark's event log gives the clean run time and verifies that all machines worked and
-    stayed to the end. Runs may share a cluster: they are served first come, first served, and waiting is not
-    counted.
+    stayed to the end. Runs may share a cluster: first come, first served, and waiting is not counted.
 
-    Returns the `Observation` document, which is also stored, whatever becomes of the training.
+    Returns the `Observation` document, which is also stored.
 
     Args:
         experiment: the `Experiment` document.
@@ -134,7 +133,7 @@ class SampleRunOperator(OfJobAndInput, EmitsLineage, BaseOperator):
         self.wait_timeout_seconds = wait_timeout_seconds
         self.run_timeout_seconds = run_timeout_seconds
         self.profile = profile
-        self._submission: Submission | None = None
+        self._submission: DriverSubmission | StepRun | None = None
 
     @classmethod
     def partial(cls, **kwargs: Any) -> Any:
@@ -152,10 +151,9 @@ class SampleRunOperator(OfJobAndInput, EmitsLineage, BaseOperator):
             job = self._rendered_job(application_args=self.application_args)
             sampled = self._rendered_input()
             require_sample_named(job.application_args, sampled.sampling, reads_all=experiment.scale >= 1)
-            handle = sample_cluster(self.cluster, machines=experiment.machines)
+            handle = sample_cluster(self.cluster, sampled, machines=experiment.machines)
             require_application(job.application)
             cores = self._cores(handle)
-            require_readable_input(handle, sampled)
             with staged_sample(
                 experiment, sampled, folder=staging(context), minimum_files=experiment.machines * cores
             ) as sample:
@@ -253,14 +251,15 @@ class SampleRunOperator(OfJobAndInput, EmitsLineage, BaseOperator):
     def _keep(
         self, observation: Observation, event_log: EventLog, job: SparkJob, handle: ClusterHandle | None
     ) -> None:
-        """Store the observation; failures are warnings, for the run is paid for."""
+        # Failures are warnings: the run is paid for.
         from airflow_provider_ernest.documents.base import new_stamp
         from airflow_provider_ernest.documents.runs import ObservationRecord
         from airflow_provider_ernest.hooks.store_location import store_root
         from airflow_provider_ernest.operators.find_model import pushed_conditions
         from airflow_provider_ernest.operators.recording import (
-            capacity_of,
             keep_profile,
+            median_bandwidth,
+            network_capacity,
             record_in_time,
         )
         from airflow_provider_ernest.store.store import ModelStore
@@ -281,29 +280,29 @@ class SampleRunOperator(OfJobAndInput, EmitsLineage, BaseOperator):
 
         record_in_time(save, what="The observation", log=self.log)
         if self.profile:
+            bandwidth = median_bandwidth(handle.machines) if handle else None
             keep_profile(
                 observation,
                 event_log,
                 job=job.name,
                 artifact_sha256=artifact_sha256,
                 iterations=observation.iterations,
-                capacity=capacity_of(handle),
+                capacity=network_capacity(handle.cores_per_machine if handle else None, bandwidth),
                 store=store,
                 log=self.log,
             )
 
 
-# What a run needs before it is submitted: its machines, and its sample in a folder of its own.
-
-
-def sample_cluster(document: Any, *, machines: int) -> ClusterHandle | None:
-    """Return the cluster to run on, checked to have the machines; None if there is only a connection.
+def sample_cluster(document: Any, sampled: SampledInput, *, machines: int) -> ClusterHandle | None:
+    """Return the cluster to run on; None if there is only a connection.
 
     Raises:
-        InvalidParameterError: the cluster has fewer.
+        InvalidParameterError: the cluster has fewer machines, or they cannot read the sample.
         ClusterLostError: it has lost some, or does not answer.
     """
     from airflow_provider_ernest.clusters.base import ClusterHandle
+    from airflow_provider_ernest.clusters.emr.spec import EMR
+    from airflow_provider_ernest.operators.setting_checks import require_emr_input
     from airflow_provider_ernest.spark.run_watch import require_workers
 
     if not document:
@@ -319,33 +318,19 @@ def sample_cluster(document: Any, *, machines: int) -> ClusterHandle | None:
     if handle.web_url is not None:
         # Before a sample is staged, while there is nothing to wait for.
         require_workers(handle.web_url, machines)
-    return handle
-
-
-def require_readable_input(handle: ClusterHandle | None, sampled: SampledInput) -> None:
-    """Refuse a sample that would lie where the cluster's machines cannot read it."""
-    from airflow_provider_ernest.clusters.emr.spec import EMR
-    from airflow_provider_ernest.operators.setting_checks import require_emr_input
-
-    if handle is not None and handle.kind == EMR:
+    if handle.kind == EMR:
         require_emr_input(sampled)
+    return handle
 
 
 @contextmanager
 def staged_sample(
     experiment: Experiment, sampled: SampledInput, *, folder: Path, minimum_files: int
 ) -> Iterator[Sample]:
-    """Stage the sample of an experiment for the time of its run.
+    """Stage the sample of an experiment in a new folder below `folder` for the time of its run.
 
     Only this user may read it; links to files of the input are readable as these files are, since machines
-    may run as another user.
-
-    Args:
-        experiment: how much to take.
-        sampled: the production input.
-        folder: of this task, for a folder of this try. What a killed try left in it is deleted before, and
-            this try's folder after.
-        minimum_files: least number of files, so that all machines have some.
+    may run as another user. What a killed try of the task left in `folder` is deleted before.
     """
     from airflow_provider_ernest.processes import make_owned
     from airflow_provider_ernest.spark.sampling import take_sample
@@ -371,19 +356,9 @@ def staged_sample(
             folder.rmdir()
 
 
-# How a run is submitted: by spark-submit to an address or a connection, or as a step of EMR.
-
-
 @dataclass(frozen=True, kw_only=True)
 class RunRequest:
-    """What to run, and on how many machines.
-
-    Attributes:
-        conf: the job's Spark properties.
-        options: further arguments of `SparkSubmitHook`.
-        directory: local folder for the event log, for this run only.
-        staging_uri: s3:// folder that a local application is uploaded to, for EMR.
-    """
+    """What to run, and on how many machines. Only this run's event log goes to the local `directory`."""
 
     name: str
     application: str
@@ -409,27 +384,13 @@ class RunRequest:
         return {**sizing, "spark.ui.enabled": "false"}
 
 
-class Submission(Protocol):
-    """One run of one application, however it is submitted."""
-
-    waited_seconds: float
-    """How long the run waited for machines that other runs held."""
-
-    def run(self, application: str) -> None:
-        """Run it and wait for its end; then its event log lies in the request's directory."""
-
-    def end(self) -> object:
-        """End it, from a signal handler or another thread. May be repeated."""
-
-
 def submission(
     handle: ClusterHandle | None, *, spark_conn_id: str | None, request: RunRequest, log: Any
-) -> Submission:
+) -> DriverSubmission | StepRun:
     """Return the way to a cluster or, without a handle, through the Airflow connection of a master.
 
     Raises:
-        InvalidParameterError: neither is given, an option is unknown, or the connection would run the driver
-            elsewhere.
+        InvalidParameterError: an option is unknown, or the connection would run the driver elsewhere.
         MissingResourceError: there is no such connection.
         ClusterLostError: the cluster has ended, or cannot be reached.
     """
@@ -437,24 +398,27 @@ def submission(
 
     if handle is not None and handle.kind == EMR:
         return _step(handle, request, log)
-    hook = _hook(handle, spark_conn_id, request)
-    return DriverSubmission(hook, request, web_url=handle.web_url if handle else None)
+    return DriverSubmission(_hook(handle, spark_conn_id, request), request, handle=handle)
 
 
 class DriverSubmission:
-    """A run whose driver is a child of this task. `web_url` is the standalone master's page, if any."""
+    """A run whose driver is a child of this task.
 
-    def __init__(self, hook: ErnestSubmitHook, request: RunRequest, *, web_url: str | None) -> None:
+    Attributes:
+        waited_seconds: how long it waited for machines that other runs held.
+    """
+
+    def __init__(self, hook: ErnestSubmitHook, request: RunRequest, *, handle: ClusterHandle | None) -> None:
         self.waited_seconds = 0.0
         self._hook = hook
         self._request = request
-        self._web_url = web_url
+        self._web_url = handle.web_url if handle else None
 
     def run(self, application: str) -> None:
-        """Submit it and watch over it. Must be called from the task's main thread.
+        """Submit it and wait for its end. Must be called from the task's main thread.
 
         Raises:
-            SampleRunError: the application failed, or was ended, and why.
+            SampleRunError: the application failed or was ended.
             ClusterLostError: the cluster no longer has the machines.
         """
         from airflow_provider_ernest.exceptions import SampleRunError
@@ -481,7 +445,7 @@ class DriverSubmission:
         self.waited_seconds = watch.waited_seconds
 
     def end(self) -> list[int]:
-        """End the driver, and with it the application."""
+        """End the driver, and with it the application. May be repeated, and called in a signal handler."""
         return self._hook.end()
 
 

@@ -44,20 +44,17 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
 
     The cluster supplies the master's address and the properties that applications need there; `conf` wins
     over both. Its secret is fetched when the task runs and passed in a private file, never in a template,
-    XCom, log or command line. The driver ends with this task. Without `cluster`, the run is as in the stock
-    operator.
+    XCom, log or command line. The driver ends with this task.
 
     With `decision`, a successful run is recorded beside its prediction, in the model store and as XCom
-    ``production_run`` (a `ProductionRun` document). Machines and time, from submission to the application's
-    end, come from Spark's event log if ``spark.eventLog.dir`` is a folder of this host; else they are those
-    decided on and the time of spark-submit. A failure to record is a warning. The model then learns from the
-    run or is marked as stale, as by `RecordRunOperator`.
+    ``production_run`` (a `ProductionRun` document), and the model learns from it or is marked as stale, as by
+    `RecordRunOperator`. Machines and time come from Spark's event log if ``spark.eventLog.dir`` is a folder
+    of this host; else they are those decided on and the time of spark-submit.
 
     Args:
         cluster: `ClusterHandle` document, the output of the operator that started or resized the cluster.
         decision: `DecisionRecord` document, ``choose.output["record"]`` of the `ChooseConfigOperator`, also
-            as JSON text; None to record nothing. Then the event log is not read, and Spark's id of the run is
-            known only if spark-submit tells it.
+            as JSON text; None to record nothing.
         store: root of the model store; None for ``[ernest] store``.
         learn: whether the model that predicted the run learns from it.
         on_stale: callables or Airflow notifiers, called if the model no longer holds for the job.
@@ -119,20 +116,27 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
 
     def execute(self, context: Context) -> None:
         """Submit, wait for the end, and record it."""
+        from airflow.providers.common.compat.sdk import AirflowException
+
+        from airflow_provider_ernest.exceptions import SampleRunError
+        from airflow_provider_ernest.operators.locations import event_logs
+        from airflow_provider_ernest.operators.production_record import Recording, timed_here
+
         try:
             if self.cluster:
-                self._execute_on_cluster(context)
+                self._event_logs = str(event_logs(context))
+                with no_vain_retries():
+                    super().execute(context)
             else:
                 super().execute(context)
+        except SampleRunError as error:
+            # Users of the stock operator expect its exception.
+            raise AirflowException(str(error)) from error
         finally:
             ended_at = time.time()
             self.application_id = self._submitted.application_id if self._submitted else None
-        if self.decision not in NOTHING:
-            self._record(ended_at, context)
-
-    def _record(self, ended_at: float, context: Context) -> None:
-        from airflow_provider_ernest.operators.production_record import Recording, timed_here
-
+        if self.decision in NOTHING:
+            return
         production = Recording(
             decision=self.decision,
             application=self.application,
@@ -146,20 +150,6 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
             log=self.log,
         ).record(lambda decision: timed_here(self._submitted, decision, ended_at=ended_at, log=self.log))
         self.add_lineage(*([production] if production else ()))
-
-    def _execute_on_cluster(self, context: Context) -> None:
-        from airflow.providers.common.compat.sdk import AirflowException
-
-        from airflow_provider_ernest.exceptions import SampleRunError
-        from airflow_provider_ernest.operators.locations import event_logs
-
-        self._event_logs = str(event_logs(context))
-        with no_vain_retries():
-            try:
-                super().execute(context)
-            except SampleRunError as error:
-                # Users of the stock operator expect its exception.
-                raise AirflowException(str(error)) from error
 
     def on_kill(self) -> None:
         """End the driver, and with it the Spark application."""
@@ -186,7 +176,11 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
         from airflow_provider_ernest.operators.locations import cluster_secret
 
         handle = ClusterHandle.from_dict(document)
-        conf = production_conf(handle, self.conf or {}, event_logs=self._event_logs)
+        # The driver's pages have no login. Users decide whether to show them; nobody may end jobs there.
+        own = {str(key): str(value) for key, value in (self.conf or {}).items()}
+        conf = driver_properties(handle, {"spark.ui.killEnabled": "false", **own})
+        if handle.kind in STANDALONE:
+            conf = {**event_log_conf(self._event_logs), **conf}
         check_fits(handle, conf, deploy_mode=self._deploy_mode)
         hook = ProductionHook(
             master_url=None if handle.spark_conn_id else handle.master_url,
@@ -245,35 +239,14 @@ class ProductionHook(ErnestSubmitHook):
         return driver
 
 
-def production_conf(handle: ClusterHandle, conf: Mapping[Any, Any], *, event_logs: str) -> dict[str, str]:
-    """The properties of a run on a cluster, and the user's own, which win.
-
-    Args:
-        handle: the cluster.
-        conf: the user's.
-        event_logs: folder on this host, for a driver on it.
-
-    Raises:
-        ClusterLostError: there is no way to the master.
-    """
-    logging = event_log_conf(event_logs) if handle.kind in STANDALONE else {}
-    # The driver's pages have no login. The user decides whether they are shown; nobody may end jobs there.
-    own = {"spark.ui.killEnabled": "false", **{str(key): str(value) for key, value in conf.items()}}
-    return {**logging, **driver_properties(handle, own)}
-
-
 def check_fits(handle: ClusterHandle, conf: Mapping[str, str], *, deploy_mode: str | None) -> None:
-    """Refuse a run that would wait, or quietly get less than it was sized for.
-
-    Raises:
-        InvalidParameterError: it cannot run as it should.
-    """
+    """Refuse a run that would wait, or quietly get less than it was sized for."""
     if handle.kind == EMR:
         raise InvalidParameterError(
             "cluster",
             handle.name,
             "is a job flow of EMR, whose drivers run as its steps",
-            remedy="Add a step by EmrAddStepsOperator of Airflow's amazon provider.",
+            remedy="Add a step with EmrAddStepsOperator of Airflow's amazon provider.",
         )
     if handle.kind not in STANDALONE:
         return

@@ -1,4 +1,4 @@
-"""Waiting until a job's code has changed."""
+"""Wait until a job's code has changed."""
 
 from __future__ import annotations
 
@@ -21,34 +21,33 @@ if TYPE_CHECKING:
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _LOOKS = 5
-"""Files that do not settle within so many looks of a poke are left to the next."""
+"""Looks of a poke at files that do not settle; the next poke goes on."""
 
 
 class JarHashSensor(BaseSensorOperator):
-    """Wait until an application is another than the newest model of its job was trained with.
+    """Wait until an application differs from the one that the newest model of its job was trained with.
 
-    Files are read only where their storage tells that they may have changed, and only when they have
-    settled. A file that is not there is waited for. Where the job has no model yet, or one that does not
-    know its application, there is nothing to compare with: the sensor succeeds at once, and says why.
+    Files are read once they have settled, and again only if their storage tells of a change; a rescheduled
+    sensor reads them at each poke. A missing file is waited for. If the job has no model yet, or one that
+    does not know its application, the sensor succeeds at once and says why.
 
-    Returns ``{"sha256", "known_sha256", "changed", "model_id", "reason"}``: the hash found, the one compared
-    with, which of the files changed (None where that is not known), the model, and a sentence.
+    Returns ``{"sha256", "known_sha256", "model_id", "reason"}``: the hash found, the one compared with, the
+    model, and a sentence.
 
     Args:
         application: path or address of the JAR or .py file: local, ``s3://[connection@]bucket/key``, http or
-            of any other scheme that fsspec reads.
+            any other scheme that fsspec reads.
         dependencies: further files of it, in a list or a text with commas. They must be those that the job
             is submitted with as ``py_files`` and ``jars``: the model's hash is one of all of them.
-        job: the job's name in the store; needless where `known_sha256` is given.
+        job: the job's name in the store; None if `known_sha256` is given.
         instance_type: the type of machine that the model must be of; None for the newest of any.
         known_sha256: the hash to compare with; None for that of the newest model.
         store: root of the model store; None for ``[ernest] store``.
-        settle_seconds: for how long files must stay as they are before they are read.
-        deferrable: wait in the triggerer instead of a worker's slot; None for
-            ``[operators] default_deferrable``.
+        settle_seconds: how long files must stay unchanged before they are read.
+        deferrable: wait in the triggerer; None for ``[operators] default_deferrable``.
 
     Raises:
-        InvalidParameterError: a value cannot be, such as an application of the cluster's machines.
+        InvalidParameterError: a value is impossible, such as an application of the cluster's machines.
         MissingResourceError: nothing installed reads one of the addresses.
     """
 
@@ -97,11 +96,20 @@ class JarHashSensor(BaseSensorOperator):
         """Wait, here or in the triggerer."""
         if not is_deferrable(self.deferrable):
             return super().execute(context)
-        # Often there is nothing to wait for.
-        found = self._first_look()
-        if found.is_other:
-            return self._logged(found.result())
+        from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSkipException
+
         from airflow_provider_ernest.triggers.jar_hash import JarHashChangedTrigger
+
+        try:
+            # Often there is nothing to wait for.
+            with no_vain_retries():
+                found = self._compare()
+        except AirflowFailException as error:
+            if self.soft_fail or self.never_fail:
+                raise AirflowSkipException(str(error)) from error
+            raise
+        if found.has_changed:
+            return self._logged(found.result())
 
         self.defer(
             trigger=JarHashChangedTrigger(
@@ -113,7 +121,7 @@ class JarHashSensor(BaseSensorOperator):
         return None
 
     def execute_complete(self, context: Context, event: Mapping[str, Any]) -> Any:
-        """Return what the trigger has found."""
+        """Return what the trigger found."""
         from airflow.providers.common.compat.sdk import AirflowFailException
 
         from airflow_provider_ernest.triggers.jar_hash import CHANGED
@@ -131,20 +139,9 @@ class JarHashSensor(BaseSensorOperator):
                     break
                 time.sleep(self.settle_seconds)
                 found = self._compare()
-        if not found.is_other:
+        if not found.has_changed:
             return PokeReturnValue(is_done=False)
         return PokeReturnValue(is_done=True, xcom_value=self._logged(found.result()))
-
-    def _first_look(self) -> Found:
-        from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSkipException
-
-        try:
-            with no_vain_retries():
-                return self._compare()
-        except AirflowFailException as error:
-            if self.soft_fail or self.never_fail:
-                raise AirflowSkipException(str(error)) from error
-            raise
 
     def _logged(self, result: dict[str, Any]) -> dict[str, Any]:
         self.log.info("%s", result["reason"])
@@ -158,7 +155,6 @@ class JarHashSensor(BaseSensorOperator):
         return self._comparison.compare(self._known())
 
     def _compared(self) -> dict[str, Any]:
-        """What to compare, rendered."""
         return {
             "application": self.application,
             "dependencies": self.dependencies,

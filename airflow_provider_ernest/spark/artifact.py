@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -221,18 +221,14 @@ class Look:
     Attributes:
         state: `SETTLED`, `SETTLING`, `MISSING` or `TROUBLE`.
         sha256: the application's hash, see `combined_sha256`; None unless `SETTLED`.
-        hashes: of each file, by its path.
         path: that is missing, or was looked at when there was trouble.
         problem: what was the trouble.
-        is_new: whether the storages told something that no earlier look has known.
     """
 
     state: str
     sha256: str | None = None
-    hashes: Mapping[str, str] = field(default_factory=dict)
     path: str = ""
     problem: Exception | None = None
-    is_new: bool = False
 
 
 class ArtifactWatch:
@@ -262,20 +258,9 @@ class ArtifactWatch:
         self._clock = clock
         self._files: dict[str, WatchedFile] = {}
         self._hashes: dict[str, str] = {}
-        self._settled: dict[str, str] = {}
         self._pending: dict[str, str] = {}
         self._pending_since = 0.0
         self._looking_at = ""
-
-    @property
-    def known(self) -> dict[str, str]:
-        """The hash of each file as it is, by a digest of its path and of what its storage told of it."""
-        keys = [_key(path, probe) for path, probe in self._settled.items()]
-        return {key: self._hashes[key] for key in keys}
-
-    def remember(self, known: Mapping[str, str]) -> None:
-        """Take over what another watch of these files has `known`: then they need not be read again."""
-        self._hashes.update(known)
 
     def look(self) -> Look:
         """Look at all files, once.
@@ -299,19 +284,17 @@ class ArtifactWatch:
 
     def _look(self) -> Look:
         probes = {path: self._probe(path) for path in self.paths}
-        is_new = not all(_key(path, probe) in self._hashes for path, probe in probes.items())
-        if is_new and not self._has_settled(probes):
+        known = all(_key(path, probe) in self._hashes for path, probe in probes.items())
+        if not known and not self._has_settled(probes):
             return Look(state=SETTLING)
         if not all(self._read(path, probe) for path, probe in probes.items()):
             # One was replaced meanwhile: what was read may be half of each.
             self._pending = {}
             return Look(state=SETTLING)
-        self._settled = probes
         # What files were before is not asked for again.
-        self._hashes = self.known
-        hashes = {path: self._hashes[_key(path, probe)] for path, probe in probes.items()}
-        sha256 = combined_sha256([hashes[path] for path in self.paths])
-        return Look(state=SETTLED, sha256=sha256, hashes=hashes, is_new=is_new)
+        self._hashes = {key: self._hashes[key] for key in (_key(*each) for each in probes.items())}
+        hashes = [self._hashes[_key(path, probes[path])] for path in self.paths]
+        return Look(state=SETTLED, sha256=combined_sha256(hashes))
 
     def _has_settled(self, probes: dict[str, str]) -> bool:
         if probes != self._pending:

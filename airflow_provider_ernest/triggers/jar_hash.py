@@ -1,22 +1,16 @@
-"""Noticing in the triggerer that an application is another: for a sensor once, for an asset each time.
+"""Noticing in the triggerer that an application has changed: once for a sensor, each time for an asset.
 
-Both triggers look alike: `HashComparison` compares what `ArtifactWatch` finds with the newest model of the
-job, or with a hash. `KnownHashes` are those of earlier looks, kept in the model store, so that a process
-which starts need not read the files again.
+`HashComparison` compares what `ArtifactWatch` finds with the newest model of the job, or with a hash.
 
-Which changes it has seen, an asset's trigger knows only as long as it lives. The one that comes after it
-compares with the newest model again: a change that no model has been trained for yet is an event once more,
-and the run that it starts finds out for itself whether there is anything to do. Nothing can be missed by
-that, and no two triggerers need agree on anything.
+An asset's trigger forgets what it has seen when it ends. Its successor compares with the newest model again:
+a change that no model has been trained for yet is an event once more, and the run that it starts finds out
+whether there is anything to do. So nothing is missed, and triggerers need not agree.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
-import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -29,30 +23,22 @@ from airflow_provider_ernest.spark.artifact import artifact_paths, is_of_the_mac
 from airflow_provider_ernest.triggers import in_thread
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.spark.artifact import ArtifactWatch, Look
+    from airflow_provider_ernest.spark.artifact import Look
     from airflow_provider_ernest.store.catalogue import CatalogueEntry
     from airflow_provider_ernest.store.store import ModelStore
-
-log = logging.getLogger(__name__)
 
 DEFAULT_POLL_SECONDS = 60.0
 DEFAULT_SETTLE_SECONDS = 5.0
 
 CHANGED, FAILED = "changed", "failed"
-"""How the wait of a sensor's trigger ends."""
-
-FOLDER = ".artifacts"
-"""Where hashes are kept, under the store's root. No job's folder has this name."""
-
-KEPT = 10
-"""Looks that are kept of an application."""
+"""Statuses in the event of a sensor's trigger."""
 
 _SHOWN = 12
 """Digits of a hash in a sentence."""
 
 
 class _ApplicationTrigger(BaseTrigger):
-    """What the triggers of assets and sensors have in common: what they compare, and how often."""
+    """What the triggers of assets and sensors share: what they compare, and how often."""
 
     arguments: ClassVar[tuple[str, ...]] = (
         "application",
@@ -111,12 +97,12 @@ class JarHashTrigger(_ApplicationTrigger, BaseEventTrigger):
 
     Args:
         application: path or address of the JAR or .py file.
-        job: the job's name in the store. The newest model of it, on any type of machine, tells what the
-            application was before the trigger was started; without one its first look does.
+        job: the job's name in the store. Its newest model, on any type of machine, tells what the application
+            was before the trigger started; without a model, the first look does.
         dependencies: further files of the application: what the job is submitted with as py_files and jars.
         store: root of the model store; None for ``[ernest] store``.
         poll_seconds: between two looks.
-        settle_seconds: for how long files must stay as they are before they are read.
+        settle_seconds: how long files must stay unchanged before they are read.
     """
 
     _comparison: HashComparison | None = None
@@ -124,12 +110,19 @@ class JarHashTrigger(_ApplicationTrigger, BaseEventTrigger):
     _problem = ""
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Look again and again, and tell each change."""
+        """Yield an event for each change."""
         while True:
             found = await in_thread(self._look)
             if found.sha256 is not None:
-                if found.is_other and found.known_sha256 is not None:
-                    yield TriggerEvent(self._payload(found))  # type: ignore[no-untyped-call]
+                if found.has_changed and found.known_sha256 is not None:
+                    payload = {
+                        "sha256": found.sha256,
+                        "previous_sha256": found.known_sha256,
+                        "job": self.job,
+                        "application": without_credentials(self.application),
+                        "seen_at": datetime.now(UTC).isoformat(),
+                    }
+                    yield TriggerEvent(payload)  # type: ignore[no-untyped-call]
                 self._last_sha256 = found.sha256
             await self._pause_after(found)
 
@@ -151,21 +144,12 @@ class JarHashTrigger(_ApplicationTrigger, BaseEventTrigger):
             self.log.info("The watch of %r begins with %s. %s", self.job, found.sha256[:_SHOWN], found.reason)
         return found
 
-    def _payload(self, found: Found) -> dict[str, Any]:
-        return {
-            "sha256": found.sha256,
-            "previous_sha256": found.known_sha256,
-            "job": self.job,
-            "application": without_credentials(self.application),
-            "seen_at": datetime.now(UTC).isoformat(),
-        }
-
 
 class JarHashChangedTrigger(_ApplicationTrigger):
-    """Fires once, when an application is another than the newest model was trained with.
+    """Fires once, when an application differs from the one that the newest model was trained with.
 
     Its arguments are those of `JarHashSensor`. Its event is ``{"status": "changed", "result": ...}``, or
-    ``{"status": "failed", "reason": ...}`` where waiting is vain.
+    ``{"status": "failed", "reason": ...}`` if waiting longer cannot help.
     """
 
     arguments = (*_ApplicationTrigger.arguments, "instance_type", "known_sha256")
@@ -178,7 +162,7 @@ class JarHashChangedTrigger(_ApplicationTrigger):
         self.known_sha256 = known_sha256
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Look again and again until the application is another."""
+        """Look until the application has changed."""
         try:
             event = {"status": CHANGED, "result": await self._wait()}
         except Exception as error:  # so that the sensor can say what is wrong
@@ -189,7 +173,7 @@ class JarHashChangedTrigger(_ApplicationTrigger):
         comparison = await in_thread(self._make_comparison)
         while True:
             found = await in_thread(lambda: comparison.compare(self.known_sha256))
-            if found.is_other:
+            if found.has_changed:
                 return found.result()
             await self._pause_after(found)
 
@@ -199,24 +183,22 @@ class Found:
     """What a comparison found.
 
     Attributes:
-        sha256: the hash of the application as it is; None where that is not known now.
-        known_sha256: the hash that it was compared with; None where there is none.
-        changed: the files that changed; None where that is not known.
-        model_id: the model whose hash that is; None where it was given, or there is no model.
+        sha256: hash of the application as it is; None if it is not known now.
+        known_sha256: the hash that it was compared with; None if there is none.
+        model_id: the model with that hash; None if the hash was given, or there is no model.
         reason: the same in a sentence.
-        is_settling: whether the files are new or being written, so that the next look should be soon.
+        is_settling: the files are new or being written: look again soon.
     """
 
     sha256: str | None = None
     known_sha256: str | None = None
-    changed: Sequence[str] | None = None
     model_id: str | None = None
     reason: str = ""
     is_settling: bool = False
 
     @property
-    def is_other(self) -> bool:
-        """Whether the application is another than the known one, or none is known."""
+    def has_changed(self) -> bool:
+        """True if the application changed, or was never seen."""
         return self.sha256 is not None and self.sha256 != self.known_sha256
 
     def result(self) -> dict[str, Any]:
@@ -227,9 +209,9 @@ class Found:
 class HashComparison:
     """Compares an application with the newest model of a job, or with a hash. Its methods block.
 
-    It logs what it finds when that is something else than the last time. A model store that cannot be read is
-    a warning in the log, and is asked again the next time. The arguments are those of `JarHashSensor`; a job
-    may be missing where a hash is given to each comparison.
+    Logs what it finds if that differs from the last time. A model store that cannot be read is a warning, and
+    is asked again the next time. The arguments are those of `JarHashSensor`; `job` may be None if each
+    comparison is given a hash.
 
     Raises:
         InvalidParameterError: the application cannot be watched.
@@ -257,8 +239,6 @@ class HashComparison:
         self._log = log
         paths = watched_paths(application, dependencies)
         self._watch = ArtifactWatch(paths, settle_seconds=settle_seconds, s3_clients=s3_clients())
-        self._known = KnownHashes(self._store.root, paths)
-        self._is_first = True
         self._has_warned = False
         self._logged: tuple[str, str, str] | None = None
 
@@ -269,7 +249,11 @@ class HashComparison:
             MissingResourceError: nothing installed reads one of the addresses.
             InvalidParameterError: one of them names no file.
         """
-        look = self._look()
+        try:
+            look = self._watch.look()
+        except MissingResourceError as error:
+            raise MissingResourceError(without_credentials(error.message), remedy=error.remedy) from None
+        self._log_look(look)
         if look.sha256 is None:
             return Found(is_settling=look.state == "settling")
         try:
@@ -283,27 +267,12 @@ class HashComparison:
             self._log.info("The model store can be read again.")
         self._has_warned = False
         known = known_sha256 or (model.artifact_sha256 if model else None)
-        changed = None if known == look.sha256 else self._known.changed(known, look.hashes)
         return Found(
             sha256=look.sha256,
             known_sha256=known,
-            changed=None if changed is None else [without_credentials(path) for path in changed],
             model_id=model.id if model else None,
             reason=self._reason(look.sha256, known, model),
         )
-
-    def _look(self) -> Look:
-        if self._is_first:
-            self._known.recall(self._watch)
-            self._is_first = False
-        try:
-            look = self._watch.look()
-        except MissingResourceError as error:
-            raise MissingResourceError(without_credentials(error.message), remedy=error.remedy) from None
-        if look.is_new:
-            self._known.keep(self._watch, look)
-        self._log_look(look)
-        return look
 
     def _log_look(self, look: Look) -> None:
         from airflow_provider_ernest.spark.artifact import MISSING, SETTLED, SETTLING, TROUBLE
@@ -315,22 +284,17 @@ class HashComparison:
         self._logged = state
         path = without_credentials(look.path)
         if look.state == MISSING:
-            self._log.info("There is no %s yet, or not at the moment: waiting for it.", path)
+            self._log.info("There is no %s now: waiting for it.", path)
         elif look.state == TROUBLE:
             # What the libraries behind storages say may hold the address with its password.
             problem = without_credentials(str(look.problem).replace(look.path, path))
             self._log.warning(
-                "%s cannot be looked at now and will be again: %s: %s",
-                path,
-                type(look.problem).__name__,
-                problem,
+                "%s cannot be read now; trying again: %s: %s", path, type(look.problem).__name__, problem
             )
         elif look.state == SETTLING:
-            self._log.info(
-                "The application's files are new here, or being written: waiting until they settle."
-            )
+            self._log.info("The application's files are new or being written: waiting until they settle.")
         elif look.state == SETTLED and is_over:
-            self._log.info("The application can be looked at again.")
+            self._log.info("The application can be read again.")
 
     def _reason(self, found: str, known: str | None, model: CatalogueEntry | None) -> str:
         if known is None and model is None:
@@ -338,14 +302,14 @@ class HashComparison:
             return f"The store has no model of {self._job!r}{where}: there is nothing to compare with."
         if known is None and model is not None:
             return f"The model {model.id} does not know what application it was trained with."
-        then = f"as the model {model.id} was trained with it" if model else "as was given"
+        which = f"that model {model.id} was trained with" if model else "that was given"
         if known == found:
-            return f"The application is {then}."
-        return f"The application is {found[:_SHOWN]} now, no longer {(known or '')[:_SHOWN]} {then}."
+            return f"The application is the one {which}."
+        return f"The application is {found[:_SHOWN]} now, not {(known or '')[:_SHOWN]} {which}."
 
 
 def newest_model(store: ModelStore, job: str, instance_type: str | None = None) -> CatalogueEntry | None:
-    """What the catalogue says of a job's newest model, on one type of machine or on any; None without one.
+    """The catalogue's entry of a job's newest model, on one type of machine or on any; None without one.
 
     Raises:
         StoreError: the store cannot be read.
@@ -361,10 +325,10 @@ def newest_model(store: ModelStore, job: str, instance_type: str | None = None) 
 
 
 def watched_paths(application: str, dependencies: str | Sequence[str] | None) -> tuple[str, ...]:
-    """The files to watch, each once: the application, and those in a list or a text with commas between.
+    """The application, then its dependencies (a list, or a text with commas between), each once.
 
     Raises:
-        InvalidParameterError: there are none, or only the cluster's machines can read the application.
+        InvalidParameterError: there is no application, or only the cluster's machines can read it.
     """
     if not application:
         raise InvalidParameterError("application", application, "names no file")
@@ -376,74 +340,3 @@ def watched_paths(application: str, dependencies: str | Sequence[str] | None) ->
             remedy="Give a path or an address that Airflow can read.",
         )
     return artifact_paths(application, {"jars": dependencies})
-
-
-class KnownHashes:
-    """The last looks at the files of an application, kept for the processes that look after this one.
-
-    They lie in the model store below ``.artifacts/looks``, and hold nothing but hashes: of contents, of
-    paths, and of what storages say of them.
-    """
-
-    def __init__(self, root: Any, paths: Sequence[str]) -> None:
-        self._file = root / FOLDER / "looks" / f"{_digest_of(*paths)}.json"
-        self._has_warned = False
-
-    def recall(self, watch: ArtifactWatch) -> None:
-        """Let a watch know them. What cannot be read is left out: the files are read instead."""
-        for look in self._looks():
-            watch.remember(look["probes"])
-
-    def keep(self, watch: ArtifactWatch, look: Look) -> None:
-        """Keep what a watch has found. Where that is not possible, a warning says so, once."""
-        from airflow_provider_ernest.store.files import replace_whole, store_errors
-
-        found = {
-            "sha256": look.sha256,
-            "contents": {_digest_of(path): content for path, content in look.hashes.items()},
-            "probes": watch.known,
-        }
-        try:
-            with store_errors(f"The hashes of the application cannot be kept in {self._file}"):
-                self._file.parent.mkdir(parents=True, exist_ok=True)
-                # Of two processes at once one goes missing: its files are read once more.
-                replace_whole(self._file, json.dumps([*self._looks(), found][-KEPT:]))
-        except StoreError as error:
-            if not self._has_warned:
-                log.warning("%s Its files will be read more often.", error)
-            self._has_warned = True
-
-    def changed(self, known_sha256: str | None, hashes: Mapping[str, str]) -> list[str] | None:
-        """Which files changed since the application had another hash, by those that they have now, by path.
-
-        None where that is not known.
-        """
-        if known_sha256 is None:
-            return None
-        if len(hashes) == 1:
-            return list(hashes)
-        for look in self._looks():
-            if look.get("sha256") == known_sha256:
-                before = look["contents"]
-                return [path for path, content in hashes.items() if before.get(_digest_of(path)) != content]
-        return None
-
-    def _looks(self) -> list[dict[str, Any]]:
-        from airflow_provider_ernest.store.files import decode_json, store_errors
-
-        try:
-            with store_errors(f"The hashes in {self._file} cannot be read"):
-                found = decode_json(self._file.read_text(encoding="utf-8")) if self._file.exists() else []
-        except StoreError as error:
-            log.info("%s", error)
-            return []
-        return [look for look in found if _is_look(look)] if isinstance(found, list) else []
-
-
-def _is_look(look: Any) -> bool:
-    return isinstance(look, dict) and all(isinstance(look.get(name), dict) for name in ("probes", "contents"))
-
-
-def _digest_of(*parts: Any) -> str:
-    """A file name for what these parts identify."""
-    return hashlib.sha256(json.dumps(parts).encode("ascii")).hexdigest()

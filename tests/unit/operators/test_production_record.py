@@ -372,8 +372,8 @@ def test_a_log_that_cannot_be_used_leaves_airflows_time(context, breadcrumbs, tm
     ("rows", "said"),
     [
         ([], "has not ended in this run of the DAG"),
-        ([{**PRODUCTION, "state": "skipped"}], "has ended as skipped"),
-        ([{**PRODUCTION, "state": "failed"}], "has ended as failed"),
+        ([{**PRODUCTION, "state": "skipped"}], "ended as skipped"),
+        ([{**PRODUCTION, "state": "failed"}], "ended as failed"),
         ([{**PRODUCTION, "map_index": index} for index in range(3)], "is mapped: its 3 runs"),
         ([{**PRODUCTION, "map_index": 0}], "is mapped: its 1 runs"),
         ([{**PRODUCTION, "duration": None}], "how long it took is not known"),

@@ -13,7 +13,7 @@ from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.documents.profiles import PRODUCTION, SAMPLE, ProfileRecord
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.operators import recording
-from airflow_provider_ernest.operators.recording import capacity_of, keep_profile
+from airflow_provider_ernest.operators.recording import keep_profile, median_bandwidth, network_capacity
 from airflow_provider_ernest.spark.machines import Bandwidth
 from airflow_provider_ernest.store.store import ModelStore
 from tests import examples
@@ -92,10 +92,10 @@ def probed(*gigabytes_per_second: float | None) -> ClusterHandle:
 
 
 def test_what_the_probe_measured_is_the_capacity_of_a_machine():
-    capacity = capacity_of(probed(1.0, 1.2, 1.4))
+    capacity = network_capacity(4, median_bandwidth(probed(1.0, 1.2, 1.4).machines))
     assert (capacity.cores, capacity.network_gigabytes_per_second, capacity.source) == (4, 1.2, "measured")
 
 
-@pytest.mark.parametrize("cluster", [None, probed(None, None), ClusterHandle.from_dict(handle())])
+@pytest.mark.parametrize("cluster", [probed(None, None), ClusterHandle.from_dict(handle())])
 def test_without_a_probe_of_the_network_nothing_is_made_up(cluster):
-    assert capacity_of(cluster) is None
+    assert network_capacity(4, median_bandwidth(cluster.machines)) is None

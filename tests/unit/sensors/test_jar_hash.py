@@ -18,6 +18,7 @@ from airflow.providers.common.compat.sdk import (
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.sensors import jar_hash
 from airflow_provider_ernest.sensors.jar_hash import JarHashSensor
+from airflow_provider_ernest.spark.artifact import combined_sha256
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.triggers.jar_hash import CHANGED, FAILED, JarHashChangedTrigger
 from tests.unit.triggers.applications import JOB, deploy, sha256, trained
@@ -75,21 +76,15 @@ def test_poking_it_waits_until_the_application_is_another(sensor, store, jar, co
 
     monkeypatch.setattr(JarHashSensor, "poke", counted)
     result = sensor().execute(context)
-    assert (result["sha256"], result["changed"]) == (sha256(b"second"), [str(jar)])
+    assert result["sha256"] == sha256(b"second")
     assert len(pokes) == 3
 
 
-def test_rescheduled_it_knows_what_an_earlier_poke_has_read(sensor, store, jar, context, monkeypatch):
+def test_rescheduled_it_looks_again_in_a_new_process(sensor, store, jar, context):
     trained(store, b"first")
-    waits: list[float] = []
-    monkeypatch.setattr(jar_hash.time, "sleep", waits.append)
-    with pytest.raises(AirflowRescheduleException):
-        sensor(mode="reschedule").execute(context)
-    assert waits == [0.0], "new files have to settle"
-    with pytest.raises(AirflowRescheduleException):
-        sensor(mode="reschedule").execute(context)
-    assert waits == [0.0], "these it knows"
-
+    for _ in range(2):
+        with pytest.raises(AirflowRescheduleException):
+            sensor(mode="reschedule").execute(context)
     deploy(jar, b"second")
     assert sensor(mode="reschedule").execute(context)["sha256"] == sha256(b"second")
 
@@ -157,4 +152,5 @@ def test_fields_that_jinja_renders_to_texts_count_for_what_they_mean(sensor, jar
         dependencies=f"{library},", instance_type="None", known_sha256=sha256(b"other"), job="None"
     )
     assert set(waiting.template_fields) >= {"application", "dependencies", "known_sha256", "store"}
-    assert waiting.execute(context)["changed"] is None, "two files, and not known how they were"
+    both = combined_sha256([sha256(b"first"), sha256(b"1")])
+    assert waiting.execute(context)["sha256"] == both

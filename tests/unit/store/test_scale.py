@@ -8,11 +8,12 @@ from airflow_provider_ernest.documents.profiles import BLOCKING, ProfileRecord
 from airflow_provider_ernest.store import records
 from airflow_provider_ernest.store.pruning import Prune
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.triggers.jar_hash import FOLDER
 from tests.examples import NOW, decision_record, model, profile_record, run_profile, stage_profile
 from tests.unit.store.store_samples import save_all
 
 MANY = 20
+FOLDER = ".artifacts"
+"""Where earlier versions kept hashes of applications."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The triggers as Airflow runs them; when an application counts as another, and what is known of it."""
+"""The triggers as Airflow runs them, and when an application counts as changed."""
 
 from __future__ import annotations
 
@@ -13,22 +13,17 @@ from typing import Any
 
 import pytest
 from airflow.triggers.base import BaseEventTrigger
-from upath import UPath
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.spark import artifact
-from airflow_provider_ernest.spark.artifact import SETTLED, ArtifactWatch, Look
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.triggers.jar_hash import (
     CHANGED,
     FAILED,
-    FOLDER,
-    KEPT,
     Found,
     HashComparison,
     JarHashChangedTrigger,
     JarHashTrigger,
-    KnownHashes,
     newest_model,
     watched_paths,
 )
@@ -193,16 +188,6 @@ def test_trouble_is_said_once_and_passes(trigger, store, monkeypatch, capsys):
     assert "hush" not in said
 
 
-def test_nothing_but_hashes_is_kept_and_told(trigger, store, tmp_path, looks, caplog):
-    caplog.set_level(logging.INFO)
-    secret = tmp_path / "hush-hush.jar"
-    secret.write_bytes(b"first")
-    assert asyncio.run(told_of(trigger(application=str(secret)), secret, looks, b"second"))
-    kept = [path for path in store.root.rglob("*") if path.is_file()]
-    assert kept
-    assert not [path for path in kept if "hush" in path.read_text() or "hush" in path.name]
-
-
 def test_events_hold_addresses_without_credentials(trigger, monkeypatch, store):
     import fsspec
 
@@ -283,17 +268,16 @@ def settled(comparison: HashComparison, known_sha256: str | None = None) -> Foun
 def test_it_waits_while_the_application_is_that_of_the_newest_model(comparing, store, jar):
     model = trained(store, b"first")
     comparison = comparing()
-    assert not settled(comparison).is_other
+    assert not settled(comparison).has_changed
     deploy(jar, b"second")
     result = settled(comparison).result()
     assert (result["sha256"], result["known_sha256"]) == (sha256(b"second"), sha256(b"first"))
-    assert result["changed"] == [str(jar)]
     assert result["model_id"] == model.id
     assert sha256(b"second")[:12] in result["reason"]
     assert model.id in result["reason"]
 
     trained(store, b"second", number=1)
-    assert not settled(comparison).is_other, "one trained meanwhile is what counts"
+    assert not settled(comparison).has_changed, "one trained meanwhile is what counts"
 
 
 def test_the_newest_of_any_type_counts_or_that_of_the_given_one(comparing, store):
@@ -304,14 +288,14 @@ def test_the_newest_of_any_type_counts_or_that_of_the_given_one(comparing, store
     assert newest_model(store, JOB).id == newer.id
     assert newest_model(store, JOB, "c5.large").id == older.id
     assert newest_model(store, "another") is None
-    assert settled(comparing()).is_other
-    assert not settled(comparing(instance_type="c5.large")).is_other
-    assert settled(comparing(instance_type="m5.large")).is_other
+    assert settled(comparing()).has_changed
+    assert not settled(comparing(instance_type="c5.large")).has_changed
+    assert settled(comparing(instance_type="m5.large")).has_changed
 
 
 def test_without_a_model_there_is_nothing_to_wait_for(comparing, store):
     result = settled(comparing(instance_type="r5.large")).result()
-    assert (result["known_sha256"], result["model_id"], result["changed"]) == (None, None, None)
+    assert (result["known_sha256"], result["model_id"]) == (None, None)
     assert "no model of 'nightly' on r5.large" in result["reason"]
 
     model = trained(store, None)
@@ -323,7 +307,7 @@ def test_without_a_model_there_is_nothing_to_wait_for(comparing, store):
 def test_a_given_hash_counts_instead_of_a_model(comparing, store, jar):
     trained(store, b"something else")
     comparison = comparing(job=None)
-    assert not settled(comparison, sha256(b"first")).is_other
+    assert not settled(comparison, sha256(b"first")).has_changed
     deploy(jar, b"second")
     result = settled(comparison, sha256(b"first")).result()
     assert result["model_id"] is None
@@ -335,11 +319,11 @@ def test_a_file_that_is_not_there_yet_is_waited_for_and_each_state_is_said_once(
     comparison = comparing(application=str(absent))
     assert settled(comparison) == settled(comparison) == Found()
     (record,) = caplog.records
-    assert record.getMessage() == f"There is no {absent} yet, or not at the moment: waiting for it."
+    assert record.getMessage() == f"There is no {absent} now: waiting for it."
 
     caplog.clear()
     absent.write_bytes(b"there")
-    assert settled(comparison).is_other
+    assert settled(comparison).has_changed
     settled(comparison)
     (record,) = caplog.records
     assert "settle" in record.getMessage()
@@ -363,23 +347,16 @@ def test_trouble_is_a_warning_and_its_end_is_said(comparing, jar, caplog):
 def test_a_store_that_cannot_be_read_is_asked_again(comparing, store, caplog):
     store.root.write_text("in the way")
     comparison = comparing()
-    assert not settled(comparison).is_other
-    assert not settled(comparison).is_other
+    assert not settled(comparison).has_changed
+    assert not settled(comparison).has_changed
     assert caplog.text.count("compared with the model later") == 1
     store.root.unlink()
-    assert settled(comparison).is_other
+    assert settled(comparison).has_changed
 
 
 def test_addresses_are_shown_without_credentials(comparing, caplog, monkeypatch):
-    import fsspec
-
     comparing(application=ADDRESS).compare()
     assert "memory://host/job.jar" in caplog.text
-
-    memory = fsspec.filesystem("memory")
-    monkeypatch.setattr("airflow_provider_ernest.places.filesystem_of", lambda _: (memory, "/job.jar"))
-    memory.pipe("/job.jar", b"first")
-    assert settled(comparing(application=ADDRESS), "another").changed == ["memory://host/job.jar"]
 
     def fail(*_: object, **__: object) -> None:
         raise ConnectionError(f"no answer from {ADDRESS}")
@@ -397,64 +374,3 @@ def test_the_files_are_named_in_a_list_or_a_text():
         watched_paths("local:/opt/job.jar", None)
     with pytest.raises(InvalidParameterError, match=r"names no file"):
         watched_paths("", None)
-
-
-@pytest.fixture(params=["local", "memory"])
-def root(request, tmp_path: Path) -> Any:
-    return tmp_path / "store" if request.param == "local" else UPath(f"memory://hashes{tmp_path}")
-
-
-def looked(watch: ArtifactWatch) -> Look:
-    watch.look()
-    look = watch.look()
-    assert look.state == SETTLED
-    return look
-
-
-def watching(*paths: Path) -> ArtifactWatch:
-    return ArtifactWatch([str(path) for path in paths], settle_seconds=0)
-
-
-def kept_in(root: Any) -> Any:
-    (kept,) = (path for path in (root / FOLDER).rglob("*") if path.is_file())
-    return kept
-
-
-def test_only_the_last_looks_are_kept(root, jar):
-    known = KnownHashes(root, [str(jar)])
-    watch = watching(jar)
-    for number in range(KEPT + 3):
-        deploy(jar, b"%d" % number)
-        known.keep(watch, looked(watch))
-    assert len(json.loads(kept_in(root).read_text())) == KEPT
-    again = watching(jar)
-    known.recall(again)
-    assert again.look().state == SETTLED
-
-
-@pytest.mark.parametrize("text", ["{", "{}", '[1, {"probes": 1}]', "\xff"])
-def test_what_cannot_be_read_is_left_out_and_replaced(tmp_path, jar, text):
-    known = KnownHashes(tmp_path, [str(jar)])
-    watch = watching(jar)
-    look = looked(watch)
-    known.keep(watch, look)
-    kept_in(tmp_path).write_text(text, encoding="latin-1")
-    known.recall(watching(jar))
-    assert known.changed("unknown", {"a": "1", "b": "2"}) is None
-
-    known.keep(watch, look)
-    again = watching(jar)
-    known.recall(again)
-    assert again.look().state == SETTLED
-
-
-def test_a_store_that_cannot_be_written_is_said_once(tmp_path, jar, caplog):
-    root = tmp_path / "file"
-    root.write_text("in the way")
-    known = KnownHashes(root, [str(jar)])
-    watch = watching(jar)
-    look = looked(watch)
-    known.keep(watch, look)
-    known.keep(watch, look)
-    (warning,) = [record for record in caplog.records if record.levelname == "WARNING"]
-    assert "read more often" in warning.getMessage()
