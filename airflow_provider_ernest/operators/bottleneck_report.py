@@ -28,14 +28,13 @@ MOST_SECONDS = 300.0
 class BottleneckReportOperator(OfJob, BaseOperator):
     """Report what limits a job, from the event logs of its sample runs. Never fails the task.
 
-    Each `SampleRunOperator` has profiled its run where the event log was. This task reads the profiles from
-    the model store and reports on the run most like production: what its tasks were blocked on, the most that
-    could be gained, stragglers, and advice with its figures. It also replays the runs at production's size
-    and warns where the replay lies outside the model's 95 % interval.
+    Reads the profiles that each `SampleRunOperator` has stored, and reports on the run most like production:
+    what its tasks were blocked on, the most that could be gained, stragglers, and advice with its figures. It
+    also replays the runs at production's size and warns where the replay lies outside the model's 95 %
+    interval.
 
-    Returns the `BottleneckReport` document, which is also stored and shown by the pages; None, with a
-    warning, if there is nothing to report on. In an `ErnestTaskGroup` the task is a teardown: neither the
-    decision, production nor the state of the DAG run depends on it.
+    Returns the `BottleneckReport` document, which is also stored; None, with a warning, if there is nothing
+    to report on. In an `ErnestTaskGroup` the task is a teardown, so that nothing depends on it.
 
     Args:
         observations: `Observation` documents of the sample runs, also as JSON text.

@@ -48,16 +48,14 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
     ``emr_instance_groups``, ``emr_serverless``, ``glue``, ``databricks_cluster``. A form that is impossible,
     or needs cores that are unknown, is not pushed, so that a task reading it fails; ``unavailable`` says why.
     Only properties that size the run, or that the cluster needs, are pushed;
-    ``SparkSubmitOperator(conf=choose.job_conf())`` adds the job's own. The record is also stored; a failure
-    to store it is a warning.
+    ``SparkSubmitOperator(conf=choose.job_conf())`` adds the job's own. The record is also stored.
 
     Args:
         model: the `Model` document, or one per type; None if its training failed.
         goal: the `SizingGoal`, a mapping of its fields, or a template that renders to one. To go on without a
             model, state a fallback and set ``trigger_rule="all_done"``.
-        job: its name in the store, its iterations in production, and `job_conf`. Only properties that size
-            executors and driver are used and pushed; the decided sizes win over them. None for a job of the
-            model's name without iterations and properties. Needed to record a fallback without a model.
+        job: its name in the store, its iterations in production, and its properties for `job_conf`. None for
+            the model's job without iterations and properties; needed to record a fallback without a model.
         training_failure: why there is no model, ``fit.output["failure"]`` of the `FitModelOperator`; a list
             with one entry per type, or a mapping by type.
         training_begins_with: ids of the training's first tasks. If all were skipped, this task is skipped; if
@@ -70,13 +68,12 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
             trigger rule is not ``all_success``: an XComArg would put it directly after a setup task, which
             Airflow refuses.
         cores_per_machine: cores of a machine, or a mapping by type, if no `cluster` of the type tells; None
-            for those of the machines that the model was trained on. If that is unknown too, the forms that
-            need it are not pushed.
+            for those of the machines that the model was trained on.
         store: root of the model store; None for ``[ernest] store``.
 
     Raises:
         InfeasibleGoalError: the goal cannot be met; says what can. What was considered is pushed as
-            ``refusal``, a `Refusal` document, for other tasks.
+            ``refusal``, a `Refusal` document.
         InvalidParameterError: a value that cannot work.
         MissingResourceError: there is no model, or no price.
     """
@@ -131,17 +128,12 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
     def job_conf(self, key: str = "spark_conf") -> JobConf:
         """Return the ``conf`` of a production task: the job's properties, overridden by the decided ones.
 
-        They are merged when that task runs: no XCom holds the job's own properties.
-
-        Args:
-            key: "spark_conf", "yarn_conf" or "kubernetes_conf".
-
-        Raises:
-            InvalidParameterError: another key.
+        They are merged when that task runs: no XCom holds the job's own properties. `key` is "spark_conf",
+        "yarn_conf" or "kubernetes_conf".
         """
         if key not in PROPERTIES:
             raise InvalidParameterError(
-                "key", key, "is none of Spark properties", remedy=f"Use one of {', '.join(PROPERTIES)}."
+                "key", key, "does not hold Spark properties", remedy=f"Use one of {', '.join(PROPERTIES)}."
             )
         return JobConf(self, key)
 
@@ -232,14 +224,10 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
         from airflow_provider_ernest.views.tables import decision_table
 
         if decision.fallback_reason:
-            is_most_probable = decision.predicted_seconds is not None
-            self.log.warning(
-                "%s: %s",
-                "MOST PROBABLE configuration instead of one that meets the goal"
-                if is_most_probable
-                else f"FALLBACK to {decision.config.machines} machines",
-                decision.fallback_reason,
-            )
+            what = f"FALLBACK to {decision.config.machines} machines"
+            if decision.predicted_seconds is not None:
+                what = "MOST PROBABLE configuration instead of one that meets the goal"
+            self.log.warning("%s: %s", what, decision.fallback_reason)
         self._log_table(decision_table(decision))
         for warning in decision.warnings:
             self.log.warning("%s", warning)
@@ -256,12 +244,7 @@ MOST_NAMES = 3
 class JobConf(PlainXComArg):
     """The ``conf`` of a task that submits the job, put together when that task runs.
 
-    The decided properties come by XCom; the job's own come from the DAG file. The task waits for the
-    decision.
-
-    Args:
-        choose: the task that decides, whose `conf` holds the job's own properties.
-        key: one of `PROPERTIES`.
+    The decided properties come by XCom; the job's own come from the DAG file, by the task that decides.
     """
 
     def __init__(self, choose: ChooseConfigOperator, key: str) -> None:
@@ -274,13 +257,9 @@ class JobConf(PlainXComArg):
     __str__ = __repr__
 
     def __getitem__(self, item: Any) -> NoReturn:
-        """Refuse subscripts, which would name another XCom of the same task.
-
-        Raises:
-            InvalidParameterError: always.
-        """
+        """Refuse subscripts, which would name another XCom of the same task."""
         raise InvalidParameterError(
-            "job_conf()", item, "is no part that can be taken", remedy="Give conf all of it: conf=job_conf()."
+            "job_conf()", item, "cannot be taken from it", remedy="Give conf all of it: conf=job_conf()."
         )
 
     def resolve(self, context: Mapping[str, Any]) -> dict[str, Any]:
@@ -289,27 +268,25 @@ class JobConf(PlainXComArg):
         Raises:
             XComNotFound: nothing was decided.
         """
+        from airflow.sdk.log import mask_secret
+
         decided = super().resolve(context)
         choose = cast("ChooseConfigOperator", self.operator)
         own = rendered_texts(choose, dict(choose.conf), cast("Context", context))
-        _mask_secrets(own)
-        return {**{name: _property(value) for name, value in own.items()}, **decided}
-
-
-def _property(value: Any) -> Any:
-    """As text unless it is a whole number: Livy takes neither fractions nor booleans."""
-    return str(value).lower() if isinstance(value, bool | float) else value
+        for name, value in own.items():
+            # A switch such as "…credentials.enabled" is no secret, and "true" would be masked everywhere.
+            if names_a_secret(name) and str(value).lower() not in ("true", "false"):
+                mask_secret(str(value))
+            # As text unless it is a whole number: Livy takes neither fractions nor booleans.
+            if isinstance(value, bool | float):
+                own[name] = str(value).lower()
+        return {**own, **decided}
 
 
 def submission_warnings(tasks: Iterable[Any], *, choose: str, conf: Mapping[str, Any]) -> list[str]:
-    """Return warnings about tasks that take the decided conf but would not run as decided.
+    """Return warnings about tasks that take the conf of task `choose` but would not run as decided.
 
-    Only operators that submit like the stock one are checked.
-
-    Args:
-        tasks: of the DAG.
-        choose: id of the task that decides.
-        conf: the job's own properties.
+    Only operators that submit like the stock one are checked. `conf` has the job's own properties.
     """
     return [
         warning
@@ -335,13 +312,3 @@ def _warnings(task: Any, key: str, conf: Mapping[str, Any]) -> Iterator[str]:
             f"Task {task.task_id} takes {key} alone, which sizes the run, and lacks "
             f"{', '.join(own[:MOST_NAMES])}{more} of the job's conf: give it job_conf({key!r}), with both."
         )
-
-
-def _mask_secrets(conf: Mapping[str, Any]) -> None:
-    """Keep secrets out of the log and of the rendered templates that Airflow stores."""
-    from airflow.sdk.log import mask_secret
-
-    for name, value in conf.items():
-        # A switch such as "…credentials.enabled" is no secret, and masking "true" would mask it everywhere.
-        if names_a_secret(name) and str(value).lower() not in ("true", "false"):
-            mask_secret(str(value))

@@ -1,10 +1,13 @@
-"""Inputs of the decision from other tasks' outputs, and its outputs for other tasks."""
+"""What `ChooseConfigOperator` reads of other tasks' outputs, and what it pushes for other tasks.
+
+A module of its own since it loads the mathematics, which a DAG file that is parsed should not.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.ec2.spec import EC2
@@ -57,11 +60,8 @@ UNKNOWN = "unknown"
 def rendered_goal(given: Any, *, has_model: bool, log: Any) -> SizingGoal:
     """Parse the rendered goal.
 
-    Args:
-        given: the operator's template field.
-        has_model: there is a model to choose by. Without one only the fallback can be taken; that needs no
-            scale, so a failed task that was to find the scale is no obstacle.
-        log: warned of a scale that cannot be read.
+    Without a model only the fallback can be taken; that needs no scale, so a failed task that was to find the
+    scale is no obstacle.
 
     Raises:
         InvalidParameterError: a value is impossible.
@@ -81,8 +81,7 @@ def rendered_goal(given: Any, *, has_model: bool, log: Any) -> SizingGoal:
 def rendered_iterations(given: Any, goal: SizingGoal, *, has_model: bool, log: Any) -> int | None:
     """Parse the iterations of production; None if unreadable and only the fallback can be taken."""
     try:
-        iterations: int | None = optional(count)("iterations", given)
-        return iterations
+        return cast("int | None", optional(count)("iterations", given))
     except InvalidParameterError as error:
         if has_model or goal.fallback_machines is None:
             raise
@@ -103,10 +102,8 @@ def stated_cores(value: Any) -> dict[str, int]:
 def trained_types(*, models: Any, clusters: Any, failures: Any) -> list[Type]:
     """Return what came of each training; at least one entry, which may be empty.
 
-    Args:
-        models: one `Model` document or one per type, None where there is none.
-        clusters: likewise the `ClusterHandle` documents, also as JSON texts.
-        failures: likewise why trainings failed; a mapping also names the types.
+    Each argument is one document (or text) or one per type, None where there is none; a mapping of failures
+    also names the types. A model that cannot be read is missing: others or the fallback may still do.
 
     Raises:
         InvalidParameterError, InvalidDocumentError: one cannot be read.
@@ -117,7 +114,8 @@ def trained_types(*, models: Any, clusters: Any, failures: Any) -> list[Type]:
     texts = [optional_text(text) or "" for text in _listed(failures)]
     read = [_model(document) for document in _listed(models)]
     fitted = [model for model, _ in read]
-    handles = [_handle(document) for document in _listed(clusters)]
+    given = [optional_document("cluster", cluster) for cluster in _listed(clusters)]
+    handles = [ClusterHandle.from_dict(cluster) if cluster else None for cluster in given]
     count = max(1, len(names), len(fitted), len(texts), len(handles) if len(fitted) < 2 else 0)
     if len(handles) not in (0, count):
         by_type = {handle.instance_type: handle for handle in handles if handle}
@@ -139,7 +137,7 @@ def trained_types(*, models: Any, clusters: Any, failures: Any) -> list[Type]:
 
 
 def _model(document: Any) -> tuple[Model | None, str]:
-    """A model, or why it cannot be read: other models or the fallback may still do."""
+    """A model, or why it cannot be read."""
     given = optional_document("model", document)
     try:
         return (Model.from_dict(given) if given else None), ""
@@ -147,13 +145,7 @@ def _model(document: Any) -> tuple[Model | None, str]:
         return None, str(error)
 
 
-def _handle(document: Any) -> ClusterHandle | None:
-    given = optional_document("cluster", document)
-    return ClusterHandle.from_dict(given) if given else None
-
-
 def _listed(value: Any) -> list[Any]:
-    """As a list; a single value may be given as such."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         return list(value)
     return [] if value in NOTHING else [value]
@@ -222,21 +214,16 @@ def decided_outputs(
     decision = record.decision
     shapes = shapes_of(decision, types, cores=cores, untrained=goal.untrained_types)
     handle = handle_for(decision, types)
-    made = outputs(
-        decision,
-        shapes,
-        conf=conf,
-        dynamic_allocation=goal.dynamic_allocation,
-        conf_there=_conf_there(handle, stated),
-    )
+    there = _conf_there(handle, stated)
+    made = outputs(decision, shapes, conf=conf, dynamic_allocation=goal.dynamic_allocation, conf_there=there)
     try:
         made[SPARK_CONF] = decided_conf(
             decision, shapes=shapes, handle=handle, conf=conf, stated=stated, context=context
         )
         if HEAP not in made[SPARK_CONF]:
             log.warning(
-                "%s is not set for production, since nothing tells the memory of its machines: unless the "
-                "cluster that it runs on does, executors get Spark's default of 1 GB.",
+                "%s is not set for production, since the memory of its machines is unknown: unless the "
+                "cluster sets it, executors get Spark's default of 1 GB.",
                 HEAP,
             )
     except ErnestError as error:
@@ -296,11 +283,7 @@ def decided_conf(
     stated: Collection[str],
     context: Context,
 ) -> dict[str, str]:
-    """Return the cluster's properties that the job does not state, the job's own, and the sizing over both.
-
-    Raises:
-        MissingResourceError: the cores of a machine, or the memory of one of a mix, are unknown.
-    """
+    """Return the cluster's properties that the job does not state, the job's own, and the sizing."""
     groups = groups_of(decision, shapes)
     layout = layout_on(groups)
     cluster = {
@@ -325,8 +308,8 @@ def _memory(groups: Sequence[MachineGroup], layout: Layout) -> dict[str, str]:
             return {}
         if memory is None:
             raise MissingResourceError(
-                f"Nothing tells the memory of a machine of type {group.instance_type!r}, which executors of "
-                "the mix share.",
+                f"The memory of a machine of type {group.instance_type!r} is unknown, and executors of the "
+                "mix share it.",
                 remedy=f"Set {HEAP} in the job's conf.",
             )
         rooms.append(memory // share)
@@ -343,12 +326,6 @@ def shapes_of(
     """Return the machines of each type; absent if unknown.
 
     Taken from the existing cluster, else from the user, else from the machines that the model was trained on.
-
-    Args:
-        decision: what was decided.
-        types: what came of each training.
-        cores: by `stated_cores`.
-        untrained: types that may be chosen without a training.
     """
     clusters = [each.cluster for each in types if each.cluster]
     shapes = {handle.instance_type: _shape(handle) for handle in reversed(clusters)}
@@ -363,16 +340,13 @@ def shapes_of(
         if trained_on and known.get(each.instance_type, of_all) in (None, trained_on.cores):
             shapes.setdefault(each.instance_type, trained_on)
     for one in untrained:
-        if stated := one.cores_per_machine or _cores_of(one.like, shapes, known):
+        of_like = shapes[one.like].cores if one.like in shapes else known.get(one.like)
+        if stated := one.cores_per_machine or of_like:
             known.setdefault(one.instance_type, stated)
     if of_all is not None:
         parts = decision.composition or (decision.config,)
         known = {**{part.instance_type: of_all for part in parts}, **known}
     return {**{name: MachineShape(cores=each_has) for name, each_has in known.items()}, **shapes}
-
-
-def _cores_of(name: str, shapes: Mapping[str, MachineShape], known: Mapping[str, int]) -> int | None:
-    return shapes[name].cores if name in shapes else known.get(name)
 
 
 def _trained_on(model: Model | None) -> MachineShape | None:

@@ -22,7 +22,7 @@ from airflow_provider_ernest.settings.templates import as_template, settings_of
 from airflow_provider_ernest.settings.values import document, number, optional_text, whole_number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from airflow.sdk import Context
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.settings.templates import Number
     from airflow_provider_ernest.spark.machines import Bandwidth, Machine
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook
-    from airflow_provider_ernest.triggers.ec2_cluster import EC2ClusterReadyTrigger
 
 NOT_GIVEN: Any = object()
 """Default of `cluster`: the DAG file does not mention one."""
@@ -55,8 +54,7 @@ class EC2ClusterOperator(BaseOperator):
     next try takes over or ends what an earlier one left.
 
     For a cluster of the decided size, use ``EC2ClusterSpec(machines=ernest.config["machines"],
-    instance_type=ernest.config["instance_type"], ...)`` with a
-    ``TerminateClusterOperator(...).as_teardown(setups=create)``.
+    instance_type=ernest.config["instance_type"], ...)``.
 
     With `cluster` and `size` it resizes that cluster instead and returns its new handle. New machines are
     launched by `spec`, whose own number and type of machines do not count.
@@ -119,14 +117,24 @@ class EC2ClusterOperator(BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Start the cluster and wait, here or in the triggerer; or resize one."""
+        from airflow_provider_ernest.triggers.ec2_cluster import EC2ClusterReadyTrigger
+
         with no_vain_retries(), failure_pushed(context):
             if self._is_resize:
                 return self._logged(self._open_resize(context).run())
             opened = self._open(self._spec(), context)
             if not is_deferrable(self.deferrable):
                 return self._logged(opened.start())
-            # Made before anything is launched: afterwards nothing of it can fail.
-            trigger = self._trigger(opened, context)
+            # Made before anything is launched: afterwards nothing of it can fail. Its time limit begins now.
+            trigger = EC2ClusterReadyTrigger(
+                cluster_name=opened.name,
+                try_number=context["ti"].try_number,
+                spec=opened.spec.to_dict(),
+                deadline=time.time() + opened.spec.start_timeout_seconds,
+                poll_seconds=number("poll_seconds", self.poll_seconds),
+                aws_conn_id=optional_text(self.aws_conn_id),
+                region_name=optional_text(self.region_name),
+            )
             opened.launch()
             if self._is_killed:
                 opened.terminate()
@@ -135,11 +143,7 @@ class EC2ClusterOperator(BaseOperator):
         raise AssertionError("deferring does not return")
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> dict[str, Any]:
-        """Make a cluster of the machines that the trigger waited for, or end them.
-
-        Raises:
-            ClusterStartError: they are not there; with their console output.
-        """
+        """Make a cluster of the machines that the trigger waited for, or end them and say why."""
         with no_vain_retries(), failure_pushed(context):
             if event["reason"]:
                 self.log.error("The wait has ended: %s", event["reason"])
@@ -198,27 +202,28 @@ class EC2ClusterOperator(BaseOperator):
             client=clients,
             aws_conn_id=aws_conn_id,
             prices=prices,
-            probe=partial(measure, spec=spec, log=self.log, on_submit=self._probe_submits),
+            probe=partial(self._measure, spec),
             log=self.log,
         )
 
-    def _probe_submits(self, hook: ErnestSubmitHook) -> None:
-        self._probe_hook = hook
-        if self._is_killed:
-            hook.end()
+    def _measure(self, spec: EC2ClusterSpec, handle: ClusterHandle) -> dict[str, Bandwidth]:
+        """Measure all workers; a kill ends the probe, also one that came before."""
+        from airflow_provider_ernest.clusters.probe import probe_bandwidth
 
-    def _trigger(self, opened: EC2Cluster, context: Context) -> EC2ClusterReadyTrigger:
-        """Its time limit begins now, so the launch must follow."""
-        from airflow_provider_ernest.triggers.ec2_cluster import EC2ClusterReadyTrigger
+        def submitted(hook: ErnestSubmitHook) -> None:
+            self._probe_hook = hook
+            if self._is_killed:
+                hook.end()
 
-        return EC2ClusterReadyTrigger(
-            cluster_name=opened.name,
-            try_number=context["ti"].try_number,
-            spec=opened.spec.to_dict(),
-            deadline=time.time() + opened.spec.start_timeout_seconds,
-            poll_seconds=number("poll_seconds", self.poll_seconds),
-            aws_conn_id=optional_text(self.aws_conn_id),
-            region_name=optional_text(self.region_name),
+        rounds_seconds = spec.probe_rounds * (PROBE_ROUND_SECONDS + spec.probe_interval_seconds)
+        return probe_bandwidth(
+            handle,
+            rounds=spec.probe_rounds,
+            interval_seconds=spec.probe_interval_seconds,
+            secret=cluster_secret(handle),
+            timeout_seconds=PROBE_START_SECONDS + rounds_seconds,
+            log=self.log,
+            on_submit=submitted,
         )
 
     def _logged(self, handle: ClusterHandle) -> dict[str, Any]:
@@ -236,8 +241,8 @@ class EC2PreflightOperator(EC2ClusterOperator):
 
     Image, instance types, subnets, security groups and launch template must exist, fit each other and not be
     open to the world, and a dry run of the launch must be allowed. Returns and pushes ``cores_per_machine``,
-    ``memory_megabytes_per_machine``, ``price_per_hour`` and ``master_price_per_hour`` (dollars, of a worker
-    and of the master; None if AWS does not tell), and ``market`` (of the workers).
+    ``memory_megabytes_per_machine``, ``price_per_hour`` of a worker and ``master_price_per_hour`` (dollars;
+    None if AWS does not tell), and ``market`` (of the workers).
 
     Raises:
         InvalidParameterError, MissingResourceError: something does not exist, does not fit, or is forbidden
@@ -291,13 +296,7 @@ class EC2PreflightOperator(EC2ClusterOperator):
 
 
 def price_book(ec2: Any, *, aws_conn_id: str | None, override_per_hour: float | None) -> PriceBook:
-    """Prices of a client's region.
-
-    Args:
-        ec2: a boto3 client.
-        aws_conn_id: Airflow connection that may ask for prices.
-        override_per_hour: dollars for a worker and hour, whatever AWS says.
-    """
+    """Prices of the client's region; `override_per_hour` is for a worker, whatever AWS says."""
     from airflow_provider_ernest.clusters.ec2.prices import PRICING_REGION, PriceBook
 
     return PriceBook(
@@ -305,31 +304,6 @@ def price_book(ec2: Any, *, aws_conn_id: str | None, override_per_hour: float | 
         pricing=lambda: aws_clients(aws_conn_id, PRICING_REGION)("pricing"),
         region=ec2.meta.region_name,
         override_per_hour=override_per_hour,
-    )
-
-
-def measure(
-    handle: ClusterHandle,
-    *,
-    spec: EC2ClusterSpec,
-    log: Any,
-    on_submit: Callable[[ErnestSubmitHook], None],
-) -> dict[str, Bandwidth]:
-    """Measure all workers `spec.probe_rounds` times; see `clusters.probe.probe_bandwidth`.
-
-    `on_submit` gets the hook by which a killed task can end the probe.
-    """
-    from airflow_provider_ernest.clusters.probe import probe_bandwidth
-
-    rounds_seconds = spec.probe_rounds * (PROBE_ROUND_SECONDS + spec.probe_interval_seconds)
-    return probe_bandwidth(
-        handle,
-        rounds=spec.probe_rounds,
-        interval_seconds=spec.probe_interval_seconds,
-        secret=cluster_secret(handle),
-        timeout_seconds=PROBE_START_SECONDS + rounds_seconds,
-        log=log,
-        on_submit=on_submit,
     )
 
 

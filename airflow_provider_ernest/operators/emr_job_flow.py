@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 class EmrJobFlowOperator(BaseOperator):
     """Wait until an EMR job flow takes steps, and look up its machines. Starts and ends nothing.
 
-    Use EmrCreateJobFlowOperator and EmrTerminateJobFlowOperator of Airflow's amazon provider to start and end
-    it. Returns the `ClusterHandle` document, named by the job flow's id; `TerminateClusterOperator` does
-    nothing on it.
+    EmrCreateJobFlowOperator and EmrTerminateJobFlowOperator of Airflow's amazon provider start and end it.
+    Returns the `ClusterHandle` document, named by the job flow's id.
 
     Args:
         spec: an `EmrJobFlow` with a `job_flow_id`, or a mapping of its fields; both may hold templates.

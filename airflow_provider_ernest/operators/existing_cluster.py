@@ -37,7 +37,6 @@ class ExistingClusterOperator(BaseOperator):
         spec: a `ConnectedCluster`, or a mapping of its fields; both may hold templates.
         probe: measure the bandwidth of its machines. Nothing else should run on them meanwhile.
         probe_rounds: number of measurements.
-        probe_interval_seconds: between the rounds.
         probe_timeout_seconds: limit for all rounds together.
         straggler_floor: machines that score below it are named in a warning.
 
@@ -118,8 +117,7 @@ class ExistingClusterOperator(BaseOperator):
         for host, bandwidth in measured.items():
             if bandwidth.score < floor:
                 self.log.warning(
-                    "%s is a straggler: it scores %s, below %s. Runs on it are slower than those on "
-                    "the others",
+                    "%s is a straggler: it scores %s, below %s. Runs on it are slower than on the others",
                     host,
                     words.number(bandwidth.score),
                     words.number(floor),
@@ -139,7 +137,7 @@ def master_of_connection(spark_conn_id: str) -> str:
     """Return the master that a connection points at, as spark-submit gets it.
 
     Raises:
-        InvalidParameterError: it is no Spark connection, or runs drivers on the cluster.
+        InvalidParameterError: it is not a Spark connection, or runs drivers on the cluster.
         MissingResourceError: there is no such connection, or Kubernetes support is not installed.
     """
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook, require_connection

@@ -38,15 +38,15 @@ CANDIDATES = "candidates"
 """XCom key of the arguments of `enumerate_candidates`, from which the runs of all rounds are chosen."""
 
 WEIGHTINGS = {RELATIVE: "relative", CLASSIC: "absolute"}
-"""Errors that the methods for given terms minimise, so that designs minimise the same."""
+"""Errors that the methods minimise, and so the designs for them."""
 
 
 class ExperimentDesignOperator(BaseOperator, SkipMixin):
     """Choose a few cheap sample runs by optimal experiment design (Ernest, section 3.2).
 
     Returns the list of experiments, to map `SampleRunOperator` over, and pushes the `Design` document as
-    ``design``. Checks that the input exists, before a cluster is paid for. With ``DesignBounds(rounds=2)`` or
-    3 these are the experiments of the first round, and ``candidates`` is pushed for the `NextRunsOperator`.
+    ``design``. With ``DesignBounds(rounds=2)`` or 3 these are the experiments of the first round, and
+    ``candidates`` is pushed for the `NextRunsOperator`.
 
     Settings may be objects or mappings of their fields; any value in them may be a template.
 
@@ -119,6 +119,7 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
 
     def execute(self, context: Context) -> list[dict[str, Any]]:
         """Solve for the design, log it as a table, and hand it on."""
+        from airflow_provider_ernest.operators.find_model import keeps_cluster
         from airflow_provider_ernest.views.tables import design_table
 
         with no_vain_retries(), failure_pushed(context):
@@ -136,17 +137,11 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
         if not experiments and self.type_tasks is not None:
             # Skipping ends the task by an exception, so that a returned value would not be pushed.
             context["ti"].xcom_push(key="return_value", value=experiments)
-            self._skip_runs(self.type_tasks, context)
+            needless = [*self.type_tasks["sample_tasks"]]
+            if not keeps_cluster(self.dag, self.type_tasks):
+                needless += self.type_tasks["run_cluster_tasks"]
+            self.skip(context["ti"], [self.dag.get_task(task_id) for task_id in needless])
         return experiments
-
-    def _skip_runs(self, tasks: Mapping[str, Any], context: Context) -> None:
-        """Skip what only sample runs need, above all the cluster, which would be paid for."""
-        from airflow_provider_ernest.operators.find_model import keeps_cluster
-
-        needless = [*tasks["sample_tasks"]]
-        if not keeps_cluster(self.dag, tasks):
-            needless += tasks["run_cluster_tasks"]
-        self.skip(context["ti"], [self.dag.get_task(task_id) for task_id in needless])
 
     def design(self) -> Design:
         """Return the design as `execute` makes it, outside a DAG run; raises what the operator does."""
@@ -163,7 +158,6 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
         return spending, self._design(spending)
 
     def _design(self, spending: Spending) -> Design:
-        """The first design that one of the allowances allows."""
         from airflow_provider_ernest.design.candidates import enumerate_candidates
         from airflow_provider_ernest.design.criteria import Targets
         from airflow_provider_ernest.design.known import distinct, no_runs
@@ -171,13 +165,16 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
         from airflow_provider_ernest.documents.runs import Observation
         from airflow_provider_ernest.operators.setting_checks import require_available
         from airflow_provider_ernest.prediction.predictors import default_terms
+        from airflow_provider_ernest.spark.sampling import list_input
 
         bounds, goal = spending.bounds, spending.goal
         settings = settings_of(ModelSettings, self.model, "model")
         available = optional_whole_number("available_machines", self.available_machines)
         if available is not None:  # before the cluster is started, not after it has been paid for
             require_available(bounds, available)
-        partitions = self._partitions()
+        sampled = settings_of(SampledInput, self.input, "input")
+        files = len(list_input(sampled.path).files)  # which must exist in any case
+        partitions = sampled.partitions or files
         observed = [Observation.from_dict(document) for document in self.observed or ()]
         known = optional_document("history", self.history) or {}
         past = [Observation.from_dict(document) for document in known.get("observations") or ()]
@@ -268,14 +265,6 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
             "cores_per_machine": whole_number("cores_per_machine", self.cores_per_machine),
             "by_ratio": allowance.by_ratio,
         }
-
-    def _partitions(self) -> int:
-        """Partitions of the whole input: as stated, else its files, which must exist in any case."""
-        from airflow_provider_ernest.spark.sampling import list_input
-
-        sampled = settings_of(SampledInput, self.input, "input")
-        files = len(list_input(sampled.path).files)
-        return sampled.partitions or files
 
 
 def _sufficiency(

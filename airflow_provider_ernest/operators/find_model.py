@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from airflow.providers.common.compat.sdk import SkipMixin
 from airflow.sdk import BaseOperator
@@ -72,8 +72,8 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
     If several runs find no model of the application at the same time, one trains; the others are deferred and
     take its model. If its training fails, the next one trains; see `Reuse.wait_for_training_seconds`.
 
-    A model that no longer holds is marked in the store, with the reason. A search that fails is a warning,
-    and a training is made.
+    A model that no longer holds is marked in the store. A search that fails is a warning, and a training is
+    made.
 
     Returns for each type of machine ``{"is_reused", "reason", "model_id", "growth"}``, and pushes, by type,
     ``models`` (reused `Model` documents), ``reasons``, ``growth`` (of the input since then) and
@@ -95,11 +95,9 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
         model: how models are made; one that was made otherwise is not reused.
         goal: tells the error above which a model is not reused; None for any.
         reuse: how long a model is good for; None to train always.
-        bounds: of the sample runs; with `clusters`, for the check.
-        clusters: of the sample runs. If given, all settings and local files are checked with their templates
-            rendered, before anything is started.
-        staging_uri: of the sample runs, for the check.
-        run_timeout_seconds: of the sample runs, for the check.
+        bounds: of the sample runs, as are `clusters`, `staging_uri` and `run_timeout_seconds`. If `clusters`
+            is given, all settings and local files are checked with their templates rendered, before anything
+            is started.
         store: root of the model store; None for ``[ernest] store``.
         on_stale: callables or Airflow notifiers, called if a model is marked.
 
@@ -163,7 +161,9 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
         return self.look_again(context)
 
     def look_again(self, context: Context, event: Any = None) -> dict[str, Any]:
-        """Look for models, also after waiting for another run's training; `event` tells nothing."""
+        """Look for models, also after waiting for another run's training."""
+        from airflow_provider_ernest.operators.recording import keep_marks
+
         with no_vain_retries(), failure_pushed(context):
             job = self._rendered_job()
             artifact_sha256 = artifact_hash(job.application, job.submit_options, log=self.log)
@@ -192,13 +192,14 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
         }
         for key, value in pushed.items():
             context["ti"].xcom_push(key=key, value=value)
-        self._keep_marks(found.values(), context)
-        self.add_lineage(inputs=[self._rendered_input().path], found=[*reused.values()])
+        marks = [each.mark for each in found.values() if each.mark is not None]
+        store = optional_text(self.store)
+        keep_marks(marks, store=store, callbacks=self.on_stale, context=context, log=self.log)
+        self.add_lineage(*marks, inputs=[self._rendered_input().path], found=[*reused.values()])
         self._skip({*reused}, context)
         return summary
 
     def _check(self, context: Context) -> None:
-        """Check, before anything is started, the settings that are known only once rendered."""
         from airflow_provider_ernest.decision.goals import load_objective
         from airflow_provider_ernest.operators.setting_checks import SizingSettings
 
@@ -225,17 +226,24 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
         _rehearse(self, settings.job, settings.input, context)
 
     def _conditions(self) -> dict[str, RunConditions]:
-        """The conditions of this run by type of machine."""
         from airflow_provider_ernest.documents.runs import RunConditions
         from airflow_provider_ernest.learning.conditions import settings_digests
         from airflow_provider_ernest.spark.input_fingerprint import input_fingerprint
 
-        sampled = self._rendered_input()
+        sampled, model = self._rendered_input(), settings_of(ModelSettings, self.model, "model")
         settings = settings_digests(
             conf=self.conf,
             arguments=self.application_args,
             options=self.submit_options,
-            further=self._training_settings(sampled),
+            # Their change would lead to other sample runs or another model.
+            further={
+                "sampling": sampled.sampling,
+                "the input's header": sampled.header,
+                "the sample runs' iterations": self._rendered_job().sample_iterations,
+                "the model's method": model.method,
+                "the model's terms": model.terms and list(model.terms),
+                "the model's further terms": list(model.extension_terms) or None,
+            },
         )
         shape = input_fingerprint(
             sampled.path, partitions=sampled.partitions, header=sampled.header, log=self.log
@@ -243,26 +251,11 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
         return {
             each["instance_type"]: RunConditions(
                 spark=spark_release(each.get("spark")),
-                settings={
-                    **settings,
-                    **settings_digests(further=each.get("settings")),
-                },
+                settings={**settings, **settings_digests(further=each.get("settings"))},
                 input=shape,
                 cores_per_machine=each.get("cores_per_machine"),
             )
             for each in self.types
-        }
-
-    def _training_settings(self, sampled: SampledInput) -> dict[str, Any]:
-        """Settings whose change would lead to other sample runs or another model."""
-        settings = settings_of(ModelSettings, self.model, "model")
-        return {
-            "sampling": sampled.sampling,
-            "the input's header": sampled.header,
-            "the sample runs' iterations": self._rendered_job().sample_iterations,
-            "the model's method": settings.method,
-            "the model's terms": settings.terms and list(settings.terms),
-            "the model's further terms": list(settings.extension_terms) or None,
         }
 
     def _found(
@@ -308,46 +301,45 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
     ) -> bool:
         """Defer the task while another run trains; return whether to look again because one has trained.
 
-        A run that could not tell whether the other's model holds for it does not wait.
+        A run that could not tell whether the other's model holds for it does not wait. A failure to find out
+        is a warning, and this run trains.
         """
         from airflow_provider_ernest.store.leases import TrainingLeases
 
         training = [each for each in self.types if found[each["instance_type"]].model is None]
-        if not training:
-            return False
         reuse = settings_of(Reuse, self.reuse, "reuse")
         most_seconds = float(reuse.wait_for_training_seconds)
-        if not most_seconds or not (artifact_sha256 or reuse.accept_unknown_application):
+        is_comparable = artifact_sha256 or reuse.accept_unknown_application
+        if not (training and most_seconds and is_comparable):
             return False
         job = self._rendered_job().name
-        turn = _take_turn(
-            TrainingLeases(store_root(optional_text(self.store)), job, artifact_sha256),
-            [task_id for each in training for task_id in each["training_tasks"]],
-            most_seconds=most_seconds,
-            context=context,
-            log=self.log,
-        )
-        if turn.waits_for is not None:
+        leases = TrainingLeases(store_root(optional_text(self.store)), job, artifact_sha256)
+        tasks = tuple(task_id for each in training for task_id in each["training_tasks"])
+        try:
+            other, left_seconds, is_first = _turn(leases, tasks, most_seconds=most_seconds, context=context)
+        except (StoreError, TimeoutError) as error:
+            self.log.warning("Other runs of the job may train at the same time: %s", error)
+            return False
+        if other is not None:
             self.log.info(
                 "Run %s of DAG %s trains %r since %s: waiting for its model for at most %s more "
                 "(Reuse.wait_for_training_seconds).",
-                turn.waits_for.origin.run_id,
-                turn.waits_for.origin.dag_id,
+                other.origin.run_id,
+                other.origin.dag_id,
                 job,
-                turn.waits_for.taken_at.strftime("%Y-%m-%d %H:%M UTC"),
-                duration(turn.left_seconds),
+                other.taken_at.strftime("%Y-%m-%d %H:%M UTC"),
+                duration(left_seconds),
             )
-            self.defer(**_look_again_in(turn.left_seconds), method_name="look_again")
-        return not turn.is_first
+            self._look_again_in(left_seconds)
+        return not is_first
 
-    def _keep_marks(self, found: Iterable[Found], context: Context) -> None:
-        from airflow_provider_ernest.operators.recording import keep_marks
+    def _look_again_in(self, left_seconds: float) -> None:
+        """Defer until the next look, or until the other training is too old."""
+        from airflow.providers.standard.triggers.temporal import TimeDeltaTrigger
 
-        marks = [each.mark for each in found if each.mark is not None]
-        keep_marks(
-            marks, store=optional_text(self.store), callbacks=self.on_stale, context=context, log=self.log
-        )
-        self.add_lineage(*marks)
+        pause = timedelta(seconds=min(_LOOKS_SECONDS, left_seconds))
+        timeout = pause + timedelta(seconds=_LATE_SECONDS)
+        self.defer(trigger=TimeDeltaTrigger(pause), timeout=timeout, method_name="look_again")
 
     def _skip(self, reused: set[str], context: Context) -> None:
         """Skip the tasks that reused models make needless, as Airflow's own branching does."""
@@ -367,12 +359,7 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
 
 
 def keeps_cluster(dag: Any, each: Mapping[str, Any]) -> bool:
-    """Whether production needs the training's cluster too, because it comes before the cluster's end.
-
-    Args:
-        dag: of the tasks.
-        each: an entry of `FindModelOperator.types`.
-    """
+    """Whether production, too, runs on the cluster of an entry of `FindModelOperator.types`."""
     if each.get("keeps_cluster"):
         return True
     before_the_end: Iterable[str] = dag.get_task(each["teardown"]).upstream_task_ids
@@ -413,13 +400,7 @@ def hash_of_training(
 
 
 def pushed_conditions(value: Any, instance_type: str) -> RunConditions | None:
-    """Return the conditions that a `FindModelOperator` pushed for a type of machine; None if it did not.
-
-    `value` is its XCom ``conditions``, also as JSON text.
-
-    Raises:
-        InvalidParameterError, InvalidDocumentError: it is something else.
-    """
+    """Return a type's conditions from the XCom ``conditions`` of a `FindModelOperator`; None if not there."""
     from airflow_provider_ernest.documents.runs import RunConditions
 
     of_type = (optional_document("conditions", value) or {}).get(instance_type)
@@ -443,40 +424,21 @@ _ENDED = {"success", "failed", "skipped", "upstream_failed", "removed"}
 """States in which Airflow does not start a task any more."""
 
 
-class Turn(NamedTuple):
-    """Whether a run trains.
-
-    Attributes:
-        waits_for: the training of another run; None if this one trains.
-        left_seconds: how long to wait for it at most.
-        is_first: nobody trained before whose model may have come meanwhile.
-    """
-
-    waits_for: TrainingLease | None = None
-    left_seconds: float = 0.0
-    is_first: bool = True
-
-
-def _take_turn(
-    leases: TrainingLeases, tasks: Sequence[str], *, most_seconds: float, context: Context, log: Any
-) -> Turn:
-    """Train, or wait for whoever does. A failure to find out is a warning, and this run trains.
+def _turn(
+    leases: TrainingLeases, tasks: tuple[str, ...], *, most_seconds: float, context: Context
+) -> tuple[TrainingLease | None, float, bool]:
+    """Take a run's turn to train.
 
     Args:
         leases: of the job.
         tasks: ids of the training's tasks in this DAG run.
-        most_seconds: age after which a training is no longer waited for.
+        most_seconds: age after which another run's training is no longer waited for.
         context: of the task that asks.
-        log: its logger.
+
+    Returns:
+        The training of another run, None if this one trains; how long to wait for it at most; and whether
+        nobody trained before, whose model may have come meanwhile.
     """
-    try:
-        return _turn(leases, tasks, most_seconds=most_seconds, context=context)
-    except (StoreError, TimeoutError) as error:
-        log.warning("Other runs of the job may train at the same time: %s", error)
-        return Turn()
-
-
-def _turn(leases: TrainingLeases, tasks: Sequence[str], *, most_seconds: float, context: Context) -> Turn:
     from airflow_provider_ernest.store.leases import TrainingLease
 
     origin = origin_of(context)
@@ -486,13 +448,13 @@ def _turn(leases: TrainingLeases, tasks: Sequence[str], *, most_seconds: float, 
         if held is not None:
             # Another try of the same task goes on with its own training.
             if replace(held.origin, try_number=origin.try_number) == origin:
-                return Turn()
+                return None, 0.0, True
             left_seconds = most_seconds - (now - held.taken_at).total_seconds()
             if left_seconds > 0 and not _has_ended(held, context):
-                return Turn(held, left_seconds)
-        own = TrainingLease(origin=origin, tasks=tuple(tasks), taken_at=now)
+                return held, left_seconds, True
+        own = TrainingLease(origin=origin, tasks=tasks, taken_at=now)
         if in_time(partial(leases.take, number + 1, own), most_seconds=MOST_SECONDS):
-            return Turn(is_first=number == 0)
+            return None, 0.0, number == 0
 
 
 def _has_ended(lease: TrainingLease, context: Context) -> bool:
@@ -512,14 +474,6 @@ _LATE_SECONDS = 600.0
 """How late a triggerer may end a wait; without a triggerer, the task fails then."""
 
 
-def _look_again_in(left_seconds: float) -> dict[str, Any]:
-    """Arguments of `defer` until the next look, or until the training is too old."""
-    from airflow.providers.standard.triggers.temporal import TimeDeltaTrigger
-
-    pause = timedelta(seconds=min(_LOOKS_SECONDS, left_seconds))
-    return {"trigger": TimeDeltaTrigger(pause), "timeout": pause + timedelta(seconds=_LATE_SECONDS)}
-
-
 # Render and check what sample runs are submitted with before a machine is started. Otherwise each sample run,
 # and each of its tries, would find a broken template or a missing file on machines that are paid for.
 
@@ -532,12 +486,6 @@ _COORDINATES = re.compile(r"[^:,\s]+(:[^:,\s]+){2,4}")
 
 def _rehearse(operator: BaseOperator, job: SparkJob, sampled: SampledInput, context: Context) -> None:
     """Render what sample runs will be submitted with, with stand-ins for their samples, and check it.
-
-    Args:
-        operator: renders, as the tasks of the sample runs will.
-        job: with its templates; `application_args` may name the ``sample``.
-        sampled: the production input.
-        context: of the task.
 
     Raises:
         InvalidParameterError: a text cannot be rendered, or is no valid package.

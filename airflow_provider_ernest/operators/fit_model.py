@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
@@ -25,7 +26,7 @@ from airflow_provider_ernest.settings.values import documents, optional_document
 from airflow_provider_ernest.words import as_percent, input_share, machines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from airflow.sdk import Context
 
@@ -39,8 +40,8 @@ class FitModelOperator(OfJobAndInput, EmitsLineage, BaseOperator):
     """Fit the model to the observations, cross-validate it, store it (Ernest, sections 3.1 and 3.3).
 
     Give it ``trigger_rule="all_done_min_one_success"``: it goes on without failed runs if the rest determine
-    the model, and says which are missing. If past runs or a first round may make sample runs needless, that
-    rule would skip it with them: use ``trigger_rule="all_done"`` and `training_begins_with`.
+    the model. If past runs or a first round may make sample runs needless, that rule would skip it with them:
+    use ``trigger_rule="all_done"`` and `training_begins_with`.
 
     Returns the `Model` document and pushes its place in the store as ``stored_at``; if it fails, the reason
     as ``failure``. Settings may be objects or mappings of their fields; any value in them may be a template.
@@ -76,8 +77,7 @@ class FitModelOperator(OfJobAndInput, EmitsLineage, BaseOperator):
 
     Raises:
         FitError, TooFewObservationsError: the observations do not determine the model.
-        InadequateModelError: its error is above the goal's threshold. The model is stored all the same, so
-            that one can see why.
+        InadequateModelError: its error is above the goal's threshold; the model is stored all the same.
     """
 
     template_fields: Sequence[str] = (
@@ -144,8 +144,7 @@ class FitModelOperator(OfJobAndInput, EmitsLineage, BaseOperator):
             end_unless_begun(context, self.training_begins_with)
         with no_vain_retries(), failure_pushed(context):
             store = ModelStore(store_root(self.store))
-            # All settings are read before the fit, not where they are used: a mistake in them should fail
-            # first.
+            # All settings are read before the fit, so that a mistake in them fails first.
             settings = settings_of(ModelSettings, self.model, "model")
             goal = None if self.goal is None else settings_of(SizingGoal, self.goal, "goal")
             observations = [
@@ -153,18 +152,23 @@ class FitModelOperator(OfJobAndInput, EmitsLineage, BaseOperator):
             ]
             planned = optional_document("design", self.design)
             design = Design.from_dict(planned) if planned else None
-            past = PastObservations.of(self.history, design, observations)
-            if not observations and (not past.runs or (design and design.experiments)):
+            past = past_observations(self.history, design, observations)
+            if not observations and (not past or (design and design.experiments)):
                 raise TooFewObservationsError(
                     "No sample run succeeded.", remedy="See their logs, and that of the cluster's task."
                 )
-            if design is not None:
-                self._name_missing(design, observations)
-            origin = origin_of(context)
-            model = self._trained(
-                observations, past, store, settings, design=design, goal=goal, origin=origin
-            )
-            model = store.newest_of_its_job(model)
+            observed = {observation.index for observation in observations}
+            for run in design.experiments if design else ():
+                if run.index not in observed:
+                    self.log.warning(
+                        "Run %d (%s, %s of the input) is missing: it failed or was skipped. Fitting without "
+                        "it.",
+                        run.index,
+                        machines(run.machines),
+                        input_share(run.scale),
+                    )
+            train = partial(self._train, store, settings, design=design, origin=origin_of(context))
+            model = store.newest_of_its_job(self._trained(train, observations, past, goal))
             stored_at = store.save(model)
             self.add_lineage(model)
             self.log.info("Model %s is stored at %s", model.id, stored_at)
@@ -174,27 +178,12 @@ class FitModelOperator(OfJobAndInput, EmitsLineage, BaseOperator):
             self._judge(model, goal)
         return model.to_dict()
 
-    def _name_missing(self, design: Design, observations: Iterable[Observation]) -> None:
-        observed = {observation.index for observation in observations}
-        for run in design.experiments:
-            if run.index not in observed:
-                self.log.warning(
-                    "Run %d (%s, %s of the input) is missing: it failed or was skipped. Fitting without it.",
-                    run.index,
-                    machines(run.machines),
-                    input_share(run.scale),
-                )
-
     def _trained(
         self,
+        train: Callable[..., Model],
         samples: list[Observation],
-        past: PastObservations,
-        store: ModelStore,
-        settings: ModelSettings,
-        *,
-        design: Design | None,
+        past: list[Observation],
         goal: SizingGoal | None,
-        origin: Origin,
     ) -> Model:
         """The model of sample and past runs; of the sample runs alone if the two contradict each other.
 
@@ -203,27 +192,28 @@ class FitModelOperator(OfJobAndInput, EmitsLineage, BaseOperator):
         from airflow_provider_ernest.exceptions import FitError, InadequateModelError
         from airflow_provider_ernest.prediction.training import check_adequacy
 
-        if not past.runs or not samples:
-            return self._train([*samples, *past.runs], past, store, settings, design=design, origin=origin)
-        limits = goal or SizingGoal
+        notes = tuple((optional_document("history", self.history) or {}).get("notes") or ()) if past else ()
         try:
-            model = self._train([*samples, *past.runs], past, store, settings, design=design, origin=origin)
-            check_adequacy(model, max_error_percent=limits.max_error_percent)
+            model = train([*samples, *past], notes=notes)
+            if past and samples:
+                check_adequacy(model, max_error_percent=(goal or SizingGoal).max_error_percent)
         except (FitError, InadequateModelError) as error:
+            if not (past and samples):
+                raise
             self.log.warning("Past runs and sample runs do not go together: %s", error.message)
-            own = self._train(samples, PastObservations(), store, settings, design=design, origin=origin)
+            own = train(samples)
             return replace(own, warnings=(*own.warnings, NOT_TOGETHER))
         return model
 
     def _train(
         self,
-        observations: list[Observation],
-        past: PastObservations,
         store: ModelStore,
         settings: ModelSettings,
+        observations: list[Observation],
         *,
         design: Design | None,
         origin: Origin,
+        notes: tuple[str, ...] = (),
     ) -> Model:
         from airflow_provider_ernest.operators.find_model import hash_of_training, pushed_conditions
         from airflow_provider_ernest.prediction.training import train
@@ -259,7 +249,7 @@ class FitModelOperator(OfJobAndInput, EmitsLineage, BaseOperator):
             design=design,
             cluster=self._cluster(),
             conditions=pushed_conditions(self.conditions, instance_type),
-            warnings=(*warnings, *past.notes),
+            warnings=(*warnings, *notes),
         )
 
     def _cluster(self) -> TrainingCluster | None:
@@ -322,42 +312,30 @@ NOT_TOGETHER = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class PastObservations:
-    """Past runs that count beside the sample runs.
+def past_observations(
+    history: Any, design: Design | None, samples: Sequence[Observation]
+) -> list[Observation]:
+    """Past runs that count beside the sample runs, as a `ReadHistoryOperator` returns them; none of None.
 
-    Attributes:
-        runs: numbered behind the runs of the design.
-        notes: sentences for the user.
+    They are numbered behind the runs of the design.
+
+    Raises:
+        InvalidParameterError, InvalidDocumentError: it is something else.
     """
+    from airflow_provider_ernest.documents.runs import Observation
 
-    runs: tuple[Observation, ...] = ()
-    notes: tuple[str, ...] = ()
+    document = optional_document("history", history) or {}
+    runs = [Observation.from_dict(each) for each in document.get("observations") or ()]
+    planned = [run.index for run in design.experiments] if design else []
+    first = 1 + max([*planned, *(run.index for run in samples)], default=-1)
+    return [
+        replace(run, index=index, instance_type=samples[0].instance_type if samples else run.instance_type)
+        for index, run in enumerate(runs, start=first)
+    ]
 
-    @classmethod
-    def of(cls, history: Any, design: Design | None, samples: Sequence[Observation]) -> PastObservations:
-        """Those of one type of machine, as a `ReadHistoryOperator` returns them; none of None.
 
-        Raises:
-            InvalidParameterError, InvalidDocumentError: it is something else.
-        """
-        from airflow_provider_ernest.documents.runs import Observation
-
-        document = optional_document("history", history) or {}
-        runs = [Observation.from_dict(each) for each in document.get("observations") or ()]
-        planned = [run.index for run in design.experiments] if design else []
-        first = 1 + max([*planned, *(run.index for run in samples)], default=-1)
-        return cls(
-            runs=tuple(
-                replace(
-                    run,
-                    index=first + place,
-                    instance_type=samples[0].instance_type if samples else run.instance_type,
-                )
-                for place, run in enumerate(runs)
-            ),
-            notes=tuple(document.get("notes") or ()) if runs else (),
-        )
+POOLED_JOBS = 50
+"""More jobs add little, and each takes some hundredths of a second."""
 
 
 def prior_of(
@@ -370,36 +348,19 @@ def prior_of(
     terms: tuple[str, ...],
     log: Any,
 ) -> AveragingPrior | None:
-    """Return the prior learned from other jobs, adapted to these observations.
+    """Return the prior learned from other jobs on such machines, adapted to these observations.
 
     None for the default prior, and for methods without one.
 
     Raises:
         StoreError: the store cannot be read.
     """
+    from airflow_provider_ernest.exceptions import InvalidParameterError
+    from airflow_provider_ernest.prediction.pooling import pooled_prior
     from airflow_provider_ernest.prediction.prior import with_past_runs
 
     if settings.method != AVERAGING or not settings.learn_from_other_jobs:
         return None
-    learned = learned_prior(store, job=job, instance_type=instance_type, terms=terms, log=log)
-    return learned and with_past_runs(learned, observations)
-
-
-POOLED_JOBS = 50
-"""More jobs add little, and each takes some hundredths of a second."""
-
-
-def learned_prior(
-    store: ModelStore, *, job: str, instance_type: str, terms: tuple[str, ...], log: Any
-) -> AveragingPrior | None:
-    """Return what the models of other jobs on such machines teach of the terms; None if there are none.
-
-    Raises:
-        StoreError: the store cannot be read.
-    """
-    from airflow_provider_ernest.exceptions import InvalidParameterError
-    from airflow_provider_ernest.prediction.pooling import pooled_prior
-
     models = store.latest_of_jobs(instance_type, limit=POOLED_JOBS, other_than=job)
     if not models:
         return None
@@ -417,4 +378,4 @@ def learned_prior(
         as_percent(prior.driver_share),
         ", ".join(f"{name} {as_percent(prior.belief_in(name).probability)}" for name in terms),
     )
-    return prior
+    return with_past_runs(prior, observations)

@@ -25,12 +25,11 @@ if TYPE_CHECKING:
 class LocalClusterOperator(BaseOperator):
     """Start a real Spark standalone cluster of small workers; use it ``.as_setup()``.
 
-    Returns the `ClusterHandle` document. The cluster outlives the task until `TerminateClusterOperator`, its
-    time to live, its idle limit or the end of its keeper process ends it.
+    Returns the `ClusterHandle` document. `TerminateClusterOperator`, its time to live, its idle limit or the
+    end of its keeper process ends the cluster.
 
     Submitting needs the cluster's secret. This package's operators read it from a file that only the task's
-    user may read; give a stock ``SparkSubmitOperator`` that file instead of spark-defaults.conf:
-    ``properties_file=create.output["properties_file"]``.
+    user may read; give it to a stock operator: ``properties_file=create.output["properties_file"]``.
 
     Args:
         spec: a `LocalClusterSpec`, or a mapping of its fields; both may hold templates.

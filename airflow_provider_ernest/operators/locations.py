@@ -1,7 +1,7 @@
 """Where models, event logs, staged samples and the state of local clusters are kept.
 
-Each lies below AIRFLOW_HOME/ernest unless the section ``[ernest]`` of Airflow's configuration names another
-place for it: ``store``, ``event_logs``, ``staging``, ``clusters``.
+Each lies below AIRFLOW_HOME/ernest unless ``[ernest]`` of Airflow's configuration names another place for it:
+``store``, ``event_logs``, ``staging``, ``clusters``.
 """
 
 from __future__ import annotations
@@ -39,13 +39,6 @@ def staging(context: Context) -> Path:
     return folder("staging") / task_path(context)
 
 
-def sweep_staging(*, dry_run: bool = False) -> int:
-    """Remove samples of killed tasks; returns how many were, or would be, removed."""
-    from airflow_provider_ernest.processes import sweep
-
-    return len(sweep(folder("staging"), pattern="*/*/*/*", dry_run=dry_run))
-
-
 def attempt_path(context: Context) -> Path:
     """Unique for this try of this task instance, and safe in file systems and Hadoop paths."""
     path = task_path(context)
@@ -56,13 +49,7 @@ def task_path(context: Context) -> Path:
     """The same for all tries of this task instance, so that each finds what the one before left."""
     task = origin_of(context)
     mapped = f"-{task.map_index}" if task.map_index >= 0 else ""
-    return run_path(context) / f"{path_name(task.task_id)}{mapped}"
-
-
-def run_path(context: Context) -> Path:
-    """Unique for this DAG run, and safe in file systems and Hadoop paths."""
-    instance = context["ti"]
-    return Path(path_name(instance.dag_id)) / path_name(instance.run_id)
+    return Path(path_name(task.dag_id)) / path_name(task.run_id) / f"{path_name(task.task_id)}{mapped}"
 
 
 def path_name(text: str) -> str:
@@ -78,6 +65,8 @@ def cluster_secret(handle: ClusterHandle) -> str | None:
         ClusterLostError: the cluster is no longer there.
         InvalidParameterError: the handle is not one of a local cluster.
     """
+    from airflow.sdk.log import mask_secret
+
     from airflow_provider_ernest.clusters.local_spec import LOCAL
 
     if handle.kind == LOCAL:
@@ -90,15 +79,8 @@ def cluster_secret(handle: ClusterHandle) -> str | None:
         secret = cluster.cluster_secret(aws_clients(handle.aws_conn_id, handle.region)("ec2"), handle.name)
     else:
         return None
-    mask(secret)
-    return secret
-
-
-def mask(secret: str) -> None:
-    """Have Airflow mask a secret in all that this task logs."""
-    from airflow.sdk.log import mask_secret
-
     mask_secret(secret)
+    return secret
 
 
 def configured_deployment() -> str:
@@ -118,9 +100,7 @@ def configured_deployment() -> str:
 def cluster_identity(context: Context, *, deployment: str | None = None) -> ClusterIdentity:
     """Return the task instance as owner of the machines that it launches.
 
-    Args:
-        context: of the task.
-        deployment: in whose name an earlier part of the task launched; None for the configured one.
+    `deployment` is the one in whose name an earlier part of the task launched; None for the configured one.
 
     Raises:
         InvalidParameterError: the configured deployment is invalid.

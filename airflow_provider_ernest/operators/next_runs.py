@@ -47,8 +47,7 @@ class NextRunsOperator(OfJob, BaseOperator):
 
     Give it ``trigger_rule="all_done_min_one_success"``, the mapped runs of the round before as its only
     upstream, and map a `SampleRunOperator` over its output: if that is empty, Airflow skips this round and
-    those after it. After a round in which all runs failed, no other begins. Never fails the task: the
-    existing runs are fitted.
+    those after it. If all runs of a round failed, no other begins. Never fails the task.
 
     Returns the list of experiments, and pushes the `Design` document of all rounds as ``design``.
 
@@ -121,11 +120,7 @@ class NextRunsOperator(OfJob, BaseOperator):
         # Runs and cluster are paid for: fit what there is, and end the cluster.
         except Exception as error:
             why = without_credentials(str(error))
-            self.log.warning(
-                "No further sample runs are made, for they cannot be chosen: %s: %s",
-                type(error).__name__,
-                why,
-            )
+            self.log.warning("No further sample runs are made: %s: %s", type(error).__name__, why)
             return []
         self.log.info("%s", proposal.reason)
         return [experiment.to_dict() for experiment in proposal.experiments]
@@ -134,7 +129,7 @@ class NextRunsOperator(OfJob, BaseOperator):
         from airflow_provider_ernest.clusters.base import ClusterHandle
         from airflow_provider_ernest.design.rounds import FEWEST_RUNS, MOST_RUNS, Proposal, next_runs
         from airflow_provider_ernest.documents.runs import Observation
-        from airflow_provider_ernest.operators.fit_model import PastObservations
+        from airflow_provider_ernest.operators.fit_model import past_observations
 
         bounds = settings_of(DesignBounds, self.bounds, "bounds")
         goal = settings_of(SizingGoal, self.goal, "goal")
@@ -142,18 +137,22 @@ class NextRunsOperator(OfJob, BaseOperator):
         samples = [
             Observation.from_dict(each) for each in documents("observations", self.observations) if each
         ]
-        past = PastObservations.of(self.history, before, samples).runs
+        past = past_observations(self.history, before, samples)
         observed = [*samples, *past]
         # Those that failed were paid for, too.
         attempts, most_runs = len(before.experiments), bounds.max_runs or MOST_RUNS
         if attempts >= most_runs:
             made = f"Stop: {counted(attempts, 'sample run')} were made, and max_runs is {most_runs}."
             return Proposal(experiments=(), reason=made, unit=before.cost_unit)
+        # Prices are the cluster's unless the user states them.
+        price, billing = goal.price_of(cluster.instance_type), goal.billing
+        if billing.master_price_per_hour is None:
+            billing = replace(billing, master_price_per_hour=cluster.master_price_per_hour)
         return next_runs(
             candidates=self._untried(before, samples),
-            goal=_with_master(goal, cluster.master_price_per_hour),
+            goal=replace(goal, billing=billing),
             observed=observed,
-            price_per_hour=_or(goal.price_of(cluster.instance_type), cluster.price_per_hour),
+            price_per_hour=cluster.price_per_hour if price is None else price,
             billed_machines=optional_number("billed_machines", self.billed_machines) or 0.0,
             **self._believed(cluster.instance_type, observed),
             most=MOST_OF_A_ROUND,
@@ -166,7 +165,6 @@ class NextRunsOperator(OfJob, BaseOperator):
         )
 
     def _believed(self, instance_type: str, observed: Sequence[Observation]) -> dict[str, Any]:
-        """The terms that the model may have, and their prior."""
         from airflow_provider_ernest.hooks.store_location import store_root
         from airflow_provider_ernest.operators.fit_model import prior_of
         from airflow_provider_ernest.prediction.predictors import default_terms
@@ -187,11 +185,7 @@ class NextRunsOperator(OfJob, BaseOperator):
         return {"terms": terms, "prior": prior}
 
     def _untried(self, before: Design, samples: Sequence[Observation]) -> Candidates:
-        """The candidates without the configurations of runs that failed.
-
-        Raises:
-            InvalidParameterError: none is left.
-        """
+        """The candidates without the configurations of runs that failed."""
         from airflow_provider_ernest.design.candidates import Candidates, enumerate_candidates
 
         every = enumerate_candidates(**document("candidates", self.candidates))
@@ -202,14 +196,3 @@ class NextRunsOperator(OfJob, BaseOperator):
         return Candidates(
             machines=every.machines[left], scale=every.scale[left], partitions=every.partitions[left]
         )
-
-
-def _with_master(goal: SizingGoal, price_per_hour: float | None) -> SizingGoal:
-    """The goal, with the cluster's price of a master unless the user states one."""
-    billing = goal.billing
-    stated = _or(billing.master_price_per_hour, price_per_hour)
-    return replace(goal, billing=replace(billing, master_price_per_hour=stated))
-
-
-def _or(stated: float | None, known: float | None) -> float | None:
-    return known if stated is None else stated

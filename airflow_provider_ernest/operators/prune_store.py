@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperator
 
 from airflow_provider_ernest.hooks.store_location import store_root
-from airflow_provider_ernest.operators.locations import folder, sweep_staging
+from airflow_provider_ernest.operators.locations import folder
 from airflow_provider_ernest.operators.task_context import no_vain_retries
 from airflow_provider_ernest.settings.values import optional_number, optional_text, optional_whole_number
 
@@ -25,8 +25,7 @@ class PruneStoreOperator(BaseOperator):
 
     Run it daily in a DAG of its own; ``ernest store prune`` does the same from a shell. The newest documents
     of each kind stay for each job and type of machine, and so does all that they refer to. Other tasks may
-    write meanwhile, and an interrupted run may be repeated. Samples left by killed runs on this worker always
-    go.
+    write meanwhile. Samples left by killed runs on this worker are always removed.
 
     Returns a summary: ``removed`` (counts by kind), ``kept``, ``event_logs`` (a count), ``older_than_days``
     and ``dry_run``. The log lists what was removed.
@@ -71,25 +70,32 @@ class PruneStoreOperator(BaseOperator):
         """Plan, remove, log."""
         from datetime import UTC, datetime
 
+        from airflow_provider_ernest.processes import sweep
         from airflow_provider_ernest.settings.values import truth
-        from airflow_provider_ernest.store.pruning import Prune
+        from airflow_provider_ernest.store.pruning import Prune, retention_days, retention_models
         from airflow_provider_ernest.store.store import ModelStore
 
         with no_vain_retries():
-            days, dry_run = self._days(), truth("dry_run", self.is_dry_run)
-            samples = sweep_staging(dry_run=dry_run)
+            dry_run = truth("dry_run", self.is_dry_run)
+            days = optional_number("older_than_days", self.older_than_days)
+            if days is None:
+                days = retention_days(_configured("retention_days"))
+            # DAG, run, task and try are the levels of folders for samples.
+            samples = sweep(folder("staging"), pattern="*/*/*/*", dry_run=dry_run)
             if samples:
-                self.log.info(
-                    "%d samples of runs that were killed%s", samples, " would go" if dry_run else ""
-                )
+                done = "would be removed" if dry_run else "were removed"
+                self.log.info("%d samples of killed runs %s", len(samples), done)
             if not days:
-                self.log.info("Everything is kept: 0 days say so, here or in [ernest] retention_days.")
+                self.log.info("Everything is kept: older_than_days or [ernest] retention_days is 0.")
                 return {"older_than_days": 0.0, "dry_run": dry_run, "removed": {}}
+            models = optional_whole_number("keep_models", self.keep_models)
+            if models is None:
+                models = retention_models(_configured("retention_models"))
             prune = Prune(
                 store=ModelStore(store_root(optional_text(self.store))),
                 now=datetime.now(UTC),
                 older_than_days=days,
-                keep_models=self._keep_models(),
+                keep_models=models,
                 event_logs=self._event_logs(truth("event_logs", self.event_logs)),
             )
             if not dry_run:
@@ -105,18 +111,6 @@ class PruneStoreOperator(BaseOperator):
             "kept": summary["kept"],
             "event_logs": len(summary["event_logs"]),
         }
-
-    def _days(self) -> float:
-        from airflow_provider_ernest.store.pruning import retention_days
-
-        given = optional_number("older_than_days", self.older_than_days)
-        return retention_days(_configured("retention_days")) if given is None else given
-
-    def _keep_models(self) -> int:
-        from airflow_provider_ernest.store.pruning import retention_models
-
-        given = optional_whole_number("keep_models", self.keep_models)
-        return retention_models(_configured("retention_models")) if given is None else given
 
     def _event_logs(self, is_wanted: bool) -> LogFolder | None:
         """The folder of event logs, if they are to go and it exists."""

@@ -10,7 +10,7 @@ from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.operators.task_context import OfJobAndInput, failure_pushed, no_vain_retries
 from airflow_provider_ernest.settings import EventLogs, SampledInput, SparkJob
 from airflow_provider_ernest.settings.templates import as_template, settings_of
-from airflow_provider_ernest.settings.values import is_template, optional_number, optional_text
+from airflow_provider_ernest.settings.values import is_template, optional_text, optional_whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -30,9 +30,8 @@ class ReadHistoryOperator(OfJobAndInput, BaseOperator):
 
     `history.observations` says which of them count, and at what scale; the task's log has a table of them,
     and why the others do not count. If none counts, that is a warning. A log that cannot be read is left out;
-    a place that does not exist or cannot be read fails the task before anything is paid for.
-
-    A cache on the worker, beside Airflow's other files, saves reading a log twice.
+    a place that cannot be read fails the task before anything is paid for. A cache on the worker saves
+    reading a log twice.
 
     Returns for each type of machine ``{"observations", "notes", "left_out"}``: `Observation` documents,
     sentences for the user, and the numbers of runs that do not count by reason.
@@ -42,8 +41,8 @@ class ReadHistoryOperator(OfJobAndInput, BaseOperator):
         job: the application.
         input: the production input.
         types: a mapping for each type of machine: ``instance_type``; ``is_name``, true if that is only the
-            user's name, which no log could tell; ``cores_per_machine`` and ``memory_megabytes_per_machine``,
-            also as templates, None if unknown.
+            user's name, which no log has; ``cores_per_machine`` and ``memory_megabytes_per_machine``, also as
+            templates, None if unknown.
         conditions: of this run by type: ``find.output["conditions"]``, also as JSON text.
         artifact_sha256: of the application, ``find.output["artifact_sha256"]``.
         store: root of the model store; None for ``[ernest] store``.
@@ -87,12 +86,19 @@ class ReadHistoryOperator(OfJobAndInput, BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Read, choose, and say what counts."""
+        from airflow_provider_ernest.views.tables import past_runs_table
+
         with no_vain_retries(), failure_pushed(context):
             logs = settings_of(EventLogs, self.history, "history")
             runs = self._runs_of_job(logs)
             found = {str(each["instance_type"]): self._of_type(each, logs, runs) for each in self.types}
         for name, history in found.items():
-            self._tell(name, history)
+            if not history.observations:
+                self.log.warning("%s: no past run of the job counts; sample runs are made as usual.", name)
+            for line in past_runs_table(history.runs, history.observations, history.reasons):
+                self.log.info("%s", line)
+            for note in history.notes:
+                self.log.info("%s", note)
         return {
             name: {
                 "observations": [each.to_dict() for each in history.observations],
@@ -103,7 +109,7 @@ class ReadHistoryOperator(OfJobAndInput, BaseOperator):
         }
 
     def _runs_of_job(self, logs: EventLogs) -> list[PastRun]:
-        """The runs of the job, including those whose names end in another number or random suffix."""
+        """The job's runs, including those whose names end in another number or random suffix."""
         from airflow_provider_ernest.history.jobs import by_job, without_version
 
         names = self._names_in(logs)
@@ -114,14 +120,13 @@ class ReadHistoryOperator(OfJobAndInput, BaseOperator):
         return [run for name in names for run in jobs.runs.get(name, ())]
 
     def _names_in(self, logs: EventLogs) -> set[str]:
-        """The job's names: as stated, and without what differs from run to run."""
+        """The job's name as stated, and without what differs from run to run."""
         from airflow_provider_ernest.history.jobs import JobNames
 
         job = str(logs.job or self._rendered_job().name)
         return {job, JobNames().job_of(job)}
 
     def _runs(self, logs: EventLogs) -> Iterator[PastRun]:
-        """Runs whose names may be the job's, from the logs."""
         import time
 
         from airflow_provider_ernest.history.jobs import JobNames, may_be_of
@@ -201,16 +206,15 @@ class ReadHistoryOperator(OfJobAndInput, BaseOperator):
 
         conditions = conditions or RunConditions()
         application = self._rendered_job().application
-
-        def whole(name: str) -> int | None:
-            value = optional_number(name, each.get(name))
-            return None if value is None else int(value)
-
+        cores, memory = (
+            optional_whole_number(name, each.get(name))
+            for name in ("cores_per_machine", "memory_megabytes_per_machine")
+        )
         return TodaysRun(
             input_bytes=conditions.input.total_bytes if conditions.input else None,
             instance_type=None if each.get("is_name") else each["instance_type"],
-            cores_per_machine=whole("cores_per_machine"),
-            memory_megabytes_per_machine=whole("memory_megabytes_per_machine"),
+            cores_per_machine=cores,
+            memory_megabytes_per_machine=memory,
             spark=conditions.spark,
             # Never rendered, for secrets: what is a template is not known.
             settings={name: str(value) for name, value in self.conf.items() if not is_template(value)},
@@ -218,16 +222,6 @@ class ReadHistoryOperator(OfJobAndInput, BaseOperator):
             code_changed_at=changed_at(application),
             holds_since=holds_since,
         )
-
-    def _tell(self, name: str, history: History) -> None:
-        from airflow_provider_ernest.views.tables import past_runs_table
-
-        if not history.observations:
-            self.log.warning("%s: no past run of the job counts; sample runs are made as without.", name)
-        for line in past_runs_table(history.runs, history.observations, history.reasons):
-            self.log.info("%s", line)
-        for note in history.notes:
-            self.log.info("%s", note)
 
 
 def _since(logs: EventLogs) -> datetime | None:
@@ -237,7 +231,7 @@ def _since(logs: EventLogs) -> datetime | None:
 
 
 def _holds_since(store: Any, job: str, instance_type: str) -> datetime | None:
-    """When a model of the job was last marked for another cause than age: earlier runs are not comparable."""
+    """When a model was last marked for another cause than age: earlier runs are not comparable."""
     from airflow_provider_ernest.documents.base import time_of
     from airflow_provider_ernest.documents.models import AGE
     from airflow_provider_ernest.store.catalogue import MARK

@@ -58,7 +58,7 @@ Result = TypeVar("Result")
 def in_time(work: Callable[[], Result], *, most_seconds: float) -> Result:
     """Return the result of some work, or raise its error, within a time limit.
 
-    Work that takes too long goes on while the process lives, which does not wait for it.
+    Work that takes too long goes on while the process lives.
 
     Raises:
         TimeoutError: it is not done in time.
@@ -99,7 +99,7 @@ def origin_of(context: Context) -> Origin:
 
 
 def is_deferrable(stated: bool | None) -> bool:
-    """Whether a task waits in the triggerer: as `deferrable` says, else as Airflow is configured."""
+    """Whether a task waits in the triggerer; None for Airflow's configuration."""
     if stated is not None:
         return stated
     from airflow.providers.common.compat.sdk import conf
@@ -107,29 +107,22 @@ def is_deferrable(stated: bool | None) -> bool:
     return bool(conf.getboolean("operators", "default_deferrable", fallback=False))
 
 
-SKIPPED, UPSTREAM_FAILED = "skipped", "upstream_failed"
-
-
 def end_unless_begun(context: Context, first_tasks: Sequence[str]) -> None:
     """If none of the training's first tasks was started, end this task as they ended.
 
     Otherwise a task that runs after failures, for its fallback, would size production although what prepares
     its input has failed.
-
-    Raises:
-        AirflowSkipException: all of them were skipped.
-        AirflowFailException: what they wait for has failed.
     """
     from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSkipException
 
     ti, run_id = context["ti"], context["run_id"]
     found = ti.get_task_states(dag_id=ti.dag_id, task_ids=list(first_tasks), run_ids=[run_id])
     states = {str(state) for state in found.get(run_id, {}).values()}
-    if states == {SKIPPED}:
-        raise AirflowSkipException("The training was skipped, and with it the decision.")
-    if states and states <= {SKIPPED, UPSTREAM_FAILED}:
+    if states == {"skipped"}:
+        raise AirflowSkipException("The training was skipped, and so is the decision.")
+    if states and states <= {"skipped", "upstream_failed"}:
         raise AirflowFailException(
-            "What comes before the training has failed: production is not sized, nor is the fallback taken."
+            "A task before the training failed: production is not sized, and the fallback is not taken."
         )
 
 
@@ -137,8 +130,7 @@ class OfJob:
     """Base of operators that are given a job. The part that may be rendered is the template field ``job``.
 
     Not rendered: arguments, which may name a sample that is not known yet; properties, whose rendered values
-    Airflow would store and show; options of spark-submit, which may have templates of the sample runs. Of
-    these, ``job`` has py_files and jars, which belong to the job's code.
+    Airflow would store and show; and options of spark-submit, except py_files and jars, the job's code.
     """
 
     job: Any

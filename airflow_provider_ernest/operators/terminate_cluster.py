@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.clusters.base import Cluster
     from airflow_provider_ernest.settings.templates import Number
 
 PERSISTENCE: dict[str, Any] = {
@@ -36,16 +35,16 @@ PERSISTENCE: dict[str, Any] = {
 class TerminateClusterOperator(BaseOperator):
     """End a cluster; use it ``.as_teardown(setups=create)``.
 
-    May run any number of times: a cluster that has ended already is a success. Cloud machines are found by
-    the cluster's tag, so those that a resize added end too.
+    A cluster that has ended already is a success. Cloud machines are found by the cluster's tag, so those
+    that a resize added end too.
 
     If the cluster cannot be ended, it retries after 15 s, later every five minutes, for eight hours: longer
-    than machines live by default. It comes first among the tasks that wait for a slot of its pool
-    (``weight_rule="absolute"``, ``priority_weight=10000``).
+    than machines live by default. It comes first among the tasks that wait for a slot of its pool.
 
     Args:
         cluster: the `ClusterHandle` document, output of the operator that started the cluster.
-        kwargs: those of any operator; they override the above, and a DAG's ``default_args`` do not.
+        kwargs: those of any operator; they override the retries and the priority, and a DAG's
+            ``default_args`` do not.
 
     Raises:
         InvalidParameterError: the handle is invalid or none of this package's (no retry).
@@ -75,18 +74,15 @@ class TerminateClusterOperator(BaseOperator):
             cluster = reopen(
                 handle, clusters=folder("clusters"), client=aws_clients(handle.aws_conn_id, handle.region)
             )
-        self.log.info("Spark %s: %s", handle.name, _ended(cluster))
-
-
-def _ended(cluster: Cluster) -> str:
-    """Retry on every error, since machines cost money, except on an invalid handle."""
-    try:
-        return cluster.terminate()
-    except InvalidParameterError as error:
-        if error.parameter == "cluster":
-            with no_vain_retries():
-                raise
-        raise
+        try:
+            ended = cluster.terminate()
+        # Retry on every error, since machines cost money, except on an invalid handle.
+        except InvalidParameterError as error:
+            if error.parameter == "cluster":
+                with no_vain_retries():
+                    raise
+            raise
+        self.log.info("Spark %s: %s", handle.name, ended)
 
 
 class ReapClustersOperator(BaseOperator):
@@ -94,7 +90,7 @@ class ReapClustersOperator(BaseOperator):
 
     Each machine ends itself at its expiry. This is for those that could not; run it hourly in a DAG of its
     own. ``ernest reap`` does the same from a shell. Machines that are not this package's are never touched.
-    AWS's clock counts, not the local one.
+    Expiry goes by AWS's clock.
 
     Returns a summary: ``machines`` (how many were ended), ``clusters`` by region, and ``dry_run``.
 
@@ -102,8 +98,8 @@ class ReapClustersOperator(BaseOperator):
         regions: AWS regions to look through; None for that of the connection.
         grace_seconds: how long after its expiry a machine may take to end itself.
         dry_run: only list what would be ended.
-        all_deployments: also end what other Airflow deployments in the account started. By default only
-            machines with this one's id; see ``[ernest] deployment``.
+        all_deployments: also end what other Airflow deployments in the account started; see
+            ``[ernest] deployment``.
         aws_conn_id: Airflow connection of AWS; None for boto3's own credentials.
 
     Raises:
