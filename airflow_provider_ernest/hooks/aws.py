@@ -27,18 +27,15 @@ _CLIENT_SETTINGS: dict[str, Any] = {
 
 
 def aws_clients(aws_conn_id: str | None, region: str | None) -> Callable[[str], Any]:
-    """What makes boto3's client of a service, such as "ec2". It is made once, when first asked for.
+    """A function that makes boto3's client of a service such as "ec2", once, and may be called in any thread.
 
     Args:
-        aws_conn_id: the Airflow connection; None for the credentials that boto3 finds by itself.
+        aws_conn_id: the Airflow connection; None for boto3's own credentials.
         region: AWS region; None for that of the connection or of boto3's own configuration.
-
-    Returns:
-        A function of the service's name, which may be called in any thread.
 
     Raises:
         MissingResourceError: when called, without the amazon provider or such a connection.
-        InvalidParameterError: when called, where nothing tells the region.
+        InvalidParameterError: when called, if the region is unknown.
     """
     made: dict[str, Any] = {}
     # A killed task asks for clients in its signal handler, maybe while it was asking for one.
@@ -55,7 +52,9 @@ def aws_clients(aws_conn_id: str | None, region: str | None) -> Callable[[str], 
 
 def _make_client(service: str, aws_conn_id: str | None, region: str | None) -> Any:
     hook = _hook(service, aws_conn_id, region)
-    _keep_requests_out_of_logs()
+    # At level DEBUG botocore logs requests and answers whole, and user-data holds the cluster's secret.
+    logger = logging.getLogger("botocore")
+    logger.setLevel(max(logger.getEffectiveLevel(), logging.INFO))
     from botocore.config import Config
     from botocore.exceptions import NoRegionError
 
@@ -68,7 +67,7 @@ def _make_client(service: str, aws_conn_id: str | None, region: str | None) -> A
         raise InvalidParameterError(
             "region_name",
             region,
-            "leaves the AWS region open, and the connection does not tell it",
+            "leaves the AWS region open, and the connection does not name one",
             remedy=f"Set region_name, or region_name in the extra of connection {aws_conn_id!r}.",
         ) from error
 
@@ -100,35 +99,20 @@ def _require_connection(hook: AwsBaseHook, aws_conn_id: str) -> None:
         ) from error
 
 
-def _keep_requests_out_of_logs() -> None:
-    """At level DEBUG botocore logs requests and answers whole, and user-data holds the cluster's secret."""
-    logger = logging.getLogger("botocore")
-    logger.setLevel(max(logger.getEffectiveLevel(), logging.INFO))
-
-
-# ---------------------------------------------------------------------------
-# Applications on S3, read with Airflow's connections.
-
-
 def s3_clients() -> S3Clients:
-    """What makes boto3's clients of S3, with the connection that an address names or ``aws_default``.
+    """A function that makes boto3's client of S3 for the connection of an address, else for ``aws_default``.
 
-    Without Airflow's amazon provider it makes none, and S3 is left to s3fs. Clients are made when they are
-    first needed, once for each connection.
+    Without Airflow's amazon provider it returns None, and S3 is left to s3fs.
     """
     made: dict[str, Callable[[str], Any]] = {}
 
     def client(connection: str) -> Any:
-        if not _has_amazon_provider():
+        try:
+            if find_spec("airflow.providers.amazon.aws") is None:
+                return None
+        except ModuleNotFoundError:
             return None
         connection = connection or DEFAULT_CONNECTION
         return made.setdefault(connection, aws_clients(connection, None))("s3")
 
     return client
-
-
-def _has_amazon_provider() -> bool:
-    try:
-        return find_spec("airflow.providers.amazon.aws") is not None
-    except ModuleNotFoundError:
-        return False

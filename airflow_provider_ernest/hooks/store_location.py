@@ -1,4 +1,4 @@
-"""Where the models are kept, for the tasks that write them and for the pages that show them."""
+"""Where models are kept."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def configured(kind: str) -> str:
-    """The place that ``[ernest]`` of Airflow's configuration names for a kind of things, or its default."""
+    """The place for a kind of things, by ``[ernest]`` of Airflow's configuration or by default."""
     from airflow.providers.common.compat.sdk import conf
 
     home = Path(os.path.expandvars(os.environ.get("AIRFLOW_HOME", "~/airflow"))).expanduser()

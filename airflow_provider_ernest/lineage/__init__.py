@@ -1,7 +1,7 @@
-"""Lineage for OpenLineage, where its provider is installed; without it nothing of this costs anything.
+"""Lineage for OpenLineage, if its provider is installed.
 
-Two ways: what a task has made goes along with its events (`EmitsLineage`), and the Spark applications that it
-starts know which task is their parent (`with_lineage`).
+A task's events carry what it has made (`EmitsLineage`), and the Spark applications that it starts know which
+task is their parent (`with_lineage`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from airflow_provider_ernest.documents.base import Document
     from airflow_provider_ernest.documents.models import Model
-
-_SECTION = "openlineage"
 
 
 class EmitsLineage:
@@ -60,45 +58,35 @@ class EmitsLineage:
 def with_lineage(conf: Mapping[Any, Any] | None, *, context: Context, log: Any) -> dict[str, str]:
     """Spark properties with those that tell an application's OpenLineage listener of this task.
 
-    As in the stock `SparkSubmitOperator`: where ``[openlineage] spark_inject_parent_job_info`` is on, the
-    parent job, and where ``spark_inject_transport_info`` is, where to send events to. What the properties say
-    of it already stays. What hinders it is a warning.
-
-    Args:
-        conf: of the application.
-        context: of the task that submits it.
-        log: the logger of the warning.
+    As in the stock `SparkSubmitOperator`, with ``[openlineage] spark_inject_parent_job_info`` and
+    ``spark_inject_transport_info``. Properties that are set stay. A failure is a warning.
     """
     properties = {str(key): str(value) for key, value in (conf or {}).items()}
     from airflow.providers.common.compat.sdk import conf as configuration
 
-    if not any(
-        configuration.getboolean(_SECTION, f"spark_inject_{what}_info", fallback=False)
+    parent, transport = (
+        configuration.getboolean("openlineage", f"spark_inject_{what}_info", fallback=False)
         for what in ("parent_job", "transport")
-    ):
+    )
+    if not parent and not transport:
         return properties
+    injected: dict[Any, Any] = properties
     try:
-        injected = _injected(properties, context)
+        from airflow.providers.common.compat.openlineage.utils.spark import (
+            inject_parent_job_information_into_spark_properties,
+            inject_transport_information_into_spark_properties,
+        )
+
+        if parent:
+            injected = inject_parent_job_information_into_spark_properties(injected, context)
+        if transport:
+            injected = inject_transport_information_into_spark_properties(injected, context)
     # Of the provider, its client and their configuration. None is worth the run.
     except Exception as error:
         log.warning("The application does not know its parent: %s: %s", type(error).__name__, error)
         return properties
-    _mask_secrets({key: value for key, value in injected.items() if key not in properties})
-    return injected
-
-
-def _injected(properties: dict[str, str], context: Context) -> dict[str, str]:
-    from airflow.providers.common.compat.openlineage.utils.spark import (
-        inject_parent_job_information_into_spark_properties,
-        inject_transport_information_into_spark_properties,
-    )
-    from airflow.providers.common.compat.sdk import conf as configuration
-
-    if configuration.getboolean(_SECTION, "spark_inject_parent_job_info", fallback=False):
-        properties = inject_parent_job_information_into_spark_properties(properties, context)
-    if configuration.getboolean(_SECTION, "spark_inject_transport_info", fallback=False):
-        properties = inject_transport_information_into_spark_properties(properties, context)
-    return {str(key): str(value) for key, value in properties.items()}
+    _mask_secrets({key: str(value) for key, value in injected.items() if key not in properties})
+    return {str(key): str(value) for key, value in injected.items()}
 
 
 def _mask_secrets(injected: Mapping[str, str]) -> None:

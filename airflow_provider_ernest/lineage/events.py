@@ -39,7 +39,7 @@ STALE_MODELS = "ernest_staleModels"
 FOUND_MODELS = "ernest_foundModels"
 
 Fields = Mapping[str, str | Callable[[Any], Any]]
-"""Of a facet, by OpenLineage's style of names: where in the document each is found, or how it is made."""
+"""Of a facet: each field's place in the document, or how it is made."""
 
 
 def _runs(model: Model) -> list[dict[str, Any]]:
@@ -144,7 +144,7 @@ FACETS: Mapping[type, tuple[str, Fields]] = {
         },
     ),
 }
-"""By the kind of document: the facet that tells of it, by its name and fields."""
+"""Name and fields of the facet for each kind of document."""
 
 STALE: Fields = {
     "modelId": "model_id",

@@ -1,4 +1,4 @@
-"""The link from a run to its application in Spark's history server."""
+"""Links from a task to its Ernest tab and to its application in Spark's history server."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ URL_ROUTE = "ernest-task"
 def task_tab(ti_key: TaskInstanceKey) -> str:
     """The address of a task instance's tab.
 
-    Where Airflow's own address is not configured (``[api] base_url``), it is relative to the root of the UI,
-    whose pages name that root as their base.
+    If ``[api] base_url`` is not configured, it is relative to the root of the UI, whose pages name that root
+    as their base.
     """
     from airflow.providers.common.compat.sdk import conf
 
@@ -37,14 +37,7 @@ def task_tab(ti_key: TaskInstanceKey) -> str:
 
 
 def task_tab_path(*, dag_id: str, run_id: str, task_id: str, map_index: int | None = None) -> str:
-    """The tab's path below the root of the UI; DAG, run and task may have any names.
-
-    Args:
-        dag_id: of the task instance.
-        run_id: the same.
-        task_id: the same.
-        map_index: the same; None or -1 where the task is not mapped.
-    """
+    """The tab's path below the root of the UI; DAG, run and task may have any names."""
     dag, run, task = (quote(name, safe="") for name in (dag_id, run_id, task_id))
     mapped = f"/mapped/{map_index}" if map_index is not None and map_index >= 0 else ""
     return f"dags/{dag}/runs/{run}/tasks/{task}{mapped}/plugin/{URL_ROUTE}"
@@ -56,17 +49,16 @@ log = logging.getLogger(__name__)
 class SparkHistoryLink(BaseOperatorLink):
     """From a run to its application in the history server that ``[ernest] history_server`` names.
 
-    Without one, or where the application was not found out, to the Ernest tab of the task instance, which
-    leads to the model with its logs. The operator tells the application by an attribute ``application_id``.
+    Without one, or if the operator's attribute ``application_id`` is unknown, to the Ernest tab of the task
+    instance.
     """
 
     name = "Spark history"
 
     def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
         """The address. Airflow asks for it at the end of the task, in its process."""
-        application_id = getattr(operator, "application_id", None)
         try:
-            url = history_url(configured_history_server(), application_id)
+            url = history_url(configured_history_server(), getattr(operator, "application_id", None))
         except InvalidParameterError as error:
             log.warning("There is no link to Spark's history server: %s", error)
             url = None
@@ -74,7 +66,7 @@ class SparkHistoryLink(BaseOperatorLink):
 
 
 def configured_history_server() -> str:
-    """The address of Spark's history server, as configured; empty where there is none."""
+    """The address of Spark's history server; empty if there is none."""
     from airflow.providers.common.compat.sdk import conf
 
     return str(conf.get("ernest", "history_server", fallback="") or "").strip()
@@ -86,24 +78,20 @@ def configured_link() -> Callable[[str | None], str | None]:
 
 
 def application_link(history_server: str) -> Callable[[str | None], str | None]:
-    """Links by the ids of applications; none at all where the address is missing or cannot be one."""
+    """Links by the ids of applications; none if the address is missing or invalid."""
     try:
         history_url(history_server, "application")
     except InvalidParameterError:
-        # Whoever configured it reads of it in the tasks' logs; a page is of use without.
+        # The tasks' logs say so; a page is of use without.
         return lambda application_id: None
     return lambda application_id: history_url(history_server, application_id)
 
 
 def history_url(history_server: str, application_id: str | None) -> str | None:
-    """The page of an application in Spark's history server; None where the one or the other is not known.
-
-    Args:
-        history_server: its address, which may have a path; empty where there is none.
-        application_id: Spark's id of the application.
+    """The page of an application in Spark's history server; None if the server or the application is unknown.
 
     Raises:
-        InvalidParameterError: the address is no plain one of http or https.
+        InvalidParameterError: the address is not a plain http or https address.
     """
     if not history_server or not application_id:
         return None
@@ -113,27 +101,25 @@ def history_url(history_server: str, application_id: str | None) -> str | None:
 
 
 def _checked(history_server: str) -> SplitResult:
-    """The address in its parts."""
+    def refused(value: str, problem: str) -> InvalidParameterError:
+        return InvalidParameterError(
+            "[ernest] history_server",
+            value,
+            problem,
+            remedy="Example: https://spark-history.example.com:18080.",
+        )
+
     try:
         parts = urlsplit(history_server)
         host, _ = parts.hostname, parts.port
     except ValueError as error:
-        raise _refused(history_server, f"is no address: {error}") from None
+        raise refused(history_server, f"is not a valid address: {error}") from None
     if "@" in parts.netloc:
         # Not quoted: whoever may read the log would read the password.
-        raise _refused("...", "holds a name or a password, which everybody would see in the link")
+        raise refused("...", "holds a name or a password, which everybody would see in the link")
     if parts.scheme not in ("http", "https") or not host:
-        raise _refused(history_server, "is no address of a host by http or https")
+        raise refused(history_server, "is not a valid http or https address")
     return parts
-
-
-def _refused(value: str, problem: str) -> InvalidParameterError:
-    return InvalidParameterError(
-        "[ernest] history_server",
-        value,
-        problem,
-        remedy="Give it as in https://spark-history.example.com:18080.",
-    )
 
 
 class ModelFitLink(BaseOperatorLink):
@@ -142,5 +128,5 @@ class ModelFitLink(BaseOperatorLink):
     name = "Model fit"
 
     def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
-        """The tab's address. Airflow asks for it at the end of the task, in its process."""
+        """The tab's address."""
         return task_tab(ti_key)

@@ -31,12 +31,11 @@ class ModelStaleNotifier(BaseNotifier):
 
         ErnestTaskGroup(..., on_stale=ModelStaleNotifier(SmtpNotifier(to="data@example.com")))
 
-    What the other one calls its subject and its text is filled in; in HTML it is escaped. To write the whole
-    message yourself, pass the other notifier to ``on_stale`` as it is.
+    To write the whole message yourself, pass the other notifier to ``on_stale`` as it is.
 
     Args:
         notifier: sends it. One of its template fields must be "text", "message", "body", "message_body" or
-            "html_content".
+            "html_content", in which the message is escaped.
         subject: a template, with ``ernest_mark`` (a `ModelMark`) beside Airflow's own variables.
         message: likewise.
 
@@ -68,9 +67,9 @@ class ModelStaleNotifier(BaseNotifier):
         await filled
 
     def _filled(self) -> BaseNotifier:
-        """A copy of the other notifier that has templates in its fields: it renders them itself, once.
+        """A copy of the other notifier with templates in its fields, which it renders itself.
 
-        A text that was rendered before would be rendered again, with whatever a path or a job's name holds.
+        A rendered text would be rendered again, with whatever a path or a job's name holds.
         """
         filled = copy.copy(self.notifier)
         # Not by {% autoescape %}, which DAGs that render native objects pass over.

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.ec2.prices import PriceBook
     from airflow_provider_ernest.clusters.ec2.readiness import Means
     from airflow_provider_ernest.settings.templates import Number
-    from airflow_provider_ernest.spark.machines import Bandwidth, Machine
+    from airflow_provider_ernest.spark.machines import Bandwidth
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook
 
 NOT_GIVEN: Any = object()
@@ -318,13 +318,10 @@ def cluster_lines(handle: ClusterHandle, *, now: datetime) -> list[str]:
     ]
     if handle.culled:
         launched = len(handle.culled) + len(handle.machines)
-        lines.append(f"ended again: {len(handle.culled)} of {launched} workers")
-        lines.append("machine              address          memory GB/s  network GB/s  score  why")
+        lines.append(f"{len(handle.culled)} of {launched} workers were ended again:")
     for one in handle.culled:
-        machine = one.machine
-        lines.append(
-            f"{machine.instance_id or '?':19s}  {machine.host:15s}  {_measured(machine)}  {one.reason}"
-        )
+        score = words.number(one.machine.bandwidth.score) if one.machine.bandwidth else words.UNKNOWN
+        lines.append(f"{one.machine.instance_id or '?'} at {one.machine.host}, score {score}: {one.reason}")
     return lines
 
 
@@ -342,12 +339,3 @@ def _costs(handle: ClusterHandle, now: datetime) -> list[str]:
         hours = (datetime.fromisoformat(handle.expires_at) - now).total_seconds() / 3600
         lines.append(f"at most {words.dollars(total * max(0.0, hours))} from now until then")
     return lines
-
-
-def _measured(machine: Machine) -> str:
-    bandwidth = machine.bandwidth
-    if bandwidth is None:
-        return f"{words.UNKNOWN:>11s}  {words.UNKNOWN:>12s}  {words.UNKNOWN:>5s}"
-    memory, network = bandwidth.memory_gigabytes_per_second, bandwidth.network_gigabytes_per_second
-    sent = words.UNKNOWN if network is None else words.number(network)
-    return f"{words.number(memory):>11s}  {sent:>12s}  {words.number(bandwidth.score):>5s}"

@@ -12,7 +12,6 @@ from airflow_provider_ernest.exceptions import InvalidParameterError, MissingRes
 from airflow_provider_ernest.operators.task_context import failure_pushed, no_vain_retries
 from airflow_provider_ernest.settings import ConnectedCluster
 from airflow_provider_ernest.settings.templates import as_template, settings_of
-from airflow_provider_ernest.settings.values import number, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,8 +19,11 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_ernest.clusters.base import ClusterHandle
-    from airflow_provider_ernest.settings.templates import Number
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook
+
+PROBE_SECONDS = 300.0
+STRAGGLER_FLOOR = 0.85
+"""Score of a machine below which a warning names it."""
 
 
 class ExistingClusterOperator(BaseOperator):
@@ -35,10 +37,8 @@ class ExistingClusterOperator(BaseOperator):
 
     Args:
         spec: a `ConnectedCluster`, or a mapping of its fields; both may hold templates.
-        probe: measure the bandwidth of its machines. Nothing else should run on them meanwhile.
-        probe_rounds: number of measurements.
-        probe_timeout_seconds: limit for all rounds together.
-        straggler_floor: machines that score below it are named in a warning.
+        probe: measure the bandwidth of its machines, and name stragglers in a warning. Nothing else should
+            run on them meanwhile.
 
     Raises:
         InvalidParameterError, MissingResourceError: no such connection, one that runs cannot be sized on, or
@@ -46,13 +46,7 @@ class ExistingClusterOperator(BaseOperator):
         ClusterLostError: the master does not answer, or has fewer machines than declared.
     """
 
-    template_fields: Sequence[str] = (
-        "spec",
-        "probe_rounds",
-        "probe_interval_seconds",
-        "probe_timeout_seconds",
-        "straggler_floor",
-    )
+    template_fields: Sequence[str] = ("spec",)
     ui_color = "#e4dcf2"
 
     def __init__(
@@ -60,19 +54,11 @@ class ExistingClusterOperator(BaseOperator):
         *,
         spec: ConnectedCluster | Mapping[str, Any],
         probe: bool = False,
-        probe_rounds: Number = 1,
-        probe_interval_seconds: Number = 30,
-        probe_timeout_seconds: Number = 300,
-        straggler_floor: Number = 0.85,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.spec = as_template(ConnectedCluster, spec, "spec")
         self.probe = probe
-        self.probe_rounds = probe_rounds
-        self.probe_interval_seconds = probe_interval_seconds
-        self.probe_timeout_seconds = probe_timeout_seconds
-        self.straggler_floor = straggler_floor
         self._hook: ErnestSubmitHook | None = None
 
     def execute(self, context: Context) -> dict[str, Any]:
@@ -106,21 +92,20 @@ class ExistingClusterOperator(BaseOperator):
 
         measured = probe_bandwidth(
             handle,
-            rounds=whole_number("probe_rounds", self.probe_rounds),
-            interval_seconds=number("probe_interval_seconds", self.probe_interval_seconds),
+            rounds=1,
+            interval_seconds=0,
             secret=None,
-            timeout_seconds=number("probe_timeout_seconds", self.probe_timeout_seconds),
+            timeout_seconds=PROBE_SECONDS,
             log=self.log,
             on_submit=remember,
         )
-        floor = number("straggler_floor", self.straggler_floor)
         for host, bandwidth in measured.items():
-            if bandwidth.score < floor:
+            if bandwidth.score < STRAGGLER_FLOOR:
                 self.log.warning(
                     "%s is a straggler: it scores %s, below %s. Runs on it are slower than on the others",
                     host,
                     words.number(bandwidth.score),
-                    words.number(floor),
+                    words.number(STRAGGLER_FLOOR),
                 )
         hosts = [machine.host for machine in handle.machines]
         if not measured.keys() >= set(hosts):

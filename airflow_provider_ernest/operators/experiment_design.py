@@ -62,9 +62,9 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
         available_machines: machines of the sample runs' cluster; None for no limit.
         billed_machines: machines billed during a sample run however few it uses, such as the whole training
             cluster; None for the run's own.
-        observed: `Observation` documents of runs already made: they count, at no cost.
-        history: past runs of one type, from a `ReadHistoryOperator`, also as JSON text. If they suffice for
-            the decision (see `design.known`), or in rounds no run is worth its cost, no runs are designed.
+        history: past runs of one type, from a `ReadHistoryOperator`, also as JSON text: they count, at no
+            cost. If they suffice for the decision (see `design.known`), or in rounds no run is worth its
+            cost, no runs are designed.
         type_tasks: the type's entry of `FindModelOperator.types`. Without sample runs, its ``sample_tasks``
             are skipped and, unless production needs the cluster, its ``run_cluster_tasks``; None to skip
             none.
@@ -83,7 +83,6 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
         "iterations",
         "available_machines",
         "billed_machines",
-        "observed",
         "history",
     )
     ui_color = "#cfe8e4"
@@ -99,7 +98,6 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
         iterations: Number | None = None,
         available_machines: Number | None = None,
         billed_machines: Number | None = None,
-        observed: Any = None,
         history: Any = None,
         type_tasks: Mapping[str, Any] | None = None,
         **kwargs: Any,
@@ -113,7 +111,6 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
         self.iterations = iterations
         self.available_machines = available_machines
         self.billed_machines = billed_machines
-        self.observed = observed
         self.history = history
         self.type_tasks = type_tasks
 
@@ -175,7 +172,6 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
         sampled = settings_of(SampledInput, self.input, "input")
         files = len(list_input(sampled.path).files)  # which must exist in any case
         partitions = sampled.partitions or files
-        observed = [Observation.from_dict(document) for document in self.observed or ()]
         known = optional_document("history", self.history) or {}
         past = [Observation.from_dict(document) for document in known.get("observations") or ()]
         targets = Targets(machines=goal.machines, scale=goal.scale) if goal else None
@@ -183,18 +179,15 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
         if criterion is None and settings.method != AVERAGING:
             # These determine all terms, which Bayesian designs need not.
             criterion = "I" if targets else "A"
-        sufficiency = None
+        reason = ""
         if past:
             sufficiency = _sufficiency(past, goal, targets, settings)
+            reason = sufficiency.reason
             if sufficiency.is_enough:
                 terms = _terms(settings) or default_terms(settings.method)
-                return no_runs(
-                    past, terms=terms, criterion=criterion or "bayesian I", reason=sufficiency.reason
-                )
-        reason = sufficiency.reason if sufficiency else ""
+                return no_runs(past, terms=terms, criterion=criterion or "bayesian I", reason=reason)
         if bounds.rounds > 1:
-            return self._first_round(spending, settings, partitions, [*observed, *past], past, reason)
-        observed += distinct(past)
+            return self._first_round(spending, settings, partitions, past, reason)
         design = spending.planned(
             lambda allowance: plan_design(
                 candidates=enumerate_candidates(**self._chosen_from(bounds, allowance, partitions)),
@@ -206,7 +199,7 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
                 weighting=WEIGHTINGS.get(settings.method),
                 min_runs=bounds.min_runs,
                 max_runs=bounds.max_runs,
-                observed=observed,
+                observed=distinct(past),
                 iterations=optional_whole_number("iterations", self.iterations),
             )
         )
@@ -217,7 +210,6 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
         spending: Spending,
         settings: ModelSettings,
         partitions: int,
-        observed: Sequence[Observation],
         past: Sequence[Observation],
         reason: str,
     ) -> Design:
@@ -242,11 +234,11 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
             candidates=candidates,
             goal=goal,
             # With a budget, runs are weighed by the price, which may be unknown until the cluster starts.
-            observed=() if goal.budget_dollars is not None else observed,
+            observed=() if goal.budget_dollars is not None else past,
             billed_machines=spending.billed_machines,
             terms=terms,
-            min_runs=FEWEST_RUNS if bounds.min_runs is None else len(observed) + bounds.min_runs,
-            max_runs=len(observed) + (bounds.max_runs or MOST_RUNS),
+            min_runs=FEWEST_RUNS if bounds.min_runs is None else len(past) + bounds.min_runs,
+            max_runs=len(past) + (bounds.max_runs or MOST_RUNS),
             max_error_percent=goal.max_error_percent,
             iterations=optional_whole_number("iterations", self.iterations),
             first_index=0,
@@ -277,9 +269,7 @@ def _sufficiency(
     from airflow_provider_ernest.design.known import Question, Sufficiency, sufficiency
 
     if goal is None or targets is None:
-        return Sufficiency(
-            is_enough=False, reason="Sample runs are needed: nothing says what predictions are for."
-        )
+        return Sufficiency(is_enough=False, reason="Sample runs are needed: no goal of production is stated.")
     return sufficiency(
         past,
         Question(

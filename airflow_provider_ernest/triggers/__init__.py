@@ -1,7 +1,4 @@
-"""Waiting without a worker's slot: for machines, and for a change of an application.
-
-All that blocks is called by `in_thread`: what holds up the triggerer's event loop holds up all triggers.
-"""
+"""Wait without a worker's slot: for machines, and for a change of an application."""
 
 from __future__ import annotations
 
@@ -13,11 +10,7 @@ Result = TypeVar("Result")
 
 
 async def in_thread(call: Callable[[], Result]) -> Result:
-    """Call what blocks in a thread.
-
-    Args:
-        call: may use connections and other things of Airflow's.
-    """
+    """Call what blocks, also if it uses Airflow's connections, in a thread: it would hold up all triggers."""
     # Not by asyncio.to_thread: connections come by way of the triggerer's event loop, and in all versions
     # of Airflow it is asgiref's threads that know it.
     from asgiref.sync import sync_to_async

@@ -1,9 +1,10 @@
-"""Waiting for the machines of a cluster on EC2 without holding a worker's slot."""
+"""Wait for the machines of a cluster on EC2 without holding a worker's slot."""
 
 from __future__ import annotations
 
 import asyncio
 import time
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
@@ -24,10 +25,10 @@ LAST_LOOK_SECONDS = 30.0
 
 
 class EC2ClusterReadyTrigger(BaseTrigger):
-    """Fires when the machines of a cluster are there, or when waiting for them is vain.
+    """Fires when the machines of a cluster are there, or when waiting longer cannot help.
 
-    It never raises and never waits beyond its deadline, since Airflow would end the task without giving
-    its operator the chance to end the machines. Its event is
+    Never raises and never waits beyond its deadline, since Airflow would end the task without giving its
+    operator the chance to end the machines. Its event is
     ``{"status": "ready" or "failed", "reason": ..., "cluster_name": ..., "spec": ...}``.
 
     Args:
@@ -36,7 +37,7 @@ class EC2ClusterReadyTrigger(BaseTrigger):
         spec: the `EC2ClusterSpec` as a document, which the event brings back to the operator.
         deadline: seconds since the epoch.
         poll_seconds: between two looks.
-        aws_conn_id: Airflow connection of AWS.
+        aws_conn_id: Airflow connection of AWS; None for boto3's own credentials.
         region_name: AWS region; None for that of the connection.
     """
 
@@ -63,21 +64,11 @@ class EC2ClusterReadyTrigger(BaseTrigger):
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """The class and its arguments, all plain values and none of them secret."""
-        return (
-            f"{type(self).__module__}.{type(self).__qualname__}",
-            {
-                "cluster_name": self.cluster_name,
-                "try_number": self.try_number,
-                "spec": self.spec,
-                "deadline": self.deadline,
-                "poll_seconds": self.poll_seconds,
-                "aws_conn_id": self.aws_conn_id,
-                "region_name": self.region_name,
-            },
-        )
+        path = f"{type(self).__module__}.{type(self).__qualname__}"
+        return path, {name: getattr(self, name) for name in signature(EC2ClusterReadyTrigger).parameters}
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Look again and again until there is something to tell."""
+        """Look until there is something to tell."""
         try:
             failure = await self._wait()
         except Exception as error:  # whatever it is, the operator must get to end the machines
@@ -96,7 +87,7 @@ class EC2ClusterReadyTrigger(BaseTrigger):
         await in_thread(self._end)
 
     async def _wait(self) -> str | None:
-        """Returns why the start has failed, None where it has not."""
+        """Returns why the start failed; None if it did not."""
         logged = ""
         while True:
             remaining = self.deadline - time.time()
@@ -111,7 +102,7 @@ class EC2ClusterReadyTrigger(BaseTrigger):
             await asyncio.sleep(min(self.poll_seconds, remaining))
 
     async def _seen(self, *, timeout_seconds: float) -> tuple[Readiness | None, str]:
-        """How far the cluster is, None where that cannot be told now, and the same in words."""
+        """How far the cluster is, None if that is unknown now, and the same in words."""
         try:
             seen: Readiness = await asyncio.wait_for(in_thread(self._look), timeout_seconds)
         except TimeoutError:

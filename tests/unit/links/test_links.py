@@ -113,7 +113,7 @@ class TestHistory:
         ],
     )
     def test_what_is_no_address_of_the_web_is_refused(self, server: str):
-        with pytest.raises(InvalidParameterError, match=r"\[ernest\] history_server=.* is no address.*Give"):
+        with pytest.raises(InvalidParameterError, match=r"\[ernest\] history_server=.* is not a valid"):
             history_url(server, "app-1")
 
     def test_a_password_is_refused_and_not_repeated(self):

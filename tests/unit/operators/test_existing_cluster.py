@@ -101,11 +101,11 @@ def test_the_probe_tells_stragglers_and_keeps_the_scores(context, monkeypatch, c
         }
 
     monkeypatch.setattr(probe, "probe_bandwidth", measured)
-    handle = look_up(context, probing={"probe": True, "probe_rounds": "2", "straggler_floor": "0.8"})
+    handle = look_up(context, probing={"probe": True})
 
     assert {machine.host: machine.bandwidth.score for machine in handle.machines} == scores
     assert asked["handle"].spark_conn_id == "spark_there"
-    assert (len(asked["handle"].machines), asked["handle"].cores_per_machine, asked["rounds"]) == (3, 4, 2)
+    assert (len(asked["handle"].machines), asked["handle"].cores_per_machine) == (3, 4)
     warnings = [line for line in capsys.readouterr().out.splitlines() if "straggler:" in line]
     assert len(warnings) == 1
-    assert "10.0.0.2 is a straggler: it scores 0.700, below 0.800" in warnings[0]
+    assert "10.0.0.2 is a straggler: it scores 0.700, below 0.850" in warnings[0]

@@ -141,11 +141,6 @@ def test_where_no_runs_are_so_cheap_dearer_ones_are_made_with_a_warning(context,
     assert re.search(remedy, said)
 
 
-def test_runs_already_made_need_not_be_made_again(context, observations):
-    continued = design(context, observed=[one.to_dict() for one in observations[:4]])
-    assert len(continued.experiments) < len(design(context).experiments)
-
-
 def test_partitions_are_counted_where_they_are_not_given(context, tmp_path):
     for number in range(150):
         (tmp_path / f"part-{number}").write_text("a row\n")

@@ -121,7 +121,7 @@ def test_without_a_decision_nothing_is_submitted():
 
 
 def test_what_are_no_spark_properties_is_refused_when_the_dag_is_parsed():
-    with pytest.raises(InvalidParameterError, match="key='glue' is none of"):
+    with pytest.raises(InvalidParameterError, match="key='glue' does not hold Spark properties"):
         dag_of(lambda ernest: ernest.job_conf("glue"))
 
 

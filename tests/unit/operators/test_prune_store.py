@@ -56,7 +56,7 @@ def test_samples_of_killed_runs_go_whatever_is_kept(store, context, dry_run, cap
     left_over.mkdir(parents=True)
     prune(context, dry_run=dry_run)
     assert left_over.exists() == dry_run
-    assert "1 samples of killed runs were removed" in capsys.readouterr().out
+    assert f"1 samples of killed runs {'would be' if dry_run else 'were'} removed" in capsys.readouterr().out
 
 
 def test_the_configured_retention(store, context, monkeypatch, capsys):
