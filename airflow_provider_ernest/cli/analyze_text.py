@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from airflow_provider_ernest.cli.command import aligned
-from airflow_provider_ernest.documents.profiles import RunProfile, StageProfile, Straggler
+from airflow_provider_ernest.documents.profiles import RunProfile
 from airflow_provider_ernest.views.profile_words import (
     PHASES,
     amounts,
@@ -43,13 +43,13 @@ SCREEN_WIDTH = 110
 def titled_table(
     title: str, heading: Sequence[str], rows: Iterable[Sequence[str]], *, words: Sequence[str] = ()
 ) -> list[str]:
-    """An empty line, a title, and a table; nothing where there are no rows.
+    """An empty line, a title, and a table; nothing if there are no rows.
 
     Args:
         title: of the table.
         heading: the columns' names.
         rows: their values.
-        words: the columns that hold words; the others are numbers, and stand to the right.
+        words: the columns that hold words; numbers stand to the right.
     """
     listed = list(rows)
     if not listed:
@@ -59,19 +59,8 @@ def titled_table(
     return ["", shortened(title, SCREEN_WIDTH), *(f"  {shortened(line, SCREEN_WIDTH - 2)}" for line in lines)]
 
 
-def known_columns(columns: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Those of which anything is known."""
-    return {name: cells for name, cells in columns.items() if any(cells)}
-
-
 def wrapped(words: str, *, indent: str = "", further: str = "  ") -> list[str]:
-    """A sentence in lines.
-
-    Args:
-        words: the sentence.
-        indent: of its first line.
-        further: of the others.
-    """
+    """A sentence in lines, the first with `indent`, the others with `further` ahead."""
     return textwrap.wrap(
         words, SCREEN_WIDTH, initial_indent=indent, subsequent_indent=further, break_on_hyphens=False
     )
@@ -92,7 +81,7 @@ def stage_lines(profile: RunProfile) -> list[str]:
     every = len(profile.stages) + profile.stages_left_out
     title = "stages" if len(shown) == every else f"the {len(shown)} longest of {count(every)} stages"
     title += ", with their median and longest task in seconds, warm-up of first tasks left out"
-    columns = {
+    times = {
         "stage": [stage_number(stage) for stage in shown],
         "name": [shortened(stage.name, LONGEST_NAME) for stage in shown],
         "seconds": [tenths(stage.seconds) for stage in shown],
@@ -100,13 +89,35 @@ def stage_lines(profile: RunProfile) -> list[str]:
         "median": [quantile(stage, 0.5) for stage in shown],
         "longest": [quantile(stage, 1.0) for stage in shown],
         "bound by": [short(stage.bottleneck) for stage in shown],
-        "waits for": [_waits(stage) for stage in shown],
+        "waits for": [
+            "".join(f"{short(name)} {as_percent(share)}" for name, share in waiting(stage)[:1])
+            for stage in shown
+        ],
     }
-    known = known_columns(columns)
-    lines = titled_table(
-        title, tuple(known), zip(*known.values(), strict=True), words=("name", "bound by", "waits for")
-    )
-    return lines + _data_lines(shown)
+    figures = {
+        "input": amounts(stage.input_bytes for stage in shown),
+        "fetched": amounts(stage.shuffle_remote_bytes for stage in shown),
+        "read locally": amounts(stage.shuffle_local_bytes for stage in shown),
+        "shuffle written": amounts(stage.shuffle_written_bytes for stage in shown),
+        "spilled": amounts(stage.spilled_bytes for stage in shown),
+        "output": amounts(stage.output_bytes for stage in shown),
+        "failed": counts(stage.failed_tasks for stage in shown),
+        "stragglers": counts(stage.stragglers for stage in shown),
+    }
+    # Columns that say nothing are left out.
+    times = {name: cells for name, cells in times.items() if any(cells)}
+    figures = {name: cells for name, cells in figures.items() if any(cells)}
+    moved = zip(times.get("stage", ()), *figures.values(), strict=False)
+    return [
+        *titled_table(
+            title, tuple(times), zip(*times.values(), strict=True), words=("name", "bound by", "waits for")
+        ),
+        *titled_table(
+            "what they moved, and how many of their tasks failed or took too long",
+            ("stage", *figures),
+            (row for row in moved if any(row[1:])),
+        ),
+    ]
 
 
 def straggler_lines(profile: RunProfile) -> list[str]:
@@ -126,52 +137,21 @@ def straggler_lines(profile: RunProfile) -> list[str]:
         ),
         words=("cause",),
     )
-    if not profile.stragglers:
-        return lines
-    worst = [f"- {_told(each)}" for each in profile.stragglers[:MOST_STRAGGLERS]]
-    return [*lines, *(line for words in worst for line in wrapped(words, indent="  ", further="    "))]
-
-
-def _told(each: Straggler) -> str:
-    host = f" on {each.host}" if each.host else ""
-    because = f": {each.evidence}" if each.evidence else ""
-    return (
-        f"stage {each.stage_id}, task {each.task_id}{host}: {duration(each.seconds)} (median "
-        f"{duration(each.median_seconds)}), {each.cause}{because}"
-    )
-
-
-def _waits(stage: StageProfile) -> str:
-    return ", ".join(f"{short(name)} {as_percent(share)}" for name, share in waiting(stage)[:1])
-
-
-def _data_lines(shown: list[StageProfile]) -> list[str]:
-    figures = known_columns(
-        {
-            "input": amounts(stage.input_bytes for stage in shown),
-            "fetched": amounts(stage.shuffle_remote_bytes for stage in shown),
-            "read locally": amounts(stage.shuffle_local_bytes for stage in shown),
-            "shuffle written": amounts(stage.shuffle_written_bytes for stage in shown),
-            "spilled": amounts(stage.spilled_bytes for stage in shown),
-            "output": amounts(stage.output_bytes for stage in shown),
-            "failed": counts(stage.failed_tasks for stage in shown),
-            "stragglers": counts(stage.stragglers for stage in shown),
-        }
-    )
-    rows = [
-        (stage_number(stage), *cells)
-        for stage, cells in zip(shown, zip(*figures.values(), strict=True), strict=False)
-        if any(cells)
-    ]
-    return titled_table(
-        "what they moved, and how many of their tasks failed or took too long", ("stage", *figures), rows
-    )
+    for each in profile.stragglers[:MOST_STRAGGLERS]:
+        host = f" on {each.host}" if each.host else ""
+        because = f": {each.evidence}" if each.evidence else ""
+        told = (
+            f"- stage {each.stage_id}, task {each.task_id}{host}: {duration(each.seconds)} (median "
+            f"{duration(each.median_seconds)}), {each.cause}{because}"
+        )
+        lines += wrapped(told, indent="  ", further="    ")
+    return lines
 
 
 def profile_lines(profile: RunProfile) -> list[str]:
-    """All that the profile tells, but for its warnings; no line is wider than a screen."""
+    """All that the profile says except its warnings; no line is wider than a screen."""
     return [
-        *wrapped(_name(profile)),
+        *wrapped(f"{profile.name} ({profile.application_id})" if profile.name else profile.application_id),
         *(line for caution in cautions(profile) for line in wrapped(caution)),
         *(wrapped(profile.headline) if profile.headline else []),
         *wrapped("; ".join(_run_in_words(profile))),
@@ -188,10 +168,10 @@ def profile_lines(profile: RunProfile) -> list[str]:
 
 def overview_lines(profiles: Sequence[RunProfile]) -> list[str]:
     """One line for each of several runs, without the empty line before it."""
-    lines = titled_table(
-        counted(len(profiles), "run"),
-        ("application", "category", "machines", "scale", "seconds", "start-up", "bound by", "most to be won"),
-        (
+    rows = []
+    for profile in profiles:
+        most = most_to_be_won(profile)
+        rows.append(
             (
                 profile.application_id,
                 category_name(profile.category),
@@ -200,17 +180,16 @@ def overview_lines(profiles: Sequence[RunProfile]) -> list[str]:
                 tenths(profile.seconds),
                 tenths(profile.startup_seconds),
                 short(profile.bottleneck),
-                _most_to_be_won(profile),
+                "" if most is None else f"{as_percent(most.share)} ({most.name})",
             )
-            for profile in profiles
-        ),
+        )
+    lines = titled_table(
+        counted(len(profiles), "run"),
+        ("application", "category", "machines", "scale", "seconds", "start-up", "bound by", "most to be won"),
+        rows,
         words=("application", "category", "bound by", "most to be won"),
     )
     return lines[1:]
-
-
-def _name(profile: RunProfile) -> str:
-    return f"{profile.name} ({profile.application_id})" if profile.name else profile.application_id
 
 
 def _run_in_words(profile: RunProfile) -> Iterator[str]:
@@ -304,8 +283,3 @@ def _phases(profile: RunProfile) -> list[str]:
         ((name, tenths(took), as_percent(took / total)) for name, took in phases),
         words=("phase",),
     )
-
-
-def _most_to_be_won(profile: RunProfile) -> str:
-    most = most_to_be_won(profile)
-    return "" if most is None else f"{as_percent(most.share)} ({most.name})"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -15,8 +16,9 @@ from airflow_provider_ernest.cli.command import (
     add_result_arguments,
     add_setting,
     as_json,
-    beside,
+    is_piped,
     machine_numbers,
+    printable,
     rows_as_csv,
     say,
     tell,
@@ -32,8 +34,6 @@ from airflow_provider_ernest.settings.goal import FAIL, MOST_PROBABLE
 if TYPE_CHECKING:
     from airflow_provider_ernest.decision.deciding import Choice
     from airflow_provider_ernest.decision.offers import Offer
-    from airflow_provider_ernest.decision.same_cost import SameCost
-    from airflow_provider_ernest.documents.decisions import Decision
     from airflow_provider_ernest.documents.models import Model
 
 Value = TypeVar("Value")
@@ -43,14 +43,12 @@ LIMITS = ("deadline_seconds", "budget_dollars", "objective")
 
 UNTRAINED = re.compile(r"(?P<type>[^=]+)=(?P<speed>[0-9.]+)(x(?P<like>[^@]+))?@(?P<dollars>[0-9.]+)")
 
-UNTRAINED_REMEDY = ", or see --extrapolate-to"
-
 MOST_POINTS = 32
 """As many numbers of machines are shown by default."""
 
 
 class Extrapolation(NamedTuple):
-    """A type of machine without a model of its own, in which it is like another: None for the first one's."""
+    """A type of machine without a model of its own; it is like the first one's where `like` is None."""
 
     instance_type: str
     relative_speed: float
@@ -58,49 +56,35 @@ class Extrapolation(NamedTuple):
     price_per_hour: float
 
 
-# Options whose value may be given for each type of machine: ``--price-per-hour m5.large=0.096``.
-
-
-def price_by_type(text: str) -> tuple[str | None, float]:
-    """A price from ``0.19`` or ``m5.large=0.096``.
-
-    Raises:
-        ArgumentTypeError: it is neither; argparse makes a usage error of it.
-    """
-    instance_type, equals, dollars = text.rpartition("=")
+def _dollars(text: str) -> float:
     try:
-        price = float(dollars)
+        return float(text)
     except ValueError:
         raise ArgumentTypeError(f"{text!r} is neither dollars nor TYPE=DOLLARS") from None
-    if equals and not instance_type:
-        raise ArgumentTypeError(f"{text!r} names no type of machine before the =")
-    return instance_type or None, price
 
 
-def machines_by_type(text: str) -> tuple[str | None, list[int]]:
-    """Numbers of machines, as `machine_numbers` reads them, with or without ``TYPE=`` before them."""
-    instance_type, equals, numbers = text.rpartition("=")
-    if equals and not instance_type:
-        raise ArgumentTypeError(f"{text!r} names no type of machine before the =")
-    return instance_type or None, machine_numbers(numbers)
+def _of_a_type(value_of: Callable[[str], Value]) -> Callable[[str], tuple[str | None, Value]]:
+    """Reads a value, with or without the type of machine that it is for: ``m5.large=0.096``."""
+
+    def read(text: str) -> tuple[str | None, Value]:
+        instance_type, equals, value = text.rpartition("=")
+        if equals and not instance_type:
+            raise ArgumentTypeError(f"{text!r} names no type of machine before the =")
+        return instance_type or None, value_of(value)
+
+    return read
 
 
 def by_type(
-    option: str,
-    given: Iterable[tuple[str | None, Value]],
-    types: Sequence[str],
-    *,
-    one_for_all: bool,
-    otherwise: str = "",
+    option: str, given: Iterable[tuple[str | None, Value]], types: Sequence[str], *, one_for_all: bool
 ) -> dict[str, Value]:
-    """The values of an option for each type.
+    """The value of an option for each type; of two for one type the last one counts.
 
     Args:
         option: its name as a parameter.
-        given: its values with the types that they are for; of two for one type the last one counts.
+        given: its values with their types.
         types: that need one.
         one_for_all: whether a value without a type is for all those that have none of their own.
-        otherwise: what else to do about a type without a model, as the end of a sentence.
 
     Raises:
         InvalidParameterError: a type has none, or there is one for a type that is not among them.
@@ -112,10 +96,9 @@ def by_type(
             option,
             unknown[0],
             "is a type of machine without a model",
-            remedy=f"Name {'one of ' if len(types) > 1 else ''}{', '.join(types)}{otherwise}.",
+            remedy=f"Name {'one of ' if len(types) > 1 else ''}{', '.join(types)}, or fit a model of it.",
         )
-    shared = values.get(None) if one_for_all else None
-    missing = [name for name in types if name not in values and shared is None]
+    missing = [name for name in types if name not in values and not (one_for_all and None in values)]
     if missing:
         as_option = f"--{option.replace('_', '-')}"
         raise InvalidParameterError(
@@ -130,11 +113,7 @@ def by_type(
 
 
 def confidence(text: str) -> float:
-    """A probability by which one can rely on something.
-
-    Raises:
-        ArgumentTypeError: it is no number from 0.5 to below 1; argparse makes a usage error of it.
-    """
+    """A probability from 0.5 to below 1; else an `ArgumentTypeError`."""
     try:
         number = float(text)
     except ValueError:
@@ -145,16 +124,12 @@ def confidence(text: str) -> float:
 
 
 def untrained_type(text: str) -> Extrapolation:
-    """A type from ``TYPE=SPEED@DOLLARS`` or ``TYPE=SPEEDxTRAINED@DOLLARS``.
-
-    Raises:
-        ArgumentTypeError: the text is neither; argparse makes a usage error of it.
-    """
+    """A type from ``TYPE=SPEED@DOLLARS`` or ``TYPE=SPEEDxTRAINED@DOLLARS``."""
     found = UNTRAINED.fullmatch(text)
     try:
         if found:
             return Extrapolation(found["type"], float(found["speed"]), found["like"], float(found["dollars"]))
-    except ValueError:
+    except ValueError:  # two points
         pass
     raise ArgumentTypeError(
         f"{text!r} is not TYPE=SPEED@DOLLARS, such as c5.xlarge=2@0.17, or TYPE=SPEEDxTRAINED@DOLLARS, such "
@@ -174,7 +149,7 @@ def _add_billing_arguments(parser: ArgumentParser) -> None:
     group.add_argument(
         "--price-per-hour",
         metavar="[TYPE=]DOLLARS",
-        type=price_by_type,
+        type=_of_a_type(_dollars),
         action="append",
         help="dollars for one machine and hour; with several types of machines once for each, such as "
         "m5.large=0.096",
@@ -184,52 +159,34 @@ def _add_billing_arguments(parser: ArgumentParser) -> None:
 
 
 def goal_of(args: Namespace, machines: Iterable[int], **others: Any) -> SizingGoal:
-    """The goal that the options state.
-
-    Args:
-        args: the options.
-        machines: all numbers of machines that there are to choose from.
-        others: further fields of the goal.
-
-    Raises:
-        InvalidParameterError: they state none, contradict each other, or a value cannot be.
-    """
+    """The goal that the options state, with all numbers of machines to choose from, and further fields."""
     stated = {name: getattr(args, name) for name in (*LIMITS, "confidence", "scale")}
     return SizingGoal(**stated, allowed_machines=tuple(machines), **others)
 
 
 def billing_of(args: Namespace, *, price_per_hour: float, models: Sequence[Model]) -> Billing:
-    """How machines of this price are paid for by the options.
-
-    Args:
-        args: the options.
-        price_per_hour: dollars for one machine and hour.
-        models: of all types; the cost of their training is shared by the production runs.
+    """How machines of this price are paid for; the production runs share the training cost of all models.
 
     Raises:
-        InvalidParameterError: a value cannot be.
+        InvalidParameterError: a value cannot be, or the training cost of a model is not known.
     """
-    stated = Billing(**{name: getattr(args, name) for name in BESIDE_THE_PRICE})
-    is_open = args.training_dollars is None and args.expected_runs is not None
-    return stated.completed(
-        price_per_hour=price_per_hour, training_dollars=_training_dollars(models) if is_open else None
-    )
-
-
-def _training_dollars(models: Sequence[Model]) -> float:
-    """The cost of all sample runs."""
     from airflow_provider_ernest.documents.models import training_dollars
 
-    costs = {model.instance_type: training_dollars(model) for model in models}
-    unknown = [name for name, dollars in costs.items() if dollars is None]
-    if unknown:
-        raise InvalidParameterError(
-            "training_dollars",
-            None,
-            f"is missing, and the model of {unknown[0]} does not know what its machines cost",
-            remedy="Give what the sample runs of all types cost together.",
-        )
-    return sum(dollars for dollars in costs.values() if dollars is not None)
+    stated = Billing(**{name: getattr(args, name) for name in BESIDE_THE_PRICE})
+    training = None
+    if args.training_dollars is None and args.expected_runs is not None:
+        training = 0.0
+        for model in models:
+            dollars = training_dollars(model)
+            if dollars is None:
+                raise InvalidParameterError(
+                    "training_dollars",
+                    None,
+                    f"is missing, and the model of {model.instance_type} has no price of its machines",
+                    remedy="Give what the sample runs of all types cost together.",
+                )
+            training += dollars
+    return stated.completed(price_per_hour=price_per_hour, training_dollars=training)
 
 
 def offers_of(args: Namespace, models: Sequence[Model]) -> list[Offer]:
@@ -241,37 +198,39 @@ def offers_of(args: Namespace, models: Sequence[Model]) -> list[Offer]:
     """
     from airflow_provider_ernest.decision.offers import Offer
 
-    trained = _by_trained_type(models, args.models)
-    untrained = _by_untrained_type(args.extrapolate_to or [], trained)
+    trained = {model.instance_type: model for model in models}
+    for name in trained:
+        same = [file for file, model in zip(args.models, models, strict=True) if model.instance_type == name]
+        if len(same) > 1:
+            raise InvalidParameterError(
+                "MODEL",
+                same,
+                f"are two of the type {name}",
+                remedy="Fit each with its own --instance-type, or name it in the file of runs.",
+            )
+    untrained = _by_untrained_type(args.extrapolate_to or [], list(trained))
     types = [*trained, *untrained]
     if not args.price_per_hour and not untrained:
         raise no_price(types[0])
-    machines = by_type("machines", args.machines, types, one_for_all=True, otherwise=UNTRAINED_REMEDY)
+    machines = by_type("machines", args.machines, types, one_for_all=True)
+    stated = [(name, each.price_per_hour) for name, each in untrained.items()]
     prices = by_type(
-        "price_per_hour",
-        [*(args.price_per_hour or ()), *((name, each.price_per_hour) for name, each in untrained.items())],
-        types,
-        one_for_all=len(trained) == 1,
-        otherwise=UNTRAINED_REMEDY,
+        "price_per_hour", [*(args.price_per_hour or ()), *stated], types, one_for_all=len(trained) == 1
     )
-    offers = []
-    for name in types:
-        other = untrained.get(name)
-        offers.append(
-            Offer(
-                model=trained[other.like or next(iter(trained))] if other else trained[name],
-                machines=machines[name],
-                billing=billing_of(args, price_per_hour=prices[name], models=models),
-                instance_type=name,
-                relative_speed=other.relative_speed if other else 1.0,
-            )
+    first = models[0].instance_type
+    return [
+        Offer(
+            model=trained[(untrained[name].like or first) if name in untrained else name],
+            machines=machines[name],
+            billing=billing_of(args, price_per_hour=prices[name], models=models),
+            instance_type=name,
+            relative_speed=untrained[name].relative_speed if name in untrained else 1.0,
         )
-    return offers
+        for name in types
+    ]
 
 
-def _by_untrained_type(
-    named: Sequence[Extrapolation], trained: Mapping[str, Model]
-) -> dict[str, Extrapolation]:
+def _by_untrained_type(named: Sequence[Extrapolation], trained: Sequence[str]) -> dict[str, Extrapolation]:
     by_type: dict[str, Extrapolation] = {}
     for each in named:
         if each.instance_type in trained or each.instance_type in by_type:
@@ -293,21 +252,6 @@ def _by_untrained_type(
     return by_type
 
 
-def _by_trained_type(models: Sequence[Model], files: Sequence[str]) -> dict[str, Model]:
-    by_type: dict[str, Model] = {}
-    for model in models:
-        if model.instance_type in by_type:
-            same = zip(models, files, strict=True)
-            raise InvalidParameterError(
-                "MODEL",
-                [name for each, name in same if each.instance_type == model.instance_type],
-                f"are two of the type {model.instance_type}",
-                remedy="Fit each with its own --instance-type, or name it in the file of runs.",
-            )
-        by_type[model.instance_type] = model
-    return by_type
-
-
 def _add_choose_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "models",
@@ -320,7 +264,7 @@ def _add_choose_arguments(parser: ArgumentParser) -> None:
     group.add_argument(
         "--machines",
         metavar="[TYPE=]NUMBERS",
-        type=machines_by_type,
+        type=_of_a_type(machine_numbers),
         action="append",
         required=True,
         help=f"to choose from: {MACHINES_HELP}; where a type of machine has others, once more for it, such "
@@ -339,10 +283,6 @@ def _add_choose_arguments(parser: ArgumentParser) -> None:
     add_setting(group, SizingGoal, "only_in_memory")
     _add_billing_arguments(parser)
     add_run_arguments(parser)
-    _add_output_arguments(parser)
-
-
-def _add_output_arguments(parser: ArgumentParser) -> None:
     group = add_result_arguments(parser, result="the decision (csv has a line for each size)")
     group.add_argument(
         "--most-probable",
@@ -371,6 +311,8 @@ def _add_output_arguments(parser: ArgumentParser) -> None:
 
 def _run_choose(args: Namespace) -> None:
     from airflow_provider_ernest.decision.deciding import Offered, decide
+    from airflow_provider_ernest.decision.same_cost import same_cost
+    from airflow_provider_ernest.views.tables import decision_table, same_cost_table
 
     if args.models.count(STANDARD) > 1:
         raise InvalidParameterError(
@@ -386,13 +328,21 @@ def _run_choose(args: Namespace) -> None:
         on_failure=MOST_PROBABLE if args.most_probable else FAIL,
     )
     choice = decide(goal, Offered(offers=offers), iterations=args.iterations)
-    if choice.decision is None and beside(args) is None:
-        _print_out_of_reach(choice, only_front=args.pareto)
-    decision, compared = choice.required(), _compare(args, choice)
-    document = _document(decision, compared, only_front=args.pareto)
+    if choice.decision is None:
+        _say_out_of_reach(choice, args)
+    decision = shown = choice.required()
+    if args.pareto:
+        kept = (each for each in decision.alternatives if each.is_pareto or decision.is_for(each))
+        shown = replace(decision, alternatives=tuple(kept))
+    document = shown.to_dict()
+    lines = decision_table(decision, only_front=args.pareto)
+    if args.same_cost or args.dollars_per_hour is not None:
+        compared = same_cost(choice.offers, choice.alternatives, dollars_per_hour=args.dollars_per_hour)
+        document["same_cost"] = [each.to_dict() for each in compared]
+        lines = [*lines, "", *same_cost_table(compared)]
     tell(
         args,
-        lambda: _tables(decision, compared, only_front=args.pareto),
+        lambda: lines,
         json=lambda: as_json(document),
         csv=lambda: rows_as_csv(document["alternatives"]),
     )
@@ -400,46 +350,20 @@ def _run_choose(args: Namespace) -> None:
     warn(warning for warning in decision.warnings if warning not in known)
 
 
-def _print_out_of_reach(choice: Choice, *, only_front: bool) -> None:
+def _say_out_of_reach(choice: Choice, args: Namespace) -> None:
     """What was considered, before the error says what could be asked for."""
     from airflow_provider_ernest.decision.goals import Goal
     from airflow_provider_ernest.views.tables import out_of_reach_table
 
-    if isinstance(choice.error, InfeasibleGoalError):
+    if isinstance(choice.error, InfeasibleGoalError) and not is_piped(args):
         table = out_of_reach_table(
             choice.alternatives,
             goal=Goal(choice.goal).in_words,
             confidence=choice.goal.confidence,
             nearest=choice.error.most_probable,
-            only_front=only_front,
+            only_front=args.pareto,
         )
-        say(table)
-
-
-def _compare(args: Namespace, choice: Choice) -> tuple[SameCost, ...] | None:
-    """The types at the same dollars per hour, where that is asked for."""
-    from airflow_provider_ernest.decision.same_cost import same_cost
-
-    if not args.same_cost and args.dollars_per_hour is None:
-        return None
-    return same_cost(choice.offers, choice.alternatives, dollars_per_hour=args.dollars_per_hour)
-
-
-def _document(decision: Decision, compared: Sequence[SameCost] | None, *, only_front: bool) -> dict[str, Any]:
-    if only_front:
-        kept = (each for each in decision.alternatives if each.is_pareto or decision.is_for(each))
-        decision = replace(decision, alternatives=tuple(kept))
-    document = decision.to_dict()
-    if compared is not None:
-        document["same_cost"] = [each.to_dict() for each in compared]
-    return document
-
-
-def _tables(decision: Decision, compared: Sequence[SameCost] | None, *, only_front: bool) -> list[str]:
-    from airflow_provider_ernest.views.tables import decision_table, same_cost_table
-
-    beneath = [] if compared is None else ["", *same_cost_table(compared)]
-    return [*decision_table(decision, only_front=only_front), *beneath]
+        say(table, args)
 
 
 CHOOSE = Command(
@@ -483,7 +407,11 @@ def _run_report(args: Namespace) -> None:
     if args.price_per_hour is not None:
         prices = by_type("price_per_hour", args.price_per_hour, [model.instance_type], one_for_all=True)
         billing = billing_of(args, price_per_hour=prices[model.instance_type], models=[model])
-    machines = args.machines or _machines_around(model)
+    machines = args.machines
+    if machines is None:
+        most = 2 * max(run.machines for run in model.observations)
+        step = -(-most // MOST_POINTS)
+        machines = sorted({1, *range(step, most + 1, step)})
     has_goal = any(getattr(args, name) is not None for name in LIMITS)
     goal = goal_of(args, machines) if has_goal else None
     prediction = prediction_alone(
@@ -493,14 +421,7 @@ def _run_report(args: Namespace) -> None:
     if prediction.out_of_reach:
         warn([prediction.out_of_reach])
     if args.output != STANDARD:
-        say([f"The report on {model.job} is in {args.output}"])
-
-
-def _machines_around(model: Model) -> list[int]:
-    """1 to twice the most machines that were observed, in as many steps as a reader can use."""
-    most = 2 * max(run.machines for run in model.observations)
-    step = -(-most // MOST_POINTS)
-    return sorted({1, *range(step, most + 1, step)})
+        sys.stdout.write(f"The report on {printable(model.job)} is in {printable(args.output)}\n")
 
 
 REPORT = Command(

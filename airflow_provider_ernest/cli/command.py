@@ -12,22 +12,21 @@ import re
 import secrets
 import sys
 import textwrap
+import threading
 import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, NoReturn
 
-from airflow_provider_ernest.documents.base import time_of
 from airflow_provider_ernest.exceptions import (
     InvalidDocumentError,
     InvalidParameterError,
     MissingResourceError,
 )
-from airflow_provider_ernest.words import UNKNOWN, age, count, date_time
+from airflow_provider_ernest.words import duration
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,13 +34,10 @@ class Command:
     """One command of the command line.
 
     Attributes:
-        name: what the user types.
-        summary: what it does, in a line.
-        description: the same at length.
-        example: command lines to begin with; ``%(prog)s`` stands for the program and the command.
-        add_arguments: adds its options to a parser; must import nothing heavy, for ``airflow`` reads the
-            options of all commands whichever is called.
-        run: does the work; raises `ErnestError` where the user can change something.
+        example: ``%(prog)s`` stands for the program and the command.
+        add_arguments: adds the options to a parser. Must import nothing heavy: ``airflow`` reads the options
+            of all commands, whichever is called.
+        run: raises `ErnestError` where the user can change something.
     """
 
     name: str
@@ -53,7 +49,7 @@ class Command:
 
     @property
     def epilog(self) -> str:
-        """The examples and the exit codes, as they stand below the help."""
+        """The text below the help."""
         return f"examples:\n{self.example}\n\n{EXIT_CODES}"
 
 
@@ -66,24 +62,21 @@ exit codes:
 
 
 class Parser(ArgumentParser):
-    """Says what is wrong with a command line, and where its options are told, instead of all of them."""
+    """Prints the error and where the options are listed, not the whole usage."""
 
     def error(self, message: str) -> NoReturn:
-        """End with 2."""
+        """Exit with 2."""
         self.exit(2, f"{self.prog}: {printable(message)}\n`{self.prog} --help` lists the options.\n")
 
 
-HELP_WIDTH = 78
-
-
 def add_commands(parser: ArgumentParser, commands: Iterable[Command], *, metavar: str) -> None:
-    """A parser of its own for each command; `metavar` in lower case of what they return is the `Command`."""
+    """Add a parser for each command; it sets `metavar` in lower case to the `Command`."""
     parsers = parser.add_subparsers(metavar=metavar, required=True)
     for command in commands:
         added = parsers.add_parser(
             command.name,
             help=command.summary,
-            description=textwrap.fill(command.description, HELP_WIDTH),
+            description=textwrap.fill(command.description, 78),
             epilog=command.epilog,
             formatter_class=RawDescriptionHelpFormatter,
         )
@@ -96,7 +89,7 @@ STANDARD = "-"
 
 
 def read_text(name: str) -> str:
-    """The content of a file, without a byte order mark.
+    """Read a file or standard input, without a byte order mark.
 
     Raises:
         MissingResourceError: it cannot be read.
@@ -122,81 +115,62 @@ def described(name: str) -> str:
 
 
 def refuse_to_overwrite(name: str | None, *, force: bool) -> None:
-    """Refuse an output that is there already, or has no folder, before any work is done for it.
-
-    Raises:
-        InvalidParameterError: the file exists, and `force` is not set; or it could not be made.
-    """
+    """Raise an `InvalidParameterError` if the file exists, unless `force`, or its folder does not."""
     if name is None or name == STANDARD:
         return
     if not Path(name).parent.is_dir():
-        raise _not_written("output", name, os.strerror(errno.ENOENT))
+        raise _not_written(name, os.strerror(errno.ENOENT))
     if not force and Path(name).exists():
         raise InvalidParameterError(
             "output", name, "exists already", remedy="Choose another name, or overwrite it with --force."
         )
 
 
-@contextmanager
-def appearing_whole(path: Path) -> Iterator[BinaryIO]:
-    """A file to write, which appears when it is whole, or not at all."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        with temporary.open("xb") as target:
-            yield target
-            target.flush()
-            os.fsync(target.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def write_text(name: str, text: str | bytes, *, force: bool) -> None:
-    """Write a file, see `appearing_whole`, or to standard output.
+def write_text(name: str, text: str, *, force: bool) -> None:
+    """Write standard output, or a file, which appears whole or not at all.
 
     What UTF-8 cannot express is written as a character reference.
 
     Raises:
-        InvalidParameterError: it cannot be written, or is there already and `force` is not set.
+        InvalidParameterError: it cannot be written, or it exists and `force` is not set.
     """
     refuse_to_overwrite(name, force=force)
-    if name == STANDARD and isinstance(text, str):
+    if name == STANDARD:
         sys.stdout.write(text)
         return
-    content = text.encode("utf-8", errors="xmlcharrefreplace") if isinstance(text, str) else text
-    if name == STANDARD:
-        sys.stdout.buffer.write(content)
-        return
+    path = Path(name)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        with appearing_whole(Path(name)) as target:
-            target.write(content)
+        with temporary.open("xb") as target:
+            target.write(text.encode("utf-8", errors="xmlcharrefreplace"))
+            target.flush()
+            os.fsync(target.fileno())
+        temporary.replace(path)
     except OSError as error:
-        raise _not_written("output", name, error.strerror) from error
+        raise _not_written(name, error.strerror) from error
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
-def _not_written(option: str, name: str, why: str | None) -> InvalidParameterError:
+def _not_written(name: str, why: str | None) -> InvalidParameterError:
     return InvalidParameterError(
-        option,
+        "output",
         name,
         f"cannot be written: {why}",
         remedy="Check that its folder exists and may be written to, and that there is room.",
     )
 
 
-TABLE, JSON, CSV, PARQUET = "table", "json", "csv", "parquet"
+TABLE, JSON, CSV = "table", "json", "csv"
 """The forms of a result: for people, and for programs with all digits."""
 
-_BY_ENDING = {".csv": CSV, ".txt": TABLE, ".parquet": PARQUET}
+_BY_ENDING = {".csv": CSV, ".txt": TABLE}
 
 
 def add_result_arguments(
-    parser: ArgumentParser, *, formats: Sequence[str] = (TABLE, JSON, CSV), result: str = "the result"
+    parser: ArgumentParser, *, formats: Sequence[str] = (TABLE, JSON, CSV), result: str
 ) -> Any:
-    """The options --format, --output and --force, which mean the same for all commands; see `tell`.
-
-    Returns:
-        Their group, for what else a command writes.
-    """
+    """Add --format, --output and --force, see `tell`; returns their group."""
     group = parser.add_argument_group("output")
     by_ending = {end: form for end, form in _BY_ENDING.items() if form in formats}
     group.add_argument(
@@ -215,7 +189,7 @@ def add_result_arguments(
     return group
 
 
-def tell(args: Namespace, table: Callable[[], Iterable[str]], **others: Callable[[], str | bytes]) -> None:
+def tell(args: Namespace, table: Callable[[], Iterable[str]], **others: Callable[[], str]) -> None:
     """Print a result in the form that is asked for, or write it to a file and print the table.
 
     Args:
@@ -226,83 +200,75 @@ def tell(args: Namespace, table: Callable[[], Iterable[str]], **others: Callable
     Raises:
         InvalidParameterError: the file cannot be written.
     """
+    if args.output is not None or args.format in (None, TABLE):
+        say(table(), args)
+        if args.output is None:
+            return
     forms = {TABLE: lambda: "".join(f"{line}\n" for line in table()), **others}
-    if args.output is None and args.format in (None, TABLE):
-        say(table())
-        return
-    if args.output is not None:
-        say(table(), beside=args.output)
     ending = _BY_ENDING.get(Path(args.output or "").suffix.lower(), JSON)
     made = forms[args.format or (ending if ending in forms else JSON)]()
-    if isinstance(made, str) and args.output in (None, STANDARD):
+    if args.output in (None, STANDARD):
         made = printable(made)
     write_text(args.output or STANDARD, made, force=args.force)
 
 
 def refuse_further(args: Namespace, *options: str) -> None:
-    """Refuse files beside the result that cannot be written, before any work is done for them.
-
-    Raises:
-        InvalidParameterError: one is there already, or standard output, which is for the result.
-    """
+    """Refuse files beside the result that cannot be written, or are standard output, before any work."""
     for option in options:
         if getattr(args, option) == STANDARD:
             raise InvalidParameterError(option, STANDARD, "is for the result", remedy="Name a file.")
         refuse_to_overwrite(getattr(args, option), force=args.force)
 
 
-def beside(args: Namespace) -> str | None:
-    """Where `say` puts further lines: beside standard output, where a program reads that."""
-    is_read = args.output == STANDARD or (args.output is None and args.format not in (None, TABLE))
-    return STANDARD if is_read else None
+def is_piped(args: Namespace) -> bool:
+    """Whether standard output is for a program: what is for people then goes to standard error."""
+    return args.output == STANDARD or (args.output is None and args.format not in (None, TABLE))
 
 
-def say(lines: Iterable[str], *, beside: str | None = None) -> None:
-    """Print lines for people.
-
-    Args:
-        lines: without line ends.
-        beside: the file that the result is written to; where that is standard output, the lines go to
-            standard error.
-    """
-    stream = sys.stderr if beside == STANDARD else sys.stdout
+def say(lines: Iterable[str], args: Namespace) -> None:
+    """Print lines for people, given without line ends."""
+    stream = sys.stderr if is_piped(args) else sys.stdout
     stream.write("".join(f"{printable(line)}\n" for line in lines))
 
 
+def say_written(args: Namespace, written: Mapping[str, str | None]) -> None:
+    """Print which results are in which files, leaving out what was not written to one."""
+    told = [f"{what} in {where}" for what, where in written.items() if where not in (None, STANDARD)]
+    if told:
+        say(["", f"written: {', '.join(told)}"], args)
+
+
 def warn(warnings: Iterable[str]) -> None:
-    """Print what the user should know, to standard error."""
+    """Print warnings to standard error."""
     sys.stderr.write("".join(f"warning: {printable(warning)}\n" for warning in warnings))
 
 
 def printable(text: str) -> str:
-    """The text without what could command a terminal: names in a model's file may hold anything."""
+    """The text without control characters: names in a model's file may hold anything."""
     return "".join(letter if letter.isprintable() or letter == "\n" else "\ufffd" for letter in text)
 
 
 def as_json(document: Any) -> str:
-    """Indented JSON with a line end."""
+    """Indented JSON."""
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def rows_as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Comma-separated lines of rows that have the same names; lists and mappings are JSON."""
+    """CSV of rows with the same names; lists and mappings are JSON."""
     return as_csv([*rows[0]] if rows else [], ([cell_of(value) for value in row.values()] for row in rows))
 
 
-_FORMULAS = ("=", "+", "-", "@")
-
-
 def cell_of(value: Any) -> object:
-    """As terminals may show it; and spreadsheets, which would run text that looks like a formula."""
+    """The value for CSV, safe for terminals, and for spreadsheets, which would run text like a formula."""
     if isinstance(value, dict | list | tuple):
         value = json.dumps(value, ensure_ascii=False)
     if isinstance(value, str):
-        return printable(f"'{value}" if value.startswith(_FORMULAS) else value)
+        return printable(f"'{value}" if value.startswith(("=", "+", "-", "@")) else value)
     return "" if value is None else value
 
 
 def as_csv(heading: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Comma-separated lines under a heading."""
+    """CSV under a heading."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(heading)
@@ -314,23 +280,23 @@ SECONDS_BETWEEN_REPORTS = 5.0
 """Of long work."""
 
 
-class Progress:
-    """Tells on standard error how far long work is; nothing where it is short.
+@contextmanager
+def progress(what: str, *, every_seconds: float = SECONDS_BETWEEN_REPORTS) -> Iterator[None]:
+    """Report now and then on standard error that work such as "reading app-1" goes on."""
+    began_at, ended = time.monotonic(), threading.Event()
 
-    Args:
-        what: is done with the documents, such as "exported".
-    """
+    def report() -> None:
+        while not ended.wait(every_seconds):
+            sys.stderr.write(f"{printable(what)}: {duration(round(time.monotonic() - began_at))} so far\n")
+            sys.stderr.flush()
 
-    def __init__(self, what: str) -> None:
-        self._what = what
-        self._told_at = time.monotonic()
-
-    def __call__(self, done: int) -> None:
-        """Take note of how many documents are done."""
-        now = time.monotonic()
-        if now - self._told_at >= SECONDS_BETWEEN_REPORTS:
-            self._told_at = now
-            sys.stderr.write(f"{count(done)} documents {self._what} so far\n")
+    reporter = threading.Thread(target=report, daemon=True)
+    reporter.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        reporter.join()
 
 
 def aligned(heading: Sequence[str], rows: Iterable[Sequence[str]], *, right: str = "") -> list[str]:
@@ -341,41 +307,20 @@ def aligned(heading: Sequence[str], rows: Iterable[Sequence[str]], *, right: str
         rows: their values; what could break a line is replaced.
         right: names, separated by commas, of the columns of numbers.
     """
-    lines = [tuple(heading), *(tuple(_one_line(cell) for cell in row) for row in rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(heading))]
-    numbers = {name.strip() for name in right.split(",")}
-    shown = []
-    for line in lines:
-        cells = [
+    lines = [tuple(heading), *(tuple(printable(cell.replace("\n", " ")) for cell in row) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    numbers = right.split(", ")
+    return [
+        "  ".join(
             cell.rjust(width) if name in numbers else cell.ljust(width)
             for cell, width, name in zip(line, widths, heading, strict=True)
-        ]
-        shown.append("  ".join(cells).rstrip())
-    return shown
-
-
-def age_of(at: str, *, now: datetime) -> str:
-    """How long ago that was, in days, hours or minutes."""
-    moment = time_of(at)
-    return UNKNOWN if moment is None else age((now - moment).total_seconds())
-
-
-def when(at: str) -> str:
-    """The moment, in UTC."""
-    moment = time_of(at)
-    return UNKNOWN if moment is None else date_time(moment, UTC)
-
-
-def _one_line(cell: str) -> str:
-    return printable(cell.replace("\n", " "))
+        ).rstrip()
+        for line in lines
+    ]
 
 
 def above_zero(text: str) -> float:
-    """A finite number above 0.
-
-    Raises:
-        ArgumentTypeError: it is none; argparse makes a usage error of it.
-    """
+    """A finite number above 0; else an `ArgumentTypeError`, of which argparse makes a usage error."""
     try:
         value = float(text)
     except ValueError:
@@ -386,28 +331,20 @@ def above_zero(text: str) -> float:
 
 
 def at_least_one(text: str) -> int:
-    """A whole number of at least 1.
-
-    Raises:
-        ArgumentTypeError: the text is none.
-    """
+    """A whole number of at least 1, see `above_zero`."""
     if not re.fullmatch(r"\d+", text) or int(text) < 1:
         raise ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return int(text)
 
 
 MOST_NUMBERS = 2_000
-"""A range with more is a slip of the finger, and its predictions would fill the memory."""
+"""A longer range is a typing error, and its predictions would fill the memory."""
 
 MACHINES_HELP = "numbers of machines, such as 16, 1-64, 8-64:8 (in steps of 8) or 4,8,16-32"
 
 
 def machine_numbers(text: str) -> list[int]:
-    """Numbers of machines from ``16``, ``1-64``, ``8-64:8`` (first-last:step) or a list of those.
-
-    Raises:
-        ArgumentTypeError: the text is none of these; argparse makes a usage error of it.
-    """
+    """Numbers of machines from ``16``, ``1-64``, ``8-64:8`` (first-last:step) or a list of those."""
     numbers: set[int] = set()
     for part in text.split(","):
         bounds, _, step = part.partition(":")
@@ -436,20 +373,20 @@ UNITS = {
     "budget": "COST",
     "overhead": "COST",
 }
-"""What the number of an option is called, by the first of these words that its name has."""
+"""Metavars, by the first of these words that is in the option's name."""
 
 TYPES = {"Count": int, "OptionalCount": int, "Number": float, "OptionalNumber": float, "int": int}
 """By the annotation of a setting."""
 
 
 def add_setting(parser: Any, kind: Any, name: str, **changes: Any) -> None:
-    """The option that a field of a settings object describes: its name, meaning, type and default.
+    """Add the option that a field of a settings class describes, with its meaning, type and default.
 
     Args:
         parser: or a group of it.
-        kind: class of the settings; see `settings.templates.setting`.
+        kind: see `settings.templates.setting`.
         name: of the field.
-        changes: of what `ArgumentParser.add_argument` is called with by that.
+        changes: to the arguments of `ArgumentParser.add_argument`.
     """
     field = next(each for each in fields(kind) if each.name == name)
     told: dict[str, Any] = {"help": field.metadata["says"].replace("%", "%%")}
@@ -471,7 +408,7 @@ def add_setting(parser: Any, kind: Any, name: str, **changes: Any) -> None:
 
 
 def metavar_of(name: str, kind: type | None) -> str:
-    """What the value of an option is called."""
+    """The metavar of an option."""
     if kind is int:
         return "N"
     return next((UNITS[word] for word in UNITS if word in name.split("_")), "NAME")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.cli.command import (
     MACHINES_HELP,
@@ -15,10 +15,11 @@ from airflow_provider_ernest.cli.command import (
     as_json,
     machine_numbers,
     metavar_of,
+    read_text,
     tell,
     warn,
 )
-from airflow_provider_ernest.cli.runs_file import read_runs
+from airflow_provider_ernest.cli.runs_file import runs_file_of
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.settings import (
     Billing,
@@ -35,13 +36,11 @@ from airflow_provider_ernest.words import counted, machines, number, plain
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.design.candidates import Candidates
-    from airflow_provider_ernest.design.costs import ProductionShare
-    from airflow_provider_ernest.design.criteria import Targets
     from airflow_provider_ernest.design.rounds import Proposal
     from airflow_provider_ernest.documents.runs import Design, Experiment, Observation
 
 NOT_IN_ROUNDS = ("criterion", "budget", "budget_share")
-"""Of a design of all runs at once: what a run is worth to the decision takes their place."""
+"""Options of a design of all runs at once: in rounds a run's worth to the decision takes their place."""
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
@@ -155,23 +154,29 @@ def _add_arguments(parser: ArgumentParser) -> None:
 def _run(args: Namespace) -> None:
     from airflow_provider_ernest.views.tables import design_table
 
-    observed = read_runs(args.observed, job=args.job) if args.observed else []
+    observed: list[Observation] = []
+    if args.observed:
+        observed = runs_file_of(read_text(args.observed), args.observed, args.job).runs
     candidates = _candidates(args)
     _warn(args, candidates)
     result: Design | Proposal
     if args.next:
         result = proposal = _proposal(args, candidates, observed)
-        lines = _proposal_lines(proposal)
+        lines = [
+            f"Next: {machines(run.machines)} at scale {plain(run.scale)} "
+            f"({counted(run.partitions, 'partition')})"
+            + (f", expected cost {number(run.cost)} {proposal.unit}" if run.cost else "")
+            for run in proposal.experiments
+        ]
+        lines.append(proposal.reason)
     else:
-        result = design = _design(
-            args, candidates, criterion=_criterion(args), min_runs=args.min_runs, observed=observed
-        )
+        result = design = _design(args, candidates, observed)
         lines = design_table(design)
     tell(
         args,
         lambda: lines,
         json=lambda: as_json(result.to_dict()),
-        csv=lambda: runs_to_fill_in(result.experiments),
+        csv=lambda: _runs_to_fill_in(result.experiments),
     )
 
 
@@ -201,33 +206,52 @@ def _warn(args: Namespace, candidates: Candidates) -> None:
             [
                 f"No sample run can have more than {machines(largest)}: at --max-scale "
                 f"{plain(args.max_scale)} the {args.partitions} partitions do not give every core one. "
-                "Raise --max-scale, or split "
-                "the input into more partitions."
+                "Raise --max-scale, or split the input into more partitions."
             ]
         )
     if args.target_machines is not None and args.target_scale < smallest:
         warn(
             [
                 f"The target scale {plain(args.target_scale)} is less than any sample run may read, "
-                f"{plain(smallest)}. "
-                "A scale of 1 is the whole input that the samples are taken of."
+                f"{plain(smallest)}. A scale of 1 is the whole input that the samples are taken of."
             ]
         )
 
 
-def _design(args: Namespace, candidates: Candidates, **further: Any) -> Design:
+def _design(args: Namespace, candidates: Candidates, observed: Sequence[Observation]) -> Design:
+    from airflow_provider_ernest.design.costs import ProductionShare, resolve_cost
+    from airflow_provider_ernest.design.criteria import Targets
     from airflow_provider_ernest.design.plan import plan_design
 
+    budget: float | ProductionShare | None = args.budget
+    if args.budget_share is not None:
+        if args.cost == PAPERS_COST:
+            raise InvalidParameterError(
+                "budget_share",
+                args.budget_share,
+                f"needs to know what production costs, and --cost {args.cost} does not say",
+                remedy="Use --cost machine_seconds or dollars with full_seconds_on_one_machine, a rough "
+                "guess of the whole input's seconds on one machine.",
+            )
+        budget = ProductionShare(
+            share=args.budget_share, machines=args.production_machines, scale=args.target_scale
+        )
+    stated = {name: getattr(args, name) for name in COST_OPTIONS if getattr(args, name) is not None}
+    targets = None
+    if args.target_machines is not None:
+        targets = Targets(machines=args.target_machines, scale=args.target_scale)
     return plan_design(
         candidates=candidates,
         terms=args.terms,
-        targets=_targets(args),
-        budget=_budget(args),
-        cost=_cost(args),
+        targets=targets,
+        criterion=args.criterion.replace("-", " ") if args.criterion else None,
+        budget=budget,
+        cost=resolve_cost(args.cost, **stated)[0],
+        min_runs=args.min_runs,
         max_runs=args.max_runs,
         max_repetitions=args.max_repetitions,
         iterations=args.iterations,
-        **further,
+        observed=observed,
     )
 
 
@@ -277,67 +301,16 @@ def _proposal(args: Namespace, candidates: Candidates, observed: Sequence[Observ
     )
 
 
-def _targets(args: Namespace) -> Targets | None:
-    from airflow_provider_ernest.design.criteria import Targets
-
-    if args.target_machines is None:
-        return None
-    return Targets(machines=args.target_machines, scale=args.target_scale)
-
-
-def _cost(args: Namespace) -> Any:
-    from airflow_provider_ernest.design.costs import resolve_cost
-
-    options = {name: getattr(args, name) for name in COST_OPTIONS}
-    return resolve_cost(args.cost, **{name: each for name, each in options.items() if each is not None})[0]
-
-
-def _budget(args: Namespace) -> float | ProductionShare | None:
-    """What all runs may cost; None for the default.
-
-    Raises:
-        InvalidParameterError: it is a share of production, and the cost says nothing of that.
-    """
-    from airflow_provider_ernest.design.costs import ProductionShare
-
-    share = args.budget_share
-    if share is None:
-        budget: float | None = args.budget
-        return budget
-    if args.cost == PAPERS_COST:
-        raise InvalidParameterError(
-            "budget_share",
-            share,
-            f"needs to know what production costs, and --cost {args.cost} does not say",
-            remedy="Use --cost machine_seconds or dollars with full_seconds_on_one_machine, a rough guess of "
-            "the whole input's seconds on one machine.",
-        )
-    return ProductionShare(share=share, machines=args.production_machines, scale=args.target_scale)
-
-
-def _criterion(args: Namespace) -> str | None:
-    given: str | None = args.criterion
-    return given.replace("-", " ") if given else None
-
-
-def _proposal_lines(proposal: Proposal) -> list[str]:
-    runs = [
-        f"Next: {machines(run.machines)} at scale {plain(run.scale)} "
-        f"({counted(run.partitions, 'partition')})"
-        + (f", expected cost {number(run.cost)} {proposal.unit}" if run.cost else "")
-        for run in proposal.experiments
-    ]
-    return [*runs, proposal.reason]
-
-
-def runs_to_fill_in(experiments: Sequence[Experiment]) -> str:
+def _runs_to_fill_in(experiments: Sequence[Experiment]) -> str:
     """The runs as the original's CSV, with empty seconds."""
-    heading, iterative = ["#machines", "fraction", "seconds"], any(run.iterations for run in experiments)
-    rows: list[list[object]] = [[run.machines, f"{run.scale:.12g}", ""] for run in experiments]
-    if iterative:
-        heading.append("iterations")
-        rows = [[*row, run.iterations] for row, run in zip(rows, experiments, strict=True)]
-    return as_csv(heading, rows)
+    has_iterations = any(run.iterations for run in experiments)
+    return as_csv(
+        ["#machines", "fraction", "seconds", *(["iterations"] if has_iterations else [])],
+        (
+            [run.machines, f"{run.scale:.12g}", "", *([run.iterations] if has_iterations else [])]
+            for run in experiments
+        ),
+    )
 
 
 COMMAND = Command(

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.cli.command import (
     CSV,
     JSON,
-    PARQUET,
-    STANDARD,
     TABLE,
     Command,
     add_result_arguments,
@@ -21,13 +20,12 @@ from airflow_provider_ernest.cli.command import (
     as_csv,
     as_json,
     cell_of,
-    say,
+    say_written,
     tell,
-    when,
 )
 from airflow_provider_ernest.cli.scanning import add_scan_arguments, refuse_without_logs, scan_of
-from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
-from airflow_provider_ernest.words import UNKNOWN, count, counted, duration, shortened
+from airflow_provider_ernest.documents.base import time_of
+from airflow_provider_ernest.words import UNKNOWN, count, counted, date_time, duration, shortened
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.documents.runs import PastRun
@@ -67,7 +65,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     add_scan_arguments(parser)
     add_result_arguments(
         parser,
-        formats=(TABLE, CSV, JSON, PARQUET),
+        formats=(TABLE, CSV, JSON),
         result="all runs (csv is what fit and design read, of one job at a time with --job)",
     )
 
@@ -75,7 +73,6 @@ def _add_arguments(parser: ArgumentParser) -> None:
 def _run(args: Namespace) -> None:
     from airflow_provider_ernest.history.jobs import by_job
 
-    _refuse(args)
     scan = scan_of(args)
     jobs = by_job(scan, stated=scan.stated)
     refuse_without_logs(args, scan)
@@ -85,24 +82,8 @@ def _run(args: Namespace) -> None:
         lambda: history_lines(jobs, scan),
         csv=lambda: as_csv(COLUMNS, _csv_rows(jobs.runs)),
         json=lambda: as_json([_told(run).to_dict() for run in runs]),
-        parquet=lambda: _parquet(list(map(_told, runs))),
     )
-    if args.output not in (None, STANDARD):
-        say(["", f"written: {counted(len(runs), 'run')} in {args.output}"])
-
-
-def _refuse(args: Namespace) -> None:
-    """Refuse what cannot be written before anything is read.
-
-    Raises:
-        InvalidParameterError: Parquet would go to a terminal.
-        MissingResourceError: what writes Parquet is not installed.
-    """
-    is_parquet = args.format == PARQUET or (args.format is None and (args.output or "").endswith(".parquet"))
-    if is_parquet and args.output in (None, STANDARD):
-        raise InvalidParameterError("format", PARQUET, "is no text", remedy="Name a file with --output.")
-    if is_parquet:
-        _pandas()
+    say_written(args, {counted(len(runs), "run"): args.output})
 
 
 def history_lines(jobs: Jobs, scan: Scan) -> list[str]:
@@ -111,28 +92,25 @@ def history_lines(jobs: Jobs, scan: Scan) -> list[str]:
 
     runs, lines = jobs.runs, []
     if runs:
+
+        def use(job: str) -> float:
+            return sum(run.paid_machine_seconds for run in runs[job])
+
         heading = ("job", "runs", "left out", "machines", "median time", "latest input", "last run (UTC)")
-        by_use = sorted(runs, key=lambda job: (-_machine_seconds(runs[job]), job))
-        rows = [_row(job, runs[job]) for job in by_use]
+        rows = [_row(job, runs[job]) for job in sorted(runs, key=lambda job: (-use(job), job))]
         lines += [*aligned(heading, rows, right="runs, left out, median time, latest input"), ""]
     total = sum(map(len, runs.values()))
     known = f", {count(scan.logs - scan.read)} of them known from before" if scan.read < scan.logs else ""
-    told = (
-        f"{counted(scan.logs, 'event log')}{known}: {counted(total, 'run')} of {counted(len(runs), 'job')}."
-    )
+    of_jobs = f"{counted(total, 'run')} of {counted(len(runs), 'job')}"
     reasons = Counter(run.failure for of_job in runs.values() for run in of_job if run.failure)
     return [
         *lines,
-        told,
+        f"{counted(scan.logs, 'event log')}{known}: {of_jobs}.",
         *about_joined(jobs.joined),
         *_reason_lines("of these runs do not count", reasons),
         *_reason_lines("of the logs were not read", scan.unread),
         *_reason_lines("other files and folders were passed over", scan.passed_over),
     ]
-
-
-def _machine_seconds(runs: Iterable[PastRun]) -> float:
-    return sum(run.paid_machine_seconds for run in runs)
 
 
 def _row(job: str, runs: Sequence[PastRun]) -> tuple[str, ...]:
@@ -141,27 +119,21 @@ def _row(job: str, runs: Sequence[PastRun]) -> tuple[str, ...]:
     good = [run for run in runs if not run.failure]
     sizes = sorted({run.machines for run in good})
     latest = [run.input_bytes for run in good if run.input_bytes][-_LATEST_RUNS:]
+    began_at = time_of(runs[-1].started_at)
     return (
         shortened(job, _NAME_LETTERS),
         count(len(good)),
         count(len(runs) - len(good)),
-        _sizes(sizes),
+        (", ".join(map(str, sizes)) or UNKNOWN)
+        if len(sizes) <= 3
+        else f"{sizes[0]} to {sizes[-1]} ({len(sizes)} sizes)",
         duration(median(run.seconds for run in good)) if good else UNKNOWN,
         amount_read(median(latest), good) if latest else UNKNOWN,
-        when(runs[-1].started_at),
+        UNKNOWN if began_at is None else date_time(began_at, UTC),
     )
 
 
-def _sizes(sizes: Sequence[int]) -> str:
-    if not sizes:
-        return UNKNOWN
-    if len(sizes) > 3:
-        return f"{sizes[0]} to {sizes[-1]} ({len(sizes)} sizes)"
-    return ", ".join(map(str, sizes))
-
-
 def _reason_lines(what: str, reasons: Counter[str]) -> Iterator[str]:
-    """How many of what for which reason, the most frequent first."""
     if not reasons:
         return
     yield f"{count(reasons.total())} {what}:"
@@ -173,7 +145,7 @@ def _reason_lines(what: str, reasons: Counter[str]) -> Iterator[str]:
 
 
 def _csv_rows(runs: Mapping[str, Sequence[PastRun]]) -> Iterator[list[object]]:
-    """Of each job the runs that count, with their scale, then the others, with the reason."""
+    """For each job the runs that count, with their scale, then the others, with the reason."""
     from airflow_provider_ernest.history.observations import observations_of
 
     for job in sorted(runs):
@@ -193,39 +165,6 @@ def _cells(run: PastRun, **told: object) -> list[object]:
     known = {name: getattr(_told(run), name) for name in _OF_RUN} | told
     known["seconds"], known["startup_seconds"] = round(run.seconds, 3), round(run.startup_seconds, 3)
     return [cell_of(known.get(name)) for name in COLUMNS]
-
-
-def _pandas() -> Any:
-    """Pandas, with what it writes Parquet by.
-
-    Raises:
-        MissingResourceError: one of them is not installed.
-    """
-    try:
-        import pandas as pd
-        import pyarrow  # noqa: F401
-    except ImportError as error:
-        raise MissingResourceError(
-            f"Parquet is written by pandas and pyarrow, and {error.name} cannot be imported.",
-            remedy='Install them: pip install "airflow-provider-ernest[parquet]".',
-        ) from error
-    return pd
-
-
-def _parquet(runs: Sequence[PastRun]) -> bytes:
-    """A column for each field, those of the metrics with their name before."""
-    from airflow_provider_ernest.documents.runs import RunMetrics
-
-    names = [each.name for each in fields(RunMetrics)]
-    rows = []
-    for run in runs:
-        row = run.to_dict()
-        metrics = row.pop("metrics") or {}
-        row["settings"] = [f"{key}={value}" for key, value in row["settings"]]
-        rows.append(row | {f"metrics_{each}": metrics.get(each) for each in names})
-    table = _pandas().DataFrame(rows).drop(columns="schema", errors="ignore")
-    written: bytes = table.to_parquet(None, engine="pyarrow", index=False)
-    return written
 
 
 COMMAND = Command(

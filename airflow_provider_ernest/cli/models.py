@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from dataclasses import replace
 from pathlib import Path
@@ -14,11 +13,11 @@ from airflow_provider_ernest.cli.command import (
     STANDARD,
     TABLE,
     Command,
+    above_zero,
     add_result_arguments,
     add_setting,
     as_csv,
     as_json,
-    beside,
     described,
     machine_numbers,
     read_text,
@@ -46,7 +45,7 @@ MODEL_HELP = "a model that fit has written (JSON), or a file of runs (CSV or JSO
 
 
 def read_model(name: str) -> Model:
-    """The model in a file, or one fitted by default to the runs in it; its warnings go to standard error.
+    """The model in a file, or one fitted by default to the runs in it; prints its warnings.
 
     Raises:
         MissingResourceError: the file cannot be read.
@@ -75,7 +74,7 @@ def read_model(name: str) -> Model:
         model = train(
             file.runs,
             job=file.job or _job(name),
-            instance_type=_instance_type(file.runs, None),
+            instance_type=_instance_type(file.runs),
             prior=_of_one_shape(file) if file.are_samples else None,
         )
     warn(model.warnings)
@@ -83,21 +82,20 @@ def read_model(name: str) -> Model:
 
 
 def _job(name: str) -> str:
-    """A job's name from that of its file."""
     stem = Path(name).stem
     return stem if name != STANDARD and stem.isprintable() else "job"
 
 
 def _of_one_shape(file: RunsFile, prior: AveragingPrior | None = None) -> AveragingPrior:
-    """What is believed of a job whose inputs differ in their amount only, or in what is stated of rows."""
+    """The prior of a job whose inputs differ in their amount only, or in what is stated of rows."""
     from airflow_provider_ernest.documents.models import AveragingPrior
     from airflow_provider_ernest.prediction.prior import with_past_runs
 
     return replace(prior or with_past_runs(AveragingPrior(), file.runs), other_shape=0.0)
 
 
-def _instance_type(runs: list[Observation], given: str | None) -> str:
-    return given or next((run.instance_type for run in runs), "local")
+def _instance_type(runs: list[Observation]) -> str:
+    return next((run.instance_type for run in runs), "local")
 
 
 def add_run_arguments(parser: ArgumentParser) -> None:
@@ -112,30 +110,19 @@ def add_run_arguments(parser: ArgumentParser) -> None:
 
 
 def name_of_job(text: str) -> str:
-    """A name that a document can hold.
-
-    Raises:
-        ArgumentTypeError: the shell passed bytes that are no text, or it is empty.
-    """
+    """A name that a document can hold: not empty, nor bytes of the shell that are no text."""
     if not text or not text.isprintable():
         raise ArgumentTypeError(f"{text!r} is not a printable name")
     return text
 
 
 def _amount(text: str) -> tuple[str, float]:
-    """A column's name and what the whole input has of it.
-
-    Raises:
-        ArgumentTypeError: it is no name and number above 0.
-    """
+    """A column's name and what the whole input has of it."""
     column, _, amount = text.partition("=")
     try:
-        number = float(amount)
-    except ValueError:
-        number = math.nan
-    if not column or not (math.isfinite(number) and number > 0):
-        raise ArgumentTypeError(f"{text!r} is no COLUMN=AMOUNT with an amount above 0")
-    return column.lower(), number
+        return name_of_job(column).lower(), above_zero(amount)
+    except ArgumentTypeError:
+        raise ArgumentTypeError(f"{text!r} is not COLUMN=AMOUNT with an amount above 0") from None
 
 
 def _add_fit_arguments(parser: ArgumentParser) -> None:
@@ -184,25 +171,17 @@ def _run_fit(args: Namespace) -> None:
     from airflow_provider_ernest.views.tables import model_table
 
     store = None if args.store is None else open_store(args, must_exist=False)
-    model = fit_model(args)
+    model = _fitted(args)
     if store is not None:
         model = store.newest_of_its_job(model)
     tell(args, lambda: model_table(model), json=lambda: as_json(model.to_dict()))
     if store is not None:
-        say(["", f"written: {store.save(model)}"], beside=beside(args))
+        say(["", f"written: {store.save(model)}"], args)
     warn(model.warnings)
     check_adequacy(model, max_error_percent=args.max_error_percent)
 
 
-def fit_model(args: Namespace) -> Model:
-    """The model that the options of `fit` ask for.
-
-    Raises:
-        MissingResourceError: the file of runs cannot be read.
-        InvalidDocumentError: it holds something else.
-        FitError: the runs do not determine a model.
-        InvalidParameterError: an option cannot be.
-    """
+def _fitted(args: Namespace) -> Model:
     from airflow_provider_ernest.documents.models import AveragingPrior
     from airflow_provider_ernest.prediction.training import train
 
@@ -216,15 +195,15 @@ def fit_model(args: Namespace) -> Model:
                 remedy=f"Leave it out, or use --method {AVERAGING}.",
             )
         prior = AveragingPrior(driver_share=args.known_driver_share)
-    whole = dict(args.input) if args.input else None
+    whole = dict(args.input or ())
     file = runs_file_of(read_text(args.runs), args.runs, args.job, whole=whole)
     # What is told of rows is told, also where all runs read the same ones.
-    if (file.are_samples or len(whole or ()) > 1) and args.method == AVERAGING:
+    if (file.are_samples or len(whole) > 1) and args.method == AVERAGING:
         prior = _of_one_shape(file, prior)
     return train(
         file.runs,
         job=args.job or file.job or _job(args.runs),
-        instance_type=_instance_type(file.runs, args.instance_type),
+        instance_type=args.instance_type or _instance_type(file.runs),
         method=args.method,
         terms=args.terms,
         prior=prior,
@@ -246,7 +225,7 @@ FIT = Command(
 
 
 WORTH_TELLING = 0.005
-"""A term that explains a smaller share of the time is left out of the table."""
+"""Terms below this share of the run time are hidden."""
 
 
 def _add_predict_arguments(parser: ArgumentParser) -> None:
@@ -267,37 +246,41 @@ def _add_predict_arguments(parser: ArgumentParser) -> None:
 
 def _run_predict(args: Namespace) -> None:
     model = read_model(args.model)
-    predictions = _predictions(
-        model, machines=args.machines, scale=args.scale, iterations=args.iterations, level=args.level
-    )
+    rows = _predictions(model, args)
     document = {
         "model_id": model.id,
         "level": args.level,
         "startup_seconds": model.startup_seconds,
-        "predictions": predictions,
+        "predictions": rows,
     }
+    terms = list(rows[0]["term_seconds"])
+    plain = [name for name in rows[0] if name not in ("term_seconds", "extrapolates")]
     tell(
         args,
-        lambda: _table(predictions, level=args.level, startup_seconds=model.startup_seconds),
+        lambda: _table(rows, level=args.level, startup_seconds=model.startup_seconds),
         json=lambda: as_json(document),
-        csv=lambda: _csv(predictions),
+        csv=lambda: as_csv(
+            [*plain, *(f"{term} seconds" for term in terms), "extrapolates"],
+            (
+                [row[name] for name in plain] + [*row["term_seconds"].values(), row["extrapolates"]]
+                for row in rows
+            ),
+        ),
     )
 
 
-def _predictions(
-    model: Model, *, machines: list[int], scale: float, iterations: int | None, level: float
-) -> list[dict[str, Any]]:
+def _predictions(model: Model, args: Namespace) -> list[dict[str, Any]]:
     """For each number of machines the seconds, their interval and parts, without start-up."""
     import numpy as np
 
     from airflow_provider_ernest.prediction.predict import ModelForecast, extrapolation, require_time
 
-    forecast = ModelForecast(model, machines=machines, scale=scale, iterations=iterations)
+    machines, scale = args.machines, args.scale
+    forecast = ModelForecast(model, machines=machines, scale=scale, iterations=args.iterations)
     with np.errstate(over="ignore", invalid="ignore"):  # what no number holds is refused
-        seconds, (low, high) = forecast.seconds, forecast.interval(level)
+        seconds, (low, high) = forecast.seconds, forecast.interval(args.level)
     for times in (seconds, low, high):
         require_time(times, machines, scale=scale, instance_type=model.instance_type)
-    of_each = [ModelForecast(model, machines=count, scale=scale, iterations=iterations) for count in machines]
     return [
         {
             "machines": count,
@@ -305,27 +288,11 @@ def _predictions(
             "seconds": float(seconds[position]),
             "low_seconds": float(low[position]),
             "high_seconds": float(high[position]),
-            "term_seconds": of_each[position].contributions()[0],
+            "term_seconds": terms,
             "extrapolates": extrapolation(model, machines=count, scale=scale),
         }
-        for position, count in enumerate(machines)
+        for position, (count, terms) in enumerate(zip(machines, forecast.contributions(), strict=True))
     ]
-
-
-def _csv(predictions: list[dict[str, Any]]) -> str:
-    plain = ("machines", "scale", "seconds", "low_seconds", "high_seconds")
-    terms = list(predictions[0]["term_seconds"])
-    return as_csv(
-        [*plain, *(f"{term} seconds" for term in terms), "extrapolates"],
-        (
-            [
-                *(row[name] for name in plain),
-                *(row["term_seconds"][term] for term in terms),
-                row["extrapolates"],
-            ]
-            for row in predictions
-        ),
-    )
 
 
 def _table(predictions: list[dict[str, Any]], *, level: float, startup_seconds: float) -> list[str]:
@@ -333,22 +300,17 @@ def _table(predictions: list[dict[str, Any]], *, level: float, startup_seconds: 
     for row in predictions:
         interval = f"{tenths(row['low_seconds'])} to {tenths(row['high_seconds'])}"
         remark = f"  [{row['extrapolates']}]" if row["extrapolates"] else ""
-        lines.append(
-            f"{row['machines']:8d} {tenths(row['seconds']):>10s}   {interval:>20s}   "
-            f"{_shares(row['term_seconds'])}{remark}"
+        parts = row["term_seconds"]
+        shares = {
+            name: parts[name] / sum(parts.values()) for name in sorted(parts, key=lambda name: -parts[name])
+        }
+        told = ", ".join(
+            f"{name} {as_percent(each)}" for name, each in shares.items() if each > WORTH_TELLING
         )
+        lines.append(f"{row['machines']:8d} {tenths(row['seconds']):>10s}   {interval:>20s}   {told}{remark}")
     scale = predictions[0]["scale"]
     lines.append(f"{input_share(scale)} of the input; a start-up of {duration(startup_seconds)} comes on top")
     return lines
-
-
-def _shares(term_seconds: dict[str, float]) -> str:
-    """The terms that explain most, with their shares of the time."""
-    total = sum(term_seconds.values())
-    ordered = sorted(term_seconds.items(), key=lambda term: -term[1])
-    return ", ".join(
-        f"{name} {as_percent(took / total)}" for name, took in ordered if took > WORTH_TELLING * total
-    )
 
 
 PREDICT = Command(

@@ -9,73 +9,41 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.cli.command import described, read_text, warn
+from airflow_provider_ernest.cli.command import described, warn
 from airflow_provider_ernest.exceptions import ErnestError, InvalidDocumentError
 from airflow_provider_ernest.words import as_percent
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.documents.runs import Observation
 
-FIELDS: Mapping[str, str] = {
-    "machines": "machines",
-    "cores": "machines",
-    "fraction": "scale",
-    "input fraction": "scale",
-    "scale": "scale",
-    "row_width": "row_width",
-    "seconds": "seconds",
-    "time": "seconds",
-    "time (s)": "seconds",
-    "startup_seconds": "startup_seconds",
-    "iterations": "iterations",
-    "instance_type": "instance_type",
-    "application_id": "application_id",
-    "event_log": "event_log",
-    "job": "job",
-    "left_out": "left_out",
-    "mean_machines": "mean_machines",
-    "cores_per_machine": "cores_per_machine",
-    "memory_megabytes_per_machine": "memory_megabytes_per_machine",
-    "input_bytes": "input_bytes",
-    "input_records": "input_records",
-    "started_at": "started_at",
-    "spark": "spark",
-    "main": "main",
-}
-"""By the column names that are understood, in lower case: the fields of an observation, those that say
-whether a run is read (`JOB`, `LEFT_OUT`), and what ``ernest history`` tells of runs besides."""
-
-JOB, LEFT_OUT = "job", "left_out"
-"""The job that a run is of, in a file of several; and why a run does not count, if it does not."""
-
-_TEXTS = ("instance_type", "application_id", "event_log")
-_TOLD_BESIDE = (
-    "mean_machines",
-    "cores_per_machine",
-    "memory_megabytes_per_machine",
-    "input_bytes",
-    "input_records",
-    "started_at",
-    "spark",
-    "main",
-)
-_NO_FIELDS = (JOB, LEFT_OUT, *_TOLD_BESIDE)
-
 USUAL = ("machines", "scale", "seconds")
 """What the columns are without a heading."""
 
+WHOLE_NUMBERS = ("machines", "iterations")
+_TEXTS = ("instance_type", "application_id", "event_log")
+_NOT_READ = (
+    *("job", "left_out", "mean_machines", "cores_per_machine", "memory_megabytes_per_machine"),
+    *("input_bytes", "input_records", "started_at", "spark", "main"),
+)
+"""What ``ernest history`` says of runs beside the fields of an observation. `job` is the job of a run in a
+file of several, and `left_out` why a run does not count."""
+
+FIELDS: Mapping[str, str] = {
+    **{name: name for name in (*USUAL, "row_width", "startup_seconds", "iterations", *_TEXTS, *_NOT_READ)},
+    **{"cores": "machines", "fraction": "scale", "input fraction": "scale"},
+    **{"time": "seconds", "time (s)": "seconds"},
+}
+"""By the column names that are understood, in lower case."""
+
 LARGEST_FRACTION = 10.0
-"""Of the input that a fraction may say: what it is from there on is a percentage."""
+"""Of the input that a fraction may say: from there on it is a percentage."""
 
 _NAMED_JOBS = 20
-
-WHOLE_NUMBERS = ("machines", "iterations")
 
 EXPLANATION = (
     "Each line holds machines,fraction,seconds, such as 8,0.05,12.3; a first line may name the columns, and "
     "lines that begin with # are comments."
 )
-
 
 PERCENTAGE = (
     "If it is a percentage, write 0.1 for 10 %. If a run really read more than the input of today, name the "
@@ -101,38 +69,27 @@ class RunsFile:
 
 @dataclass(frozen=True)
 class _Row:
-    line: int
-    cells: tuple[str, ...]
+    """A line of a CSV file: its place for messages, and its values that are not empty, by field."""
 
-
-def read_runs(name: str, *, job: str | None = None) -> list[Observation]:
-    """The runs in a file; those without seconds have not been made, and are left out with a warning.
-
-    Args:
-        name: of a CSV file, or a JSON file with a list of observations or a model; ``-`` is standard input.
-        job: of which the runs are read, where the file has those of several.
-
-    Raises:
-        MissingResourceError: the file cannot be read.
-        InvalidDocumentError: it holds something else; says in which line.
-    """
-    return runs_file_of(read_text(name), name, job).runs
+    place: str
+    values: dict[str, str]
 
 
 def runs_file_of(
     text: str, name: str, job: str | None = None, *, whole: Mapping[str, float] | None = None
 ) -> RunsFile:
-    """The runs in the content of a file, see `read_runs`; and what it says of them all.
+    """The runs in a file; those without seconds have not been made, and are left out with a warning.
 
     Args:
-        text: the content.
+        text: a CSV file, or a JSON file with a list of observations or a model.
         name: of the file.
-        job: see `read_runs`.
+        job: of which the runs are read, where the file has those of several.
         whole: what the whole input consists of, in columns of the file: first its rows, then what each
             holds, such as 1e8 rows of 15 features. The scale and the width of rows are taken from these.
 
     Raises:
-        InvalidDocumentError: it holds something else, or runs of several jobs, and not of the one asked for.
+        InvalidDocumentError: it holds something else, and says in which line; or runs of several jobs, and
+            not of the one asked for.
     """
     from airflow_provider_ernest.documents.runs import Observation
 
@@ -153,7 +110,7 @@ def runs_file_of(
         )
     observations = []
     for index, run in enumerate(content):
-        with _place_told(f"{described(name)}, run {index}"):
+        with _located(f"{described(name)}, run {index}"):
             observations.append(Observation.from_dict(run))
     return RunsFile(runs=observations)
 
@@ -177,50 +134,45 @@ def parsed_json(text: str, name: str) -> Any:
 def _from_csv(text: str, name: str, job: str | None, whole: Mapping[str, float]) -> RunsFile:
     from airflow_provider_ernest.documents.runs import Observation
 
-    rows = list(_rows(text, name))
-    columns: Sequence[str] = USUAL
-    is_fraction = True
-    if rows and (named := _named_columns(rows[0], name, whole)):
-        is_fraction = not whole and not any(_title(cell) == "scale" for cell in rows[0].cells)
-        columns, rows = named, rows[1:]
-    rows = [row for row in rows if not row.cells[0].startswith("#")]
-    rows, of_job = _of_job(rows, columns, name, job)
-    rows = _counting(rows, columns, name)
-    observations: list[Observation] = []
-    missing = 0
-    for index, row in enumerate(rows):
-        where = f"{described(name)}, line {row.line}"
-        fields = _fields(columns, row, where, whole)
+    lines = list(_lines(text, name))
+    columns: Sequence[str] | None = _named_columns(*lines[0], whole) if lines else None
+    is_fraction = not whole and not (columns and "scale" in _titles(lines[0][1]))
+    rows = [
+        _row(columns or USUAL, place, cells)
+        for place, cells in lines[1 if columns else 0 :]
+        if not cells[0].startswith("#")
+    ]
+    rows, of_job = _of_job(rows, name, job)
+    counting = [row for row in rows if "left_out" not in row.values]
+    if len(counting) < len(rows):
+        left_out = f"{len(rows) - len(counting)} of the {len(rows)} runs in {described(name)} do not count"
+        warn([f"{left_out}, and are left out; the column left_out says why."])
+    observations = []
+    for index, row in enumerate(counting):
+        fields = _fields(row, whole)
         if "seconds" not in fields:
-            missing += 1
             continue
-        with _place_told(where):
-            observations.append(Observation(index=index, from_history=LEFT_OUT in columns, **fields))
-            if is_fraction:
-                _refuse_percentage(observations[-1].scale)
+        with _located(row.place):
+            run = Observation(index=index, from_history="left_out" in (columns or USUAL), **fields)
+            if is_fraction and run.scale >= LARGEST_FRACTION:
+                raise InvalidDocumentError(
+                    f"the fraction {run.scale:g} would be {as_percent(run.scale)} of the input.",
+                    remedy=PERCENTAGE,
+                )
+        observations.append(run)
     largest = max((run.scale for run in observations), default=0.0)
     if is_fraction and largest > 1:
-        warn(
-            [
-                f"{described(name)}: a fraction of {largest:g} is {as_percent(largest)} of the input. "
-                f"{PERCENTAGE}"
-            ]
-        )
-    if missing:
-        warn(
-            [f"{missing} of the {len(rows)} runs in {described(name)} have no seconds yet, and are left out."]
-        )
+        of_input = f"a fraction of {largest:g} is {as_percent(largest)} of the input"
+        warn([f"{described(name)}: {of_input}. {PERCENTAGE}"])
+    if missing := len(counting) - len(observations):
+        of_all = f"{missing} of the {len(counting)} runs in {described(name)}"
+        warn([f"{of_all} have no seconds yet, and are left out."])
     return RunsFile(runs=observations, job=of_job, are_samples=is_fraction)
 
 
-def _of_job(
-    rows: list[_Row], columns: Sequence[str], name: str, job: str | None
-) -> tuple[list[_Row], str | None]:
-    """The rows of one job, where the file names jobs, and the job."""
-    if JOB not in columns:
-        return rows, None
-    place = columns.index(JOB)
-    jobs = dict.fromkeys(row.cells[place] for row in rows if len(row.cells) > place)
+def _of_job(rows: list[_Row], name: str, job: str | None) -> tuple[list[_Row], str | None]:
+    """The rows of one job, where the file names several, and the job."""
+    jobs = dict.fromkeys(row.values.get("job", "") for row in rows)
     if len(jobs) < 2:
         # Whoever asks for another one gives it that name.
         return rows, next(iter(jobs), None) or None
@@ -232,75 +184,49 @@ def _of_job(
             remedy=f"Name one by --job: {named}{' ...' if len(jobs) > _NAMED_JOBS else ''}. "
             "A command without that option takes the model that `ernest fit --job` writes.",
         )
-    return [row for row in rows if row.cells[place : place + 1] == (job,)], job
+    return [row for row in rows if row.values.get("job", "") == job], job
 
 
-def _counting(rows: list[_Row], columns: Sequence[str], name: str) -> list[_Row]:
-    """The rows of runs that count."""
-    if LEFT_OUT not in columns:
-        return rows
-    place = columns.index(LEFT_OUT)
-    counting = [row for row in rows if not any(row.cells[place : place + 1])]
-    if len(counting) < len(rows):
-        warn(
-            [
-                f"{len(rows) - len(counting)} of the {len(rows)} runs in {described(name)} do not count, and "
-                "are left out; the column left_out says why."
-            ]
-        )
-    return counting
-
-
-def _rows(text: str, name: str) -> Iterator[_Row]:
-    """The lines that are not empty, with their numbers from 1."""
+def _lines(text: str, name: str) -> Iterator[tuple[str, list[str]]]:
+    """The places and the cells of the lines that are not empty."""
     reader = csv.reader(text.splitlines())
+
+    def place() -> str:
+        return f"{described(name)}, line {reader.line_num}"
+
     try:
         for cells in reader:
             if any(cell.strip() for cell in cells):
-                yield _Row(reader.line_num, tuple(cell.strip() for cell in cells))
+                yield place(), [cell.strip() for cell in cells]
     except csv.Error as error:
-        raise InvalidDocumentError(
-            f"{described(name)}, line {reader.line_num}: {error}.", remedy=EXPLANATION
-        ) from error
+        raise InvalidDocumentError(f"{place()}: {error}.", remedy=EXPLANATION) from error
 
 
-def _named_columns(row: _Row, name: str, whole: Mapping[str, float]) -> tuple[str, ...] | None:
-    """The fields that a heading names; None where the row is none.
+def _named_columns(place: str, cells: Sequence[str], whole: Mapping[str, float]) -> list[str] | None:
+    """The fields that a heading names; None where the line is none.
 
     Raises:
         InvalidDocumentError: a column is unknown, missing or there twice.
     """
-    commented = row.cells[0].startswith("#")
-    titles = [_title(cell) for cell in row.cells]
-    fields = tuple(title if title in whole else FIELDS.get(title, "") for title in titles)
+    titles = _titles(cells)
+    fields = [title if title in whole else FIELDS.get(title, "") for title in titles]
     if not all(fields):
-        if commented or any(_is_number(cell) for cell in row.cells):
+        if cells[0].startswith("#") or any(map(_is_number, cells)):
             return None
         unknown = titles[fields.index("")]
         raise InvalidDocumentError(
-            f"{described(name)}, line {row.line}: {unknown!r} is neither a number nor the name of a column "
-            f"({', '.join(FIELDS)}).",
+            f"{place}: {unknown!r} is neither a number nor the name of a column ({', '.join(FIELDS)}).",
             remedy=EXPLANATION,
         )
     needed = ("machines", *(whole or ["scale"]))
     if len(set(fields)) < len(fields) or not set(needed) <= set(fields):
         titled = " and ".join("fraction" if field == "scale" else field for field in needed)
-        raise InvalidDocumentError(
-            f"{described(name)}, line {row.line}: the heading must name {titled}, each once.",
-            remedy=EXPLANATION,
-        )
+        raise InvalidDocumentError(f"{place}: the heading must name {titled}, each once.", remedy=EXPLANATION)
     return fields
 
 
-def _title(cell: str) -> str:
-    return cell.lstrip("# ").lower()
-
-
-def _refuse_percentage(fraction: float) -> None:
-    if fraction >= LARGEST_FRACTION:
-        raise InvalidDocumentError(
-            f"the fraction {fraction:g} would be {as_percent(fraction)} of the input.", remedy=PERCENTAGE
-        )
+def _titles(cells: Sequence[str]) -> list[str]:
+    return [cell.lstrip("# ").lower() for cell in cells]
 
 
 def _is_number(cell: str) -> bool:
@@ -311,57 +237,59 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def _fields(columns: Sequence[str], row: _Row, where: str, whole: Mapping[str, float]) -> dict[str, Any]:
-    """The fields of a row that are not empty, as numbers; of what an input consists, scale and row width."""
-    if any(row.cells[len(columns) :]):
+def _row(columns: Sequence[str], place: str, cells: Sequence[str]) -> _Row:
+    if any(cells[len(columns) :]):
         raise InvalidDocumentError(
-            f"{where}: there are {len(row.cells)} values for {len(columns)} columns.", remedy=EXPLANATION
+            f"{place}: there are {len(cells)} values for {len(columns)} columns.", remedy=EXPLANATION
         )
-    given = {field: cell for field, cell in zip(columns, row.cells, strict=False) if cell}
-    if not {"machines", *(whole or ["scale"])} <= set(given):
+    return _Row(place, {field: cell for field, cell in zip(columns, cells, strict=False) if cell})
+
+
+def _fields(row: _Row, whole: Mapping[str, float]) -> dict[str, Any]:
+    """The fields of an observation; of what an input consists, scale and row width."""
+    if not {"machines", *(whole or ["scale"])} <= row.values.keys():
         missing = " or ".join(["machines", *(whole or ["fraction"])])
-        raise InvalidDocumentError(f"{where}: {missing} is missing.", remedy=EXPLANATION)
-    fields = {
-        field: _value(field, cell, where)
-        for field, cell in given.items()
-        if field in whole or field not in _NO_FIELDS
+        raise InvalidDocumentError(f"{row.place}: {missing} is missing.", remedy=EXPLANATION)
+    fields: dict[str, Any] = {
+        field: cell if field in _TEXTS else _number(field, cell, row.place)
+        for field, cell in row.values.items()
+        if field in whole or field not in _NOT_READ
     }
     if not whole:
         return fields
-    shares = [_above_zero(field, fields.pop(field), where) / of_whole for field, of_whole in whole.items()]
+    shares = []
+    for field, of_whole in whole.items():
+        number = fields.pop(field)
+        if not (math.isfinite(number) and number > 0):
+            raise InvalidDocumentError(
+                f"{row.place}: {field} {number:g} is not above 0.", remedy="Correct the line."
+            )
+        shares.append(number / of_whole)
     return {**fields, "scale": math.prod(shares), "row_width": math.prod(shares[1:])}
 
 
-def _above_zero(field: str, number: float, where: str) -> float:
-    if not (math.isfinite(number) and number > 0):
-        raise InvalidDocumentError(f"{where}: {field} {number:g} is not above 0.", remedy="Mend the line.")
-    return number
-
-
-def _value(field: str, cell: str, where: str) -> Any:
-    if field in _TEXTS:
-        return cell
+def _number(field: str, cell: str, place: str) -> float:
     try:
         number = float(cell)
         whole = int(number) if field in WHOLE_NUMBERS else 0
     except (ValueError, OverflowError):
         raise InvalidDocumentError(
-            f"{where}: {field} {cell!r} is not a number.", remedy=EXPLANATION
+            f"{place}: {field} {cell!r} is not a number.", remedy=EXPLANATION
         ) from None
     if field not in WHOLE_NUMBERS:
         return number
     if whole != number:
         raise InvalidDocumentError(
-            f"{where}: {field} {cell} is not a whole number.",
+            f"{place}: {field} {cell} is not a whole number.",
             remedy="Machines come first, then the fraction of the input.",
         )
     return whole
 
 
 @contextmanager
-def _place_told(where: str) -> Iterator[None]:
+def _located(place: str) -> Iterator[None]:
     """Errors within say where in the file they are."""
     try:
         yield
     except ErnestError as error:
-        raise InvalidDocumentError(f"{where}: {error.message}", remedy=error.remedy) from error
+        raise InvalidDocumentError(f"{place}: {error.message}", remedy=error.remedy) from error

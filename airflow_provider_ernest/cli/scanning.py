@@ -1,4 +1,4 @@
-"""What commands share that read the event logs of many runs: their options, the progress, the scan."""
+"""What commands share that read the event logs of many runs."""
 
 from __future__ import annotations
 
@@ -22,24 +22,14 @@ from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.words import count, duration
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.history.jobs import JobNames
     from airflow_provider_ernest.history.scan import Scan
 
 _BAR_LETTERS = 24
 _SECONDS_BETWEEN_BARS = 0.2
 
 
-def default_cache() -> Path:
-    """Where what was read of event logs is kept unless another folder is named."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "ernest", "history").expanduser()
-
-
 def moment(text: str) -> datetime:
-    """A date or a moment; in UTC where it has no time zone.
-
-    Raises:
-        ArgumentTypeError: it is none.
-    """
+    """A date or a moment, in UTC where it has no time zone; else an `ArgumentTypeError`."""
     try:
         told = datetime.fromisoformat(text)
     except ValueError:
@@ -48,7 +38,7 @@ def moment(text: str) -> datetime:
 
 
 def add_scan_arguments(parser: ArgumentParser) -> None:
-    """The options that say which logs are read, how, and whose they are."""
+    """Add the options that say which logs are read, how, and of which jobs they are."""
     parser.add_argument(
         "logs",
         metavar="LOGS",
@@ -90,51 +80,39 @@ def add_scan_arguments(parser: ArgumentParser) -> None:
     )
 
 
-def names_of(args: Namespace) -> JobNames:
-    """How the options tell runs apart by jobs.
-
-    Raises:
-        InvalidDocumentError: the mapping is none.
-        InvalidParameterError: something is no regular expression, or has no group.
-        MissingResourceError: the mapping's file cannot be read.
-    """
-    from airflow_provider_ernest.history.jobs import JobNames
-
-    return JobNames(pattern=args.job_pattern, mapping=_mapping(args.mapping))
-
-
-def _mapping(name: str | None) -> dict[str, str]:
-    import msgspec
-
-    if name is None:
-        return {}
-    try:
-        return msgspec.json.decode(read_text(name), type=dict[str, str])
-    except (msgspec.MsgspecError, RecursionError) as error:
-        raise InvalidDocumentError(
-            f"{described(name)} is no mapping: {error}.",
-            remedy='Write one JSON object of regular expressions and names, such as {"^etl-": "load"}.',
-        ) from error
-
-
 def cache_of(args: Namespace) -> Path | None:
-    """The folder that the options name; None where nothing is to be kept."""
+    """The folder for what was read; None to keep nothing."""
     if args.no_cache:
         return None
-    return Path(args.cache) if args.cache else default_cache()
+    usual = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "ernest", "history").expanduser()
+    return Path(args.cache) if args.cache else usual
 
 
 def scan_of(args: Namespace) -> Scan:
     """The scan that the options ask for.
 
     Raises:
-        ErnestError: see `names_of`, and `history.scan.Scan`.
+        InvalidDocumentError: the mapping is none.
+        InvalidParameterError: something is no regular expression, or has no group.
+        MissingResourceError: the mapping's file cannot be read.
     """
+    import msgspec
+
+    from airflow_provider_ernest.history.jobs import JobNames
     from airflow_provider_ernest.history.scan import Scan
 
+    mapping: dict[str, str] = {}
+    if args.mapping is not None:
+        try:
+            mapping = msgspec.json.decode(read_text(args.mapping), type=dict[str, str])
+        except (msgspec.MsgspecError, RecursionError) as error:
+            raise InvalidDocumentError(
+                f"{described(args.mapping)} is no mapping: {error}.",
+                remedy='Write one JSON object of regular expressions and names, such as {"^etl-": "load"}.',
+            ) from error
     return Scan(
         args.logs,
-        names=names_of(args),
+        names=JobNames(pattern=args.job_pattern, mapping=mapping),
         since=args.since,
         processes=args.processes,
         cache=cache_of(args),
@@ -143,11 +121,7 @@ def scan_of(args: Namespace) -> Scan:
 
 
 def refuse_without_logs(args: Namespace, scan: Scan) -> None:
-    """Say what to do where a scan that has come to its end found nothing.
-
-    Raises:
-        MissingResourceError: it found no event log.
-    """
+    """Raise a `MissingResourceError` if a finished scan found no event log."""
     if scan.logs:
         return
     passed_over = "; ".join(f"{count(times)}: {reason}" for reason, times in scan.passed_over.most_common())
@@ -160,11 +134,7 @@ def refuse_without_logs(args: Namespace, scan: Scan) -> None:
 
 
 def progress_of(what: str) -> Callable[[int, int], None]:
-    """Shows on standard error how far long work is: by a bar on a terminal, else by a line now and then.
-
-    Args:
-        what: is counted, such as "event logs read".
-    """
+    """Shows progress on standard error: a bar on a terminal, else a line now and then."""
     began_at = told_at = time.monotonic()
     is_terminal = sys.stderr.isatty()
     every = _SECONDS_BETWEEN_BARS if is_terminal else SECONDS_BETWEEN_REPORTS

@@ -12,32 +12,31 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from airflow_provider_ernest.cli.command import (
     JSON,
     TABLE,
     Command,
-    Progress,
     add_commands,
     add_result_arguments,
-    age_of,
     aligned,
     as_json,
     at_least_one,
+    progress,
     rows_as_csv,
     tell,
     warn,
 )
+from airflow_provider_ernest.documents.base import moment_of, time_of
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
-from airflow_provider_ernest.words import UNKNOWN, count, counted, duration, machines, percentage
+from airflow_provider_ernest.words import UNKNOWN, age, count, counted, duration, machines, percentage
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.learning.freshness import State
     from airflow_provider_ernest.store.catalogue import CatalogueEntry
     from airflow_provider_ernest.store.pruning import Prune
-    from airflow_provider_ernest.store.records import SetAside
     from airflow_provider_ernest.store.store import ModelStore
 
 SECTION = "ernest"
@@ -53,7 +52,7 @@ DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0}
 
 
 def add_store_argument(parser: ArgumentParser) -> None:
-    """The option --store."""
+    """Add --store."""
     parser.add_argument(
         "--store",
         metavar="ROOT",
@@ -63,7 +62,7 @@ def add_store_argument(parser: ArgumentParser) -> None:
 
 
 def add_keep_argument(group: Any, what: str) -> None:
-    """The option --store of a command that keeps its result where it is given."""
+    """Add --store to a command that keeps its result there if it is given."""
     group.add_argument(
         "--store",
         metavar="ROOT",
@@ -75,11 +74,7 @@ def add_keep_argument(group: Any, what: str) -> None:
 
 
 def age_in_days(text: str) -> float:
-    """Days from ``90d``, ``12h``, ``4w`` or a number of days.
-
-    Raises:
-        ArgumentTypeError: the text is none of these.
-    """
+    """Days from ``90d``, ``12h``, ``4w`` or a number of days; else an `ArgumentTypeError`."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([hdw]?)", text)
     if found is None:
         raise ArgumentTypeError(f"{text!r} is no age such as 90d, 12h or 4w")
@@ -87,31 +82,39 @@ def age_in_days(text: str) -> float:
 
 
 def configured(option: str) -> str:
-    """What Airflow is configured with for an option of ``[ernest]``: its environment, then its file.
-
-    Variables of the environment in it are replaced, as Airflow does.
-    """
+    """The value of an option of ``[ernest]`` in Airflow's environment, else in its file; empty for none."""
     given = os.environ.get(f"AIRFLOW__{SECTION.upper()}__{option.upper()}")
     return _expanded(_in_file(option) if given is None else given)
 
 
 def airflow_home() -> Path:
-    """Where Airflow keeps its things."""
+    """Airflow's folder."""
     return Path(_expanded(os.environ.get("AIRFLOW_HOME", "~/airflow"))).expanduser()
 
 
 def _expanded(text: str) -> str:
-    """The text as Airflow reads it: a variable's value may name others."""
+    """The text with environment variables replaced as Airflow does: a variable's value may name others."""
     for _ in range(MOST_EXPANSIONS):
-        expanded = os.path.expandvars(text)
-        if expanded == text:
+        if (expanded := os.path.expandvars(text)) == text:
             break
         text = expanded
     return text
 
 
+def _in_file(option: str) -> str:
+    config = os.environ.get("AIRFLOW_CONFIG") or str(airflow_home() / "airflow.cfg")
+    path = Path(_expanded(config)).expanduser()
+    parser = configparser.ConfigParser(strict=False)
+    try:
+        parser.read(path, encoding="utf-8")
+        return parser.get(SECTION, option, fallback="").strip()
+    except (configparser.Error, UnicodeDecodeError, OSError) as error:
+        warn([f"{path} cannot be read: {error}"])
+        return ""
+
+
 def open_store(args: Namespace, *, must_exist: bool = True) -> ModelStore:
-    """The store that is meant; see `_root`.
+    """The store of --store, else of Airflow's configuration, else of its folder.
 
     Raises:
         StoreError: no storage is known by this address, or the package for it is missing.
@@ -151,20 +154,6 @@ def _root(address: str) -> Any:
     return UPath(address)
 
 
-def _in_file(option: str) -> str:
-    """The option in airflow.cfg; empty where there is none."""
-    path = Path(
-        _expanded(os.environ.get("AIRFLOW_CONFIG") or str(airflow_home() / "airflow.cfg"))
-    ).expanduser()
-    parser = configparser.ConfigParser(strict=False)
-    try:
-        parser.read(path, encoding="utf-8")
-        return parser.get(SECTION, option, fallback="").strip()
-    except (configparser.Error, UnicodeDecodeError, OSError) as error:
-        warn([f"{path} cannot be read: {error}"])
-        return ""
-
-
 STATES = ("fresh", "stale", "drifting")
 
 KINDS = ("model", "decision", "production", "observation", "mark", "profile", "bottlenecks")
@@ -187,8 +176,8 @@ class _Group:
 
     Attributes:
         entries: of the catalogue, oldest first.
-        ids: of all its documents by kind, oldest first.
-        model: its newest model; None if there is none.
+        ids: of all documents by kind, oldest first.
+        model: the newest; None if there is none.
         state: of that model.
     """
 
@@ -201,7 +190,6 @@ class _Group:
 
 
 def _groups(store: ModelStore, job: str | None) -> list[_Group]:
-    """All that a store holds, or what it holds of a job, by name."""
     from airflow_provider_ernest.learning.freshness import Lineage
     from airflow_provider_ernest.store.files import safe_name
 
@@ -249,7 +237,7 @@ def _group_row(group: _Group) -> dict[str, Any]:
     }
 
 
-def _group_table(rows: Iterable[dict[str, Any]], now: datetime) -> list[str]:
+def _group_table(rows: Iterable[dict[str, Any]]) -> list[str]:
     numbers = ("age", "error", *_COUNTED)
     return aligned(
         ("job", "type", "state", "newest model", *numbers),
@@ -259,7 +247,7 @@ def _group_table(rows: Iterable[dict[str, Any]], now: datetime) -> list[str]:
                 row["instance_type"],
                 (row["state"] or UNKNOWN) + (f" ({row['cause']})" if row["cause"] else ""),
                 row["id"] or UNKNOWN,
-                age_of(row["at"] or "", now=now),
+                _age(row["at"] or ""),
                 percentage(row["median_error_percent"]),
                 *(str(row[f"{kind}s"]) for kind in _COUNTED.values()),
             )
@@ -269,10 +257,13 @@ def _group_table(rows: Iterable[dict[str, Any]], now: datetime) -> list[str]:
     )
 
 
+def _age(at: str) -> str:
+    moment = time_of(at)
+    return UNKNOWN if moment is None else age((datetime.now(UTC) - moment).total_seconds())
+
+
 def _document_rows(groups: Iterable[_Group], kind: str) -> list[dict[str, Any]]:
     """The documents of a kind, oldest first; of kinds that the catalogue does not list by their ids alone."""
-    from airflow_provider_ernest.documents.base import moment_of
-
     rows = []
     for group in groups:
         entries = {entry.id: entry for entry in group.entries if entry.kind == kind}
@@ -292,20 +283,12 @@ def _document_rows(groups: Iterable[_Group], kind: str) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: (row["at"], row["id"]))
 
 
-def _document_table(rows: Iterable[dict[str, Any]], now: datetime) -> list[str]:
+def _document_table(rows: Iterable[dict[str, Any]]) -> list[str]:
+    names = ("id", "job", "instance_type", "at", "model_id", "says")
+    known = ({**row, "at": _age(row["at"]), "model_id": row["model_id"] or UNKNOWN} for row in rows)
     return aligned(
         ("id", "job", "type", "age", "model", "says"),
-        (
-            (
-                row["id"],
-                row["job"],
-                row["instance_type"],
-                age_of(row["at"], now=now),
-                row["model_id"] or UNKNOWN,
-                row["says"],
-            )
-            for row in rows
-        ),
+        ([row[name] for name in names] for row in known),
         right="age",
     )
 
@@ -328,28 +311,15 @@ def _said(entry: CatalogueEntry) -> Iterator[str]:
         yield f"outside the {'95' if entry.is_unusual else '80'} % interval"
 
 
-def _set_aside_lines(torn: list[SetAside]) -> list[str]:
-    if not torn:
-        return []
-    found = "file that was damaged was" if len(torn) == 1 else "files that were damaged were"
-    lines = [f"{count(len(torn))} {found} set aside:"]
-    lines += [f"  {each.path}: {each.problem}" for each in torn[:MOST_SET_ASIDE]]
-    if len(torn) > MOST_SET_ASIDE:
-        lines.append(f"  and {count(len(torn) - MOST_SET_ASIDE)} more, which --format json lists")
-    return lines
-
-
 def _add_list_arguments(parser: ArgumentParser) -> None:
     add_store_argument(parser)
     parser.add_argument("--job", metavar="NAME", help="only of this job")
-    parser.add_argument("--type", metavar="TYPE", help="only on this type of machine")
     parser.add_argument(
         "--kind",
         choices=KINDS,
         help="one line for each document of this kind, instead of one for each job and type of machine",
     )
     parser.add_argument("--state", choices=STATES, help="only where the newest model is in this state")
-    parser.add_argument("--limit", metavar="N", type=at_least_one, help="at most so many lines, the newest")
     add_result_arguments(parser, result="the list")
 
 
@@ -360,33 +330,29 @@ def _run_list(args: Namespace) -> None:
     groups = [
         group
         for group in _groups(store, args.job)
-        if args.type in (None, group.instance_type)
-        and (args.state is None or (group.state is not None and group.state.name == args.state))
+        if args.state is None or (group.state is not None and group.state.name == args.state)
     ]
     rows = _document_rows(groups, args.kind) if args.kind else [_group_row(group) for group in groups]
-    if args.limit is not None:
-        newest_first = sorted(rows, key=lambda row: (row["at"] or "", row["id"] or ""), reverse=True)
-        chosen = {id(row) for row in newest_first[: args.limit]}
-        rows = [row for row in rows if id(row) in chosen]
     torn, surveys = list_set_aside(store.root), store.survey_ids()
+    is_narrowed = bool(args.job or args.kind or args.state)
 
     def lines() -> Iterator[str]:
         if rows:
-            yield from (_document_table if args.kind else _group_table)(rows, datetime.now(UTC))
+            yield from (_document_table if args.kind else _group_table)(rows)
         else:
-            is_empty = not (groups or surveys or _is_narrowed(args))
+            is_empty = not (groups or surveys or is_narrowed)
             yield "The store is empty." if is_empty else "Nothing in the store matches."
-        if surveys and not _is_narrowed(args):
+        if surveys and not is_narrowed:
             yield f"{counted(len(surveys), 'survey')} of event logs, the newest {surveys[0]}"
-        yield from _set_aside_lines(torn)
+        if torn:
+            yield f"{counted(len(torn), 'damaged file')} set aside:"
+        yield from (f"  {each.path}: {each.problem}" for each in torn[:MOST_SET_ASIDE])
+        if len(torn) > MOST_SET_ASIDE:
+            yield f"  and {count(len(torn) - MOST_SET_ASIDE)} more, which --format json lists"
 
     set_aside = [{"path": str(each.path), "problem": each.problem, "at": each.at} for each in torn]
     document = {"store": str(store.root), "rows": rows, "surveys": surveys, "set_aside": set_aside}
     tell(args, lines, json=lambda: as_json(document), csv=lambda: rows_as_csv(rows))
-
-
-def _is_narrowed(args: Namespace) -> bool:
-    return any((args.job, args.type, args.kind, args.state))
 
 
 LIST = Command(
@@ -398,7 +364,7 @@ LIST = Command(
     example="""\
   %(prog)s
   %(prog)s --state stale --format json
-  %(prog)s --job nightly-sums --kind production --limit 10""",
+  %(prog)s --job nightly-sums --kind production""",
     add_arguments=_add_list_arguments,
     run=_run_list,
 )
@@ -433,30 +399,37 @@ def _add_prune_arguments(parser: ArgumentParser) -> None:
 
 def _run_prune(args: Namespace) -> None:
     from airflow_provider_ernest.processes import sweep
-    from airflow_provider_ernest.store.pruning import LogFolder, Prune
+    from airflow_provider_ernest.store.pruning import LogFolder, Prune, retention_days, retention_models
 
-    prune = Prune(
-        store=open_store(args),
-        now=datetime.now(UTC),
-        older_than_days=_days(args),
-        keep_models=_keep_models(args),
-        event_logs=LogFolder(args.event_logs) if args.event_logs else None,
-        progress=Progress("looked through"),
-    )
+    store = open_store(args)
+    days = args.older_than
+    if days is None and not (days := retention_days(configured("retention_days"))):
+        raise InvalidParameterError(
+            "older_than",
+            None,
+            "leaves open what is old, and the configuration keeps everything",
+            remedy="Give an age, such as --older-than 90d.",
+        )
+    with progress("looking through the store"):
+        prune = Prune(
+            store=store,
+            now=datetime.now(UTC),
+            older_than_days=days,
+            keep_models=args.keep_models or retention_models(configured("retention_models")),
+            event_logs=LogFolder(args.event_logs) if args.event_logs else None,
+        )
     if not args.dry_run:
-        if prune.has_work:
-            _confirm(args, prune)
-        prune.carry_out(progress=Progress("removed"))
+        if prune.has_work and not args.yes:
+            _confirm(prune)
+        with progress("removing"):
+            prune.carry_out()
         # Samples of runs that were killed on this host; they lie as `SampleRunOperator` puts them.
         sweep(Path(configured("staging") or airflow_home() / "ernest" / "staging"), pattern="*/*/*/*")
     tell(args, prune.lines, json=lambda: as_json(prune.summary()))
     prune.raise_failures()
 
 
-def _confirm(args: Namespace, prune: Prune) -> None:
-    """Ask, unless that was answered beforehand."""
-    if args.yes:
-        return
+def _confirm(prune: Prune) -> None:
     if not sys.stdin.isatty():
         raise InvalidParameterError(
             "yes", False, "is needed where nobody can be asked", remedy="Add --yes, or see with --dry-run."
@@ -466,28 +439,6 @@ def _confirm(args: Namespace, prune: Prune) -> None:
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise InvalidParameterError("answer", "no", "was given, and nothing was removed")
-
-
-def _days(args: Namespace) -> float:
-    from airflow_provider_ernest.store.pruning import retention_days
-
-    days = args.older_than
-    if days is None:
-        days = retention_days(configured("retention_days"))
-        if not days:
-            raise InvalidParameterError(
-                "older_than",
-                None,
-                "leaves open what is old, and the configuration keeps everything",
-                remedy="Give an age, such as --older-than 90d.",
-            )
-    return float(days)
-
-
-def _keep_models(args: Namespace) -> int:
-    from airflow_provider_ernest.store.pruning import retention_models
-
-    return int(args.keep_models or retention_models(configured("retention_models")))
 
 
 PRUNE = Command(
@@ -504,17 +455,6 @@ PRUNE = Command(
 )
 
 
-ACTIONS = (LIST, PRUNE)
-
-
-def _add_arguments(parser: ArgumentParser) -> None:
-    add_commands(parser, ACTIONS, metavar="ACTION")
-
-
-def _run(args: Namespace) -> None:
-    cast("Command", args.action).run(args)
-
-
 COMMAND = Command(
     name="store",
     summary="list and prune what is kept of jobs",
@@ -525,6 +465,6 @@ COMMAND = Command(
     example="""\
   %(prog)s list
   %(prog)s prune --older-than 90d --dry-run""",
-    add_arguments=_add_arguments,
-    run=_run,
+    add_arguments=lambda parser: add_commands(parser, (LIST, PRUNE), metavar="ACTION"),
+    run=lambda args: args.action.run(args),
 )

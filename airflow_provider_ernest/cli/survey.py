@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from typing import TYPE_CHECKING, TypeAlias
+from contextlib import ExitStack
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.cli.analyze_text import wrapped
 from airflow_provider_ernest.cli.choose import confidence
 from airflow_provider_ernest.cli.command import (
-    STANDARD,
     Command,
     above_zero,
     add_result_arguments,
     aligned,
     as_json,
-    beside,
     read_text,
     refuse_further,
     rows_as_csv,
-    say,
+    say_written,
     tell,
     warn,
     write_text,
@@ -34,7 +34,7 @@ from airflow_provider_ernest.cli.scanning import (
     scan_of,
 )
 from airflow_provider_ernest.cli.store import add_keep_argument, open_store
-from airflow_provider_ernest.documents.surveys import Survey, SurveyedJob
+from airflow_provider_ernest.documents.surveys import Survey
 from airflow_provider_ernest.exceptions import InvalidDocumentError
 from airflow_provider_ernest.views.survey import (
     LIKELY,
@@ -49,16 +49,14 @@ from airflow_provider_ernest.views.survey import (
 from airflow_provider_ernest.words import counted, shortened
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.documents.profiles import RunProfile
     from airflow_provider_ernest.documents.runs import PastRun
     from airflow_provider_ernest.history.survey import Prices, SurveyGoal
-    from airflow_provider_ernest.store.store import ModelStore
 
 MOST_LISTED = 40
 """Jobs in the terminal; the page and the JSON have all."""
 
 MOST_TOLD = 3
-"""Jobs of which the terminal tells more than a line: those that save most."""
+"""Jobs that the terminal tells more of: those that save most."""
 
 LONGEST_NAME = 28
 
@@ -129,21 +127,28 @@ def _run(args: Namespace) -> None:
     goal = SurveyGoal(
         within=args.within / 100, deadline_seconds=args.deadline_seconds, confidence=args.confidence
     )
-    stated = _stated_prices(args)
-    survey = _survey(args, goal, stated)
+    survey = _survey(args, goal, _stated_prices(args))
     tell(
         args,
         lambda: survey_lines(survey),
         json=lambda: as_json(survey.to_dict()),
         csv=lambda: rows_as_csv([job.to_dict() for job in survey.jobs]),
     )
-    _write(survey, args, store)
+    if args.html is not None:
+        from airflow_provider_ernest.views.report import of_survey
+
+        write_text(args.html, of_survey(survey), force=args.force)
+    written = {"page": args.html, "survey": args.output}
+    if store is not None:
+        store.save(survey)
+        written[f"survey {survey.id}"] = f"the store {store.root}"
+    say_written(args, written)
 
 
 def _survey(args: Namespace, goal: SurveyGoal, stated: Prices) -> Survey:
     from airflow_provider_ernest.history.jobs import about_joined, by_job
-    from airflow_provider_ernest.history.scan import profiles
-    from airflow_provider_ernest.history.survey import runs_to_profile, survey_of
+    from airflow_provider_ernest.history.scan import cores, profiles
+    from airflow_provider_ernest.history.survey import runs_to_profile, survey_of, surveyed_job
 
     found = scan_of(args)
     of_jobs = by_job(found, stated=found.stated)
@@ -158,53 +163,22 @@ def _survey(args: Namespace, goal: SurveyGoal, stated: Prices) -> Survey:
         told=progress_of("runs analysed"),
     )
     known = {run.event_log: profile for run, profile in every if profile is not None}
-    asked = [
-        (
-            job,
-            runs,
-            [known[run.event_log] for run in chosen[job] if run.event_log in known],
-            goal,
-            prices,
-            args.runs_per_month,
-        )
-        for job, runs in jobs.items()
-    ]
-    told, surveyed = progress_of("jobs surveyed"), []
-    for each in _surveyed(asked, args.processes):
-        surveyed.append(each)
-        told(len(surveyed), len(asked))
+    of_each = [[known[run.event_log] for run in chosen[job] if run.event_log in known] for job in jobs]
+    survey_job = partial(surveyed_job, goal=goal, prices=prices, otherwise_per_month=args.runs_per_month)
+    told, surveyed, processes = progress_of("jobs surveyed"), [], args.processes or cores()
+    with ExitStack() as stack:
+        mapped: Any = map
+        if len(jobs) > FEW_JOBS and processes > 1:
+            mapped = stack.enter_context(ProcessPoolExecutor(processes)).map
+        for each in mapped(survey_job, jobs.keys(), jobs.values(), of_each):
+            surveyed.append(each)
+            told(len(surveyed), len(jobs))
     notes = about_joined(of_jobs.joined)
     return survey_of(surveyed, goal, logs=found.logs, unread=found.unread, notes=notes)
 
 
-_Asked: TypeAlias = "tuple[str, Sequence[PastRun], Sequence[RunProfile], SurveyGoal, Prices, float | None]"
-
-
-def _surveyed(asked: Sequence[_Asked], processes: int | None) -> Iterator[SurveyedJob]:
-    """Each job; of many jobs several at a time."""
-    from airflow_provider_ernest.history.scan import cores
-
-    wanted = processes or cores()
-    if len(asked) <= FEW_JOBS or wanted == 1:
-        yield from map(_surveyed_job, asked)
-        return
-    with ProcessPoolExecutor(wanted) as pool:
-        yield from pool.map(_surveyed_job, asked)
-
-
-def _surveyed_job(asked: _Asked) -> SurveyedJob:
-    from airflow_provider_ernest.history.survey import surveyed_job
-
-    job, runs, profiles, goal, prices, per_month = asked
-    return surveyed_job(job, runs, profiles, goal=goal, prices=prices, otherwise_per_month=per_month)
-
-
 def _stated_prices(args: Namespace) -> Prices:
-    """What the options state.
-
-    Raises:
-        InvalidDocumentError: the file is no JSON of types with dollars above 0.
-    """
+    """The prices of the options; an `InvalidDocumentError` if the file is no JSON of types with dollars."""
     from airflow_provider_ernest.history.survey import Prices
 
     if args.prices is None:
@@ -221,7 +195,7 @@ def _stated_prices(args: Namespace) -> Prices:
 
 
 def _with_aws_prices(stated: Prices, jobs: Mapping[str, Sequence[PastRun]], args: Namespace) -> Prices:
-    """With AWS's on-demand prices of the types for which none is stated."""
+    """The prices with those of AWS for the types for which none is stated."""
     if args.aws_prices is None:
         return stated
     from airflow_provider_ernest.cli.machines import clients_by_region
@@ -247,87 +221,47 @@ def _with_aws_prices(stated: Prices, jobs: Mapping[str, Sequence[PastRun]], args
     return Prices(by_type=known, otherwise=stated.otherwise)
 
 
-def _write(survey: Survey, args: Namespace, store: ModelStore | None) -> None:
-    if args.html is not None:
-        from airflow_provider_ernest.views.report import of_survey
-
-        write_text(args.html, of_survey(survey), force=args.force)
-    told = [
-        f"{what} in {where}"
-        for what, where in {"page": args.html, "survey": args.output}.items()
-        if where not in (None, STANDARD)
-    ]
-    if store is not None:
-        store.save(survey)
-        told.append(f"survey {survey.id} in the store {store.root}")
-    if told:
-        say(["", f"written: {', '.join(told)}"], beside=beside(args))
-
-
 def survey_lines(survey: Survey) -> list[str]:
     """A survey as lines of text: the sum, a line for each job, and more of those that save most."""
-    lines = [*wrapped(leading_line(survey), further="")]
-    for remark in remarks(survey):
-        lines += wrapped(remark, further="")
-    lines += _table(survey)
+    lines = [
+        line for words in (leading_line(survey), *remarks(survey)) for line in wrapped(words, further="")
+    ]
+    if survey.jobs:
+        lines += ["", *_table(survey)]
     for job in survey.jobs[:MOST_TOLD]:
-        lines += _more_of(job, survey)
+        told = [
+            proposal(job, is_money=totals_of(survey).is_money),
+            f"{job.why}." if job.why else "",
+            history_in_short(job) if job.runs else "",
+            *job.unknown,
+            training(job),
+        ]
+        lines += ["", job.job]
+        for each in filter(None, told):
+            lines += wrapped(each, indent="  ", further="  ")
     return lines
 
 
 def _table(survey: Survey) -> list[str]:
-    if not survey.jobs:
-        return []
-    rows = rows_of(survey)[:MOST_LISTED]
     unit = "$ a month" if totals_of(survey).is_money else "hours a month"
-    heading = (
-        "job",
-        "runs",
-        "machines",
-        "time",
-        unit,
-        "better",
-        "then",
-        "saves",
-        f"{LIKELY} of it",
-        "bound by",
-    )
-    table = aligned(
-        heading,
-        (
-            (
-                shortened(row.job, LONGEST_NAME),
-                row.runs,
-                row.machines,
-                row.seconds,
-                row.monthly,
-                row.proposed,
-                row.proposed_seconds,
-                row.saved,
-                row.likely_saved,
-                row.bound_by,
-            )
-            for row in rows
-        ),
-        right=", ".join(heading[1:-1]),
-    )
-    left = len(survey.jobs) - len(rows)
-    more = [f"and {counted(left, 'more job')}: --html or --output has all"] if left else []
-    return ["", *table, *more]
-
-
-def _more_of(job: SurveyedJob, survey: Survey) -> Iterator[str]:
-    """What a line has no room for."""
-    told = [
-        proposal(job, is_money=totals_of(survey).is_money),
-        f"{job.why}." if job.why else "",
-        history_in_short(job) if job.runs else "",
-        *job.unknown,
-        training(job),
+    columns = {
+        "runs": "runs",
+        "machines": "machines",
+        "time": "seconds",
+        unit: "monthly",
+        "better": "proposed",
+        "then": "proposed_seconds",
+        "saves": "saved",
+        f"{LIKELY} of it": "likely_saved",
+        "bound by": "bound_by",
+    }
+    rows = [
+        [shortened(row.job, LONGEST_NAME), *(getattr(row, field) for field in columns.values())]
+        for row in rows_of(survey)[:MOST_LISTED]
     ]
-    yield from ("", job.job)
-    for each in filter(None, told):
-        yield from wrapped(each, indent="  ", further="  ")
+    table = aligned(["job", *columns], rows, right=", ".join(list(columns)[:-1]))
+    left = len(survey.jobs) - len(rows)
+    return [*table, *([f"and {counted(left, 'more job')}: --html or --output has all"] if left else [])]
 
 
 COMMAND = Command(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -144,7 +144,6 @@ class Prune:
         older_than_days: younger documents stay.
         keep_models: so many newest documents of each kind stay, for each job and instance type.
         event_logs: the folder whose event logs go with the last document that names them; None to keep them.
-        progress: called with the number of records that have been looked through.
 
     Raises:
         InvalidParameterError: an age below 0, or no model of a job were to stay.
@@ -159,14 +158,10 @@ class Prune:
         older_than_days: float,
         keep_models: int,
         event_logs: LogFolder | None = None,
-        progress: Callable[[int], None] = lambda done: None,
     ) -> None:
         _check(older_than_days, keep_models)
         self._store, self._folder, self._days = store, event_logs, older_than_days
-        items = []
-        for number, record in enumerate(store.all_documents()):
-            progress(number)
-            items.append(Item.of(record))
+        items = list(map(Item.of, store.all_documents()))
         kept = reasons_to_stay(items, now=now, older_than_days=older_than_days, newest=keep_models)
         self._known = {item.key for item in items}
         self._named_logs = Counter(location for item in items for location in item.event_logs)
@@ -200,7 +195,7 @@ class Prune:
         """Whether anything goes."""
         return bool(self.items or self.surveys)
 
-    def carry_out(self, *, progress: Callable[[int], None] = lambda done: None) -> None:
+    def carry_out(self) -> None:
         """Remove what is planned. It may be interrupted and repeated, and tasks may write meanwhile.
 
         What cannot be removed stays with all that it refers to.
@@ -208,8 +203,7 @@ class Prune:
         going, self.items, self.event_logs, self._is_done = self.items, [], [], True
         needed: set[Key] | None = None
         spared: set[Key] = set()
-        for number, item in enumerate(going):
-            progress(number)
+        for item in going:
             if item.kind in (Model.kind, ModelMark.kind) and needed is None:
                 # Asked only now that nothing old needs a model: a task may just have decided by an old one.
                 needed = self._models_needed_since()

@@ -111,10 +111,3 @@ def test_files(golden: Any, run: Any, folder: Path) -> None:
     run(f"report m5.json {asked} --output report.html --force")
     written = answers((folder / "report.html").read_text())
     golden("program/written/report.json", scrubber.data(written["api/prediction"]["answer"]))
-
-
-def test_tidy_tables(golden: Any, run: Any, folder: Path) -> None:
-    """The columns of the tables, and as much of each as tells how values are written."""
-    run("analyze shuffle.zstd --tables tables --force")
-    heads = {path.name: path.read_text().splitlines()[:3] for path in (folder / "tables").iterdir()}
-    golden("program/written/tables.json", heads)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_ernest.cli.runs_file import read_runs
+from airflow_provider_ernest.cli.runs_file import runs_file_of
 from airflow_provider_ernest.command_line import main
 from airflow_provider_ernest.documents.runs import PastRun
 from tests.unit.eventlog.event_log_texts import removed, write
@@ -76,7 +76,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_is_read(
 def test_fit_and_design_read_the_runs_of_one_job(logs: Path, tmp_path: Path, capsys):
     runs = tmp_path / "runs.csv"
     assert main(["history", str(logs), "--output", str(runs)]) == 0
-    observed = read_runs(str(runs), job="etl")
+    observed = runs_file_of(runs.read_text(), "runs.csv", "etl").runs
     assert len(observed) == 7
     assert all(run.from_history for run in observed)
     assert {run.machines for run in observed} == {1, 2, 4, 8}
@@ -90,17 +90,10 @@ def test_fit_and_design_read_the_runs_of_one_job(logs: Path, tmp_path: Path, cap
     assert "--job: etl, report" in capsys.readouterr().err
 
 
-def test_all_that_is_known_is_written_as_json_and_parquet(logs: Path, tmp_path: Path, capsys):
-    pandas = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
-    table = tmp_path / "runs.parquet"
+def test_all_that_is_known_is_written_as_json(logs: Path, capsys):
     assert main(["history", str(logs), "--output", "-"]) == 0
     runs = [PastRun.from_dict(each) for each in json.loads(capsys.readouterr().out)]
     assert {run.job for run in runs} == {"etl", "report"}
-    assert main(["history", str(logs), "--output", str(table)]) == 0
-    read = pandas.read_parquet(table)
-    assert list(read["application_id"]) == [run.application_id for run in runs]
-    assert read["metrics_tasks"].dropna().tolist() == [run.metrics.tasks for run in runs if run.metrics]
 
 
 def test_rows_of_a_database_are_not_told_as_bytes(tmp_path: Path, capsys):
@@ -121,12 +114,6 @@ def test_rows_of_a_database_are_not_told_as_bytes(tmp_path: Path, capsys):
     assert float(rows[1]["scale"]) == 2 * float(rows[0]["scale"])
     assert main(["survey", str(tmp_path / "logs"), "--processes", "1"]) == 0
     assert re.search(r"input [24],000 records", capsys.readouterr().out)
-
-
-def test_without_pyarrow_the_remedy_is_told_before_anything_is_read(logs: Path, monkeypatch, capsys):
-    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    assert main(["history", str(logs / "nowhere"), "--output", "runs.parquet"]) == 1
-    assert "[parquet]" in capsys.readouterr().err
 
 
 def test_the_second_time_nothing_is_read(logs: Path, own_cache: Path, capsys):
@@ -176,7 +163,6 @@ def test_versions_of_a_model_are_one_job_unless_the_user_says_otherwise(tmp_path
         (["--job-pattern", "("], "--job-pattern"),
         (["--job-pattern", "etl"], "group"),
         (["--mapping", "no.json"], "no.json"),
-        (["--format", "parquet"], "no text"),
     ],
 )
 def test_what_cannot_be_is_refused(options, told, logs: Path, capsys):

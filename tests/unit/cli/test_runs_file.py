@@ -5,10 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_ernest.cli.runs_file import read_runs, runs_file_of
+from airflow_provider_ernest.cli.command import read_text
+from airflow_provider_ernest.cli.runs_file import runs_file_of
 from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import InvalidDocumentError, MissingResourceError
 from tests.unit.cli.conftest import RUNS, csv_of_runs
+
+
+def read_runs(name: str) -> list[Observation]:
+    return runs_file_of(read_text(name), name).runs
 
 
 def triples(runs: list[Observation]) -> list[tuple[int, float, float]]:

@@ -112,8 +112,6 @@ def test_surveys_are_counted(root, run):
         (["--state", "stale"], ["sums"]),
         (["--state", "fresh"], ["pca"]),
         (["--job", "pca"], ["pca"]),
-        (["--type", "c5.large"], []),
-        (["--limit", "1"], ["pca"]),
     ],
 )
 def test_the_list_can_be_narrowed(root, options, jobs, rows):
@@ -135,8 +133,6 @@ def test_the_list_can_be_narrowed(root, options, jobs, rows):
 def test_a_line_for_each_document(root, kind, ids, rows):
     found = rows("--store", root, "--kind", kind, "--job", "pca")
     assert [row["id"] for row in found] == ids
-    newest = rows("--store", root, "--kind", kind, "--job", "pca", "--limit", "1")
-    assert [row["id"] for row in newest] == ids[-1:]
 
 
 def test_documents_say_in_words_what_they_are(root, run):
@@ -158,7 +154,7 @@ def test_torn_files_that_were_set_aside_are_named(root, run):
     ModelStore(root).history("pca", "m5.large")
     (aside,) = list_set_aside(root)
     told = run("list", "--store", root)
-    assert "1 file that was damaged was set aside:" in told
+    assert "1 damaged file set aside:" in told
     assert str(aside.path) in told
     listed = json.loads(run("list", "--store", root, "--format", "json"))["set_aside"]
     assert [each["path"] for each in listed] == [str(aside.path)]
