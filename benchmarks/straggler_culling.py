@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from airflow_provider_ernest.clusters.ec2.measuring import choose_culled
+from airflow_provider_ernest.clusters.probe import choose_culled
 from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.spark.machines import Machine, Measurement, rate
 

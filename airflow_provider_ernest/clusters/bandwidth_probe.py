@@ -1,21 +1,45 @@
 """The application that measures the memory and network bandwidth of every machine of a Spark cluster.
 
-spark-submit runs this file, with one executor for each machine and one task slot in each, and ships
-`bandwidth_machine` with it. A round is one barrier stage with one task for each machine. Nothing but
-PySpark need be installed.
+spark-submit runs this file, with one executor for each machine and one task slot in each. A round is one
+barrier stage with one task for each machine. Nothing but PySpark need be installed on the machines: this file
+is ``__main__``, so all that the tasks use of it is pickled by value. All waits are bounded: if a machine ends
+meanwhile, its partners time out.
+
+Memory: one thread per core copies between buffers (STREAM's copy: bytes read and written), in several
+windows, on all machines at the same time. Network: in a shift by k, machine i sends to machine i + k over one
+TCP connection; the receiver counts. Both are lower bounds that compare machines, not what a data sheet says.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
+import hashlib
+import hmac
+import ipaddress
 import json
+import os
 import re
+import secrets
+import socket
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+BILLION = 1e9
+MEBIBYTE = 1 << 20
+SILENCE_SECONDS = 10.0
+"""How long a partner may send nothing, or not read."""
+HANDSHAKE_SECONDS = 2.0
+"""How long a connecting partner may take to show that it is a task of this group."""
+GROUP_SECONDS = 60.0
+"""How long a group may last by default; a round takes about 5 s once its tasks run."""
 
 # What a Python error of a task looks like within the stack traces of Spark.
 TASK_ERROR = re.compile(r"^(?:[\w.]+\.)?(\w+(?:Error|Exception): .*)$", re.MULTILINE)
@@ -33,8 +57,11 @@ def main() -> int:
     try:
         document: dict[str, Any] = {"measurements": run(options)}
     except Exception as error:
-        document = {"problem": reason_of(error)}
-        tell(f"failed: {document['problem']}")
+        # Without the stack traces that Spark wraps around it.
+        found = TASK_ERROR.findall(str(error))
+        reason = found[0] if found else f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+        document = {"problem": reason}
+        tell(f"failed: {reason}")
         sys.stderr.write(f"{error}\n")
     # Never seen half done.
     partial = options.output.with_name(f"{options.output.name}.partial")
@@ -47,7 +74,8 @@ def run(options: argparse.Namespace) -> list[dict[str, Any]]:
     """All rounds in one application; the measurements of all machines in all rounds."""
     from pyspark import SparkContext
 
-    tell(f"waiting for {options.machines} machines")
+    machines = options.machines
+    tell(f"waiting for {machines} machines")
     context = SparkContext()
     try:
         context.setLogLevel("WARN")
@@ -56,50 +84,37 @@ def run(options: argparse.Namespace) -> list[dict[str, Any]]:
             if number > 1:
                 time.sleep(options.interval_seconds)
             started_at = time.monotonic()
-            measured += run_round(context, options.cores, options.machines)
+            tasks = context.parallelize(range(machines), machines).barrier()
+            found = tasks.mapPartitions(task_of(options.cores)).collect()
+            hosts = {machine["host"] for machine in found}
+            if len(hosts) != machines:
+                raise RuntimeError(f"{machines} tasks ran on {len(hosts)} hosts: {', '.join(sorted(hosts))}")
+            measured += with_sent(found)
             tell(f"round {number} of {options.rounds} took {time.monotonic() - started_at:.1f} s")
         return measured
     finally:
         context.stop()
 
 
-def run_round(context: Any, cores: int, machines: int) -> list[dict[str, Any]]:
-    """One barrier stage on all machines."""
-    tasks = context.parallelize(range(machines), machines).barrier().mapPartitions(task_of(cores))
-    measured = tasks.collect()
-    hosts = {machine["host"] for machine in measured}
-    if len(hosts) != machines:
-        raise RuntimeError(f"{machines} tasks ran on {len(hosts)} hosts: {', '.join(sorted(hosts))}")
-    return with_sent(measured)
+def task_of(cores: int) -> Callable[[Iterable[int]], Iterator[dict[str, Any]]]:
+    """The function of the barrier stage's tasks."""
 
-
-def task_of(cores: int) -> Callable[[Iterator[int]], Iterator[dict[str, Any]]]:
-    """The function of the barrier stage's tasks. It is pickled by value: it lives in ``__main__``."""
-
-    def task(_: Iterator[int]) -> Iterator[dict[str, Any]]:
-        import bandwidth_machine  # type: ignore[import-not-found]
+    def task(_: Iterable[int]) -> Iterator[dict[str, Any]]:
         from pyspark import BarrierTaskContext
 
         context = BarrierTaskContext.get()
         rank = context.partitionId()
         seen = context.getTaskInfos()[rank].address.rpartition(":")[0]
-        host = bandwidth_machine.host_of_executor() or seen
-        group = bandwidth_machine.Group(
-            rank=rank,
-            host=host,
-            address=bandwidth_machine.address_of(host, seen),
-            all_gather=context.allGather,
-        )
+        host = host_of_executor() or seen
+        group = Group(rank=rank, host=host, address=address_of(host, seen), all_gather=context.allGather)
         with closing(group):
-            yield bandwidth_machine.measure_machine(bandwidth_machine.Plan(cores=cores), group)
+            yield measure_machine(Plan(cores=cores), group)
 
     return task
 
 
 def with_sent(measured: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The measurements with what each machine sent: it is what the machine it sent to has received."""
-    from bandwidth_machine import shifts_of
-
     count = len(measured)
     by_rank = {machine["rank"]: machine for machine in measured}
     return [
@@ -116,16 +131,280 @@ def with_sent(measured: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def reason_of(error: Exception) -> str:
-    """What went wrong, without the stack traces that Spark wraps around it."""
-    found = TASK_ERROR.findall(str(error))
-    return found[0] if found else f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-
-
 def tell(line: str) -> None:
     """Progress, into the log of whoever submitted this."""
     sys.stdout.write(f"bandwidth probe: {line}\n")
     sys.stdout.flush()
+
+
+# What one machine does.
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one round does on each machine.
+
+    Attributes:
+        windows: number of measurements of the memory.
+        window_seconds: of each. Windows below 0.1 s would miss a CPU quota of the kernel.
+        settle_seconds: start of a transfer that is not counted: TCP gathers speed.
+        transfer_seconds: that are counted.
+        buffer_megabytes: of each of a thread's two buffers; together far more than the caches hold.
+    """
+
+    cores: int
+    windows: int = 4
+    window_seconds: float = 0.5
+    settle_seconds: float = 0.2
+    transfer_seconds: float = 0.8
+    buffer_megabytes: int = 32
+
+
+def measure_machine(plan: Plan, group: Group) -> dict[str, Any]:
+    """What one task measures on its machine, in 10^9 bytes per second."""
+    return {
+        "rank": group.rank,
+        "host": group.host,
+        "memory_windows": measure_memory(plan, group.meet),
+        "received": [exchange(group, plan, shift) for shift in shifts_of(group.size)],
+    }
+
+
+def shifts_of(machines: int) -> list[int]:
+    """To whom machines send: the next one, the one across, the previous one."""
+    return sorted({1 % machines, machines // 2, machines - 1} - {0})
+
+
+def measure_memory(plan: Plan, meet: Callable[[], None]) -> list[float]:
+    """The rate of each window, in 10^9 bytes per second."""
+    size = plan.buffer_megabytes * MEBIBYTE
+    buffers = [
+        (ctypes.create_string_buffer(size), ctypes.create_string_buffer(size)) for _ in range(plan.cores)
+    ]
+    for target, source in buffers:
+        # The first touch of a page is no copying, and pages that were never written may all be one.
+        ctypes.memset(source, 1, size)
+        ctypes.memmove(target, source, size)
+    rates = []
+    for _ in range(plan.windows):
+        meet()
+        rates.append(_copied_gigabytes_per_second(buffers, plan.window_seconds))
+    return rates
+
+
+def _copied_gigabytes_per_second(buffers: list[tuple[Any, Any]], seconds: float) -> float:
+    copied = [0] * len(buffers)
+    started_at = time.perf_counter()
+    end_at = started_at + seconds
+
+    def copy(index: int) -> None:
+        target, source = map(ctypes.addressof, buffers[index])
+        size, offset = len(buffers[index][0]), 0
+        # At least once: on a busy machine a thread may begin after the window.
+        while not copied[index] or time.perf_counter() < end_at:
+            # ctypes releases the interpreter's lock during the call.
+            ctypes.memmove(target + offset, source + offset, MEBIBYTE)
+            copied[index] += MEBIBYTE
+            offset = (offset + MEBIBYTE) % size
+
+    threads = [threading.Thread(target=copy, args=(index,)) for index in range(len(buffers))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return 2 * sum(copied) / (time.perf_counter() - started_at) / BILLION
+
+
+def exchange(group: Group, plan: Plan, shift: int) -> float:
+    """Send to the machine `shift` ranks further and receive at the same time; the rate received."""
+    purpose = f"transfer {shift}"
+    group.meet()
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        received = pool.submit(lambda: _receive(group.accept(purpose), plan))
+        _send(group.connect((group.rank + shift) % group.size, purpose), plan)
+        return received.result()
+
+
+def _send(connection: socket.socket, plan: Plan) -> None:
+    """Send until the receiver, whose clock counts, has enough."""
+    block = bytes(MEBIBYTE // 8)
+    give_up_at = time.monotonic() + plan.settle_seconds + plan.transfer_seconds + SILENCE_SECONDS
+    with connection:
+        connection.settimeout(SILENCE_SECONDS)
+        try:
+            while time.monotonic() < give_up_at:
+                connection.send(block)
+        except (BrokenPipeError, ConnectionResetError):
+            return
+    raise TimeoutError("the receiver never closed the connection")
+
+
+def _receive(connection: socket.socket, plan: Plan) -> float:
+    """10^9 bytes per second that arrive, after the connection has gathered speed."""
+    buffer = bytearray(MEBIBYTE // 4)
+    total = 0
+    started_at = counted_from = None
+    with connection:
+        connection.settimeout(SILENCE_SECONDS)
+        while True:
+            size = connection.recv_into(buffer)
+            now = time.perf_counter()
+            if size == 0:
+                raise ConnectionError("the sender ended early")
+            started_at = started_at or now
+            if now < started_at + plan.settle_seconds:
+                continue
+            if counted_from is None:
+                counted_from = now
+                continue
+            total += size
+            if now >= started_at + plan.settle_seconds + plan.transfer_seconds:
+                return total / (now - counted_from) / BILLION
+
+
+class Group:
+    """The machines of a round, as one of them sees them.
+
+    They meet over TCP because Spark's barrier polls only once a second. A task listens at its machine's
+    address, where anybody may connect: only partners that show a digest of the tokens exchanged through Spark
+    are served.
+
+    Args:
+        host: of this machine, as Spark names it.
+        address: at which the others reach it.
+        all_gather: hands a text to the tasks of all machines, and returns the texts of all, by rank.
+        timeout_seconds: how long the group may last.
+    """
+
+    def __init__(
+        self,
+        *,
+        rank: int,
+        host: str,
+        address: str,
+        all_gather: Callable[[str], list[str]],
+        timeout_seconds: float = GROUP_SECONDS,
+    ) -> None:
+        self._listener = _listen(address)
+        self._neighbours: list[socket.socket] = []
+        try:
+            port = self._listener.getsockname()[1]
+            answers = all_gather(json.dumps([host, address, port, secrets.token_hex(16)]))
+            # Until here Spark watches the time (spark.barrier.sync.timeout).
+            self._deadline = time.monotonic() + timeout_seconds
+            self.rank = rank
+            self.host = host
+            self.size = len(answers)
+            self._addresses = [tuple(json.loads(answer)[1:3]) for answer in answers]
+            self._token = "\n".join(answers).encode()
+            # The first member knows all others, the others know the first.
+            if rank == 0:
+                self._neighbours.extend(self.accept("meet") for _ in answers[1:])
+            else:
+                self._neighbours.append(self.connect(0, "meet"))
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close what the group has opened."""
+        for opened in (*self._neighbours, self._listener):
+            opened.close()
+
+    def meet(self) -> None:
+        """Wait until all members have come here."""
+        if self.rank != 0:
+            self._neighbours[0].sendall(b"r")
+        for neighbour in self._neighbours:
+            _receive_exactly(neighbour, 1, seconds=self._remaining_seconds())
+        if self.rank == 0:
+            for neighbour in self._neighbours:
+                neighbour.sendall(b"g")
+
+    def connect(self, rank: int, purpose: str) -> socket.socket:
+        """A connection to another member, who accepts it for the same purpose."""
+        connection = socket.create_connection(self._addresses[rank], timeout=self._remaining_seconds())
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.sendall(self._credential(purpose))
+        return connection
+
+    def accept(self, purpose: str) -> socket.socket:
+        """Wait for the member that connects for this purpose; reject anybody else."""
+        while True:
+            self._listener.settimeout(self._remaining_seconds())
+            connection, _ = self._listener.accept()
+            try:
+                shown = _receive_exactly(connection, hashlib.sha256().digest_size, seconds=HANDSHAKE_SECONDS)
+            except OSError:
+                shown = b""
+            if hmac.compare_digest(shown, self._credential(purpose)):
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                connection.settimeout(self._remaining_seconds())
+                return connection
+            connection.close()
+
+    def _credential(self, purpose: str) -> bytes:
+        return hmac.digest(self._token, purpose.encode(), hashlib.sha256)
+
+    def _remaining_seconds(self) -> float:
+        remaining = self._deadline - time.monotonic()
+        if remaining <= 0:
+            raise TimeoutError("a machine of the group did not keep step")
+        return remaining
+
+
+def host_of_executor(processes: Path = Path("/proc")) -> str | None:
+    """Return the host as Spark names it, from the command line of this process's executor; None if not found.
+
+    Spark tells tasks only at which address the driver sees their executor.
+    """
+    pid = os.getpid()
+    try:
+        while pid > 1:
+            words = (processes / str(pid) / "cmdline").read_bytes().decode(errors="replace").split("\0")
+            if "--executor-id" in words and "--hostname" in words[:-1]:
+                return words[words.index("--hostname") + 1]
+            # The name in parentheses may contain anything; the parent is the second field after it.
+            pid = int((processes / str(pid) / "stat").read_text().rpartition(")")[2].split()[1])
+    except (OSError, ValueError, IndexError):
+        return None
+    return None
+
+
+def address_of(host: str, seen: str) -> str:
+    """Return the address at which partners reach this machine.
+
+    A host that is an address is right. A name may resolve to loopback on the machine itself (Debian's
+    127.0.1.1): then it is the address that the driver sees, if the machine has it.
+    """
+    host, seen = host.strip("[]"), seen.strip("[]")
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        try:
+            _listen(seen).close()
+        except OSError:
+            return host
+        return seen
+    return host
+
+
+def _listen(address: str) -> socket.socket:
+    family, _, _, _, resolved = socket.getaddrinfo(address, 0, type=socket.SOCK_STREAM)[0]
+    return socket.create_server(resolved[:2], family=family, backlog=socket.SOMAXCONN)
+
+
+def _receive_exactly(connection: socket.socket, size: int, *, seconds: float) -> bytes:
+    deadline = time.monotonic() + seconds
+    received = b""
+    while len(received) < size:
+        # 0 would mean not to wait at all.
+        connection.settimeout(max(deadline - time.monotonic(), 0.001))
+        part = connection.recv(size - len(received))
+        if not part:
+            raise ConnectionError("a machine of the group ended early")
+        received += part
+    return received
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What every kind of cluster has in common, as data and as a protocol.
+"""What every kind of cluster has in common.
 
 A cluster is started in one task and ended in another, in another process and perhaps on another host: all
 that is known of it travels in its `ClusterHandle`, by XCom. It holds no secrets, since whoever may see the
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.documents.base import Document
 from airflow_provider_ernest.exceptions import ClusterError
@@ -38,11 +38,9 @@ class ClusterHandle(Document):
 
     Attributes:
         kind: the module of clusters that knows it, such as "local" or "ec2".
-        name: unique among the clusters of that kind.
         master_url: spark://host:port, "yarn" or k8s://...
         web_url: http address of a standalone master's page and its /json/ state; None for other masters.
         machines: its workers, all of one type.
-        cores_per_machine: the cores that each worker offers.
         expires_at: ISO 8601; the cluster ends itself then at the latest.
         directory: a local cluster's state and logs, or an EMR cluster's event logs (s3://...).
         spark_conn_id: the Airflow connection through which jobs are submitted, if any.
@@ -51,7 +49,6 @@ class ClusterHandle(Document):
         encrypts: what they exchange is encrypted, too.
         driver_host: address at which its machines reach the drivers; None for that of the route there.
         aws_conn_id: the Airflow connection through which it was launched.
-        region: where.
         master: the machine that runs only the Spark master, if any.
         culled: machines that were launched in excess and ended again, the slowest first.
     """
@@ -111,24 +108,17 @@ class ClusterHandle(Document):
         return {**conf, **kind_of(self).spark_conf()}
 
 
-class Cluster(Protocol):
-    """A cluster that runs, or ran."""
-
-    def terminate(self) -> str:
-        """End it. Repeatable: nothing to do is a success. Returns what was done, for the log."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Kind:
     """How a kind of cluster differs from others.
 
     Attributes:
-        reopen: gives the cluster of a handle, with the further arguments of `reopen`.
+        terminate: see `terminate`.
         limits_production: whether production can have no more machines than this cluster has.
         spark_conf: properties that an application needs there, beside those of the handle.
     """
 
-    reopen: Callable[[ClusterHandle, Path | None, Callable[[str], Any] | None], Cluster]
+    terminate: Callable[[ClusterHandle, Path, Callable[[str], Any]], str]
     limits_production: Callable[[ClusterHandle], bool] = lambda handle: False
     spark_conf: Callable[[], Mapping[str, str]] = dict
 
@@ -163,19 +153,20 @@ def kind_of(handle: ClusterHandle) -> Kind:
     return _KINDS[name]
 
 
-def reopen(
-    handle: ClusterHandle, *, clusters: Path | None = None, client: Callable[[str], Any] | None = None
-) -> Cluster:
-    """Return the cluster of a handle, ready to be terminated from any process.
+def terminate(handle: ClusterHandle, *, clusters: Path, client: Callable[[str], Any]) -> str:
+    """End a cluster, from any process. Repeatable: nothing to do is a success.
 
     Args:
         handle: of the cluster.
-        clusters: the folder of local clusters; needed for these only.
+        clusters: the folder of local clusters.
         client: makes a boto3 client of an AWS service by its name, for the handle's region and Airflow
-            connection; needed for clusters on EC2 only.
+            connection.
+
+    Returns:
+        What was done, for the log.
 
     Raises:
-        ClusterError: no module of this package starts clusters of that kind, or an argument is missing.
+        ClusterError: the cluster still lives, or no module of this package starts clusters of that kind.
         InvalidParameterError: the handle is not as its kind of cluster has them.
     """
-    return kind_of(handle).reopen(handle, clusters, client)
+    return kind_of(handle).terminate(handle, clusters, client)

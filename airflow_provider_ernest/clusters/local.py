@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from airflow_provider_ernest.clusters.base import Cluster, ClusterHandle, Kind, register
+from airflow_provider_ernest.clusters.base import ClusterHandle, Kind, register
 from airflow_provider_ernest.clusters.cpu_groups import remove_group
 from airflow_provider_ernest.clusters.local_spec import LOCAL, LocalClusterSpec
 from airflow_provider_ernest.documents.base import Document
@@ -276,15 +276,6 @@ def _require_ours(handle: ClusterHandle, directory: Path, below: Path) -> None:
         )
 
 
-def _reopen(handle: ClusterHandle, clusters: Path | None, client: Any) -> Cluster:
-    if clusters is None:
-        raise ClusterError(
-            f"Cluster {handle.name} is local, and nothing tells the folder of local clusters.",
-            remedy="Use the operators of this package, or give `clusters`.",
-        )
-    return LocalCluster.from_handle(handle, below=clusters)
-
-
 def _spark_conf() -> dict[str, str]:
     """Executors share the driver's machine: they find its packages, and nobody else finds the driver."""
     return {
@@ -294,12 +285,15 @@ def _spark_conf() -> dict[str, str]:
     }
 
 
-def _limits_production(handle: ClusterHandle) -> bool:
-    """One that has ended limits nothing: the next one may be larger."""
-    return bool(handle.master_url)
-
-
-register(LOCAL, Kind(reopen=_reopen, limits_production=_limits_production, spark_conf=_spark_conf))
+register(
+    LOCAL,
+    Kind(
+        terminate=lambda handle, clusters, _: LocalCluster.from_handle(handle, below=clusters).terminate(),
+        # One that has ended limits nothing: the next one may be larger.
+        limits_production=lambda handle: bool(handle.master_url),
+        spark_conf=_spark_conf,
+    ),
+)
 
 
 LONGEST_START = 5

@@ -8,23 +8,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar, TypeGuard
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any, ClassVar, TypeGuard
 
 from airflow_provider_ernest.documents.base import Document
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.settings.values import is_template
+from airflow_provider_ernest.settings.values import has_template, is_template
 
 LOCAL = "local"
 """The kind of cluster that shares the Airflow worker's own machine; see `clusters.local`."""
 MIN_MEMORY_MEGABYTES = 450
 """Spark refuses executors with less than 1.5 times the 300 MB that it reserves for itself."""
-
-# Each worker has its own address 127.0.1.i.
-_MAX_MACHINES = 254
-# The kernel's smallest quota is 1 ms in each 100 ms.
-_MIN_CPU_SHARE = 0.01
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,15 +28,14 @@ class LocalClusterSpec(Document):
     """A Spark standalone cluster on the own host: one process for each machine.
 
     Attributes:
-        machines: how many workers.
-        cores_per_machine: cores that each of them offers; they need not exist.
-        memory_megabytes_per_machine: memory that each of them offers to executors.
+        cores_per_machine: that each worker offers; they need not exist.
+        memory_megabytes_per_machine: that each worker offers to executors.
         instance_type: what to call this type of machine: models are kept by it.
         cpu_share: CPU that each worker with its executors may use, in cores: 0.5 is half of the time
             of one core. Enforced by the kernel's control groups; None is no limit.
         time_to_live_seconds: the cluster ends itself so long after its start, whatever happens.
         idle_limit_seconds: it ends itself when no application has been active for so long.
-        master_port: port of the master's address; 0 takes a free one.
+        master_port: 0 takes a free one.
         start_timeout_seconds: how long the start may stand still. One that goes on, as on a busy host, may
             take five times as long.
 
@@ -62,32 +57,14 @@ class LocalClusterSpec(Document):
 
     def __post_init__(self) -> None:
         """Refuse what cannot work before anything is started."""
-        require_whole("machines", self.machines, minimum=1, maximum=_MAX_MACHINES)
-        require_whole("cores_per_machine", self.cores_per_machine, minimum=1)
-        require_whole(
-            "memory_megabytes_per_machine", self.memory_megabytes_per_machine, minimum=MIN_MEMORY_MEGABYTES
-        )
-        if not is_line(self.instance_type):
-            raise InvalidParameterError("instance_type", self.instance_type, "is not a name of one line")
-        if self.master_port != 0:
-            # Spark itself refuses the ports below, which only root may open.
-            require_whole("master_port", self.master_port, minimum=1024, maximum=65535)
-        for field in ("time_to_live_seconds", "idle_limit_seconds", "start_timeout_seconds"):
-            value = getattr(self, field)
-            if not is_template(value) and not (_is_number(value) and value > 0):
-                raise InvalidParameterError(field, value, "is not a number of seconds above 0")
-        self._check_cpu_share()
-
-    def _check_cpu_share(self) -> None:
+        for each in fields(self):
+            if not is_template(value := getattr(self, each.name)):
+                _CHECKS[each.name](each.name, value)
         share, cores = self.cpu_share, self.cores_per_machine
-        if share is None or is_template(share) or is_template(cores):
-            return
-        if not _is_number(share) or not _MIN_CPU_SHARE <= share <= cores:
+        if share is not None and not has_template([share, cores]) and share > cores:
+            remedy = "Use None for no limit."
             raise InvalidParameterError(
-                "cpu_share",
-                share,
-                f"is not a number from {_MIN_CPU_SHARE} to cores_per_machine={cores}",
-                remedy="Use None for no limit.",
+                "cpu_share", share, f"is more than cores_per_machine={cores}", remedy=remedy
             )
 
 
@@ -96,62 +73,74 @@ UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 def is_line(value: object) -> TypeGuard[str]:
-    """Whether it is a text of one line, not empty, without space at its ends; or a template."""
-    if is_template(value):
-        return True
+    """Whether it is a text of one line, not empty, without space at its ends."""
     return isinstance(value, str) and value.strip() == value != "" and not UNPRINTABLE.search(value)
 
 
 def require_whole(field: str, value: object, *, minimum: int, maximum: int | None = None) -> None:
-    """Refuse what is no whole number within the bounds, by the parameter's name."""
-    is_whole = isinstance(value, int) and not isinstance(value, bool)
-    if is_template(value) or (is_whole and _is_within(value, minimum, maximum)):
-        return
-    bounds = f"of at least {minimum}" if maximum is None else f"from {minimum} to {maximum}"
-    raise InvalidParameterError(field, value, f"is not a whole number {bounds}")
+    """Refuse what is not a whole number within the bounds."""
+    if not isinstance(value, int) or not _is_within(value, minimum, maximum):
+        bounds = f"of at least {minimum}" if maximum is None else f"from {minimum} to {maximum}"
+        raise InvalidParameterError(field, value, f"is not a whole number {bounds}")
 
 
 def require_number(
     field: str, value: object, *, minimum: float, maximum: float | None = None, unit: str = ""
 ) -> None:
-    """Refuse what is no finite number within the bounds; `unit` says what it counts, such as "seconds"."""
-    if is_template(value) or _is_within(value, minimum, maximum):
-        return
-    what = f"a number of {unit}" if unit else "a number"
-    bounds = f"of at least {minimum:g}" if maximum is None else f"from {minimum:g} to {maximum:g}"
-    raise InvalidParameterError(field, value, f"is not {what} {bounds}")
+    """Refuse what is not a finite number within the bounds; `unit` says what it counts, such as "seconds"."""
+    if not _is_within(value, minimum, maximum):
+        what = f"a number of {unit}" if unit else "a number"
+        bounds = f"of at least {minimum:g}" if maximum is None else f"from {minimum:g} to {maximum:g}"
+        raise InvalidParameterError(field, value, f"is not {what} {bounds}")
 
 
-def require_price(field: str, value: object) -> None:
-    """Refuse what is no price: by one of 0 nothing could be decided."""
-    if not is_template(value) and not (_is_number(value) and value > 0):
-        raise InvalidParameterError(
-            field,
-            value,
-            "is not a number of dollars above 0",
-            remedy="Give the dollars for one machine and hour.",
-        )
-
-
-def require_flags(values: Mapping[str, object]) -> None:
-    """Refuse what is neither True nor False, such as the text "False", which would count as true."""
-    for field, value in values.items():
-        if not isinstance(value, bool) and not is_template(value):
-            raise InvalidParameterError(field, value, "is neither True nor False")
+def require_positive(field: str, value: object, *, unit: str, remedy: str = "") -> None:
+    """Refuse what is not a finite number above 0."""
+    if not _is_number(value) or value <= 0:
+        raise InvalidParameterError(field, value, f"is not a number of {unit} above 0", remedy=remedy)
 
 
 def require_match(field: str, value: object, form: re.Pattern[str], problem: str, remedy: str = "") -> None:
-    """Refuse what is no text that has this form as a whole; `problem` is told of it, after its value."""
-    if is_template(value):
-        return
-    if not isinstance(value, str) or not form.fullmatch(value):
+    """Refuse what is not a text of this form; `problem` follows its value in the error."""
+    if not is_template(value) and not (isinstance(value, str) and form.fullmatch(value)):
         raise InvalidParameterError(field, value, problem, remedy=remedy)
 
 
 def _is_number(value: object) -> TypeGuard[int | float]:
-    """Whether it is a finite number; True and False are none."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _is_within(value: object, minimum: float, maximum: float | None) -> bool:
     return _is_number(value) and minimum <= value and (maximum is None or value <= maximum)
+
+
+def _check_instance_type(name: str, value: object) -> None:
+    if not is_line(value):
+        raise InvalidParameterError(name, value, "is not a name of one line")
+
+
+def _check_cpu_share(name: str, value: object) -> None:
+    if value is not None:
+        # The kernel's smallest quota is 1 ms in each 100 ms.
+        require_number(name, value, minimum=0.01)
+
+
+def _check_port(name: str, value: object) -> None:
+    if value != 0:
+        # Spark itself refuses the ports below, which only root may open.
+        require_whole(name, value, minimum=1024, maximum=65535)
+
+
+_seconds = partial(require_positive, unit="seconds")
+_CHECKS: Mapping[str, Callable[[str, Any], None]] = {
+    # Each worker has its own address 127.0.1.i.
+    "machines": partial(require_whole, minimum=1, maximum=254),
+    "cores_per_machine": partial(require_whole, minimum=1),
+    "memory_megabytes_per_machine": partial(require_whole, minimum=MIN_MEMORY_MEGABYTES),
+    "instance_type": _check_instance_type,
+    "cpu_share": _check_cpu_share,
+    "time_to_live_seconds": _seconds,
+    "idle_limit_seconds": _seconds,
+    "master_port": _check_port,
+    "start_timeout_seconds": _seconds,
+}

@@ -1,18 +1,19 @@
-"""The bandwidth probe as a step of an Airflow task: submitted, bounded in time, read."""
+"""The bandwidth probe as a step of an Airflow task (submitted, bounded in time, read), and culling by it."""
 
 from __future__ import annotations
 
 import json
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import airflow_provider_ernest.words as words
+from airflow_provider_ernest.clusters.base import CulledMachine
 from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError, SampleRunError
 from airflow_provider_ernest.processes import make_owned, runtime_folder
-from airflow_provider_ernest.spark.machines import Bandwidth, Measurement, rate
+from airflow_provider_ernest.spark.machines import Bandwidth, Machine, Measurement, rate, relative_to_median
 from airflow_provider_ernest.spark.sizing import sizing_conf
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook
 
 APPLICATION = Path(__file__).with_name("bandwidth_probe.py")
-ON_MACHINES = Path(__file__).with_name("bandwidth_machine.py")
 
 # An executor of the probe holds next to nothing, and Spark refuses less than 450.
 _EXECUTOR_MEGABYTES = 512
@@ -49,7 +49,7 @@ def probe_bandwidth(
         interval_seconds: between the rounds.
         secret: that the cluster's processes share; None where they do not authenticate.
         timeout_seconds: how long all of it may take.
-        log: where progress and results go.
+        log: of the task.
         on_submit: gets the hook before it submits, so that a killed task can call its `end`.
 
     Returns:
@@ -80,7 +80,6 @@ def probe_bandwidth(
                 f"--output={output}",
             ],
             name="ernest-bandwidth-probe",
-            options={"py_files": str(ON_MACHINES)},
             secret=secret,
         )
         if on_submit is not None:
@@ -163,3 +162,69 @@ def _failed(problem: str) -> ClusterError:
         remedy="The driver's output is in this task's log, above; the executors' is in the logs of the "
         "machines.",
     )
+
+
+def choose_culled(
+    machines: Sequence[Machine], *, keep: int, floor: float, smallest: int
+) -> list[CulledMachine]:
+    """Return the machines to end, the slowest first, whatever their order in `machines`.
+
+    Ernest paper (NSDI 2016), section 4.2: launch more machines than needed, measure, keep the fastest.
+
+    First stragglers, whose score is below the floor, then unmeasured machines, then the rest, until `keep`
+    remain. Stragglers that still remain are culled too, down to `smallest`, which is from 1 to `keep`.
+    """
+    judged = _judged(machines, floor)
+    stragglers = sum(one.is_straggler for one in judged)
+    culled = max(0, len(judged) - keep, min(stragglers, len(judged) - smallest))
+    return [CulledMachine(machine=one.machine, reason=one.reason) for one in judged[:culled]]
+
+
+def warnings_after(machines: Sequence[Machine], *, floor: float) -> list[str]:
+    """What to tell the user of stragglers, by this floor, among the machines that were kept."""
+    return [
+        f"{one.machine.host} is slow and remains: {one.reason}. The others will wait for it, and the runs "
+        "take longer than on ordinary machines."
+        for one in _judged(machines, floor)
+        if one.is_straggler
+    ]
+
+
+class _Verdict(NamedTuple):
+    """On one machine; the first in order is ended first."""
+
+    order: tuple[int, float, str, str, str]
+    machine: Machine
+    is_straggler: bool
+    reason: str
+
+
+def _judged(machines: Sequence[Machine], floor: float) -> list[_Verdict]:
+    """All machines against the median, each by the resource that limits it most."""
+    bandwidths = {str(index): one.bandwidth for index, one in enumerate(machines) if one.bandwidth}
+    memory = relative_to_median({key: each.memory_gigabytes_per_second for key, each in bandwidths.items()})
+    network = relative_to_median(
+        {
+            key: each.network_gigabytes_per_second
+            for key, each in bandwidths.items()
+            if each.network_gigabytes_per_second is not None
+        }
+    )
+    verdicts = []
+    for index, machine in enumerate(machines):
+        key, names = str(index), (machine.host, machine.worker_id, machine.instance_id or "")
+        if key not in bandwidths:
+            reason = "not needed: its bandwidth was not measured"
+            verdicts.append(_Verdict((1, 0.0, *names), machine, False, reason))
+            continue
+        score = bandwidths[key].score
+        is_straggler = score < floor
+        resource = "network" if key in network and network[key] < memory[key] else "memory"
+        measured = f"{resource} {words.as_percent(score)} of the median"
+        reason = (
+            f"{measured}, below the floor of {words.as_percent(floor)}: a straggler"
+            if is_straggler
+            else f"not needed: {measured}"
+        )
+        verdicts.append(_Verdict((0 if is_straggler else 2, score, *names), machine, is_straggler, reason))
+    return sorted(verdicts, key=lambda one: one.order)

@@ -63,11 +63,11 @@ class ExistingClusterOperator(BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Look the cluster up, and measure it if that was asked for."""
-        from airflow_provider_ernest.clusters.existing import ExistingCluster
+        from airflow_provider_ernest.clusters.existing import look_up
 
         with no_vain_retries(), failure_pushed(context):
             spec = settings_of(ConnectedCluster, self.spec, "spec")
-            handle = ExistingCluster(spec, master_of_connection(spec.spark_conn_id)).start()
+            handle = look_up(spec, master_of_connection(spec.spark_conn_id))
             if self.probe:
                 handle = self._probed(handle)
         self.log.info(

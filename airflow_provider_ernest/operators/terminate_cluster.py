@@ -65,24 +65,22 @@ class TerminateClusterOperator(BaseOperator):
 
     def execute(self, context: Context) -> None:
         """End the cluster and say what was done."""
-        from airflow_provider_ernest.clusters.base import ClusterHandle, reopen
+        from airflow_provider_ernest.clusters.base import ClusterHandle, terminate
         from airflow_provider_ernest.hooks.aws import aws_clients
         from airflow_provider_ernest.operators.locations import folder
 
         with no_vain_retries():
             handle = ClusterHandle.from_dict(document("cluster", self.cluster))
-            cluster = reopen(
-                handle, clusters=folder("clusters"), client=aws_clients(handle.aws_conn_id, handle.region)
-            )
+            clusters, clients = folder("clusters"), aws_clients(handle.aws_conn_id, handle.region)
         try:
-            ended = cluster.terminate()
-        # Retry on every error, since machines cost money, except on an invalid handle.
+            told = terminate(handle, clusters=clusters, client=clients)
         except InvalidParameterError as error:
+            # Retry on every error, since machines cost money, except on an invalid handle.
             if error.parameter == "cluster":
                 with no_vain_retries():
                     raise
             raise
-        self.log.info("Spark %s: %s", handle.name, ended)
+        self.log.info("Spark %s: %s", handle.name, told)
 
 
 class ReapClustersOperator(BaseOperator):

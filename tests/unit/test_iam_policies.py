@@ -17,7 +17,7 @@ import pytest
 from moto import mock_aws
 
 import airflow_provider_ernest
-from airflow_provider_ernest.clusters.base import reopen
+from airflow_provider_ernest.clusters.base import terminate
 from airflow_provider_ernest.clusters.ec2.cluster import cluster_secret
 from airflow_provider_ernest.clusters.ec2.prices import PriceBook
 from airflow_provider_ernest.clusters.ec2.reaping import reap
@@ -63,7 +63,7 @@ def a_start_with_probe_and_prices(bed: Bed) -> None:
     handle = bed.cluster(spec, prices=prices_of(bed)).start()
     assert handle.culled
     assert handle.price_per_hour
-    reopen(handle, client=bed.client).terminate()
+    terminate(handle, clusters=Path(), client=bed.client)
 
 
 def spot_and_what_is_short_of_it_on_demand(bed: Bed) -> None:
@@ -230,7 +230,7 @@ def steps_on_a_job_flow(account: JobFlows, folder: Any) -> None:
     ]
     with pytest.raises(SampleRunError):
         step_run().run(str(application))
-    reopen(handle).terminate()
+    terminate(handle, clusters=Path(), client=None)
     account.emr.terminate_job_flows(JobFlowIds=[job_flow_id])
 
 

@@ -16,7 +16,7 @@ from hatch_build import long_description
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "airflow_provider_ernest"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-NOT_INSTALLED = {"_typeshed", "bandwidth_machine", PACKAGE.name}
+NOT_INSTALLED = {"_typeshed", PACKAGE.name}
 """Only for type checkers; shipped to machines beside what imports it; ours."""
 
 

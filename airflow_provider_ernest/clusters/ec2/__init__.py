@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from airflow_provider_ernest.clusters.base import Cluster, ClusterHandle, Kind, register
-from airflow_provider_ernest.exceptions import ClusterError
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from airflow_provider_ernest.clusters.base import ClusterHandle, Kind, register
 
 
-def _reopen(handle: ClusterHandle, clusters: Path | None, client: Callable[[str], Any] | None) -> Cluster:
-    from airflow_provider_ernest.clusters.ec2.cluster import RunningCluster
+def _terminate(handle: ClusterHandle, clusters: Any, client: Any) -> str:
+    from airflow_provider_ernest.clusters.ec2.ending import terminate_cluster
 
-    if client is None:
-        raise ClusterError(
-            f"Cluster {handle.name} is on EC2, and nothing was given to reach AWS by.",
-            remedy="Use the operators of this package, or give `client`.",
-        )
-    return RunningCluster(handle, client=client)
+    machines = (*handle.machines, handle.master)
+    ids = {machine.instance_id for machine in machines if machine and machine.instance_id}
+    return terminate_cluster(client("ec2"), handle.name, awaited=ids)
 
 
-register("ec2", Kind(reopen=_reopen))
+register("ec2", Kind(terminate=_terminate))

@@ -1,4 +1,4 @@
-"""The life of a Spark cluster on EC2: launch, wait, measure, end; and its change of size.
+"""The life of a Spark cluster on EC2: launch, wait, measure, cull, end; and its change of size.
 
 Only AWS remembers a cluster: its machines are found by their tags. So a start reconciles what is there with
 what is wanted, and any later try, in any process, may repeat it.
@@ -9,20 +9,23 @@ from __future__ import annotations
 import base64
 import logging
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.clusters.ec2 import ending
+from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.ec2.aws_errors import explained
-from airflow_provider_ernest.clusters.ec2.ending import AttemptGuard, end_machines, terminate_cluster
-from airflow_provider_ernest.clusters.ec2.identity import (
-    TRY_TAG,
-    deployment_of,
-    specification_digest,
+from airflow_provider_ernest.clusters.ec2.ending import (
+    AttemptGuard,
+    end_machines,
+    settle_deadline,
+    terminate_cluster,
 )
+from airflow_provider_ernest.clusters.ec2.identity import TRY_TAG, deployment_of, specification_digest
 from airflow_provider_ernest.clusters.ec2.instances import (
+    COMING_OR_THERE,
     TO_BE_ENDED,
     Attempt,
     Instance,
@@ -33,21 +36,28 @@ from airflow_provider_ernest.clusters.ec2.instances import (
     told_of_cluster,
     workers,
 )
-from airflow_provider_ernest.clusters.ec2.readiness import ClientMaker, Means, Readiness, Watch
+from airflow_provider_ernest.clusters.ec2.launching import Launcher
+from airflow_provider_ernest.clusters.ec2.readiness import Means, Readiness, Watch, ask_master, web_url
 from airflow_provider_ernest.clusters.ec2.spec import EC2
+from airflow_provider_ernest.clusters.ec2.user_data import MASTER_PORT, new_secret, secret_of
+from airflow_provider_ernest.clusters.probe import choose_culled, warnings_after
 from airflow_provider_ernest.exceptions import ClusterError, ClusterLostError, InvalidParameterError
+from airflow_provider_ernest.spark.machines import Bandwidth, Machine
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.clusters.base import ClusterHandle
     from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
-    from airflow_provider_ernest.clusters.ec2.launching import Launcher
+    from airflow_provider_ernest.clusters.ec2.readiness import Probe
     from airflow_provider_ernest.clusters.ec2.requests import Plan
     from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
+    from airflow_provider_ernest.spark.master import MasterState
 
 log = logging.getLogger(__name__)
 
 _LEAST_SHARE_OF_LIFE = 0.5
 _POLL_SECONDS = 1.0
+# The master counts a worker as dead when its connection ends, at the latest when its heartbeats stop.
+_FORGET_SECONDS = 90.0
+_MASTER_SECONDS = 30.0
 
 
 class _Launches:
@@ -58,6 +68,7 @@ class _Launches:
         self.name = attempt.cluster_name
         self._means = means
         self._guard = AttemptGuard(attempt, means.client)
+        self._watch = Watch(spec=spec, guard=self._guard, means=means)
 
     def abandon(self) -> None:
         """End this try's machines, from another thread or a signal handler. Quick: nothing is waited for.
@@ -73,20 +84,183 @@ class _Launches:
         self._guard.check()
         return plan
 
-    def _launcher(
-        self, plan: Plan, *, now: datetime, master: Instance | None, present: Sequence[Instance]
-    ) -> Launcher:
-        from airflow_provider_ernest.clusters.ec2.launching import Launcher
-        from airflow_provider_ernest.clusters.ec2.user_data import new_secret
-
-        return Launcher(
+    def _launch(
+        self,
+        plan: Plan,
+        *,
+        now: datetime,
+        master: Instance | None,
+        present: Sequence[Instance],
+        every: Sequence[Instance],
+    ) -> None:
+        """Launch what is missing beside this master and the workers `present`; `every` machine may be old."""
+        launcher = Launcher(
             self.spec,
             plan=plan,
             guard=self._guard,
             expires_at=now + timedelta(seconds=self.spec.time_to_live_seconds),
             secret=secret_of_master(self._guard.ec2, master) if master else new_secret(),
-            present=[instance.id for instance in present],
+            present=[instance.id for instance in every],
         )
+        launcher.launch_workers(master or launcher.launch_master(), present=present)
+        launcher.wait_until_visible()
+
+    def _assemble(self, probe: Probe | None, scores: Mapping[str, Bandwidth]) -> ClusterHandle:
+        """Make a cluster of the living machines: measure, choose, end the others, wait for the master.
+
+        `scores` were measured before, by address. Raises a ClusterLostError where too few machines are left,
+        or the master is gone.
+        """
+        spec, log, floor = self.spec, self._means.log, self.spec.cull_floor
+        handle = self._handle_of_all(scores)
+        if probe is not None and spec.probe_rounds > 0:
+            handle = self._measured(handle, probe, scores)
+        culled = choose_culled(
+            handle.machines, keep=spec.machines, floor=floor, smallest=spec.smallest_machines
+        )
+        gone = {one.machine.host for one in culled}
+        kept = tuple(machine for machine in handle.machines if machine.host not in gone)
+        if len(kept) < spec.smallest_machines:
+            raise ClusterLostError(
+                f"{len(kept)} workers of cluster {self.name} are left, and at least {spec.smallest_machines} "
+                "are needed.",
+                remedy="Start it again; if spot instances are taken away so soon, use on-demand ones.",
+            )
+        if len(kept) < spec.machines:
+            log.warning("Going on with %d workers of %d.", len(kept), spec.machines)
+        for one in culled:
+            log.info("Ending %s (%s): %s", one.machine.instance_id, one.machine.host, one.reason)
+        for warning in warnings_after(kept, floor=floor):
+            log.warning("%s", warning)
+        self._end_all_but(handle.master, kept)
+        return replace(self._handle(self._watch.instances(COMING_OR_THERE), kept), culled=tuple(culled))
+
+    def _handle_of_all(self, scores: Mapping[str, Bandwidth]) -> ClusterHandle:
+        """Of the workers that both AWS and the Spark master know, matched by their private addresses.
+
+        All are of the most frequent type: others can only be left over from a try that was cut off.
+        """
+        instances, state = self._observe()
+        prices = self._means.prices
+        registered = {machine.host: machine for machine in state.machines}
+        there = [i for i in workers(instances) if i.private_address in registered]
+        kept_type = [name for name, _ in Counter(i.instance_type for i in there).most_common(1)]
+        machines = [
+            replace(
+                registered[one.private_address],
+                instance_id=one.id,
+                market=one.market,
+                price_per_hour=prices.per_hour(one.instance_type, one.market, one.zone) if prices else None,
+            )
+            for one in there
+            if one.usable and one.instance_type in kept_type
+        ]
+        return self._handle(instances, _scored(machines, scores))
+
+    def _observe(self) -> tuple[list[Instance], MasterState]:
+        deadline = time.monotonic() + _MASTER_SECONDS
+        while True:
+            self._guard.check()
+            instances = self._watch.instances(COMING_OR_THERE)
+            state, problem = ask_master(instances, self._means.read_master)
+            if state is not None:
+                return instances, state
+            if master_of(instances) is None or time.monotonic() > deadline:
+                raise ClusterLostError(
+                    f"The master of cluster {self.name} is lost: {problem}.",
+                    remedy="Start the cluster again.",
+                )
+            self._guard.sleep(self._means.poll_seconds)
+
+    def _handle(self, instances: Sequence[Instance], machines: Sequence[Machine]) -> ClusterHandle:
+        """Of a cluster of these workers; raises where the master's machine or all workers have ended."""
+        spec, means = self.spec, self._means
+        master = master_of(instances)
+        if master is None or not machines:
+            raise ClusterLostError(
+                f"Cluster {self.name} has lost its {'workers' if master else 'master'}.",
+                remedy="Look for the reason in the task's log and the EC2 console, and start it again.",
+            )
+        by_id = {instance.id: instance for instance in instances}
+        kept = [by_id[machine.instance_id] for machine in machines if machine.instance_id]
+        types = {instance.instance_type for instance in kept}
+        expiries = [instance.expires_at for instance in (master, *kept) if instance.expires_at is not None]
+        # Not the price of a worker, which the user may have set.
+        listed = means.prices.listed_per_hour if means.prices else None
+        return ClusterHandle(
+            kind=EC2,
+            name=self.name,
+            master_url=f"spark://{master.private_address}:{MASTER_PORT}",
+            web_url=web_url(master),
+            machines=tuple(machines),
+            instance_type=types.pop() if len(types) == 1 else spec.instance_type,
+            cores_per_machine=min(machine.cores for machine in machines),
+            expires_at=min(expiries).isoformat(timespec="seconds") if expiries else None,
+            python=spec.python,
+            authenticates=True,
+            encrypts=spec.network_encryption,
+            driver_host=spec.driver_host,
+            aws_conn_id=means.aws_conn_id,
+            region=self._guard.ec2.meta.region_name,
+            master=Machine(
+                host=master.private_address,
+                cores=0,
+                memory_megabytes=0,
+                instance_id=master.id,
+                market=master.market,
+                price_per_hour=listed(master.instance_type, master.market, master.zone) if listed else None,
+            ),
+        )
+
+    def _measured(
+        self, handle: ClusterHandle, probe: Probe, scores: Mapping[str, Bandwidth]
+    ) -> ClusterHandle:
+        """The machines that are there after the probe, with its measurements.
+
+        All must take part: if a machine ends meanwhile, the others are measured anew.
+        """
+        while True:
+            measured: Mapping[str, Bandwidth] = {}
+            try:
+                measured = probe(handle)
+            except Exception as error:
+                self._guard.check()  # it failed because its machines were ended
+                self._means.log.warning(
+                    "THE BANDWIDTH PROBE FAILED, so slow machines may be among those that are kept: %s", error
+                )
+            self._guard.check()
+            now_there = self._handle_of_all(scores)
+            if measured or len(now_there.machines) >= len(handle.machines):
+                return replace(now_there, machines=_scored(now_there.machines, measured))
+            self._means.log.warning(
+                "Measuring again without the machines that were lost: %d of %d are left.",
+                len(now_there.machines),
+                len(handle.machines),
+            )
+            handle = now_there
+
+    def _end_all_but(self, master: Machine | None, kept: Sequence[Machine]) -> None:
+        """End everything else with the cluster's tag, lost launches included."""
+        keepers = {machine.instance_id for machine in (*kept, *([master] if master else []))}
+        hosts = {machine.host for machine in kept}
+        deadline = time.monotonic() + _FORGET_SECONDS
+        while True:
+            found = self._watch.instances(TO_BE_ENDED)
+            end_machines(self._guard.ec2, [i.id for i in found if i.id not in keepers])
+            state, _ = ask_master(found, self._means.read_master)
+            dying = {machine.host for machine in state.machines} - hosts if state else set()
+            if state is not None and not dying:
+                return
+            if time.monotonic() > deadline:
+                self._means.log.warning("The master still counts on ended machines: %s", ", ".join(dying))
+                return
+            self._guard.sleep(self._means.poll_seconds)
+
+
+def _scored(machines: Sequence[Machine], measured: Mapping[str, Bandwidth]) -> tuple[Machine, ...]:
+    return tuple(
+        replace(machine, bandwidth=measured.get(machine.host, machine.bandwidth)) for machine in machines
+    )
 
 
 class EC2Cluster(_Launches):
@@ -96,7 +270,7 @@ class EC2Cluster(_Launches):
     arguments. On failure, kills included, each ends all machines of the try and raises
 
     * InvalidParameterError, MissingResourceError: something cannot work; nothing was launched for it.
-    * ClusterStartError: AWS has not enough machines, or they did not come.
+    * ClusterStartError: AWS does not have enough machines, or they did not come.
     * ClusterLostError: too many ended meanwhile.
     * ClusterError: AWS does not answer.
 
@@ -108,7 +282,6 @@ class EC2Cluster(_Launches):
 
     def __init__(self, spec: EC2ClusterSpec, identity: ClusterIdentity, means: Means) -> None:
         super().__init__(spec, Attempt.of_start(identity), means)
-        self._watch = Watch(spec=spec, guard=self._guard, means=means)
 
     def start(self) -> ClusterHandle:
         """Launch what earlier tries have not, wait until the cluster is ready, and keep the fast machines."""
@@ -122,91 +295,69 @@ class EC2Cluster(_Launches):
         """Check what the specification names, then launch what is missing of it; does not wait for boots."""
         with self._guard.ending_on_failure():
             plan = self._checked()
-            kept, now = _adopt_earlier(self._guard, self.spec)
+            kept, now = self._adopt_earlier()
             master = next(iter(masters(kept)), None)
-            launcher = self._launcher(plan, now=now, master=master, present=kept)
-            launcher.launch_workers(master or launcher.launch_master(), present=workers(kept))
-            launcher.wait_until_visible()
+            self._launch(plan, now=now, master=master, present=workers(kept), every=kept)
 
     def look(self) -> Readiness:
         """Look once how far it has come."""
         return self._watch.look()
 
-    def wait_until_ready(self, deadline: float | None = None) -> None:
-        """Wait until all launched workers are alive. At the deadline, those that are must be enough.
+    def wait_until_ready(self, deadline: float) -> None:
+        """Wait until all launched workers are alive; at the monotonic deadline, those that are must suffice.
 
-        The deadline is one of `time.monotonic`; None for the specification's time from now on. After it,
-        looks once and decides.
+        After the deadline, looks once and decides.
         """
-        if deadline is None:
-            deadline = time.monotonic() + self.spec.start_timeout_seconds
         with self._guard.ending_on_failure():
             self._watch.wait_until_ready(deadline)
 
     def assemble(self) -> ClusterHandle:
         """Measure the workers, end the slowest and whatever is too many, and say what remains."""
-        from airflow_provider_ernest.clusters.ec2.measuring import Assembler
-
         with self._guard.ending_on_failure():
-            return Assembler(watch=self._watch, scores={}).assemble()
+            return self._assemble(self._means.probe, {})
 
     def terminate(self) -> str:
         """End all machines of the cluster, of whichever attempt; see `ending.terminate_cluster`."""
         return terminate_cluster(self._guard.ec2, self.name)
 
+    def _adopt_earlier(self) -> tuple[list[Instance], datetime]:
+        """Take over the useful machines of earlier tries, and end the others.
 
-def _adopt_earlier(guard: AttemptGuard, spec: EC2ClusterSpec) -> tuple[list[Instance], datetime]:
-    """Take over the useful machines of earlier tries, and end the others.
-
-    Useful are those of the same specification that are pending or running and have more than half of their
-    time to live left; workers only with the master that they were launched for. They get this try's tag, so
-    that a late end of the earlier one spares them. Returns a master and its workers, or nothing, and the time
-    by AWS's clock.
-    """
-    found, now = _settled(guard, expected=1 + spec.launched_machines)
-    digest, least_seconds = specification_digest(spec), _LEAST_SHARE_OF_LIFE * spec.time_to_live_seconds
-    useful = [
-        instance
-        for instance in found
-        if instance.usable
-        and instance.specification == digest
-        and instance.expires_at is not None
-        and (instance.expires_at - now).total_seconds() > least_seconds
-    ]
-    kept = _of_one_master(useful)
-    kept_ids = [instance.id for instance in kept]
-    useless = [instance.id for instance in found if instance.id not in kept_ids]
-    if useless:
-        log.info("Ending %d machines of earlier attempts: %s", len(useless), ", ".join(useless))
-        end_machines(guard.ec2, useless)
-    if kept:
-        log.info("Taking over %d machines of earlier attempts: %s", len(kept), ", ".join(kept_ids))
-        add_tags(guard.ec2, kept_ids, {TRY_TAG: guard.attempt.number})
-    return kept, now
-
-
-def _settled(guard: AttemptGuard, *, expected: int) -> tuple[list[Instance], datetime]:
-    """The machines of earlier tries.
-
-    For some seconds AWS may not show what a killed try just launched. So a later try looks again for
-    `ending.SETTLE_SECONDS` before it believes that there are too few.
-    """
-    is_first = guard.attempt.identity.try_number <= 1
-    deadline = time.monotonic() + (0.0 if is_first else ending.SETTLE_SECONDS)
-    while True:
-        found, now = told_of_cluster(guard.ec2, guard.attempt.cluster_name, states=TO_BE_ENDED)
-        if len(found) >= expected or time.monotonic() >= deadline:
-            return found, now
-        guard.sleep(_POLL_SECONDS)
-
-
-def _of_one_master(useful: Sequence[Instance]) -> list[Instance]:
-    """The master launched last and the workers launched after it; others look for another master."""
-    candidates = masters(useful)
-    if not candidates:
-        return []
-    master = candidates[-1]
-    return [master, *(worker for worker in workers(useful) if worker.launched_at >= master.launched_at)]
+        Useful are those of the same specification that are pending or running and have more than half of
+        their time to live left; workers only with the master that they were launched for. They get this try's
+        tag, so that a late end of the earlier one spares them. Returns a master and its workers, or nothing,
+        and the time by AWS's clock.
+        """
+        guard, spec = self._guard, self.spec
+        # For some seconds AWS may not show what a killed try just launched: a later try looks again.
+        is_first = guard.attempt.identity.try_number <= 1
+        deadline = time.monotonic() if is_first else settle_deadline()
+        while True:
+            found, now = told_of_cluster(guard.ec2, self.name, states=TO_BE_ENDED)
+            if len(found) > spec.launched_machines or time.monotonic() >= deadline:
+                break
+            guard.sleep(_POLL_SECONDS)
+        digest, least_seconds = specification_digest(spec), _LEAST_SHARE_OF_LIFE * spec.time_to_live_seconds
+        useful = [
+            instance
+            for instance in found
+            if instance.usable
+            and instance.specification == digest
+            and instance.expires_at is not None
+            and (instance.expires_at - now).total_seconds() > least_seconds
+        ]
+        kept = masters(useful)[-1:]
+        # Workers that were launched before the last master look for another one.
+        kept += [worker for worker in workers(useful) if kept and worker.launched_at >= kept[0].launched_at]
+        kept_ids = [instance.id for instance in kept]
+        useless = [instance.id for instance in found if instance.id not in kept_ids]
+        if useless:
+            log.info("Ending %d machines of earlier attempts: %s", len(useless), ", ".join(useless))
+            end_machines(guard.ec2, useless)
+        if kept:
+            log.info("Taking over %d machines of earlier attempts: %s", len(kept), ", ".join(kept_ids))
+            add_tags(guard.ec2, kept_ids, {TRY_TAG: guard.attempt.number})
+        return kept, now
 
 
 class ClusterResize(_Launches):
@@ -239,104 +390,60 @@ class ClusterResize(_Launches):
         means: Means,
     ) -> None:
         if size < 1:
-            raise InvalidParameterError("size", size, "is no number of workers", remedy="Give at least 1.")
-        _require_ours(handle)
-        super().__init__(
-            _resized(spec, handle, size, probing=means.probe is not None),
-            Attempt.of_resize(identity, handle.name),
-            replace(means, aws_conn_id=handle.aws_conn_id),
+            raise InvalidParameterError("size", size, "is not a number of workers", remedy="Give at least 1.")
+        if handle.kind != EC2:
+            raise ClusterError(
+                f"Cluster {handle.name} of kind {handle.kind!r} is not on EC2.",
+                remedy="Pass the output of the task that started the EC2 cluster unchanged.",
+            )
+        deployment_of(handle.name)
+        smallest = spec.smallest_acceptable
+        resized = replace(
+            spec,
+            machines=size,
+            instance_type=handle.instance_type,
+            fallback_instance_types=(),
+            smallest_acceptable=smallest if smallest is not None and smallest <= size else None,
+            probe_rounds=spec.probe_rounds if means.probe is not None else 0,
+            # Daemons and drivers must agree on these, as the running cluster has them.
+            network_encryption=handle.encrypts,
+            python=handle.python or spec.python,
+            driver_host=handle.driver_host,
         )
-        self._handle = handle
+        attempt = Attempt.of_resize(identity, handle.name)
+        super().__init__(resized, attempt, replace(means, aws_conn_id=handle.aws_conn_id))
+        self._before = handle
 
     def run(self) -> ClusterHandle:
         """Resize it, and wait until it has the size; raises as `EC2Cluster`."""
-        from airflow_provider_ernest.clusters.ec2.measuring import Assembler
-
+        spec, before = self.spec, self._before
         with self._guard.ending_on_failure():
             every = of_cluster(self._guard.ec2, self.name, states=())
+            ended = frozenset(instance.id for instance in every if not instance.usable)
+            self._watch = replace(self._watch, overlooked=ended)
             master = _require_master(every, self.name)
-            present = [w for w in workers(every) if w.usable and w.instance_type == self.spec.instance_type]
-            self._means.log.info("Cluster %s: %d workers to %d", self.name, len(present), self.spec.machines)
-            grows = len(present) < self.spec.machines
-            watch = Watch(
-                spec=self.spec,
-                guard=self._guard,
-                means=self._means if grows else replace(self._means, probe=None),
-                overlooked=frozenset(instance.id for instance in every if not instance.usable),
-            )
+            present = [w for w in workers(every) if w.usable and w.instance_type == spec.instance_type]
+            self._means.log.info("Cluster %s: %d workers to %d", self.name, len(present), spec.machines)
+            grows = len(present) < spec.machines
             if grows:
-                self._grow(watch, master, present, every=every)
-            scores = {m.host: m.bandwidth for m in self._handle.machines if m.bandwidth is not None}
-            handle = Assembler(watch=watch, scores=scores).assemble()
-            return replace(handle, culled=(*self._handle.culled, *handle.culled))
-
-    def _grow(
-        self, watch: Watch, master: Instance, present: Sequence[Instance], *, every: Sequence[Instance]
-    ) -> None:
-        deadline = time.monotonic() + self.spec.start_timeout_seconds
-        plan = self._checked()
-        # The machines of earlier tries become this one's, so that it ends them if it fails.
-        known = {machine.instance_id for machine in self._handle.machines}
-        strays = [instance.id for instance in present if instance.id not in known]
-        add_tags(self._guard.ec2, strays, {TRY_TAG: self._guard.attempt.number})
-        launcher = self._launcher(plan, now=master.told_at, master=master, present=every)
-        launcher.launch_workers(master, present=present)
-        launcher.wait_until_visible()
-        watch.wait_until_ready(deadline)
-
-
-def _resized(spec: EC2ClusterSpec, handle: ClusterHandle, size: int, *, probing: bool) -> EC2ClusterSpec:
-    smallest = spec.smallest_acceptable
-    return replace(
-        spec,
-        machines=size,
-        instance_type=handle.instance_type,
-        fallback_instance_types=(),
-        smallest_acceptable=smallest if smallest is not None and smallest <= size else None,
-        probe_rounds=spec.probe_rounds if probing else 0,
-        # Daemons and drivers must agree on these, as the running cluster has them.
-        network_encryption=handle.encrypts,
-        python=handle.python or spec.python,
-        driver_host=handle.driver_host,
-    )
-
-
-class RunningCluster:
-    """A cluster on EC2 known by its handle alone, to end it from another process.
-
-    Raises:
-        ClusterError: the handle is that of another kind of cluster.
-        InvalidParameterError: its name is none of this package's.
-    """
-
-    def __init__(self, handle: ClusterHandle, *, client: ClientMaker) -> None:
-        _require_ours(handle)
-        self._handle = handle
-        self._client = client
-
-    def terminate(self) -> str:
-        """End all machines with the cluster's tag; ids came through XCom and are not trusted."""
-        machines = (*self._handle.machines, self._handle.master)
-        ids = {machine.instance_id for machine in machines if machine and machine.instance_id}
-        return terminate_cluster(self._client("ec2"), self._handle.name, awaited=ids)
-
-
-def _require_ours(handle: ClusterHandle) -> None:
-    if handle.kind != EC2:
-        raise ClusterError(
-            f"Cluster {handle.name} of kind {handle.kind!r} is not on EC2.",
-            remedy="Pass the output of the task that started the EC2 cluster unchanged.",
-        )
-    deployment_of(handle.name)
-
-
-# The secret that a cluster's daemons and applications share is random, and it lives in the machines'
-# user-data only: whoever may read that attribute of the master's machine (ec2:DescribeInstanceAttribute) can
-# submit to the cluster. It is in no tag, log, file or XCom.
+                deadline = time.monotonic() + spec.start_timeout_seconds
+                plan = self._checked()
+                # The machines of earlier tries become this one's, so that it ends them if it fails.
+                known = {machine.instance_id for machine in before.machines}
+                strays = [instance.id for instance in present if instance.id not in known]
+                add_tags(self._guard.ec2, strays, {TRY_TAG: self._guard.attempt.number})
+                self._launch(plan, now=master.told_at, master=master, present=present, every=every)
+                self._watch.wait_until_ready(deadline)
+            scores = {m.host: m.bandwidth for m in before.machines if m.bandwidth is not None}
+            handle = self._assemble(self._means.probe if grows else None, scores)
+            return replace(handle, culled=(*before.culled, *handle.culled))
 
 
 def cluster_secret(ec2: Any, cluster_name: str) -> str:
     """The secret of a running cluster. Do not log it, and keep it out of command lines.
+
+    It is random, and lives in the machines' user-data only, in no tag, log, file or XCom: whoever may read
+    that attribute of the master's machine can submit to the cluster.
 
     Needs the permissions ec2:DescribeInstances and ec2:DescribeInstanceAttribute.
 
@@ -349,8 +456,6 @@ def cluster_secret(ec2: Any, cluster_name: str) -> str:
 
 def secret_of_master(ec2: Any, master: Instance) -> str:
     """The secret in a master's user-data; raises as `cluster_secret`."""
-    from airflow_provider_ernest.clusters.ec2.user_data import secret_of
-
     with explained("read the user-data of the master's machine"):
         answer = ec2.describe_instance_attribute(InstanceId=master.id, Attribute="userData")
     encoded = answer.get("UserData", {}).get("Value", "")

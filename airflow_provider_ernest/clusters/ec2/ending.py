@@ -35,6 +35,12 @@ SETTLE_SECONDS = 30.0
 """How long AWS may take to show, and to let end, what it launched (EC2 API reference, "Eventual
 consistency")."""
 
+
+def settle_deadline() -> float:
+    """Until when AWS may still show what was launched just now, by `time.monotonic`."""
+    return time.monotonic() + SETTLE_SECONDS
+
+
 _INSTANCE_ID = re.compile(r"\bi-[0-9a-f]+")
 _LISTED = 10
 _FIRST_PAUSE_SECONDS = 1.0

@@ -12,7 +12,6 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from airflow_provider_ernest.clusters.ec2 import ending
 from airflow_provider_ernest.clusters.ec2.aws_errors import (
     ELSEWHERE,
     Meaning,
@@ -23,6 +22,7 @@ from airflow_provider_ernest.clusters.ec2.aws_errors import (
     said,
     time_of,
 )
+from airflow_provider_ernest.clusters.ec2.ending import end_machines, settle_deadline
 from airflow_provider_ernest.clusters.ec2.identity import MASTER, TRY_TAG, WORKER, specification_digest
 from airflow_provider_ernest.clusters.ec2.instances import (
     COMING_OR_THERE,
@@ -35,7 +35,6 @@ from airflow_provider_ernest.clusters.ec2.readiness import GIVEN_UP
 from airflow_provider_ernest.clusters.ec2.requests import ON_DEMAND, SPOT, Place, run_instances_request
 from airflow_provider_ernest.clusters.ec2.user_data import master_user_data, worker_user_data
 from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError, ErnestError
-from airflow_provider_ernest.words import duration
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.ec2.ending import AttemptGuard
@@ -62,7 +61,7 @@ class Launcher:
     Args:
         spec: of the cluster.
         plan: of the checks before the launch.
-        guard: of the attempt; told of every machine, and asked right after each launch whether to go on.
+        guard: learns of every machine, and is asked right after each launch whether to go on.
         expires_at: when the machines end themselves.
         secret: that the cluster's processes share.
         present: ids of the cluster's machines that are there already. This attempt may have taken them over,
@@ -90,14 +89,17 @@ class Launcher:
 
     def launch_master(self) -> Instance:
         """Launch the master's machine in the first place that has one; a ClusterStartError if none has."""
-        user_data = master_user_data(self._spec, secret=self._secret, expires_at=self._expires_at)
-        refusals = []
-        for place in master_places(self._spec):
-            try:
-                return self._launch(MASTER, user_data, place, 1, 1)[0]
-            except PlaceRefusedError as refusal:
-                log.warning("AWS has no machine for the master: %s", refusal.message)
-                refusals.append(refusal)
+        spec, refusals = self._spec, []
+        user_data = master_user_data(spec, secret=self._secret, expires_at=self._expires_at)
+        for instance_type in (
+            (spec.master_instance_type,) if spec.master_instance_type else spec.instance_types
+        ):
+            for place in _places(spec, instance_type, ON_DEMAND):
+                try:
+                    return self._launch(MASTER, user_data, place, 1, 1)[0]
+                except PlaceRefusedError as refusal:
+                    log.warning("AWS has no machine for the master: %s", refusal.message)
+                    refusals.append(refusal)
         raise _exhausted("AWS has no machine for the master", refusals)
 
     def launch_workers(self, master: Instance, *, present: Sequence[Instance] = ()) -> None:
@@ -123,23 +125,24 @@ class Launcher:
             log.warning("AWS has %d x %s of the %d wanted.", number, instance_type, spec.machines)
             self._give_up(placement.launched)
         types = " or ".join(spec.instance_types)
-        raise _exhausted(f"AWS has not {spec.smallest_machines} workers of {types}", refusals)
+        raise _exhausted(f"AWS does not have {spec.smallest_machines} workers of {types}", refusals)
 
     def wait_until_visible(self) -> None:
         """Wait, bounded, until AWS shows what was launched to those that look for it by tag."""
-        guard, deadline = self._guard, time.monotonic() + ending.SETTLE_SECONDS
+        guard, deadline = self._guard, settle_deadline()
         while time.monotonic() < deadline:
             guard.check()
             guard.shown |= {instance.id for instance in self._look(states=())}
             if guard.known <= guard.shown:
                 return
             guard.sleep(_POLL_SECONDS)
-        log.warning("AWS does not show all machines after %s; going on.", duration(ending.SETTLE_SECONDS))
+        log.warning("AWS does not show all machines yet; going on.")
 
     def _place(self, master: Instance, instance_type: str, *, have: int) -> WorkerPlacement:
-        cores, memory_megabytes = self._plan.offered(self._spec, instance_type)
+        spec = self._spec
+        cores, memory_megabytes = self._plan.offered(spec, instance_type)
         user_data = worker_user_data(
-            self._spec,
+            spec,
             secret=self._secret,
             expires_at=self._expires_at,
             master_host=master.private_address,
@@ -148,19 +151,21 @@ class Launcher:
         )
         placement = WorkerPlacement(
             partial(self._launch, WORKER, user_data),
-            wanted=self._spec.machines,
-            total=self._spec.launched_machines,
+            wanted=spec.machines,
+            total=spec.launched_machines,
             have=have,
         )
         if placement.missing:
-            placement.collect(worker_places(self._spec, instance_type))
+            on_demand = _places(spec, instance_type, ON_DEMAND)
+            spot = [_places(spec, instance_type, SPOT)] if spec.spot else []
+            placement.collect([*spot, on_demand] if spec.on_demand_fallback or not spec.spot else spot)
         return placement
 
     def _give_up(self, instances: Sequence[Instance]) -> None:
         """End machines so that those who look at the cluster later do not take it for a failure."""
         ids = [instance.id for instance in instances]
         # First, since this attempt no longer owns what it has tagged as given up.
-        ending.end_machines(self._guard.ec2, ids)
+        end_machines(self._guard.ec2, ids)
         try:
             add_tags(self._guard.ec2, ids, {TRY_TAG: GIVEN_UP})
         except ErnestError as error:
@@ -173,23 +178,9 @@ class Launcher:
         """
         from botocore.exceptions import BotoCoreError, ClientError
 
-        request, tags = self._request(role, user_data, place, minimum, maximum)
-        self._guard.uncertain = True  # should anything interrupt the call: nobody knows what it has done
-        try:
-            launched = self._ask(request)
-        except (BotoCoreError, ClientError) as error:
-            launched = self._launched_nevertheless(error, request, role, place)
-        self._guard.uncertain = False
-        self._guard.known |= {instance.id for instance in launched}
-        log.info("Launched %d x %s: %s", len(launched), place, ", ".join(i.id for i in launched))
-        self._guard.check()
-        return [replace(instance, role=role, tags=tags) for instance in launched]
-
-    def _request(
-        self, role: str, user_data: str, place: Place, minimum: int, maximum: int
-    ) -> tuple[dict[str, Any], Mapping[str, str]]:
-        specification = specification_digest(self._spec)
-        tags = self._attempt.tags(role=role, expires_at=self._expires_at, specification=specification)
+        tags = self._attempt.tags(
+            role=role, expires_at=self._expires_at, specification=specification_digest(self._spec)
+        )
         request = run_instances_request(
             self._spec,
             self._plan,
@@ -205,7 +196,16 @@ class Launcher:
         request["ClientToken"] = self._attempt.identity.token(
             self._attempt.cluster_name, self._attempt.number, next(self._requests), content
         )
-        return request, {**self._spec.tags, **tags}
+        self._guard.uncertain = True  # should anything interrupt the call: nobody knows what it has done
+        try:
+            launched = self._ask(request)
+        except (BotoCoreError, ClientError) as error:
+            launched = self._launched_nevertheless(error, request, role, place)
+        self._guard.uncertain = False
+        self._guard.known |= {instance.id for instance in launched}
+        log.info("Launched %d x %s: %s", len(launched), place, ", ".join(i.id for i in launched))
+        self._guard.check()
+        return [replace(instance, role=role, tags={**self._spec.tags, **tags}) for instance in launched]
 
     def _ask(self, request: Mapping[str, Any]) -> list[Instance]:
         answer = self._guard.ec2.run_instances(**request)
@@ -220,42 +220,35 @@ class Launcher:
         The same request with the same token launches nothing anew, and tells of the machines before any
         description shows them. Where that is not answered either, they are looked for by their tag.
         """
-        doing = f"launch {request['MinCount']} x {place.instance_type}"
+        from botocore.exceptions import BotoCoreError, ClientError
+
         self._raise_refusal(error, place)
+        failure = as_ours(error, f"launch {request['MinCount']} x {place.instance_type}")
         if not is_unanswered(error):
             self._guard.uncertain = False
-            raise as_ours(error, doing) from None
+            raise failure from None
         log.warning("The answer to a launch is lost (%s); looking whether it took effect.", said(error))
-        deadline = time.monotonic() + ending.SETTLE_SECONDS
+        deadline = settle_deadline()
         while True:
-            if new := self._asked_again(request, place) or self._found(role, request["MinCount"]):
+            try:
+                return self._ask(request)
+            except (BotoCoreError, ClientError) as again:
+                self._raise_refusal(again, place)
+                log.warning("The answer to the repeated launch is lost, too: %s", said(again))
+            # By tag; AWS may not show all of it yet.
+            known = self._guard.known | self._present
+            own = filter(self._attempt.made, self._look(states=COMING_OR_THERE))
+            new = [i for i in own if i.role == role and i.id not in known]
+            if len(new) >= request["MinCount"]:
                 return new
             if time.monotonic() > deadline:
-                raise as_ours(error, doing) from None
+                raise failure from None
             self._guard.sleep(_POLL_SECONDS)
 
     def _raise_refusal(self, error: Exception, place: Place) -> None:
-        meaning = meaning_of(error)
-        if meaning in ELSEWHERE:
+        if (meaning := meaning_of(error)) in ELSEWHERE:
             self._guard.uncertain = False
             raise PlaceRefusedError(place, meaning, said(error)) from None
-
-    def _asked_again(self, request: Mapping[str, Any], place: Place) -> list[Instance]:
-        """The answer to a request that is repeated with its token; nothing where it is lost again."""
-        from botocore.exceptions import BotoCoreError, ClientError
-
-        try:
-            return self._ask(request)
-        except (BotoCoreError, ClientError) as error:
-            self._raise_refusal(error, place)
-            log.warning("The answer to the repeated launch is lost, too: %s", said(error))
-            return []
-
-    def _found(self, role: str, minimum: int) -> list[Instance]:
-        """What a launch has launched, by tag; nothing where AWS does not show all of it."""
-        own = filter(self._attempt.made, self._look(states=COMING_OR_THERE))
-        new = [i for i in own if i.role == role and i.id not in self._guard.known | self._present]
-        return new if len(new) >= minimum else []
 
     def _look(self, *, states: Sequence[str]) -> list[Instance]:
         """The cluster's machines; none where AWS is busy: whoever waits for them looks again."""
@@ -264,20 +257,6 @@ class Launcher:
         except ClusterError as error:
             log.warning("Looking for the launched machines again after: %s", error.message)
             return []
-
-
-def master_places(spec: EC2ClusterSpec) -> list[Place]:
-    """Where the master may be launched, in the order of trying. It is always on demand."""
-    types = (spec.master_instance_type,) if spec.master_instance_type else spec.instance_types
-    return [place for instance_type in types for place in _places(spec, instance_type, ON_DEMAND)]
-
-
-def worker_places(spec: EC2ClusterSpec, instance_type: str) -> list[list[Place]]:
-    """Where workers of a type may be launched: for each market that may be used, in the order of trying."""
-    if not spec.spot:
-        return [_places(spec, instance_type, ON_DEMAND)]
-    spot = _places(spec, instance_type, SPOT)
-    return [spot, _places(spec, instance_type, ON_DEMAND)] if spec.on_demand_fallback else [spot]
 
 
 def _places(spec: EC2ClusterSpec, instance_type: str, market: Literal["on-demand", "spot"]) -> list[Place]:
@@ -317,7 +296,7 @@ class WorkerPlacement:
 
     @property
     def missing(self) -> int:
-        """How many of the wanted workers are missing."""
+        """Wanted workers that are not there yet."""
         return max(0, self._wanted - self._have - len(self.launched))
 
     def collect(self, markets: Iterable[Sequence[Place]]) -> None:
@@ -363,7 +342,7 @@ class WorkerPlacement:
         try:
             self.launched += self._launch_at(place, minimum, maximum)
         except PlaceRefusedError as refusal:
-            log.warning("AWS has not %d x %s", minimum, refusal.message)
+            log.warning("AWS does not have %d x %s", minimum, refusal.message)
             self.refusals.append(refusal)
             return refusal
         return None

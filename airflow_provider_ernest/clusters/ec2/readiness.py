@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
 import time
@@ -54,7 +55,6 @@ class Means:
         aws_conn_id: the Airflow connection behind `client`, for the handle.
         prices: None where they are not to be known.
         probe: measures the machines; None to measure none.
-        read_master: reads the state of a Spark master.
         log: of the task.
         poll_seconds: between two looks.
     """
@@ -78,7 +78,7 @@ class Readiness:
         alive: those of them that the Spark master counts on.
         waited_for: ids of the machines that come or are there without being of use yet, the master's first.
         ended: machines that ended by themselves, each with AWS's reason.
-        enough: no fewer are alive than are needed at least.
+        enough: the smallest acceptable number is alive.
         ready: nothing is left to be waited for.
         failed: why waiting is vain; None where it is not.
         message: all that in one line, for the log.
@@ -161,7 +161,15 @@ def judge(
     alive = {worker.id for worker in running if worker.private_address in alive_hosts}
     waited_for = [worker.id for worker in launched if worker.id not in alive]
     ended = _ended_by_themselves(instances, [*launched, *([master] if master else [])])
-    failed = _failure(instances, master, launched, ended, smallest)
+    gone = [instance for instance in masters(instances) if not instance.usable]
+    failed = None
+    if master is None and gone:
+        failed = f"the master's machine {gone[-1].id} has ended: {gone[-1].ended_because or gone[-1].state}"
+    elif len(launched) < smallest and ended:
+        failed = (
+            f"{len(launched)} workers are left, and at least {smallest} are needed; "
+            f"ended by themselves: {', '.join(ended)}"
+        )
     message = f"{len(launched)} of {wanted} workers launched, {len(running)} running, {len(alive)} alive"
     if state is None and master_problem:
         message += f"; the master does not answer yet: {master_problem}"
@@ -190,24 +198,6 @@ def _ended_by_themselves(instances: Sequence[Instance], living: Sequence[Instanc
         for instance in candidates
         if not instance.usable and instance.attempt in attempts
     )
-
-
-def _failure(
-    instances: Sequence[Instance],
-    master: Instance | None,
-    launched: Sequence[Instance],
-    ended: Sequence[str],
-    smallest: int,
-) -> str | None:
-    gone = [instance for instance in masters(instances) if not instance.usable]
-    if master is None and gone:
-        return f"the master's machine {gone[-1].id} has ended: {gone[-1].ended_because or gone[-1].state}"
-    if len(launched) < smallest and ended:
-        return (
-            f"{len(launched)} workers are left of the {smallest} that are needed at least; "
-            f"ended by themselves: {', '.join(ended)}"
-        )
-    return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,7 +232,7 @@ class Watch:
         )
 
     def wait_until_ready(self, deadline: float) -> None:
-        """Wait until all launched workers are alive; at the monotonic deadline those that are must be enough.
+        """Wait until all launched workers are alive; at the monotonic deadline those that are must suffice.
 
         Raises:
             ClusterStartError: too few came, the master ended, or the attempt was abandoned; with what the
@@ -260,9 +250,17 @@ class Watch:
             if readiness.failed:
                 raise self._failure(f"did not start: {readiness.failed}", readiness)
             if time.monotonic() >= deadline:
-                self._go_on_or_fail(readiness)
-                return
+                break
             self.guard.sleep(min(self.means.poll_seconds, max(0.0, deadline - time.monotonic())))
+        if not readiness.enough:
+            raise self._failure(f"was not ready in time: {readiness.message}", readiness)
+        late = readiness.waited_for
+        self.means.log.warning(
+            "The time is up; going on with %d workers, and ending %d that did not come: %s",
+            *(readiness.alive, len(late), ", ".join(late)),
+        )
+        self._show_consoles(late)
+        end_machines(self.guard.ec2, late)
 
     def _patiently(self, call: Callable[[], _Answer]) -> _Answer:
         """Call AWS, and again while it is busy: machines that boot or run are not ended for that."""
@@ -276,48 +274,30 @@ class Watch:
                 self.means.log.warning("Trying again after: %s", error.message)
                 self.guard.sleep(self.means.poll_seconds)
 
-    def _go_on_or_fail(self, readiness: Readiness) -> None:
-        if not readiness.enough:
-            raise self._failure(f"was not ready in time: {readiness.message}", readiness)
-        self.means.log.warning(
-            "The time is up; going on with %d workers, and ending %d that did not come: %s",
-            readiness.alive,
-            len(readiness.waited_for),
-            ", ".join(readiness.waited_for),
-        )
-        self._show_consoles(readiness.waited_for)
-        end_machines(self.guard.ec2, readiness.waited_for)
-
     def _failure(self, what: str, readiness: Readiness) -> ClusterStartError:
         self.guard.check()  # machines that were ended on purpose did not fail
         ended = [entry.split(" ", 1)[0] for entry in readiness.ended]
         suspects = [*ended, *readiness.waited_for] if readiness.failed else [*readiness.waited_for, *ended]
         last_words = self._show_consoles(suspects)
         remedy = "Look at what the machines said, in the task's log."
-        if self._master_is_deaf():
-            ports = f"{MASTER_PORT} and {WEB_PORT}"
-            remedy += (
-                f" If the master has booted: let the security groups admit this host to its ports {ports}."
-            )
-        return ClusterStartError(f"Cluster {self.cluster_name} {what}.{last_words}", remedy=remedy)
-
-    def _master_is_deaf(self) -> bool:
-        try:
+        with contextlib.suppress(ClusterError):
             instances = of_cluster(self.guard.ec2, self.cluster_name)
-        except ClusterError:
-            return False
-        master = master_of(instances)
-        state, _ = ask_master(instances, self.means.read_master)
-        return master is not None and master.state == "running" and state is None
+            master = master_of(instances)
+            state, _ = ask_master(instances, self.means.read_master)
+            if master is not None and master.state == "running" and state is None:
+                remedy += (
+                    " If the master has booted: let the security groups admit this host to its ports "
+                    f"{MASTER_PORT} and {WEB_PORT}."
+                )
+        return ClusterStartError(f"Cluster {self.cluster_name} {what}.{last_words}", remedy=remedy)
 
     def _show_consoles(self, ids: Sequence[str]) -> str:
         """Log what up to three machines wrote to their consoles; returns the last lines for the error."""
         last_words = ""
         for instance_id in ids[:_CONSOLES]:
             lines = console_lines(self.guard.ec2, instance_id)
-            self.means.log.warning(
-                "Console of %s ends with:\n%s", instance_id, "\n".join(lines) or "(nothing yet)"
-            )
+            told = "\n".join(lines) or "(nothing yet)"
+            self.means.log.warning("Console of %s ends with:\n%s", instance_id, told)
             if lines and not last_words:
                 last_words = f" {instance_id} said last:\n" + "\n".join(lines[-_LINES_IN_ERROR:]) + "\n"
         return last_words

@@ -16,15 +16,14 @@ from airflow_provider_ernest.clusters.local_spec import (
     MIN_MEMORY_MEGABYTES,
     UNPRINTABLE,
     is_line,
-    require_flags,
     require_match,
     require_number,
-    require_price,
+    require_positive,
     require_whole,
 )
 from airflow_provider_ernest.documents.base import Document
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.settings.values import has_template
+from airflow_provider_ernest.settings.values import flag, has_template
 from airflow_provider_ernest.words import duration
 
 EC2 = "ec2"
@@ -32,7 +31,7 @@ EC2 = "ec2"
 MIN_TIME_TO_LIVE_SECONDS = 60
 MAX_TIME_TO_LIVE_SECONDS = 30 * 24 * 3600
 MAX_TAGS = 39
-"""AWS allows 50 on a resource; eleven are `identity.ClusterIdentity`'s."""
+"""AWS allows 50 on a resource; eleven are `instances.Attempt`'s."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,9 +40,9 @@ class EC2ClusterSpec(Document):
 
     Attributes:
         machines: how many workers remain after the slowest have been culled.
-        instance_type: of the workers. All are of one type, since a model is one of a type.
-        fallback_instance_types: tried in this order where AWS has not enough of `instance_type`.
-        master_instance_type: of the master, which does no work; None for the workers' type.
+        instance_type: of all workers: a model is for one type.
+        fallback_instance_types: tried in this order where AWS does not have enough of `instance_type`.
+        master_instance_type: of the master, which runs no tasks; None for the workers' type.
         image: AMI id, or the name of an SSM parameter that holds one ("/aws/service/..."); None where the
             launch template names it. It needs Linux with cloud-init, curl, Java 17 and Python.
         subnets: tried in this order; machines of one cluster may lie in several.
@@ -82,7 +81,7 @@ class EC2ClusterSpec(Document):
         probe_rounds: how often the bandwidth of all workers is measured; 0 to launch no additional ones
             and to measure nothing.
         probe_interval_seconds: between the rounds.
-        cull_floor: a worker that scores below is called a straggler; see `clusters.culling`.
+        cull_floor: a worker that scores below is called a straggler.
         network_encryption: encrypt what Spark's processes exchange. They always share a secret.
         price_per_hour: dollars for a worker and hour, instead of asking AWS.
         driver_host: address at which the machines reach the Airflow worker; None to find it.
@@ -138,30 +137,73 @@ class EC2ClusterSpec(Document):
             # A script's braces are no template: it is never rendered.
             if not is_left_open and (one.name == "setup_script" or not has_template(value)):
                 _CHECKS[one.name](one.name, value)
-        _check_together(self)
+        if self.launch_template is None:
+            self._check_without_template()
+        smallest = self.smallest_acceptable
+        if smallest is not None and not has_template([self.machines, smallest]):
+            require_whole("smallest_acceptable", smallest, minimum=1, maximum=self.machines)
+        self._check_times()
+        self._check_digest()
+
+    def _check_without_template(self) -> None:
+        if self.image is None:
+            remedy = "Name an image or a launch_template."
+            raise InvalidParameterError("image", None, "leaves nothing to boot from", remedy=remedy)
+        for name in ("subnets", "security_groups"):
+            if not getattr(self, name):
+                remedy = "Name at least one, or a launch_template that does."
+                raise InvalidParameterError(name, getattr(self, name), "is empty", remedy=remedy)
+
+    def _check_times(self) -> None:
+        life, start, pause = (
+            self.time_to_live_seconds,
+            self.start_timeout_seconds,
+            self.probe_interval_seconds,
+        )
+        if has_template([life, start, pause, self.probe_rounds]):
+            return
+        before_jobs = start + max(0, self.probe_rounds - 1) * pause
+        if life <= before_jobs:
+            raise InvalidParameterError(
+                "time_to_live_seconds",
+                life,
+                f"leaves no time for jobs: the start and the probe may take {duration(before_jobs)}",
+                remedy="Make it larger, or start_timeout_seconds smaller.",
+            )
+
+    def _check_digest(self) -> None:
+        name, distribution, sha512 = (
+            "spark_distribution_sha512",
+            self.spark_distribution,
+            self.spark_distribution_sha512,
+        )
+        if has_template([distribution, sha512]):
+            return
+        if sha512 is None and distribution.startswith("https:"):
+            raise InvalidParameterError(
+                name,
+                None,
+                "is missing: whoever answers at that address would run code on the machines",
+                remedy="Give the digest that the project publishes beside the .tgz, or use an s3:// address "
+                "of yours.",
+            )
+        if sha512 is not None and distribution.startswith("/"):
+            problem = "belongs to a .tgz, but spark_distribution is a path"
+            raise InvalidParameterError(name, sha512, problem, remedy="Leave it out.")
 
     def require_literal(self) -> None:
-        """Refuse templates, where a DAG is made by the specification, before anything is rendered.
-
-        Raises:
-            InvalidParameterError: a field is one, or holds one.
-        """
+        """Refuse templates where a DAG is planned by the specification, before anything is rendered."""
         for one in fields(self):
             value = getattr(self, one.name)
             if one.name != "setup_script" and has_template(value):
                 raise InvalidParameterError(one.name, value, "is a template, by which no DAG can be planned")
 
     @property
-    def additional_machines(self) -> int:
-        """Workers launched beyond `machines`, to cull the slowest (Ernest paper, section 4.2: 2 of 50)."""
-        if self.over_allocation == 0 or self.probe_rounds == 0:
-            return 0
-        return max(1, math.ceil(self.over_allocation * self.machines))
-
-    @property
     def launched_machines(self) -> int:
-        """Workers that are asked for, additional ones included."""
-        return self.machines + self.additional_machines
+        """Workers to ask for, with the additional ones to cull from (Ernest paper, section 4.2: 2 of 50)."""
+        if self.over_allocation == 0 or self.probe_rounds == 0:
+            return self.machines
+        return self.machines + max(1, math.ceil(self.over_allocation * self.machines))
 
     @property
     def smallest_machines(self) -> int:
@@ -174,66 +216,9 @@ class EC2ClusterSpec(Document):
         return (self.instance_type, *self.fallback_instance_types)
 
 
-def _check_together(spec: EC2ClusterSpec) -> None:
-    """What the fields must be to each other, as far as no template hides it."""
-    if spec.launch_template is None:
-        _check_without_template(spec)
-    smallest, distribution, digest = (
-        spec.smallest_acceptable,
-        spec.spark_distribution,
-        spec.spark_distribution_sha512,
-    )
-    if smallest is not None and not has_template([spec.machines, smallest]):
-        require_whole("smallest_acceptable", smallest, minimum=1, maximum=spec.machines)
-    if not has_template([distribution, digest]):
-        _check_digest(distribution, digest)
-    _check_times(spec)
+# The checks of single fields. The syntax of names is that of the AWS API reference, above all RunInstances.
 
-
-def _check_without_template(spec: EC2ClusterSpec) -> None:
-    if spec.image is None:
-        raise InvalidParameterError(
-            "image", None, "leaves nothing to boot from", remedy="Name an image or a launch_template."
-        )
-    for name in ("subnets", "security_groups"):
-        if not getattr(spec, name):
-            remedy = "Name at least one, or a launch_template that does."
-            raise InvalidParameterError(name, getattr(spec, name), "is empty", remedy=remedy)
-
-
-def _check_times(spec: EC2ClusterSpec) -> None:
-    life, start, pause = spec.time_to_live_seconds, spec.start_timeout_seconds, spec.probe_interval_seconds
-    if has_template([life, start, pause, spec.probe_rounds]):
-        return
-    before_jobs = start + max(0, spec.probe_rounds - 1) * pause
-    if life <= before_jobs:
-        raise InvalidParameterError(
-            "time_to_live_seconds",
-            life,
-            f"leaves no time for jobs: the start and the probe may take {duration(before_jobs)}",
-            remedy="Make it larger, or start_timeout_seconds smaller.",
-        )
-
-
-def _check_digest(distribution: str, sha512: str | None) -> None:
-    name = "spark_distribution_sha512"
-    if sha512 is None and distribution.startswith("https:"):
-        raise InvalidParameterError(
-            name,
-            None,
-            "is missing: whoever answers at that address would run code on the machines",
-            remedy="Give the digest that the project publishes beside the .tgz, or take an s3:// address of "
-            "yours.",
-        )
-    if sha512 is not None and distribution.startswith("/"):
-        problem = "belongs to a .tgz, but spark_distribution is a path"
-        raise InvalidParameterError(name, sha512, problem, remedy="Leave it out.")
-
-
-# The checks of single fields, by their names. The syntax of names is that of the AWS API reference, of
-# RunInstances above all.
-
-_Check = Callable[[str, Any], None]
+_Check = Callable[[str, Any], object]
 
 
 def _text(form: str, problem: str, remedy: str = "") -> _Check:
@@ -255,13 +240,9 @@ def _texts(form: str, problem: str, remedy: str) -> _Check:
     return check_all
 
 
-def _flag(name: str, value: Any) -> None:
-    require_flags({name: value})
-
-
 def _check_distribution(name: str, distribution: Any) -> None:
     if not is_line(distribution):
-        raise InvalidParameterError(name, distribution, "is no path or address of one line")
+        raise InvalidParameterError(name, distribution, "is not a path or address of one line")
     if distribution.startswith("/"):
         return
     try:
@@ -269,7 +250,7 @@ def _check_distribution(name: str, distribution: Any) -> None:
         host = parts.hostname
         _ = parts.port  # raises where it is no number
     except ValueError as error:
-        raise InvalidParameterError(name, distribution, f"is no address: {error}") from error
+        raise InvalidParameterError(name, distribution, f"is not an address: {error}") from error
     if "@" in parts.netloc or _URL_CREDENTIALS.search(parts.query):
         # Not quoted: a specification and its errors are shown to whoever may see the DAG.
         remedy = "Let the machines' instance profile read an s3:// address instead."
@@ -281,7 +262,7 @@ def _check_distribution(name: str, distribution: Any) -> None:
 
 def _check_java_home(name: str, value: Any) -> None:
     if not (is_line(value) and value.startswith("/")):
-        raise InvalidParameterError(name, value, "is no absolute path on the machines")
+        raise InvalidParameterError(name, value, "is not an absolute path on the machines")
 
 
 def _check_python(name: str, value: Any) -> None:
@@ -298,7 +279,7 @@ def _check_user(name: str, user: Any) -> None:
         raise InvalidParameterError(name, user, problem, remedy=remedy)
     # What useradd takes on all distributions. A number would be one of a user that may be anybody.
     remedy = 'Use lower-case letters, digits, "-" and "_", at most 31, a letter first.'
-    _text("[a-z_][a-z0-9_-]{0,30}", "is no name of a Linux user", remedy)(name, user)
+    _text("[a-z_][a-z0-9_-]{0,30}", "is not a name of a Linux user", remedy)(name, user)
 
 
 def _check_script(name: str, script: Any) -> None:
@@ -310,27 +291,23 @@ def _check_volume_type(name: str, value: Any) -> None:
     # st1 and sc1 cannot be root volumes; io1 and io2 need a rate of operations.
     types = ("gp3", "gp2", "standard")
     if value not in types:
-        raise InvalidParameterError(
-            name,
-            value,
-            f"is none of {', '.join(types)}",
-            remedy="Other volumes can be attached by a launch template.",
-        )
+        remedy = "Other volumes can be attached by a launch template."
+        raise InvalidParameterError(name, value, f"is none of {', '.join(types)}", remedy=remedy)
 
 
 def _check_tags(name: str, tags: Any) -> None:
     if not isinstance(tags, Mapping):
-        raise InvalidParameterError(name, tags, "is no mapping of names to values")
+        raise InvalidParameterError(name, tags, "is not a mapping of names to values")
     if len(tags) > MAX_TAGS:
         raise InvalidParameterError(name, f"{len(tags)} tags", f"are more than the {MAX_TAGS} that fit")
     for key, value in tags.items():
         if not _is_tag_text(key) or not key or len(key) > _MAX_TAG_KEY:
-            raise InvalidParameterError(name, key, "is no name that AWS allows for a tag")
+            raise InvalidParameterError(name, key, "is not a name that AWS allows for a tag")
         if key == "Name" or key.lower().startswith(("aws:", "ernest:")):
-            problem = 'is the name of a tag that is not yours to set, as are those of "aws:" and "ernest:"'
+            problem = 'is reserved, as are all tags that begin with "aws:" or "ernest:"'
             raise InvalidParameterError(name, key, problem, remedy="Choose another name.")
         if not _is_tag_text(value):
-            problem = "is no text that AWS allows in a tag"
+            problem = "is not a text that AWS allows in a tag"
             remedy = "Allowed are 256 letters, digits, spaces and _.:/=+-@."
             raise InvalidParameterError(f"{name}[{key!r}]", value, problem, remedy=remedy)
 
@@ -363,14 +340,16 @@ _MAX_VOLUME_GIGABYTES = 65_536
 
 _INSTANCE_TYPE = (
     r"[a-z][a-z0-9-]*\.[a-z0-9-]+",
-    "is no name of an instance type",
+    "is not a name of an instance type",
     'Write it like "m5.xlarge".',
 )
+_count = partial(require_whole, minimum=1)
+_share = partial(require_number, minimum=0, maximum=1)
 _IDS = "Give ids in a tuple, not names."
 _seconds = partial(partial, require_number, unit="seconds")
 
 _CHECKS: Mapping[str, _Check] = {
-    "machines": partial(require_whole, minimum=1),
+    "machines": _count,
     "instance_type": _text(*_INSTANCE_TYPE),
     "fallback_instance_types": _texts(*_INSTANCE_TYPE),
     "master_instance_type": _text(*_INSTANCE_TYPE),
@@ -379,23 +358,23 @@ _CHECKS: Mapping[str, _Check] = {
         "is neither an AMI id nor an SSM parameter",
         'Give an id like "ami-0123456789abcdef0", or a parameter like "/aws/service/...".',
     ),
-    "subnets": _texts("subnet-[0-9a-f]{8,17}", "is no id of a subnet", _IDS),
-    "security_groups": _texts("sg-[0-9a-f]{8,17}", "is no id of a security group", _IDS),
+    "subnets": _texts("subnet-[0-9a-f]{8,17}", "is not a subnet id", _IDS),
+    "security_groups": _texts("sg-[0-9a-f]{8,17}", "is not a security group id", _IDS),
     "instance_profile": _text(
         r"[\w+=,.@-]{1,128}|arn:aws[a-z-]*:iam::\d{12}:instance-profile/[\w+=,.@/-]{1,600}",
         "is neither the name nor the ARN of an instance profile",
         "The name or ARN of a role will not do: give that of the profile.",
     ),
-    "key_name": _text("[!-~](?:[ -~]{0,253}[!-~])?", "is no name of a key pair"),
-    "spot": _flag,
-    "on_demand_fallback": _flag,
+    "key_name": _text("[!-~](?:[ -~]{0,253}[!-~])?", "is not a name of a key pair"),
+    "spot": flag,
+    "on_demand_fallback": flag,
     "launch_template": _text(
         r"lt-[0-9a-f]{8,17}|(?!lt-)[a-zA-Z0-9().\-/_]{3,128}",
         "is neither the id nor the name of a launch template",
     ),
     "launch_template_version": _text(
         r"\$Default|\$Latest|[1-9][0-9]{0,9}",
-        "is no version of a template",
+        "is not a version of a template",
         'Use "$Default", "$Latest" or a number in quotes.',
     ),
     "volume_gigabytes": partial(require_whole, minimum=1, maximum=_MAX_VOLUME_GIGABYTES),
@@ -404,24 +383,28 @@ _CHECKS: Mapping[str, _Check] = {
         r"arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:(?:key|alias)/[\w/-]+|alias/[\w/-]+|[0-9a-zA-Z-]{8,64}",
         "is neither the ARN nor the id of a KMS key",
     ),
-    "public_address": _flag,
+    "public_address": flag,
     "tags": _check_tags,
     "setup_script": _check_script,
     "spark_user": _check_user,
     "spark_distribution": _check_distribution,
-    "spark_distribution_sha512": _text("[0-9a-fA-F]{128}", "is no SHA-512 digest of 128 hexadecimal digits"),
+    "spark_distribution_sha512": _text(
+        "[0-9a-fA-F]{128}", "is not a SHA-512 digest of 128 hexadecimal digits"
+    ),
     "java_home": _check_java_home,
     "python": _check_python,
-    "cores_per_machine": partial(require_whole, minimum=1),
+    "cores_per_machine": _count,
     "memory_megabytes_per_machine": partial(require_whole, minimum=MIN_MEMORY_MEGABYTES),
     "time_to_live_seconds": _seconds(minimum=MIN_TIME_TO_LIVE_SECONDS, maximum=MAX_TIME_TO_LIVE_SECONDS),
     "start_timeout_seconds": _seconds(minimum=1),
-    "over_allocation": partial(require_number, minimum=0, maximum=1),
-    "smallest_acceptable": partial(require_whole, minimum=1),
+    "over_allocation": _share,
+    "smallest_acceptable": _count,
     "probe_rounds": partial(require_whole, minimum=0),
     "probe_interval_seconds": _seconds(minimum=0),
-    "cull_floor": partial(require_number, minimum=0, maximum=1),
-    "network_encryption": _flag,
-    "price_per_hour": require_price,
+    "cull_floor": _share,
+    "network_encryption": flag,
+    "price_per_hour": partial(
+        require_positive, unit="dollars", remedy="Give the dollars for one machine and hour."
+    ),
     "driver_host": _check_host,
 }

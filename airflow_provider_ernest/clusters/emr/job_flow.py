@@ -41,17 +41,6 @@ _EXECUTOR_OVERHEAD = 0.1
 _LEAST_OVERHEAD_MEGABYTES = 384
 
 
-class JobFlowInUse:
-    """A job flow that is known by its handle. It ends by whoever started it."""
-
-    def __init__(self, handle: ClusterHandle) -> None:
-        self.handle = handle
-
-    def terminate(self) -> str:
-        """Leave it alone. Returns that, for the log."""
-        return f"nothing to do, job flow {self.handle.name} is ended by whoever started it"
-
-
 def look_up(
     spec: EmrJobFlow,
     *,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import socket
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import closing
@@ -14,13 +13,14 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.clusters.bandwidth_machine import (
+from airflow_provider_ernest.clusters.bandwidth_probe import (
     Group,
     Plan,
     address_of,
     measure_machine,
     measure_memory,
     shifts_of,
+    with_sent,
 )
 from airflow_provider_ernest.spark.machines import Measurement, rate
 
@@ -189,11 +189,7 @@ def test_partners_use_an_address_that_the_machine_has(host, seen, address):
     assert address_of(host, seen) == address
 
 
-def test_what_a_machine_sent_is_what_its_partner_received(monkeypatch):
-    from airflow_provider_ernest.clusters import bandwidth_machine
-    from airflow_provider_ernest.clusters.bandwidth_probe import with_sent
-
-    monkeypatch.setitem(sys.modules, "bandwidth_machine", bandwidth_machine)
+def test_what_a_machine_sent_is_what_its_partner_received():
     received = {0: [0.2, 0.1], 1: [1.2, 1.1], 2: [2.2, 2.1]}  # of the machines 1 and 2 ranks before
     measured = [
         {"rank": rank, "host": f"h{rank}", "memory_windows": [1.0], "received": received[rank]}

@@ -8,7 +8,7 @@ import pytest
 
 from airflow_provider_ernest.clusters import existing
 from airflow_provider_ernest.clusters.base import ClusterHandle
-from airflow_provider_ernest.clusters.existing import ExistingCluster
+from airflow_provider_ernest.clusters.existing import look_up
 from airflow_provider_ernest.exceptions import ClusterLostError, InvalidParameterError
 from airflow_provider_ernest.settings import ConnectedCluster
 from tests.unit.spark_masters import worker
@@ -17,7 +17,7 @@ DECLARED = {"machines": 4, "cores_per_machine": 8, "memory_megabytes_per_machine
 
 
 def found(master_url: str = "spark://127.0.0.1:7077", **spec: Any) -> ClusterHandle:
-    return ExistingCluster(ConnectedCluster(spark_conn_id="spark_there", **spec), master_url).start()
+    return look_up(ConnectedCluster(spark_conn_id="spark_there", **spec), master_url)
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_what_nothing_tells_must_be_declared(missing):
 def test_a_master_that_does_not_answer_or_has_too_few_workers_is_lost(page):
     with pytest.raises(ClusterLostError, match=r"does not answer at http://127.0.0.1:1/json/"):
         found(web_url="http://127.0.0.1:1", **DECLARED)
-    with pytest.raises(ClusterLostError, match=r"counts on 2 workers; machines=3 were declared"):
+    with pytest.raises(ClusterLostError, match=r"has 2 workers; machines=3 were declared"):
         found(web_url=page.web_url, machines=3)
 
 
@@ -101,8 +101,8 @@ def test_more_than_there_is_would_wait_for_ever(page, declared, named):
 @pytest.mark.parametrize(
     ("master_url", "problem"),
     [
-        ("local[4]", "no cluster that runs"),
-        ("spark_there", "no cluster that runs"),
+        ("local[4]", "not a cluster that runs"),
+        ("spark_there", "not a cluster that runs"),
         ("spark://10.0.0.1", "names no port"),
         ("spark://:7077", "names no port"),
         ("spark://10.0.0.1:port", "names no port"),

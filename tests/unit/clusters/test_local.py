@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest.clusters.base import reopen
+from airflow_provider_ernest.clusters.base import terminate
 from airflow_provider_ernest.clusters.local import LocalCluster
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import ClusterError, InvalidParameterError
@@ -97,14 +97,6 @@ def test_a_directory_of_another_user_is_refused(cluster_handle, tmp_path, monkey
         LocalCluster.from_handle(cluster_handle, below=tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("kind", "named"),
-    [
-        ("local", r"nothing tells the folder"),
-        ("ec2", r"nothing was given to reach AWS"),
-        ("toaster", r"kind 'toaster'"),
-    ],
-)
-def test_a_handle_without_a_way_to_its_cluster_is_refused(cluster_handle, kind, named):
-    with pytest.raises(ClusterError, match=named):
-        reopen(replace(cluster_handle, kind=kind))
+def test_a_kind_that_nobody_registered_is_refused(cluster_handle, tmp_path):
+    with pytest.raises(ClusterError, match="kind 'toaster'"):
+        terminate(replace(cluster_handle, kind="toaster"), clusters=tmp_path, client=None)

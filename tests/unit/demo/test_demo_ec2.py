@@ -62,7 +62,7 @@ def test_the_demonstration_states_its_machines_in_the_environment(tmp_path, monk
 
     spec = EC2ClusterSpec(**json.loads(environment["ERNEST_EC2_CLUSTER"]))
     assert spec.driver_host == "10.77.0.1"
-    assert spec.additional_machines == 1, "the example culls one"
+    assert spec.launched_machines == spec.machines + 1, "the example culls one"
     assert (Path(environment["SPARK_CONF_DIR"]) / "spark-defaults.conf").is_file()
     assert create_cluster().spec["image"] == Bed.image_id
 

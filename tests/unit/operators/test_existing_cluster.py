@@ -58,7 +58,7 @@ def test_teardown_leaves_it_alone_and_says_so(context, monkeypatch, capsys):
     ("fields", "named"),
     [
         ({"conn_type": "http", "host": "h"}, r"'spark_there' is a connection of type 'http'.*must be spark"),
-        ({"host": "local[2]"}, r"points at 'local\[2\]', which is no cluster"),
+        ({"host": "local[2]"}, r"points at 'local\[2\]', which is not a cluster"),
         ({"host": "yarn", "extra": {"deploy-mode": "cluster"}}, r"deploy_mode='cluster' puts the driver"),
     ],
 )

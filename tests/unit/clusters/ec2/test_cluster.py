@@ -97,13 +97,13 @@ def test_too_few_machines_after_the_probe_end_the_cluster(bed):
             bed.api.set_state(machine.instance_id, "terminated")
         return bed.probe(handle)
 
-    with pytest.raises(ClusterLostError, match=r"2 workers .* are left of the 3"):
+    with pytest.raises(ClusterLostError, match=r"2 workers .* are left, and at least 3"):
         bed.cluster(probe=probe).start()
     assert not bed.live()
 
 
 def test_a_lost_master_during_the_probe_ends_the_cluster(bed, monkeypatch):
-    monkeypatch.setattr("airflow_provider_ernest.clusters.ec2.measuring._MASTER_SECONDS", 0.2)
+    monkeypatch.setattr("airflow_provider_ernest.clusters.ec2.cluster._MASTER_SECONDS", 0.2)
 
     def probe(handle):
         bed.api.set_state(handle.master.instance_id, "terminated")

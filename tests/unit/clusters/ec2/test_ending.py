@@ -3,11 +3,12 @@ import signal
 import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from botocore.exceptions import ConnectionClosedError, CredentialRetrievalError, NoCredentialsError
 
-from airflow_provider_ernest.clusters.base import reopen
+from airflow_provider_ernest.clusters.base import terminate
 from airflow_provider_ernest.clusters.ec2 import ending, instances
 from airflow_provider_ernest.clusters.ec2.ending import end_machines, terminate_cluster
 from airflow_provider_ernest.exceptions import (
@@ -151,7 +152,7 @@ def test_machines_that_aws_does_not_show_for_the_moment_are_no_success(bed, monk
     handle = bed.cluster().start()
     _, client = bed.late_aws(1)
     monkeypatch.setattr(ending, "_LISTED", 4)
-    said = reopen(handle, client=client).terminate()
+    said = terminate(handle, clusters=Path(), client=client)
     assert "ended 4 machines" in said
     assert "..." not in said
     assert not bed.live()
@@ -188,7 +189,7 @@ def test_a_handle_that_means_more_than_one_cluster_is_refused(bed, name, cluster
     bed.cluster().launch()
     forged = replace(cluster_handle, kind="ec2", name=name)
     with pytest.raises(InvalidParameterError, match=r"is no name of a cluster that this package starts"):
-        reopen(forged, client=bed.client).terminate()
+        terminate(forged, clusters=Path(), client=bed.client)
     with pytest.raises(InvalidParameterError):
         terminate_cluster(bed.client(), name)
     assert len(bed.live()) == 5

@@ -1,8 +1,9 @@
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from airflow_provider_ernest.clusters.base import reopen
+from airflow_provider_ernest.clusters.base import terminate
 from airflow_provider_ernest.clusters.ec2.cluster import cluster_secret
 from airflow_provider_ernest.exceptions import (
     ClusterError,
@@ -34,7 +35,7 @@ def test_growing_adds_machines_to_the_same_cluster(bed, handle):
     assert all(machine.bandwidth for machine in grown.machines)
     assert len(grown.culled) == 2, "one of each launch"
     assert cluster_secret(bed.client(), handle.name) == secret
-    reopen(grown, client=bed.client).terminate()
+    terminate(grown, clusters=Path(), client=bed.client)
     assert not bed.live()
 
 
@@ -126,7 +127,7 @@ def test_a_kill_of_the_start_spares_what_the_resize_has_launched(bed):
 
 
 def test_a_cluster_that_has_ended_cannot_be_resized(bed, handle):
-    reopen(handle, client=bed.client).terminate()
+    terminate(handle, clusters=Path(), client=bed.client)
     with pytest.raises(ClusterLostError, match=r"no master"):
         bed.resize(handle, 5).run()
     assert not bed.live()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
-from airflow_provider_ernest.clusters.base import ClusterHandle, reopen
+from airflow_provider_ernest.clusters.base import ClusterHandle, terminate
 from airflow_provider_ernest.clusters.emr.job_flow import look_up
 from airflow_provider_ernest.exceptions import (
     ClusterError,
@@ -40,7 +41,7 @@ def test_what_is_found_is_handed_over_and_left_alone(emr):
     assert expires_in.total_seconds() == pytest.approx(7200, abs=60)
     assert ClusterHandle.from_dict(handle.to_dict()) == handle
 
-    assert reopen(handle).terminate().startswith("nothing to do")
+    assert terminate(handle, clusters=Path(), client=None).startswith("nothing to do")
     assert emr.describe_cluster(ClusterId=handle.name)["Cluster"]["Status"]["State"] == "WAITING"
 
 

@@ -4,8 +4,7 @@ import random
 
 import pytest
 
-from airflow_provider_ernest.clusters.ec2.measuring import choose_culled, warnings_after
-from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.clusters.probe import choose_culled, warnings_after
 from airflow_provider_ernest.spark.machines import Bandwidth, Machine, Measurement, rate
 
 
@@ -74,12 +73,6 @@ def test_the_order_of_the_machines_does_not_matter():
     for seed in range(5):
         shuffled = random.Random(seed).sample(machines, len(machines))
         assert choose_culled(shuffled, keep=3, floor=0.99, smallest=2) == wanted
-
-
-@pytest.mark.parametrize("smallest", [0, 4])
-def test_the_smallest_acceptable_number_lies_between_1_and_what_is_wanted(smallest):
-    with pytest.raises(InvalidParameterError, match=rf"smallest={smallest} is not from 1 to keep=3"):
-        choose_culled(probed(**FIVE), keep=3, floor=0.85, smallest=smallest)
 
 
 def test_stragglers_that_had_to_stay_are_told_slowest_first():
