@@ -9,12 +9,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import airflow_provider_ernest.words as words
 from airflow_provider_ernest.clusters.base import CulledMachine
 from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError, SampleRunError
 from airflow_provider_ernest.processes import make_owned, runtime_folder
 from airflow_provider_ernest.spark.machines import Bandwidth, Machine, Measurement, rate, relative_to_median
 from airflow_provider_ernest.spark.sizing import sizing_conf
+from airflow_provider_ernest.words import as_percent, number
+from airflow_provider_ernest.words import bandwidth as bandwidth_words
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.base import ClusterHandle
@@ -95,9 +96,9 @@ def probe_bandwidth(
         log.info(
             "%s: memory %s, network %s, score %s",
             host,
-            words.bandwidth(measured.memory_gigabytes_per_second),
-            "not measured" if network is None else words.bandwidth(network),
-            words.number(measured.score),
+            bandwidth_words(measured.memory_gigabytes_per_second),
+            "not measured" if network is None else bandwidth_words(network),
+            number(measured.score),
         )
     return bandwidth
 
@@ -220,9 +221,9 @@ def _judged(machines: Sequence[Machine], floor: float) -> list[_Verdict]:
         score = bandwidths[key].score
         is_straggler = score < floor
         resource = "network" if key in network and network[key] < memory[key] else "memory"
-        measured = f"{resource} {words.as_percent(score)} of the median"
+        measured = f"{resource} {as_percent(score)} of the median"
         reason = (
-            f"{measured}, below the floor of {words.as_percent(floor)}: a straggler"
+            f"{measured}, below the floor of {as_percent(floor)}: a straggler"
             if is_straggler
             else f"not needed: {measured}"
         )

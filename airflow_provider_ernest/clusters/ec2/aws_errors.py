@@ -155,12 +155,16 @@ def said(error: BaseException) -> str:
 
 
 def remedy_for(meaning: Meaning) -> str:
-    """What the user can change about a refusal, as a sentence."""
+    """What the user can do about a refusal, as a sentence."""
     return _REMEDIES[meaning]
 
 
 def as_ours(error: BaseException, doing: str) -> ErnestError:
-    """Our own error for this one; `doing` completes "AWS refused to ..."."""
+    """Our own error for this one; `doing` completes "AWS refused to ...".
+
+    A ClusterError where a retry may work, a MissingResourceError where a permission is missing, and an
+    InvalidParameterError where the request cannot work.
+    """
     meaning, code = meaning_of(error), code_of(error)
     message, remedy = f"AWS refused to {doing}: {said(error)}.", _REMEDIES[meaning]
     if (code or type(error).__name__) in _ABOUT_CREDENTIALS:
@@ -177,14 +181,7 @@ def as_ours(error: BaseException, doing: str) -> ErnestError:
 
 @contextlib.contextmanager
 def explained(doing: str) -> Iterator[None]:
-    """Turn botocore's errors into our own; `doing` completes "AWS refused to ...".
-
-    Raises:
-        ClusterError: throttled beyond botocore's retries, no answer, or no credentials for the moment; a
-            retry may work.
-        MissingResourceError: a permission is missing.
-        InvalidParameterError: the request cannot work.
-    """
+    """Turn botocore's errors into our own, as `as_ours` does."""
     from botocore.exceptions import BotoCoreError, ClientError
 
     try:

@@ -7,7 +7,7 @@ import logging
 import re
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
@@ -60,10 +60,7 @@ def terminate_cluster(
     awaited: Collection[str] = (),
     patience_seconds: float = PATIENCE_SECONDS,
 ) -> str:
-    """End all machines of a cluster, found by its tag, and see that they end. Repeatable.
-
-    Arguments and errors are those of `end_until_gone`. Returns what was done, for the log.
-    """
+    """End all machines of a cluster; see `end_until_gone`. Repeatable. Returns what was done, for the log."""
     began = time.monotonic()
     ended = end_until_gone(ec2, cluster_name, awaited=awaited, patience_seconds=patience_seconds)
     if not ended:
@@ -91,8 +88,8 @@ def end_until_gone(
         ec2: a boto3 client.
         cluster_name: whose machines, by tag.
         belongs: which of them.
-        awaited: ids of machines that the cluster had, which AWS may show late. They are ended by their tag,
-            not by these ids.
+        awaited: ids of machines that the cluster had, which AWS may show late. They came through XCom and are
+            not trusted: machines are ended by their tag.
         patience_seconds: how long the end may take.
         settle_seconds: how long, from now on, machines may still appear; None to allow for a launch right
             after that of the newest machine that AWS shows.
@@ -110,12 +107,18 @@ def end_until_gone(
         ids = [instance.id for instance in left]
         elapsed = time.monotonic() - began
         if settle_seconds is None:
-            settle_seconds = _unsettled_seconds(every)
+            # By AWS's own clock.
+            ages = [(instance.told_at - instance.launched_at).total_seconds() for instance in every]
+            settle_seconds = SETTLE_SECONDS - max(0.0, min(ages, default=0.0))
         late = not {*awaited} <= {instance.id for instance in every}
         if not left and elapsed >= (SETTLE_SECONDS if late else settle_seconds):
             return list(ended.values())
         if left and ended and elapsed > patience_seconds:
-            raise _still_alive(cluster_name, left)
+            listed = ", ".join(f"{i.id} ({i.state}, ends itself at {i.expires_at or '?'})" for i in left)
+            raise ClusterError(
+                f"{len(left)} machines of cluster {cluster_name} still live and cost money: {listed}.",
+                remedy="End them in the EC2 console, or by `ernest reap` after their time to live.",
+            )
         if ended.keys() >= set(ids):
             time.sleep(_POLL_SECONDS)
         ended.update((i.id, i) for i in left)
@@ -139,20 +142,6 @@ def _all_of_cluster(ec2: Any, cluster_name: str, *, deadline: float) -> list[Ins
             log.warning("Looking for the machines of %s again after: %s", cluster_name, error.message)
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
-
-
-def _unsettled_seconds(instances: Sequence[Instance]) -> float:
-    """How long machines that AWS does not show yet may still appear, by its own clock."""
-    ages = [(instance.told_at - instance.launched_at).total_seconds() for instance in instances]
-    return SETTLE_SECONDS - max(0.0, min(ages, default=0.0))
-
-
-def _still_alive(cluster_name: str, instances: Sequence[Instance]) -> ClusterError:
-    listed = ", ".join(f"{i.id} ({i.state}, ends itself at {i.expires_at or '?'})" for i in instances)
-    return ClusterError(
-        f"{len(instances)} machines of cluster {cluster_name} still live and cost money: {listed}.",
-        remedy="End them in the EC2 console, or by `ernest reap` after their time to live.",
-    )
 
 
 def end_machines(ec2: Any, ids: Iterable[str], *, patience_seconds: float = PATIENCE_SECONDS) -> set[str]:
@@ -198,9 +187,11 @@ def _end_batch(ec2: Any, ids: list[str], deadline: float) -> set[str]:
                 unknown |= set(named)
                 ids = [i for i in ids if i not in named]
             elif code == "OperationNotPermitted" and protected:
-                _unprotect(ec2, sorted(protected))
+                for instance_id in sorted(protected):
+                    _unprotect(ec2, instance_id)
                 unprotected |= protected
-            elif _may_pass(error) and time.monotonic() + pause < deadline:
+            # Without an answer, too: giving up costs more than waiting.
+            elif (not code or meaning_of(error) is Meaning.BUSY) and time.monotonic() + pause < deadline:
                 log.warning("AWS did not end %d machines yet, trying again: %s", len(ids), error)
                 time.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
@@ -209,32 +200,16 @@ def _end_batch(ec2: Any, ids: list[str], deadline: float) -> set[str]:
     return unknown
 
 
-def _may_pass(error: BaseException) -> bool:
-    """Whether to retry: always without an answer, since giving up costs more than waiting."""
-    return not code_of(error) or meaning_of(error) is Meaning.BUSY
-
-
-def _unprotect(ec2: Any, ids: Sequence[str]) -> None:
-    """Remove the termination protection of machines; vanished ones have none."""
+def _unprotect(ec2: Any, instance_id: str) -> None:
     from botocore.exceptions import BotoCoreError, ClientError
 
-    for instance_id in ids:
-        log.warning("Taking the termination protection from %s, to end it.", instance_id)
-        try:
-            ec2.modify_instance_attribute(InstanceId=instance_id, DisableApiTermination={"Value": False})
-        except (BotoCoreError, ClientError) as error:
-            if code_of(error) != "InvalidInstanceID.NotFound":
-                raise as_ours(error, f"take the termination protection from {instance_id}") from None
-
-
-def from_signal_handler(work: Callable[[], None]) -> None:
-    """Run work within the few seconds that a killed task has left; it goes on meanwhile.
-
-    In a thread of its own: the interrupted one may hold a lock of the connection pool or of logging.
-    """
-    thread = threading.Thread(target=work, name="ernest-abandon", daemon=True)
-    thread.start()
-    thread.join(_ABANDON_SECONDS)
+    log.warning("Taking the termination protection from %s, to end it.", instance_id)
+    try:
+        ec2.modify_instance_attribute(InstanceId=instance_id, DisableApiTermination={"Value": False})
+    except (BotoCoreError, ClientError) as error:
+        # A vanished machine has none.
+        if code_of(error) != "InvalidInstanceID.NotFound":
+            raise as_ours(error, f"take the termination protection from {instance_id}") from None
 
 
 class AttemptGuard:
@@ -270,7 +245,11 @@ class AttemptGuard:
         the try itself, when it next checks.
         """
         self._abandoned = True
-        from_signal_handler(self._end_quickly)
+        # In a thread of its own: the interrupted one may hold a lock of the connection pool or of logging.
+        # A killed task has a few seconds left; the thread goes on meanwhile.
+        thread = threading.Thread(target=self._end_quickly, name="ernest-abandon", daemon=True)
+        thread.start()
+        thread.join(_ABANDON_SECONDS)
 
     def check(self) -> None:
         """Raise a ClusterStartError, to go no further, once the attempt has been abandoned."""
@@ -282,20 +261,17 @@ class AttemptGuard:
     def sleep(self, seconds: float) -> None:
         """Wait, but no longer than until the attempt is abandoned; raises as `check`."""
         deadline = time.monotonic() + seconds
-        while True:
-            self.check()
-            left = deadline - time.monotonic()
-            if left <= 0:
-                return
+        self.check()
+        while (left := deadline - time.monotonic()) > 0:
             time.sleep(min(left, _SLICE_SECONDS))
+            self.check()
 
     @contextlib.contextmanager
     def ending_on_failure(self) -> Iterator[None]:
         """On any exception, kills included, end the try's machines and re-raise.
 
-        Raises:
-            ClusterError: instead of an error that no retry can help, if ending has failed: the next try finds
-                the machines that may live on, while no teardown runs after a failed setup.
+        Instead of an error that no retry can help, raises a ClusterError if ending has failed: the next try
+        finds the machines that may live on, while no teardown runs after a failed setup.
         """
         _ = self.ec2  # a signal handler has no time to make it
         self._depth += 1
@@ -310,7 +286,13 @@ class AttemptGuard:
             if isinstance(error, ErnestError):
                 self.check()  # what fails because its machines were ended on purpose fails for that reason
                 if not ended and not error.retryable:
-                    raise self._may_live_on(error) from error
+                    raise ClusterError(
+                        f"Machines of cluster {self.attempt.cluster_name} may live on: they could not all be "
+                        f"ended. Known of this attempt: {self._known_ids}; they end themselves at "
+                        f"{self._expiry}. What had failed before: {error.message}",
+                        remedy=f"{error.remedy} If no further attempt comes, end them in the EC2 "
+                        "console.".lstrip(),
+                    ) from error
             raise
         finally:
             self._depth -= 1
@@ -341,14 +323,6 @@ class AttemptGuard:
                 failure,
             )
             return False
-
-    def _may_live_on(self, error: ErnestError) -> ClusterError:
-        return ClusterError(
-            f"Machines of cluster {self.attempt.cluster_name} may live on: they could not all be ended. "
-            f"Known of this attempt: {self._known_ids}; they end themselves at {self._expiry}. "
-            f"What had failed before: {error.message}",
-            remedy=f"{error.remedy} Where no further attempt comes, end them in the EC2 console.".lstrip(),
-        )
 
     @property
     def _known_ids(self) -> str:

@@ -36,18 +36,13 @@ _TAG_VALUE_REFUSES = re.compile(r"[^\w\s+\-=.:/@]", re.UNICODE)
 class ClusterIdentity:
     """The task instance that owns a cluster.
 
-    Attributes:
-        deployment: of Airflow, which tells its clusters from those of others in the same account and region,
-            where DAG, run and task may bear the same names.
-        dag_id, run_id, task_id: of the task that starts the cluster.
-        map_index: of a mapped task, else -1.
-        try_number: of its attempt.
-
     Raises:
-        InvalidParameterError: `deployment` is none.
+        InvalidParameterError: `deployment` cannot be an id.
     """
 
     deployment: str
+    """Of Airflow: tells its clusters from those of others in the same account and region, where DAG, run and
+    task may bear the same names."""
     dag_id: str
     run_id: str
     task_id: str
@@ -65,7 +60,7 @@ class ClusterIdentity:
         return f"ernest-{self.deployment}-{hashlib.sha256(owner.encode()).hexdigest()[:20]}"
 
     def token(self, *request: object) -> str:
-        """An idempotency token of RunInstances: 64 characters, the same for the same request of this attempt.
+        """An idempotency token of RunInstances, the same for the same request of this attempt.
 
         The attempt's number is part of it, since after termination a token keeps returning the dead machines.
         """
@@ -74,16 +69,12 @@ class ClusterIdentity:
 
 
 def require_deployment(deployment: str) -> None:
-    """Refuse what cannot be the id of a deployment: it goes into names, filters and conditions of policies.
-
-    Raises:
-        InvalidParameterError: it is none.
-    """
+    """Refuse what cannot be the id of a deployment: it goes into names, filters and policies."""
     if not re.fullmatch(_DEPLOYMENT, deployment):
         raise InvalidParameterError(
             "deployment",
             deployment,
-            "is no id of a deployment",
+            "cannot be the id of a deployment",
             remedy='Write 1 to 40 letters, digits, ".", "_" and "-", such as "prod-eu", a letter or digit at '
             "each end.",
         )
@@ -101,7 +92,7 @@ def deployment_of(cluster_name: str) -> str:
         raise InvalidParameterError(
             "cluster",
             cluster_name,
-            "is no name of a cluster that this package starts",
+            "is not a name of a cluster that this package starts",
             remedy="Pass the output of the task that started the cluster unchanged.",
         )
     return found[1]

@@ -25,7 +25,6 @@ from airflow_provider_ernest.clusters.ec2.identity import (
 from airflow_provider_ernest.clusters.ec2.requests import ON_DEMAND, SPOT
 
 COMING_OR_THERE = ("pending", "running")
-"""States of an instance that can still be of use."""
 TO_BE_ENDED = ("pending", "running", "stopping", "stopped")
 """States of an instance that somebody must still end: a stopped one costs its volume. One that is shutting
 down is ending already."""
@@ -38,37 +37,23 @@ PAGE_SIZE = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class Instance:
-    """One machine that AWS knows.
-
-    Attributes:
-        id: "i-...".
-        state: "pending", "running", "stopping", "stopped", "shutting-down" or "terminated".
-        role: `MASTER` or `WORKER`.
-        private_address: "" once it has ended.
-        instance_type: "m5.xlarge".
-        market: "on-demand" or "spot".
-        zone: availability zone.
-        launched_at: with time zone.
-        told_at: when AWS told all this, by AWS's own clock; with time zone.
-        ended_because: AWS's words for why it left the state "running"; "" where it did not.
-        tags: all of them.
-    """
+    """One machine that AWS knows. Times have time zones."""
 
     id: str
-    state: str
-    role: str
-    private_address: str
+    state: str  # "pending", "running", "stopping", "stopped", "shutting-down" or "terminated"
+    role: str  # `MASTER` or `WORKER`
+    private_address: str  # "" once it has ended
     instance_type: str
-    market: str
+    market: str  # "on-demand" or "spot"
     zone: str
     launched_at: datetime
-    told_at: datetime
-    ended_because: str = ""
+    told_at: datetime  # when AWS told all this, by AWS's own clock
+    ended_because: str = ""  # AWS's words for why it left the state "running"; "" where it did not
     tags: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def cluster_name(self) -> str:
-        """Of the cluster that it belongs to."""
+        """The cluster that it belongs to."""
         return self.tags.get(CLUSTER_TAG, "")
 
     @property
@@ -97,7 +82,7 @@ class Instance:
 
 
 def of_cluster(ec2: Any, cluster_name: str, *, states: Sequence[str] = LIVE_STATES) -> list[Instance]:
-    """All machines that carry a cluster's tag, those launched first first. By ec2:DescribeInstances.
+    """All machines that carry a cluster's tag, by launch time. By ec2:DescribeInstances.
 
     They are in one of these states, or for empty `states` in any, ended ones included, which AWS forgets
     after about an hour.
@@ -120,8 +105,8 @@ def told_of_cluster(
     return [instance for instance in found if instance.cluster_name == cluster_name], told_at
 
 
-def of_all_clusters(ec2: Any, *, deployment: str | None, states: Sequence[str]) -> list[Instance]:
-    """All machines of the region and account that carry the tag of any cluster of this package.
+def of_all_clusters(ec2: Any, *, deployment: str | None) -> list[Instance]:
+    """All machines in the region and account that belong to clusters of this package and must be ended.
 
     Of one deployment, or of all for None. Those of EMR's job flows are left out: they have the tag from EMR,
     which replaces what others end. Raises as `of_cluster`.
@@ -133,7 +118,7 @@ def of_all_clusters(ec2: Any, *, deployment: str | None, states: Sequence[str]) 
     if deployment is not None:
         require_deployment(deployment)
         filters.append({"Name": f"tag:{DEPLOYMENT_TAG}", "Values": [deployment]})
-    found, _ = _described(ec2, filters, states, "describe the machines of all clusters")
+    found, _ = _described(ec2, filters, TO_BE_ENDED, "describe the machines of all clusters")
     return [i for i in found if deployment in (None, i.tags.get(DEPLOYMENT_TAG))]
 
 
@@ -199,17 +184,12 @@ def _described(
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """Who launches into which cluster: several attempts, of several tasks, can launch into one.
-
-    Attributes:
-        identity: the task instance that launches.
-        cluster_name: value of the machines' cluster tag.
-        number: value of their tag `TRY_TAG`, by which late kills spare a later attempt's machines.
-    """
+    """Who launches into which cluster: several attempts, of several tasks, can launch into one."""
 
     identity: ClusterIdentity
     cluster_name: str
     number: str
+    """Value of the machines' tag `TRY_TAG`, by which late kills spare a later attempt's machines."""
 
     @classmethod
     def of_start(cls, identity: ClusterIdentity) -> Attempt:
@@ -242,13 +222,7 @@ class Attempt:
         )
 
     def tags(self, *, role: str, expires_at: datetime, specification: str) -> dict[str, str]:
-        """The tags of a machine that it launches, and of its volumes.
-
-        Args:
-            role: `MASTER` or `WORKER`.
-            expires_at: with time zone; when the machine ends itself.
-            specification: digest of what the cluster was asked to be.
-        """
+        """The tags of a machine that it launches, and of its volumes; `specification` is a digest."""
         values = {
             "Name": f"{self.cluster_name} {role}",
             CLUSTER_TAG: self.cluster_name,

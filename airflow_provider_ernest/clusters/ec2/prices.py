@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from statistics import fmean
 from typing import Any
@@ -38,12 +38,11 @@ class PriceBook:
 
     Args:
         ec2: a boto3 client of the region.
-        pricing: makes a boto3 client of the Pricing API in `PRICING_REGION`, when an on-demand price is to be
-            asked for. Give it timeouts of seconds: from a private subnet the Pricing API may be out of
-            reach, and boto3's own would take minutes.
+        pricing: makes a boto3 client of the Pricing API in `PRICING_REGION`, with timeouts of seconds: from
+            a private subnet the API may be out of reach, and boto3's own would take minutes.
         region: of the machines.
-        override_per_hour: dollars for any worker and hour, whatever AWS says, to use negotiated
-            prices, or without permissions. It is no price of the master: see `listed_per_hour`.
+        override_per_hour: dollars for any worker and hour, whatever AWS says. It is no price of the master:
+            see `listed_per_hour`.
     """
 
     def __init__(
@@ -93,21 +92,25 @@ class PriceBook:
             self._unreachable[market] = f"AWS does not tell dollar prices of the region {self.region}"
         if market not in self._unreachable:
             try:
-                if by_zone := self._fetch(instance_type, market):
+                if market == SPOT:
+                    by_zone = _spot_prices(self._ec2, instance_type)
+                else:
+                    price = on_demand_price(self._pricing(), instance_type, self.region)
+                    by_zone = {} if price is None else {_EVERY_ZONE: price}
+                if by_zone:
                     return by_zone
             except (BotoCoreError, ClientError) as error:
-                problem = _problem(error, market)
+                problem = f"AWS did not answer ({said(error)})"
+                if meaning_of(error) is Meaning.NOT_ALLOWED:
+                    problem = (
+                        f"Airflow's AWS credentials lack the permission {_PERMISSION[market]}: grant it "
+                        f"({said(error)})"
+                    )
                 # Whatever is not wrong with this type would only cost another timeout for the next.
                 if meaning_of(error) is not Meaning.WRONG:
                     self._unreachable[market] = problem
         self._warn(instance_type, market, "", self._unreachable.get(market, problem))
         return {}
-
-    def _fetch(self, instance_type: str, market: str) -> Mapping[str, float]:
-        if market == SPOT:
-            return _spot_prices(self._ec2, instance_type)
-        price = on_demand_price(self._pricing(), instance_type, self.region)
-        return {} if price is None else {_EVERY_ZONE: price}
 
     def _warn(self, instance_type: str, market: str, zone: str, problem: str) -> None:
         if (instance_type, market, zone) not in self._warned:
@@ -116,14 +119,6 @@ class PriceBook:
                 "The %s price of %s is unknown, since %s. To go without AWS's, set price_per_hour=.",
                 *(market, instance_type, problem),
             )
-
-
-def _problem(error: Exception, market: str) -> str:
-    if meaning_of(error) is Meaning.NOT_ALLOWED:
-        return (
-            f"Airflow's AWS credentials lack the permission {_PERMISSION[market]}: grant it ({said(error)})"
-        )
-    return f"AWS did not answer ({said(error)})"
 
 
 def _spot_prices(ec2: Any, instance_type: str) -> dict[str, float]:
@@ -149,6 +144,10 @@ def on_demand_price(pricing: Any, instance_type: str, region: str) -> float | No
     """Dollars for a plain Linux instance and hour in the public price list; None where it has none.
 
     `region` is that of the instance, not of the client. Raises botocore's errors.
+
+    The filters cannot tell apart all products: there are those of capacity blocks and of licences (another
+    operation than RunInstances), and unused reservations; many of them cost 0 (AWS Price List user guide,
+    "Reading the service price list file").
     """
     wanted = {"instanceType": instance_type, "regionCode": region, **_PLAIN_LINUX}
     pages = pricing.get_paginator("get_products").paginate(
@@ -156,17 +155,8 @@ def on_demand_price(pricing: Any, instance_type: str, region: str) -> float | No
         FormatVersion="aws_v1",
         Filters=[{"Type": "TERM_MATCH", "Field": field, "Value": value} for field, value in wanted.items()],
     )
-    return _plain_price((entry for page in pages for entry in page["PriceList"]), wanted)
-
-
-def _plain_price(price_list: Iterable[str | Mapping[str, Any]], wanted: Mapping[str, str]) -> float | None:
-    """The hourly price of the plain instance among products that differ in what the filters cannot tell.
-
-    There are those of capacity blocks and of licences (another operation than RunInstances), and unused
-    reservations; many of them cost 0 (AWS Price List user guide, "Reading the service price list file").
-    """
     found = []
-    for entry in price_list:
+    for entry in (entry for page in pages for entry in page["PriceList"]):
         try:
             product = json.loads(entry) if isinstance(entry, str) else entry
             attributes = product["product"]["attributes"]

@@ -12,7 +12,7 @@ from typing import Any
 
 from airflow_provider_ernest.clusters.ec2.ending import end_machines
 from airflow_provider_ernest.clusters.ec2.identity import DEPLOYMENT_TAG
-from airflow_provider_ernest.clusters.ec2.instances import TO_BE_ENDED, Instance, of_all_clusters, workers
+from airflow_provider_ernest.clusters.ec2.instances import Instance, of_all_clusters, workers
 from airflow_provider_ernest.clusters.ec2.spec import MAX_TIME_TO_LIVE_SECONDS
 from airflow_provider_ernest.documents.base import Document
 from airflow_provider_ernest.exceptions import ClusterError, ErnestError, MissingResourceError
@@ -24,26 +24,24 @@ log = logging.getLogger(__name__)
 GRACE_SECONDS = 300.0
 """How long after its expiry a machine may take to end itself before it is called overdue."""
 
-UNREADABLE_LIMIT_SECONDS = float(MAX_TIME_TO_LIVE_SECONDS)
+UNREADABLE_LIMIT = timedelta(seconds=MAX_TIME_TO_LIVE_SECONDS)
 """A machine whose expiry tag was removed or spoilt is overdue so long after its launch: no cluster may live
 longer, and one that lives for less is not told from it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TaggedCluster(Document):
-    """A cluster as its machines' tags tell of it.
+    """A cluster as its machines' tags tell of it. Times are in ISO 8601.
 
     Attributes:
-        name: of the cluster.
-        deployment: of Airflow, whose it is.
         dag_id, run_id, task_id: of the task that started it, as far as tags can hold them.
         states: how many of its machines are in each state.
         instance_ids: of its machines that have not ended.
         overdue: ids of those that are past their expiry by more than the grace.
         unreadable: ids of those whose expiry tag cannot be read.
-        earliest_expiry, latest_expiry: ISO 8601; None where no tag can be read.
-        launched_at: ISO 8601, of the oldest machine.
-        told_at: ISO 8601; what time it was by AWS's clock when it told all this.
+        earliest_expiry, latest_expiry: None where no tag can be read.
+        launched_at: of the oldest machine.
+        told_at: what time it was by AWS's clock when it told all this.
         instance_types: of its workers.
     """
 
@@ -64,11 +62,7 @@ class TaggedCluster(Document):
 
 
 def find_clusters(
-    ec2: Any,
-    *,
-    deployment: str | None,
-    grace_seconds: float = GRACE_SECONDS,
-    unreadable_limit_seconds: float = UNREADABLE_LIMIT_SECONDS,
+    ec2: Any, *, deployment: str | None, grace_seconds: float = GRACE_SECONDS
 ) -> list[TaggedCluster]:
     """All clusters of this package in the client's account and region that have not ended, the oldest first.
 
@@ -78,24 +72,22 @@ def find_clusters(
         ec2: a boto3 client.
         deployment: whose clusters; None for those of all deployments.
         grace_seconds: how long after its expiry a machine is overdue, by AWS's clock.
-        unreadable_limit_seconds: how long after its launch one is whose expiry tag cannot be read.
 
     Raises:
         ClusterError, MissingResourceError: AWS does not answer, or a permission is missing.
     """
     by_name: dict[str, list[Instance]] = {}
-    for instance in of_all_clusters(ec2, deployment=deployment, states=TO_BE_ENDED):
+    for instance in of_all_clusters(ec2, deployment=deployment):
         by_name.setdefault(instance.cluster_name, []).append(instance)
-    grace, limit = timedelta(seconds=grace_seconds), timedelta(seconds=unreadable_limit_seconds)
-    return [_summary(name, instances, grace, limit) for name, instances in by_name.items()]
+    grace = timedelta(seconds=grace_seconds)
+    return [_summary(name, instances, grace) for name, instances in by_name.items()]
 
 
-def _summary(name: str, instances: Sequence[Instance], grace: timedelta, limit: timedelta) -> TaggedCluster:
+def _summary(name: str, instances: Sequence[Instance], grace: timedelta) -> TaggedCluster:
     tags = instances[0].tags
     expiries = [instance.expires_at for instance in instances if instance.expires_at is not None]
     due = {
-        instance.id: instance.expires_at + grace if instance.expires_at else instance.launched_at + limit
-        for instance in instances
+        i.id: i.expires_at + grace if i.expires_at else i.launched_at + UNREADABLE_LIMIT for i in instances
     }
     return TaggedCluster(
         name=name,
@@ -116,36 +108,25 @@ def _summary(name: str, instances: Sequence[Instance], grace: timedelta, limit: 
 
 
 def reap(
-    ec2: Any,
-    *,
-    deployment: str | None,
-    grace_seconds: float = GRACE_SECONDS,
-    unreadable_limit_seconds: float = UNREADABLE_LIMIT_SECONDS,
-    dry_run: bool = False,
+    ec2: Any, *, deployment: str | None, grace_seconds: float = GRACE_SECONDS, dry_run: bool = False
 ) -> list[TaggedCluster]:
     """End the machines that are overdue. Each counts for itself: a grown cluster has several expiries.
 
-    A machine whose expiry tag cannot be read is reported at once, and ended when it is older than
-    `unreadable_limit_seconds`, by default the longest time to live that is allowed: before, its cluster may
-    be in use. Its own timer does not depend on the tag, and ends it when its time to live is over.
+    A machine whose expiry tag cannot be read is reported at once, and ended only after `UNREADABLE_LIMIT`:
+    before, its cluster may be in use. Its own timer does not depend on the tag.
 
     Needs the permissions ec2:DescribeInstances, ec2:TerminateInstances and, for protected machines,
     ec2:ModifyInstanceAttribute. Arguments and errors are those of `find_clusters`; a `dry_run` only says what
     would be ended. Returns the clusters that had overdue machines.
     """
-    clusters = find_clusters(
-        ec2,
-        deployment=deployment,
-        grace_seconds=grace_seconds,
-        unreadable_limit_seconds=unreadable_limit_seconds,
-    )
+    clusters = find_clusters(ec2, deployment=deployment, grace_seconds=grace_seconds)
     for cluster in clusters:
         if cluster.unreadable:
             ids = ", ".join(cluster.unreadable)
             log.warning("Cluster %s has machines with an unreadable expiry tag: %s", cluster.name, ids)
     overdue = [cluster for cluster in clusters if cluster.overdue]
+    verb = "Would end" if dry_run else "Ending"
     for cluster in overdue:
-        verb = "Would end" if dry_run else "Ending"
         ids = ", ".join(cluster.overdue)
         log.info("%s %d overdue machines of cluster %s: %s", verb, len(cluster.overdue), cluster.name, ids)
     if not dry_run:
@@ -155,13 +136,7 @@ def reap(
 
 @dataclass(kw_only=True)
 class ReapReport:
-    """What was found overdue.
-
-    Attributes:
-        dry_run: nothing was ended.
-        clusters: with overdue machines, by region; without the regions that failed.
-        failures: why a region could not be reaped.
-    """
+    """Clusters with overdue machines, and why regions could not be reaped; both by region."""
 
     dry_run: bool
     clusters: dict[str, list[TaggedCluster]] = field(default_factory=dict)
@@ -205,13 +180,8 @@ def reap_regions(
 ) -> ReapReport:
     """End what is overdue, region by region; and remove secrets that killed tasks have left on this host.
 
-    A region that fails does not protect the others.
-
-    Args:
-        clients: what makes boto3's client of a service, by region.
-        deployment: whose machines; None for those of all deployments.
-        grace_seconds: how long after its expiry a machine may take to end itself, by AWS's clock.
-        dry_run: only find out what would be ended.
+    A region that fails does not protect the others. `clients` are what makes boto3's client of a service, by
+    region; the other arguments are those of `reap`.
     """
     # A host without such a folder has none.
     with contextlib.suppress(MissingResourceError):
@@ -251,10 +221,8 @@ def cluster_table(
 ) -> list[str]:
     """One line for each cluster, in task logs and on the command line: its machines, and whose it is.
 
-    Args:
-        found: the clusters by region.
-        prices_per_hour: dollars for one machine, by region and instance type, to show what each cluster
-            costs; the master is taken for a machine of the workers' type.
+    `prices_per_hour` are dollars for one machine, by region and instance type, to show what each cluster
+    costs; the master is taken for a machine of the workers' type.
     """
     rows: list[tuple[str, ...]] = [("cluster", "region", "machines", "type", "age", "expires", "owner")]
     costs = ["about $ per hour"]

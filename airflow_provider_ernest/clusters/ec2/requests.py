@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from airflow_provider_ernest.clusters.local_spec import MIN_MEMORY_MEGABYTES
 from airflow_provider_ernest.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -47,13 +48,12 @@ def run_instances_request(
 ) -> dict[str, Any]:
     """The keyword arguments of boto3's ``run_instances`` but for the token; the same for the same arguments.
 
-    At least `minimum` machines and at most `maximum`, in this place, with user-data that is not encoded yet.
-    Our tags win over the user's.
-
     Raises:
         InvalidParameterError: the volume is specified, and no root device is known to apply it to.
     """
+    # Our tags win over the user's.
     all_tags = [{"Key": key, "Value": value} for key, value in sorted({**spec.tags, **tags}.items())]
+    profile = spec.instance_profile
     tagged = ["instance", "volume", *(["spot-instances-request"] if place.market == SPOT else [])]
     request = {
         "MinCount": minimum,
@@ -73,25 +73,16 @@ def run_instances_request(
         "LaunchTemplate": dict(plan.launch_template) if plan.launch_template else None,
         "BlockDeviceMappings": _volumes(spec, plan),
         "KeyName": spec.key_name,
-        "IamInstanceProfile": _profile(spec.instance_profile),
-        **_market(place),
+        "IamInstanceProfile": {"Arn" if profile.startswith("arn:") else "Name": profile} if profile else None,
         **_network(spec, place, plan.network),
     }
-    return {name: value for name, value in request.items() if value is not None}
-
-
-def _market(place: Place) -> dict[str, Any]:
     if place.market == SPOT:
         # Termination protection cannot be set for spot instances, not even to none.
         options = {"SpotInstanceType": "one-time", "InstanceInterruptionBehavior": "terminate"}
-        return {"InstanceMarketOptions": {"MarketType": "spot", "SpotOptions": options}}
-    return {"DisableApiTermination": False}
-
-
-def _profile(profile: str | None) -> dict[str, str] | None:
-    if profile is None:
-        return None
-    return {"Arn" if profile.startswith("arn:") else "Name": profile}
+        request["InstanceMarketOptions"] = {"MarketType": "spot", "SpotOptions": options}
+    else:
+        request["DisableApiTermination"] = False
+    return {name: value for name, value in request.items() if value is not None}
 
 
 def _network(spec: EC2ClusterSpec, place: Place, network: TemplateNetwork) -> dict[str, Any]:
@@ -120,36 +111,26 @@ def describes_interface(spec: EC2ClusterSpec, network: TemplateNetwork) -> bool:
     return bool(own) and not network.instance_level
 
 
-def _volumes(spec: EC2ClusterSpec, plan: Plan) -> list[dict[str, Any]] | None:
-    volumes = {device: dict(settings) for device, settings in plan.volumes.items()}
-    if plan.root_device is not None:
-        volumes = {plan.root_device: _root_volume(spec)} | {
-            device: settings for device, settings in volumes.items() if device != plan.root_device
-        }
-    else:
-        for name in ("volume_gigabytes", "volume_key"):
-            if getattr(spec, name) is not None:
-                raise InvalidParameterError(
-                    name,
-                    getattr(spec, name),
-                    "cannot be applied: the image's root device is not known",
-                    remedy="Name the image, or describe the volume in the launch template.",
-                )
-    return [{"DeviceName": device, "Ebs": settings} for device, settings in volumes.items()] or None
-
-
 _SAFE: Mapping[str, Any] = {"Encrypted": True, "DeleteOnTermination": True}
 """Whatever template and image say: a volume that is left behind costs until somebody finds it."""
 
 
-def _root_volume(spec: EC2ClusterSpec) -> dict[str, Any]:
-    volume = {
-        **_SAFE,
-        "VolumeType": spec.volume_type,
-        "VolumeSize": spec.volume_gigabytes,
-        "KmsKeyId": spec.volume_key,
-    }
-    return {name: value for name, value in volume.items() if value is not None}
+def _volumes(spec: EC2ClusterSpec, plan: Plan) -> list[dict[str, Any]] | None:
+    wanted = {"VolumeSize": spec.volume_gigabytes, "KmsKeyId": spec.volume_key}
+    stated = {name: value for name, value in wanted.items() if value is not None}
+    volumes = {device: dict(settings) for device, settings in plan.volumes.items()}
+    if plan.root_device is not None:
+        volumes.pop(plan.root_device, None)
+        volumes = {plan.root_device: {**_SAFE, "VolumeType": spec.volume_type, **stated}} | volumes
+    elif stated:
+        name = "volume_gigabytes" if spec.volume_gigabytes is not None else "volume_key"
+        raise InvalidParameterError(
+            name,
+            getattr(spec, name),
+            "cannot be applied: the image's root device is not known",
+            remedy="Name the image, or describe the volume in the launch template.",
+        )
+    return [{"DeviceName": device, "Ebs": settings} for device, settings in volumes.items()] or None
 
 
 # What a launch template says that a request must heed, what it must not say, and what it leaves to AWS.
@@ -157,23 +138,19 @@ def _root_volume(spec: EC2ClusterSpec) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class TemplateNetwork:
-    """What a launch template says about the network; nothing by default.
-
-    Attributes:
-        security_groups: ids that a specification overrides: of the machine, or of its first interface.
-        instance_level: they are the machine's: AWS takes no network interfaces in the same request then.
-        subnet: of the first interface; None where the template names none.
-        public_address: what the first interface says; None to leave it to the subnet.
-        other_groups: ids that a specification might not override.
-        further_without_groups: a further interface names no groups, and so has the VPC's default group.
-    """
+    """What a launch template says about the network; nothing by default."""
 
     security_groups: tuple[str, ...] = ()
+    """Ids that a specification overrides: of the machine, or of its first interface."""
     instance_level: bool = False
+    """They are the machine's: AWS takes no network interfaces in the same request then."""
     subnet: str | None = None
     public_address: bool | None = None
+    """What the first interface says; None to leave it to the subnet."""
     other_groups: tuple[str, ...] = ()
+    """Ids that a specification might not override."""
     further_without_groups: bool = False
+    """A further interface names no groups, and so has the VPC's default group."""
 
 
 def check_template(name: str, template: Mapping[str, Any]) -> None:
@@ -253,29 +230,23 @@ def _template_volumes(template: Mapping[str, Any]) -> Iterator[tuple[str, Mappin
 
 _DAEMON_RESERVE_MEGABYTES = 1024
 _EXECUTOR_OVERHEAD = 0.10
-_LEAST_EXECUTOR_MEGABYTES = 450
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What AWS says about what a specification names.
-
-    Attributes:
-        image: that is booted.
-        root_device: where its root volume is; None where the launch template describes the volume.
-        instance_types: facts about all types that may be launched, by name.
-        network: what the launch template says about it.
-        volumes: settings of the volumes that image and launch template describe, by device name.
-        launch_template: id and number of the version that was checked, as RunInstances takes them: what
-            "$Latest" means may change meanwhile. None where there is none.
-    """
+    """What AWS says about what a specification names."""
 
     image: Image
     root_device: str | None
+    """Where the image's root volume is; None where the launch template describes the volume."""
     instance_types: Mapping[str, InstanceType]
+    """All types that may be launched, by name."""
     network: TemplateNetwork
     volumes: Mapping[str, Mapping[str, Any]]
+    """Settings of the volumes that image and launch template describe, by device name."""
     launch_template: Mapping[str, str] | None
+    """Id and number of the version that was checked, as RunInstances takes them: what "$Latest" means may
+    change meanwhile."""
 
     def offered(self, spec: EC2ClusterSpec, instance_type: str) -> tuple[int, int]:
         """The cores and the megabytes of memory that a worker of a type offers to executors."""
@@ -286,36 +257,22 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True)
 class Image:
-    """A machine image (AMI).
-
-    Attributes:
-        id: "ami-...".
-        root_device: device name of its root volume ("/dev/xvda"); "" where it does not tell.
-        architecture: "x86_64" or "arm64", as the instance type must be; "" where it does not tell.
-        volumes: device names of its further EBS volumes.
-    """
+    """A machine image (AMI); "" stands for what AWS does not tell."""
 
     id: str
-    root_device: str
-    architecture: str
-    volumes: tuple[str, ...] = ()
+    root_device: str  # device name of its root volume, such as "/dev/xvda"
+    architecture: str  # "x86_64" or "arm64"
+    volumes: tuple[str, ...] = ()  # device names of its further EBS volumes
 
 
 @dataclass(frozen=True, kw_only=True)
 class InstanceType:
-    """One instance type.
-
-    Attributes:
-        name: "m5.xlarge".
-        cores: vCPUs, as Spark counts cores: hyper-threads where the type has them.
-        memory_megabytes: of the machine, nominal; its operating system sees a few percent less.
-        architectures: of the images that it boots ("x86_64", "arm64").
-    """
+    """One instance type, such as "m5.xlarge"."""
 
     name: str
-    cores: int
-    memory_megabytes: int
-    architectures: tuple[str, ...] = ()
+    cores: int  # vCPUs, as Spark counts cores: hyper-threads where the type has them
+    memory_megabytes: int  # nominal; the operating system sees a few percent less
+    architectures: tuple[str, ...] = ()  # of the images that it boots
 
 
 def executor_memory_megabytes(instance_type: InstanceType) -> int:
@@ -330,18 +287,17 @@ def executor_memory_megabytes(instance_type: InstanceType) -> int:
     (memory - 1 GB) / 1.1. Machines of less than 2 GB keep half of their memory for the system.
 
     Raises:
-        InvalidParameterError: the type has too little memory for any executor (Spark refuses heaps
-            below 450 MB).
+        InvalidParameterError: the type has too little memory for any executor.
     """
     total = instance_type.memory_megabytes
     offered = max(total - _DAEMON_RESERVE_MEGABYTES, total // 2)
     heap = int(offered / (1 + _EXECUTOR_OVERHEAD))
-    if heap < _LEAST_EXECUTOR_MEGABYTES:
+    if heap < MIN_MEMORY_MEGABYTES:
         raise InvalidParameterError(
             "instance_type",
             instance_type.name,
             f"has {total} MB of memory, of which an executor could have {heap}; "
-            f"Spark needs {_LEAST_EXECUTOR_MEGABYTES}",
+            f"Spark needs {MIN_MEMORY_MEGABYTES}",
             remedy="Choose a type of at least 1 GB, for real work of at least 4 GB.",
         )
     return heap

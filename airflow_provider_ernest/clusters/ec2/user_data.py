@@ -37,7 +37,6 @@ TIMER_DELAY_SECONDS = 90
 """How long after the time to live a timer of root powers a machine off whose shutdown was called off.
 `shutdown` counts in whole minutes."""
 
-_SECRET = re.compile(r"[0-9a-f]{64}")
 _SECRET_LINE = re.compile(r"^ernest_secret=([0-9a-f]{64})$", re.MULTILINE)
 
 
@@ -47,11 +46,7 @@ def new_secret() -> str:
 
 
 def secret_of(user_data: str) -> str:
-    """The secret in the user-data of a machine, as DescribeInstanceAttribute returns it, base64 decoded.
-
-    Raises:
-        ClusterError: there is none.
-    """
+    """The secret in the user-data of a machine, base64 decoded; a ClusterError if there is none."""
     found = _SECRET_LINE.search(user_data)
     if found is None:
         raise ClusterError(
@@ -64,13 +59,10 @@ def secret_of(user_data: str) -> str:
 def master_user_data(spec: EC2ClusterSpec, *, secret: str, expires_at: datetime) -> str:
     """The user-data of the machine that runs the Spark master; the same for the same arguments.
 
-    Args:
-        spec: of the cluster.
-        secret: from `new_secret`.
-        expires_at: with time zone; told on the console.
+    `secret` is from `new_secret`; `expires_at` has a time zone.
 
     Raises:
-        InvalidParameterError: it is larger than AWS allows, or `expires_at` has no time zone.
+        InvalidParameterError: it is larger than AWS allows.
     """
     return _render(spec, secret, expires_at, master_host=None)
 
@@ -84,10 +76,7 @@ def worker_user_data(
     cores: int,
     memory_megabytes: int,
 ) -> str:
-    """The user-data of the workers' machines; as that of the master, with what each offers to executors.
-
-    `master_host` is the private address of the master's machine.
-    """
+    """The user-data of the workers' machines; as that of the master, with what each offers to executors."""
     memory = f"{memory_megabytes}m"
     return _render(spec, secret, expires_at, master_host=master_host, cores=cores, memory=memory)
 
@@ -97,10 +86,6 @@ def _render(spec: EC2ClusterSpec, secret: str, expires_at: datetime, **role: str
 
     from airflow_provider_ernest.spark.installation import MIN_JAVA
 
-    if not _SECRET.fullmatch(secret):
-        raise InvalidParameterError("secret", "...", "is not of the form that new_secret() gives")
-    if expires_at.tzinfo is None:
-        raise InvalidParameterError("expires_at", expires_at, "has no time zone")
     # `finalize` sees the value of every expression: none can be forgotten to be quoted.
     environment = Environment(
         autoescape=False,  # noqa: S701 - the output is a shell script, quoted for the shell
@@ -132,18 +117,14 @@ def _render(spec: EC2ClusterSpec, secret: str, expires_at: datetime, **role: str
         network_encryption=spec.network_encryption,
         **role,
     )
-    return _require_size(script, spec.setup_script)
-
-
-def _require_size(script: str, setup_script: str) -> str:
     size = len(script.encode())
     if size > MAX_BYTES:
         # In base64, four characters are three bytes, or fewer at the end.
-        encoded = len(base64.b64encode(setup_script.encode()))
+        encoded = len(base64.b64encode(spec.setup_script.encode()))
         most = (encoded - (size - MAX_BYTES)) // 4 * 3
         raise InvalidParameterError(
             "setup_script",
-            f"{setup_script[:40]}...",
+            f"{spec.setup_script[:40]}...",
             f"makes user-data of {size} bytes, of which AWS takes {MAX_BYTES}; about {max(0, most)} bytes of "
             "script fit",
             remedy="Bake what it does into the image, or let it fetch a longer script from S3.",

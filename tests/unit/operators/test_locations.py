@@ -176,5 +176,5 @@ def test_a_deployment_that_nobody_named_is_made_once_in_the_store(context, tmp_p
 @pytest.mark.parametrize("named", ["*", "prod?", "a b", "-x", "x" * 41])
 def test_a_deployment_that_filters_would_take_for_a_pattern_is_refused(context, monkeypatch, named):
     monkeypatch.setenv("AIRFLOW__ERNEST__DEPLOYMENT", named)
-    with pytest.raises(InvalidParameterError, match=r"deployment=.* is no id of a deployment"):
+    with pytest.raises(InvalidParameterError, match=r"deployment=.* cannot be the id of a deployment"):
         cluster_identity(context)

@@ -188,7 +188,7 @@ def test_a_handle_that_means_more_than_one_cluster_is_refused(bed, name, cluster
     """A handle comes through XCom, where others may write; "*" is a wildcard to EC2's filter."""
     bed.cluster().launch()
     forged = replace(cluster_handle, kind="ec2", name=name)
-    with pytest.raises(InvalidParameterError, match=r"is no name of a cluster that this package starts"):
+    with pytest.raises(InvalidParameterError, match=r"is not a name of a cluster that this package starts"):
         terminate(forged, clusters=Path(), client=bed.client)
     with pytest.raises(InvalidParameterError):
         terminate_cluster(bed.client(), name)

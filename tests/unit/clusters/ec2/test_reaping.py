@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from airflow_provider_ernest.clusters.ec2 import reaping
 from airflow_provider_ernest.clusters.ec2.identity import ROLE_TAG
 from airflow_provider_ernest.clusters.ec2.reaping import (
-    UNREADABLE_LIMIT_SECONDS,
     TaggedCluster,
     cluster_table,
     reap,
@@ -76,14 +76,16 @@ def test_each_machine_counts_for_itself(bed, clusters):
 
 @pytest.mark.parametrize("value", ["", "soon", "2026-13-01"])
 def test_an_unreadable_expiry_is_reported_and_ended_after_the_longest_time_to_live(
-    bed, clusters, value, caplog
+    bed, clusters, value, caplog, monkeypatch
 ):
     spoilt = sorted(of(bed, clusters[0]))[0]
     bed.client().create_tags(Resources=[spoilt], Tags=[{"Key": "ernest:expires-at", "Value": value}])
     assert reap(bed.client(), deployment="ours") == []
     assert spoilt in caplog.text
-    assert UNREADABLE_LIMIT_SECONDS == MAX_TIME_TO_LIVE_SECONDS, "before, its cluster may still be in use"
-    (reaped,) = reap(bed.client(), deployment="ours", unreadable_limit_seconds=-60)
+    longest = timedelta(seconds=MAX_TIME_TO_LIVE_SECONDS)
+    assert longest == reaping.UNREADABLE_LIMIT, "before, its cluster may still be in use"
+    monkeypatch.setattr(reaping, "UNREADABLE_LIMIT", timedelta(seconds=-60))
+    (reaped,) = reap(bed.client(), deployment="ours")
     assert reaped.overdue == reaped.unreadable == (spoilt,)
     assert len(bed.live()) == 9
 
