@@ -107,7 +107,7 @@ def test_a_connection_that_is_not_there_for_the_moment_is_looked_for_again(conte
 
 
 def test_a_forged_handle_is_not_tried_again(context):
-    with pytest.raises(AirflowFailException, match=r"cluster='.*\*' is no .*unchanged"):
+    with pytest.raises(AirflowFailException, match=r"cluster='.*\*' is not .*unchanged"):
         terminate(cluster("ec2", name="ernest-*")).execute(context)
 
 
