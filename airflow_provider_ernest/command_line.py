@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import sys
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.cli import (
@@ -18,6 +21,7 @@ from airflow_provider_ernest.cli import (
     survey,
 )
 from airflow_provider_ernest.cli import main as program
+from airflow_provider_ernest.cli.command import Command
 
 if TYPE_CHECKING:
     from airflow.cli.cli_config import CLICommand
@@ -36,7 +40,6 @@ COMMANDS = (
     machines.REAP,
     doctor.COMMAND,
 )
-"""All of them."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -45,7 +48,37 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def get_ernest_commands() -> list[CLICommand]:
-    """What Airflow, 3.2 and later, asks this provider for."""
-    from airflow_provider_ernest.cli.airflow_commands import ernest_group
+    """The group ``ernest`` of Airflow's command line, which Airflow 3.2 and later ask this provider for."""
+    from airflow.cli.cli_config import ActionCommand, Arg, GroupCommand
 
-    return [ernest_group(COMMANDS)]
+    class AllArguments(Arg):
+        """Stands for all options of a command: they are added as they are to the parser of ``ernest``."""
+
+        def __init__(self, command: Command) -> None:
+            super().__init__(flags=("--help",))  # type: ignore[no-untyped-call]
+            self._command = command
+
+        def add_to_parser(self, parser: ArgumentParser) -> None:
+            self._command.add_arguments(parser)
+
+    actions = [
+        ActionCommand(
+            name=command.name,
+            help=command.summary,
+            description=command.description,
+            epilog=command.epilog,
+            func=partial(_run_for_airflow, command),
+            args=[AllArguments(command)],
+        )
+        for command in COMMANDS
+    ]
+    return [
+        GroupCommand(
+            name="ernest", help="Size Spark clusters", description=program.SUMMARY, subcommands=actions
+        )
+    ]
+
+
+def _run_for_airflow(command: Command, args: Namespace) -> None:
+    # Airflow's own main drops what a command returns.
+    sys.exit(program.run_command(command, args, program="airflow ernest"))

@@ -1,4 +1,4 @@
-"""``ernest doctor``: what is missing on this host, and for this account of AWS, for which kind of cluster."""
+"""``ernest doctor``: what this host and this AWS account lack for which kind of cluster."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from airflow_provider_ernest.cli.command import (
     Command,
@@ -29,6 +29,8 @@ LOCAL, EXISTING, EC2, EMR = "local", "existing", "ec2", "emr"
 KINDS = (LOCAL, EXISTING, EC2, EMR)
 """Of clusters; "existing" is what a Spark connection of Airflow's names: standalone, YARN, Kubernetes."""
 
+Look: TypeAlias = Callable[[Namespace], str]
+
 OK, MISSING, UNKNOWN = "ok", "missing", "not known"
 
 LEAST_AIRFLOW = (3, 1, 1)
@@ -38,7 +40,7 @@ EMR_RELEASE = "emr-7.5.0"
 
 
 class UntellableError(Exception):
-    """Says why a check can neither succeed nor fail."""
+    """Why a check can neither succeed nor fail."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +48,6 @@ class Finding:
     """What a check found.
 
     Attributes:
-        check: its name.
         state: OK, MISSING or UNKNOWN.
         found: what is there, or what is wrong.
         remedy: what to change; empty where nothing is missing.
@@ -58,25 +59,6 @@ class Finding:
     found: str
     remedy: str
     needed_for: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class _Check:
-    """A name, the kinds of clusters that need it, and what says what is there or raises what is wrong."""
-
-    name: str
-    needed_for: tuple[str, ...]
-    look: Callable[[Namespace], str]
-
-    def finding(self, args: Namespace) -> Finding:
-        state, found, remedy = OK, "", ""
-        try:
-            found = self.look(args)
-        except ErnestError as error:
-            state, found, remedy = MISSING, error.message, error.remedy or ""
-        except UntellableError as reason:
-            state, found = UNKNOWN, str(reason)
-        return Finding(check=self.name, state=state, found=found, remedy=remedy, needed_for=self.needed_for)
 
 
 def _airflow(args: Namespace) -> str:
@@ -117,7 +99,7 @@ def _store(args: Namespace) -> str:
     return _written_to(store.root, "the store", remedy="Name one with --store or AIRFLOW__ERNEST__STORE.")
 
 
-def _folder(kind: str) -> Callable[[Namespace], str]:
+def _folder(kind: str) -> Look:
     def look(args: Namespace) -> str:
         folder = Path(configured(kind) or airflow_home() / "ernest" / kind).expanduser().absolute()
         return _written_to(folder, kind, remedy=f"Name a folder with AIRFLOW__ERNEST__{kind.upper()}.")
@@ -126,7 +108,7 @@ def _folder(kind: str) -> Callable[[Namespace], str]:
 
 
 def _written_to(root: Any, what: str, *, remedy: str) -> str:
-    """Write a file there and remove it again; a local folder that does not exist needs one that it can be in.
+    """Write a file there and remove it again, or in the parent of a local folder that does not exist.
 
     Raises:
         MissingResourceError: that does not work.
@@ -159,10 +141,6 @@ def _connection(args: Namespace) -> str:
         raise UntellableError(f"Airflow's connections cannot be read here: {error}") from error
 
 
-def _boto3(args: Namespace) -> str:
-    return f"boto3, regions: {', '.join(clients_by_region(args))}"
-
-
 def _identity(args: Namespace) -> str:
     (_, clients), *_others = clients_by_region(args).items()
     return str(_asked(lambda: clients("sts").get_caller_identity())["Arn"])
@@ -192,7 +170,7 @@ def _asked(call: Callable[[], Any]) -> Any:
         raise UntellableError(said(error)) from None
 
 
-def _right(action: str, request: Mapping[str, Any]) -> Callable[[Namespace], str]:
+def _right(action: str, request: Mapping[str, Any]) -> Look:
     def look(args: Namespace) -> str:
         for clients in clients_by_region(args).values():
             _judged(clients("ec2"), action, request)
@@ -241,43 +219,43 @@ def _steps(args: Namespace) -> str:
 
 
 ACCOUNT = ("boto3", "credentials")
-"""Checks without which nothing can be asked of AWS; all that comes after them is."""
+"""Checks without which AWS cannot be asked anything; all checks after them ask AWS."""
 
-CHECKS = (
-    _Check("Airflow", KINDS, _airflow),
-    _Check("Java", (LOCAL, EXISTING, EC2), _java),
-    _Check("Spark", (LOCAL,), _spark),
-    _Check("spark-submit", (LOCAL, EXISTING, EC2), _spark_submit),
-    _Check("store", KINDS, _store),
-    *(_Check(kind, KINDS, _folder(kind)) for kind in ("staging", "event_logs")),
-    _Check("connection", (EXISTING,), _connection),
-    _Check("boto3", (EC2, EMR), _boto3),
-    _Check("credentials", (EC2, EMR), _identity),
-    *(_Check(f"ec2:{action}", (EC2,), _right(action, request)) for action, request in RIGHTS.items()),
-    _Check("ec2:RunInstances", (EC2,), _run_instances),
-    _Check("elasticmapreduce:ListSupportedInstanceTypes", (EMR,), _instance_types_of_emr),
-    _Check("elasticmapreduce:AddJobFlowSteps", (EMR,), _steps),
+CHECKS: tuple[tuple[str, tuple[str, ...], Look], ...] = (
+    ("Airflow", KINDS, _airflow),
+    ("Java", (LOCAL, EXISTING, EC2), _java),
+    ("Spark", (LOCAL,), _spark),
+    ("spark-submit", (LOCAL, EXISTING, EC2), _spark_submit),
+    ("store", KINDS, _store),
+    *((kind, KINDS, _folder(kind)) for kind in ("staging", "event_logs")),
+    ("connection", (EXISTING,), _connection),
+    ("boto3", (EC2, EMR), lambda args: f"boto3, regions: {', '.join(clients_by_region(args))}"),
+    ("credentials", (EC2, EMR), _identity),
+    *((f"ec2:{action}", (EC2,), _right(action, request)) for action, request in RIGHTS.items()),
+    ("ec2:RunInstances", (EC2,), _run_instances),
+    ("elasticmapreduce:ListSupportedInstanceTypes", (EMR,), _instance_types_of_emr),
+    ("elasticmapreduce:AddJobFlowSteps", (EMR,), _steps),
 )
+"""Names, the kinds of clusters that need them, and what says what is there or raises what is wrong."""
 
 
 def findings(args: Namespace) -> list[Finding]:
     """What the checks find that the kinds asked for need; no rights where boto3 knows no credentials."""
-    found: list[Finding] = []
-    for check in CHECKS:
-        if not set(check.needed_for) & set(args.kinds or KINDS):
+    result: list[Finding] = []
+    for name, needed_for, look in CHECKS:
+        if not set(needed_for) & set(args.kinds or KINDS):
             continue
-        found.append(check.finding(args))
-        if check.name in ACCOUNT and found[-1].state != OK:
+        state, found, remedy = OK, "", ""
+        try:
+            found = look(args)
+        except ErnestError as error:
+            state, found, remedy = MISSING, error.message, error.remedy or ""
+        except UntellableError as reason:
+            state, found = UNKNOWN, str(reason)
+        result.append(Finding(check=name, state=state, found=found, remedy=remedy, needed_for=needed_for))
+        if name in ACCOUNT and state != OK:
             break
-    return found
-
-
-def verdicts(found: Sequence[Finding], kinds: Sequence[str]) -> dict[str, list[str]]:
-    """For each kind the checks that fail."""
-    return {
-        kind: [each.check for each in found if each.state == MISSING and kind in each.needed_for]
-        for kind in kinds
-    }
+    return result
 
 
 def _lines(found: Sequence[Finding], missing: dict[str, list[str]]) -> Iterator[str]:
@@ -325,7 +303,10 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 def _run(args: Namespace) -> None:
     found = findings(args)
-    missing = verdicts(found, args.kinds or KINDS)
+    missing = {
+        kind: [each.check for each in found if each.state == MISSING and kind in each.needed_for]
+        for kind in args.kinds or KINDS
+    }
     listed = [asdict(each) for each in found]
     document = {"checks": listed, "missing": missing, "ready": {kind: not missing[kind] for kind in missing}}
     tell(

@@ -1,9 +1,10 @@
-"""``ernest clusters``: what lives now, and whose it is."""
+"""``ernest clusters`` and ``reap``: the clusters that live on EC2, and the end of those that are overdue."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.cli.command import (
@@ -18,6 +19,7 @@ from airflow_provider_ernest.cli.command import (
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 
 if TYPE_CHECKING:
+    from airflow_provider_ernest.clusters.ec2.prices import PriceBook
     from airflow_provider_ernest.clusters.ec2.reaping import TaggedCluster
 
 
@@ -26,7 +28,7 @@ Clients = Callable[[str], Any]
 
 
 def add_account_arguments(parser: Any) -> None:
-    """The options --region, --profile and --endpoint-url."""
+    """Add --region, --profile and --endpoint-url."""
     parser.add_argument(
         "--region",
         metavar="REGION",
@@ -38,7 +40,7 @@ def add_account_arguments(parser: Any) -> None:
 
 
 def clients_by_region(args: Namespace) -> Mapping[str, Clients]:
-    """For each region that the options name, what makes clients in it.
+    """For each region of the options what makes clients in it.
 
     Raises:
         MissingResourceError: boto3 is not installed, or there is no such profile.
@@ -58,20 +60,18 @@ def clients_by_region(args: Namespace) -> Mapping[str, Clients]:
     except ProfileNotFound as error:
         raise MissingResourceError(f"{error}.", remedy="Name a profile of ~/.aws/config.") from error
 
-    def clients(region: str) -> Clients:
-        return lambda service: session.client(service, region_name=region, endpoint_url=args.endpoint_url)
-
-    found: dict[str, Clients] = {}
-    for region in regions:
-        if not region:
-            raise InvalidParameterError(
-                "region",
-                region,
-                "leaves open where to look, and boto3 is configured for none",
-                remedy="Name a region, such as eu-west-1.",
-            )
-        found[region] = clients(region)
-    return found
+    if not all(regions):
+        raise InvalidParameterError(
+            "region",
+            None,
+            "leaves open where to look, and boto3 is configured for none",
+            remedy="Name a region, such as eu-west-1.",
+        )
+    return {
+        region: partial(session.client, region_name=region, endpoint_url=args.endpoint_url)
+        for region in regions
+        if region
+    }
 
 
 def _add_clusters_arguments(parser: ArgumentParser) -> None:
@@ -101,20 +101,23 @@ def _run_clusters(args: Namespace) -> None:
 def _prices(
     found: Mapping[str, Sequence[TaggedCluster]], clients: Mapping[str, Clients], args: Namespace
 ) -> dict[tuple[str, str], float | None]:
-    from airflow_provider_ernest.clusters.ec2.prices import PRICING_REGION, PriceBook
     from airflow_provider_ernest.clusters.ec2.requests import ON_DEMAND
 
-    (pricing,) = clients_by_region(Namespace(**{**vars(args), "region": [PRICING_REGION]})).values()
     prices: dict[tuple[str, str], float | None] = {}
     for region, clusters in found.items():
-        book = PriceBook(
-            ec2=clients[region]("ec2"),
-            pricing=lambda: pricing("pricing"),
-            region=region,
-        )
+        book = price_book(region, clients[region], profile=args.profile, endpoint_url=args.endpoint_url)
         for name in {name for cluster in clusters for name in cluster.instance_types}:
             prices[region, name] = book.per_hour(name, ON_DEMAND)
     return prices
+
+
+def price_book(region: str, clients: Clients, *, profile: str | None, endpoint_url: str | None) -> PriceBook:
+    """AWS's prices in a region; the list prices of all regions are those of one."""
+    from airflow_provider_ernest.clusters.ec2.prices import PRICING_REGION, PriceBook
+
+    asked = Namespace(region=[PRICING_REGION], profile=profile, endpoint_url=endpoint_url)
+    (pricing,) = clients_by_region(asked).values()
+    return PriceBook(ec2=clients("ec2"), pricing=lambda: pricing("pricing"), region=region)
 
 
 CLUSTERS = Command(
@@ -165,11 +168,7 @@ def _add_reap_arguments(parser: ArgumentParser) -> None:
 
 
 def _deployment(args: Namespace) -> str | None:
-    """Whose machines are meant; None for those of all deployments.
-
-    Raises:
-        MissingResourceError: nothing tells.
-    """
+    """The deployment whose machines are meant; None for all."""
     from airflow_provider_ernest.cli.store import configured, open_store
     from airflow_provider_ernest.store.deployment import deployment_of_store
 
@@ -181,7 +180,7 @@ def _deployment(args: Namespace) -> str | None:
         named = deployment_of_store(store.root, make=False)
     if not named:
         raise MissingResourceError(
-            "Nothing tells which deployment of Airflow's machines are to be ended.",
+            "It is not known which deployment's machines are to be ended.",
             remedy="Name it with --deployment (`ernest clusters` shows all), or take --all-deployments.",
         )
     return str(named)

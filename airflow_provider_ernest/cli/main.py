@@ -9,7 +9,6 @@ import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 
-from airflow_provider_ernest.cli import choose, design, models, store
 from airflow_provider_ernest.cli.command import (
     EXIT_CODES,
     Command,
@@ -26,20 +25,13 @@ SUMMARY = "Size Spark clusters: a few cheap sample runs, a small explainable mod
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 MAKE_ROOM = "Make room there, or write elsewhere; temporary files go to the folder that TMPDIR names."
 
-COMMANDS = (design.COMMAND, models.FIT, models.PREDICT, choose.CHOOSE, choose.REPORT, store.COMMAND)
-"""Those that need neither event logs nor a cloud, in the order in which one uses them."""
-
 FAILED = 1
 INTERRUPTED = 130
 """What shells report of a program that was interrupted."""
 
 
-def main(argv: Sequence[str] | None = None, *, commands: Sequence[Command] = COMMANDS) -> int:
-    """Run a command line.
-
-    Args:
-        argv: what follows the program's name; None for this process's own.
-        commands: what can be called.
+def main(argv: Sequence[str] | None = None, *, commands: Sequence[Command]) -> int:
+    """Run a command line; `argv` is None for this process's own.
 
     Returns:
         See `command.EXIT_CODES`.
@@ -56,7 +48,7 @@ def main(argv: Sequence[str] | None = None, *, commands: Sequence[Command] = COM
     return run_command(args.command, args, program="ernest")
 
 
-def build_parser(commands: Sequence[Command] = COMMANDS) -> ArgumentParser:
+def build_parser(commands: Sequence[Command]) -> ArgumentParser:
     """The parser of the commands; ``command`` of what it returns is the `Command`."""
     parser = Parser(
         prog="ernest", description=SUMMARY, epilog=EXIT_CODES, formatter_class=RawDescriptionHelpFormatter
@@ -67,15 +59,12 @@ def build_parser(commands: Sequence[Command] = COMMANDS) -> ArgumentParser:
 
 
 def run_command(command: Command, args: Namespace, *, program: str) -> int:
-    """Run a command; errors of ours become a message, those that nobody foresaw stay what they are.
+    """Run a command and return the exit code; prints expected errors, and raises others.
 
     Args:
         command: what to do.
         args: its options.
         program: the program's name, for messages.
-
-    Returns:
-        The exit code.
     """
     try:
         refuse_to_overwrite(getattr(args, "output", None), force=getattr(args, "force", False))
@@ -106,8 +95,8 @@ def run_command(command: Command, args: Namespace, *, program: str) -> int:
 def _in_options(error: ErnestError, args: Namespace) -> ErnestError:
     """An error of a parameter, or of a pair of them, as one of the options: max_scale is --max-scale.
 
-    Only the name is replaced. The rest of a message holds names of files, types of machines and values,
-    which may be spelled as parameters are.
+    Only the name is replaced: the rest of a message holds names of files and values, which may be spelled
+    as parameters are.
     """
 
     def option(name: re.Match[str]) -> str:

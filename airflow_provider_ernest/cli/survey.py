@@ -198,19 +198,13 @@ def _with_aws_prices(stated: Prices, jobs: Mapping[str, Sequence[PastRun]], args
     """The prices with those of AWS for the types for which none is stated."""
     if args.aws_prices is None:
         return stated
-    from airflow_provider_ernest.cli.machines import clients_by_region
-    from airflow_provider_ernest.clusters.ec2.prices import PRICING_REGION, PriceBook
+    from airflow_provider_ernest.cli.machines import clients_by_region, price_book
     from airflow_provider_ernest.clusters.ec2.requests import ON_DEMAND
     from airflow_provider_ernest.history.survey import Prices
 
-    clients = clients_by_region(
-        Namespace(region=[args.aws_prices, PRICING_REGION], profile=None, endpoint_url=None)
-    )
-    book = PriceBook(
-        ec2=clients[args.aws_prices]("ec2"),
-        pricing=lambda: clients[PRICING_REGION]("pricing"),
-        region=args.aws_prices,
-    )
+    account: dict[str, Any] = {"profile": None, "endpoint_url": None}
+    clients = clients_by_region(Namespace(region=[args.aws_prices], **account))[args.aws_prices]
+    book = price_book(args.aws_prices, clients, **account)
     known = dict(stated.by_type or {})
     types = {run.instance_type for runs in jobs.values() for run in runs if run.instance_type}
     for name in sorted(types - known.keys()):

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_ernest.cli import analyze, history, survey
-from airflow_provider_ernest.cli.main import COMMANDS
-from airflow_provider_ernest.command_line import main
+from airflow_provider_ernest.command_line import COMMANDS, main
 from tests.unit.cli.conftest import LOG
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "command_line.md"
@@ -31,5 +29,5 @@ def test_every_command_line_of_the_page_works(tmp_path: Path, monkeypatch: pytes
             Path("runs.csv").write_text(runs, encoding="utf-8")
     assert {program for program, *_ in commands} == {"ernest"}
     assert {argv[0] for _, *argv in commands} == {
-        command.name for command in (*COMMANDS, analyze.COMMAND, history.COMMAND, survey.COMMAND)
+        command.name for command in COMMANDS if command.name not in ("clusters", "reap", "doctor")
     }

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_ernest.cli.main import build_parser, main
-from airflow_provider_ernest.command_line import COMMANDS
+from airflow_provider_ernest.cli.main import build_parser
+from airflow_provider_ernest.command_line import COMMANDS, main
 from airflow_provider_ernest.version import __version__
 
 HEAVY = ("numpy", "scipy", "cvxpy", "msgspec", "airflow.", "boto3", "botocore")
@@ -113,7 +113,7 @@ def test_names_of_files_and_values_are_left_as_the_user_wrote_them(tmp_path, run
 
 def test_a_reader_that_has_had_enough_is_no_error_to_tell(runs_csv):
     program = (
-        "import sys; from airflow_provider_ernest.cli.main import main;"
+        "import sys; from airflow_provider_ernest.command_line import main;"
         f"sys.exit(main(['predict', {str(runs_csv)!r}, '--machines', '1-2000', '--format', 'json']))"
     )
     with subprocess.Popen(
@@ -148,7 +148,9 @@ def test_all_options_with_a_default_say_it():
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
 def test_a_full_disk_is_told_with_the_remedy():
-    program = "import sys; from airflow_provider_ernest.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    program = (
+        "from airflow_provider_ernest.command_line import main; raise SystemExit(main())"
+    )
     argv = ["design", "--max-machines", "4", "--partitions", "40", "--cores-per-machine", "1"]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(

@@ -262,7 +262,7 @@ def test_object_storage_works_without_airflow(rows):
 
 def test_it_needs_no_airflow(root):
     program = (
-        "import sys; from airflow_provider_ernest.cli.main import main;"
+        "import sys; from airflow_provider_ernest.command_line import main;"
         "code = [main(['store', *argv, '--store', sys.argv[1]]) for argv in (['list'], "
         "['prune', '--older-than', '1d', '--dry-run'])]; print(code, 'airflow' in sys.modules)"
     )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from airflow_provider_ernest.cli.main import main
+from airflow_provider_ernest.command_line import main
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.profiles import BLOCKING, ProfileRecord
 from airflow_provider_ernest.store import records

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_ernest.cli.main import main
+from airflow_provider_ernest.command_line import main
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import StoreError
