@@ -24,8 +24,14 @@ from airflow_provider_ernest.documents.profiles import (
     SERIALISATION,
     ResourceLimit,
 )
-from airflow_provider_ernest.eventlog.tables import EventLog, StageRow
-from airflow_provider_ernest.eventlog.tasks import BoolColumn, FloatColumn, StageKey, TaskColumns
+from airflow_provider_ernest.eventlog.tables import (
+    BoolColumn,
+    EventLog,
+    FloatColumn,
+    StageKey,
+    StageRow,
+    TaskColumns,
+)
 
 _PYTHON_SCOPES = ("python", "pandas", "arrow")
 """Parts of the names of Spark's operations that run Python workers, in lower case."""

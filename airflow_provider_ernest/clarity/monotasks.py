@@ -25,9 +25,9 @@ from airflow_provider_ernest.documents.profiles import (
     UNMEASURED,
     Capacity,
 )
-from airflow_provider_ernest.eventlog.tables import EventLog
-from airflow_provider_ernest.eventlog.tasks import (
+from airflow_provider_ernest.eventlog.tables import (
     BoolColumn,
+    EventLog,
     FloatColumn,
     IntColumn,
     StageKey,

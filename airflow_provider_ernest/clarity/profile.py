@@ -30,8 +30,7 @@ from airflow_provider_ernest.documents.profiles import (
     StageProfile,
 )
 from airflow_provider_ernest.eventlog.judging import losses_of, why_not_counted
-from airflow_provider_ernest.eventlog.tables import EventLog
-from airflow_provider_ernest.eventlog.tasks import FloatColumn, TaskColumns, busy_seconds
+from airflow_provider_ernest.eventlog.tables import EventLog, FloatColumn, TaskColumns, busy_seconds
 from airflow_provider_ernest.exceptions import EventLogError
 from airflow_provider_ernest.privacy import call_site, without_credentials
 from airflow_provider_ernest.words import signed_percentage

@@ -20,8 +20,14 @@ import numpy as np
 
 from airflow_provider_ernest.clarity.replay_plan import BEGIN, Plan, PlannedStage, most_at_once, plan_of
 from airflow_provider_ernest.documents.profiles import ReplayedSize
-from airflow_provider_ernest.eventlog.tables import EventLog
-from airflow_provider_ernest.eventlog.tasks import BoolColumn, FloatColumn, IntColumn, StageKey, TaskColumns
+from airflow_provider_ernest.eventlog.tables import (
+    BoolColumn,
+    EventLog,
+    FloatColumn,
+    IntColumn,
+    StageKey,
+    TaskColumns,
+)
 from airflow_provider_ernest.exceptions import EventLogError
 
 

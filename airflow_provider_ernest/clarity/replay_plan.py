@@ -10,8 +10,16 @@ from functools import cached_property
 
 import numpy as np
 
-from airflow_provider_ernest.eventlog.tables import EventLog, JobRow, StageRow
-from airflow_provider_ernest.eventlog.tasks import BoolColumn, FloatColumn, IntColumn, StageKey, TaskColumns
+from airflow_provider_ernest.eventlog.tables import (
+    BoolColumn,
+    EventLog,
+    FloatColumn,
+    IntColumn,
+    JobRow,
+    StageKey,
+    StageRow,
+    TaskColumns,
+)
 
 BEGIN = 0
 """The moment at which the clean time begins; all others count from it."""

@@ -30,8 +30,7 @@ from airflow_provider_ernest.documents.profiles import (
     StageProfile,
     TwoOpinions,
 )
-from airflow_provider_ernest.eventlog.tables import StageRow
-from airflow_provider_ernest.eventlog.tasks import FloatColumn, IntColumn, busy_seconds
+from airflow_provider_ernest.eventlog.tables import FloatColumn, IntColumn, StageRow, busy_seconds
 
 _LARGEST_CORRECTION = 1.25
 """A stage whose own replay is further off did something else than run its tasks."""

@@ -30,8 +30,7 @@ from airflow_provider_ernest.documents.profiles import (
     Straggler,
     StragglerCause,
 )
-from airflow_provider_ernest.eventlog.tables import EventLog
-from airflow_provider_ernest.eventlog.tasks import FloatColumn, IntColumn, StageKey, TaskColumns
+from airflow_provider_ernest.eventlog.tables import EventLog, FloatColumn, IntColumn, StageKey, TaskColumns
 from airflow_provider_ernest.words import data_amount, duration, tenths
 
 TIMES_THE_MEDIAN = 1.5

@@ -30,8 +30,7 @@ from airflow_provider_ernest.documents.profiles import (
     Capacity,
     WhatIf,
 )
-from airflow_provider_ernest.eventlog.tables import EventLog, ExecutorRow
-from airflow_provider_ernest.eventlog.tasks import FloatColumn, IntColumn
+from airflow_provider_ernest.eventlog.tables import EventLog, ExecutorRow, FloatColumn, IntColumn
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.words import counted
 

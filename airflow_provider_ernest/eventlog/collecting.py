@@ -1,45 +1,26 @@
-"""What is kept of the events of an application besides its tasks: jobs, executors, cached blocks, queries.
-
-Each class collects the rows of a table or two; `reading.Application` says which method reads which event.
-"""
+"""Collects the rows of an event log's tables; `reading` says which method reads which event."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from struct import Struct
 from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
+import numpy as np
 
+from airflow_provider_ernest.eventlog import events
 from airflow_provider_ernest.eventlog.bounds import (
     ENTRY_BYTES,
-    MOST_CHARACTERS,
     REFERENCE_BYTES,
     ROW_BYTES,
     Notes,
     shortened,
-)
-from airflow_provider_ernest.eventlog.events import (
-    BlockInfo,
-    BlockManagerEvent,
-    BlockUpdated,
-    DataSet,
-    DataSetDropped,
-    DriverUpdates,
-    ExecutionEnd,
-    ExecutionPlan,
-    ExecutorAdded,
-    ExecutorRemoved,
-    JobEnd,
-    JobStart,
-    ResourceProfileAdded,
-    StageEvent,
-    StageInfo,
-    nodes_of,
 )
 from airflow_provider_ernest.eventlog.tables import (
     DRIVER,
@@ -47,21 +28,23 @@ from airflow_provider_ernest.eventlog.tables import (
     ExecutorRow,
     JobRow,
     SqlExecutionRow,
+    StageKey,
     StageRow,
+    TaskColumns,
     whole_number,
 )
-from airflow_provider_ernest.eventlog.tasks import StageKey
-from airflow_provider_ernest.privacy import names_a_secret, without_credentials
+from airflow_provider_ernest.exceptions import EventLogError
+from airflow_provider_ernest.words import count, counted
 
 _STREAMING = ("sql.streaming.queryId", "streaming.sql.batchId", "spark.streaming.internal.batchTime")
-"""Properties of the jobs of structured and of discretised streams."""
+"""Properties of the jobs of structured streams and of DStreams."""
 
 _LIBRARY = re.compile(r"^org\.apache\.spark\.(ml|mllib|graphx|streaming)\.", re.MULTILINE)
-"""In the call site of a stage, a stack trace: the library that asked for it."""
+"""Finds Spark's library in a stage's call site, which is a stack trace."""
 
 
 class Jobs:
-    """Collects jobs and the attempts of their stages, each in the order in which they were submitted."""
+    """Collects jobs, and the attempts of stages, in the order of submission."""
 
     def __init__(self, notes: Notes) -> None:
         self.is_streaming = False
@@ -74,12 +57,7 @@ class Jobs:
         self._scopes: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._kept: set[int] = set()
 
-    @property
-    def failed_executions(self) -> set[int | None]:
-        """The queries of which a job failed."""
-        return {job.sql_execution_id for job in self.rows.values() if job.succeeded is False}
-
-    def started(self, event: JobStart) -> None:
+    def started(self, event: events.JobStart) -> None:
         """A job was submitted."""
         properties = self._properties(event)
         job = JobRow(
@@ -93,7 +71,7 @@ class Jobs:
             self._job_of.setdefault(stage_id, event.job_id)
         self._notes.seen(job.submitted_at)
 
-    def ended(self, event: JobEnd) -> None:
+    def ended(self, event: events.JobEnd) -> None:
         """A job has ended."""
         job = self.rows.get(event.job_id)
         self._running.pop(event.job_id, None)
@@ -105,8 +83,8 @@ class Jobs:
             )
         self._notes.seen(event.completion_time / 1000)
 
-    def stage_changed(self, event: StageEvent) -> None:
-        """A stage was submitted or completed: both say the same of it, the later one more."""
+    def stage_changed(self, event: events.StageEvent) -> None:
+        """A stage was submitted or completed: the second event says the same and more."""
         info = event.stage_info
         self._properties(event)
         key = (info.stage_id, info.stage_attempt_id)
@@ -130,22 +108,19 @@ class Jobs:
             scopes=self._scopes_of(info),
             library=library[1] if library else "",
             is_barrier=any(each.barrier for each in info.rdd_info or ()),
-            # What it keeps itself was not there when it began.
+            # Before it began: what it caches itself does not count.
             reads_cache=known.reads_cache if known else self._reads_cache(info),
         )
         if info.completion_time is not None and not failure and self._keep(info):
             self.stages[key] = replace(self.stages[key], fills_cache=True)
         self._notes.seen(max(info.submission_time or 0, info.completion_time or 0) / 1000)
 
-    def unpersisted(self, event: DataSetDropped) -> None:
+    def unpersisted(self, event: events.DataSetDropped) -> None:
         """A cached data set is dropped."""
         self._kept.discard(event.rdd_id)
 
-    def _keep(self, info: StageInfo) -> bool:
-        """Remember the data sets that a stage has kept whole: later ones read them in place of the input.
-
-        Tells whether one of them is new.
-        """
+    def _keep(self, info: events.StageInfo) -> bool:
+        """Note the data sets that a stage cached whole; whether one of them is new."""
         before = len(self._kept)
         for each in info.rdd_info or ():
             level = each.storage_level
@@ -156,10 +131,10 @@ class Jobs:
                 self._kept.add(each.rdd_id)
         return len(self._kept) > before
 
-    def _reads_cache(self, info: StageInfo) -> bool:
-        """Whether each way from its last data set back to an input comes upon one that was kept.
+    def _reads_cache(self, info: events.StageInfo) -> bool:
+        """Whether each path from a stage's last data set back to its input meets a cached one.
 
-        Spark counts bytes that come out of a cached block as input, as if they had been read again.
+        Spark counts the bytes of a cached block as input, as if they had been read again.
         """
         if not self._kept:
             return False
@@ -174,30 +149,30 @@ class Jobs:
                 continue
             if not parents[data_set]:
                 return False
-            # Those that the stage does not name lie behind a shuffle.
+            # Parents that the stage does not list lie behind a shuffle.
             new = [each for each in parents[data_set] if each in parents and each not in seen]
             seen.update(new)
             waiting += new
         return found
 
-    def _properties(self, event: JobStart | StageEvent) -> Mapping[str, Any]:
+    def _properties(self, event: events.JobStart | events.StageEvent) -> Mapping[str, Any]:
         properties = event.properties or {}
         self.is_streaming = self.is_streaming or any(name in properties for name in _STREAMING)
         return properties
 
     def _kept_ids(self, stage_ids: list[int]) -> tuple[int, ...]:
-        """The same ids; a number that a loop of jobs names again and again is kept once."""
+        """The same ids, each number kept once: loops name the same stages in job after job."""
         new = set(stage_ids).difference(self._ids)
         self._notes.keep(ROW_BYTES + REFERENCE_BYTES * len(stage_ids) + 2 * ENTRY_BYTES * len(new))
         self._ids.update((each, each) for each in new)
         return tuple(map(self._ids.__getitem__, stage_ids))
 
     def _job_that_runs(self, stage_id: int) -> int:
-        """The first of the running jobs that need the stage: an earlier one may have passed over it."""
+        """The first running job that needs the stage: an earlier one may have skipped it."""
         running = (job.job_id for job in self._running.values() if stage_id in job.stage_ids)
         return min(running, default=self._job_of.get(stage_id, -1))
 
-    def _scopes_of(self, info: StageInfo) -> tuple[str, ...]:
+    def _scopes_of(self, info: events.StageInfo) -> tuple[str, ...]:
         names = tuple(dict.fromkeys(name for each in info.rdd_info or () if (name := _scope_name(each))))
         # Thousands of stages of an iterative job share a few.
         known = self._scopes.get(names)
@@ -211,8 +186,8 @@ def _seconds(milliseconds: int | None) -> float | None:
     return None if milliseconds is None else milliseconds / 1000
 
 
-def _scope_name(data_set: DataSet) -> str:
-    """The name of the operation that made a data set; its own where there is none, as in Python."""
+def _scope_name(data_set: events.DataSet) -> str:
+    """The operation that made a data set; the data set's own name if there is none, as in Python."""
     if not data_set.scope:
         return shortened(data_set.name)
     try:
@@ -231,16 +206,11 @@ class Machines:
         self.application_ended = False
         self._notes = notes
 
-    @property
-    def numbers(self) -> dict[str, int]:
-        """`ExecutorRow.number` by Spark's id."""
-        return {executor_id: executor.number for executor_id, executor in self.rows.items()}
-
-    def added(self, event: ExecutorAdded) -> None:
+    def added(self, event: events.ExecutorAdded) -> None:
         """An executor has registered."""
         info = event.executor_info
-        # The log page is served by the worker daemon: its port tells two workers of one host apart. Its host
-        # may be one for all, where a cluster has its own pages (spark.ui.custom.executor.log.url).
+        # The worker daemon serves the log page: its port tells two workers on one host apart. The page's host
+        # may be the same for all (spark.ui.custom.executor.log.url).
         port = urlsplit((info.log_urls or {}).get("stderr", "")).netloc.rpartition(":")[2]
         executor_id, host = shortened(event.executor_id), shortened(info.host)
         worker = f"{host}:{shortened(port)}" if port.isdecimal() else host
@@ -257,17 +227,17 @@ class Machines:
         )
         self._notes.seen(event.timestamp / 1000)
 
-    def profile_added(self, event: ResourceProfileAdded) -> None:
-        """Executors of this kind may come: heap, overhead, off-heap and Python's memory are all paid for."""
+    def profile_added(self, event: events.ResourceProfileAdded) -> None:
+        """A resource profile: heap, overhead, off-heap and Python's memory are all paid for."""
         requests = event.executor_resource_requests
         megabytes = sum(requests[name].amount for name in _MEMORY if name in requests)
         self.executor_memory_megabytes = max(self.executor_memory_megabytes, megabytes)
 
-    def removed(self, event: ExecutorRemoved) -> None:
-        """An executor has gone; after the application's end that is the normal thing."""
+    def removed(self, event: events.ExecutorRemoved) -> None:
+        """An executor has gone, which is normal after the application's end."""
         executor_id = shortened(event.executor_id)
         known = self.rows.get(executor_id)
-        # Of one that never registered the process did not start, and the run has lost nothing by it.
+        # One that never registered did not start: the run lost nothing.
         if known is not None:
             self.rows[executor_id] = replace(
                 known,
@@ -279,18 +249,17 @@ class Machines:
 
 
 _MEMORY = ("memory", "memoryOverhead", "offHeap", "pyspark.memory")
-"""Of an executor, as a profile of its resources has it."""
+"""The kinds of memory in a resource profile."""
 
 _CACHED_BLOCK = b'"Block ID":"rdd_'
-_BROADCAST_BLOCK = b'"Block ID":"broadcast_'
-_PIECE = b"_piece"
-"""Of a broadcast: pieces are what is sent, values are made of them."""
+# Of a broadcast, pieces are sent; values are assembled from them.
+_BROADCAST_BLOCK, _PIECE = b'"Block ID":"broadcast_', b"_piece"
 _ABOUT_THE_SAME = 1.01
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Block:
-    """One copy of one partition; its bytes where it lies, and what it took when it last was in memory."""
+    """One copy of a partition: its bytes on disk, and those it took when last in memory."""
 
     in_memory: bool
     memory_bytes: int
@@ -299,7 +268,7 @@ class _Block:
 
 @dataclass(kw_only=True)
 class _DataSet:
-    """A cached RDD; a cached DataFrame is one too. Sums are kept up, since each stage asks for them."""
+    """A cached RDD, or DataFrame. Sums are kept up to date, since each stage asks for them."""
 
     partitions: int = 0
     replication: int = 1
@@ -333,29 +302,28 @@ class _DataSet:
         self.sized_bytes += times * block.memory_bytes
 
     def wanted_bytes(self, storage_memory_bytes: int) -> int:
-        """Partitions not in memory are taken to be as large as the mean of those that were."""
+        """Partitions never seen in memory count with the mean size of those that were."""
         copies = max(self.partitions * self.replication, len(self.copies))
         if self.sized:
             return max(self.held_bytes, round(copies * self.sized_bytes / self.sized))
-        # Not one partition found room: all that is known is that they want more than there is.
+        # No partition found room: all that is known is that they want more than there is.
         return max(self.disk_bytes, storage_memory_bytes) if copies else 0
 
 
 class Blocks:
-    """Follows what executors hold: cached data sets, and pieces of broadcasts.
+    """Follows the blocks that executors hold: cached data sets, and pieces of broadcasts.
 
     A stage names the cached data sets that it reads (with sizes that are always 0), a block update says where
-    one partition of them lies now, and an unpersist event drops a data set. A partition of ``MEMORY_ONLY``
-    that finds no room leaves no trace at all: only the stage knows that it was wanted. The memory taken is in
-    proportion to the cached partitions.
+    one of their partitions is now, an unpersist event drops a data set. A ``MEMORY_ONLY`` partition that
+    finds no room leaves no trace: only the stage shows that it was wanted.
 
     Attributes:
         are_logged: whether the log has block updates (``spark.eventLog.logBlockUpdates.enabled``); without
             them nothing is known of the cache.
-        storage_memory_bytes: the most memory for cached data that the executors had together; the driver
-            holds none, and only the heap counts, where Spark caches unless a job asks for off-heap storage.
+        storage_memory_bytes: the most heap for cached data that all executors had together. The driver caches
+            nothing, and Spark caches off the heap only when a job asks for it.
         peak: the use of the cache when most was wanted.
-        broadcast_bytes: of the pieces of broadcasts that reached executors.
+        broadcast_bytes: of the broadcasts' pieces that reached executors.
     """
 
     def __init__(self, notes: Notes) -> None:
@@ -366,10 +334,10 @@ class Blocks:
         self._notes = notes
         self._executors: dict[str, int] = {}
         self._sets: dict[int, _DataSet] = {}
-        self._decode = msgspec.json.Decoder(BlockUpdated).decode
+        self._decode = msgspec.json.Decoder(events.BlockUpdated).decode
 
-    def executor_added(self, event: BlockManagerEvent) -> None:
-        """There is memory for blocks."""
+    def executor_added(self, event: events.BlockManagerEvent) -> None:
+        """An executor offers memory for blocks."""
         executor = shortened(event.block_manager_id.executor_id)
         if executor == DRIVER:
             return
@@ -379,15 +347,15 @@ class Blocks:
         self._executors[executor] = event.maximum_memory if heap_bytes is None else heap_bytes
         self.storage_memory_bytes = max(self.storage_memory_bytes, sum(self._executors.values()))
 
-    def executor_removed(self, event: BlockManagerEvent) -> None:
-        """It is gone, with its blocks."""
+    def executor_removed(self, event: events.BlockManagerEvent) -> None:
+        """An executor's blocks are gone."""
         executor = shortened(event.block_manager_id.executor_id)
         self._executors.pop(executor, None)
         for data_set in self._sets.values():
             data_set.forget(executor)
 
     def updated(self, line: bytes) -> None:
-        """A block lies elsewhere now. Of most blocks the line is not decoded."""
+        """A block was stored, moved or dropped; most lines need no decoding."""
         is_cached, is_broadcast = _CACHED_BLOCK in line, _BROADCAST_BLOCK in line and _PIECE in line
         info = self._decode(line).block_updated_info if is_cached or is_broadcast else None
         self.are_logged = True
@@ -396,11 +364,11 @@ class Blocks:
         elif info is not None and info.block_manager_id.executor_id != DRIVER:
             self.broadcast_bytes += max(0, info.memory_size) * info.storage_level.use_memory
 
-    def stage_completed(self, event: StageEvent) -> None:
-        """Learn which data sets are wanted in memory, and how much of them.
+    def stage_completed(self, event: events.StageEvent) -> None:
+        """Learn which data sets are wanted in memory, and how much of each.
 
-        A stage of fewer tasks than the data set has partitions has read only some of them (``take``), or
-        several with each task (``coalesce``); then the partitions that were kept show the rest.
+        A stage with fewer tasks than partitions has read only some of them (``take``), or several with each
+        task (``coalesce``); then the partitions that were cached show the rest.
         """
         for each in event.stage_info.rdd_info or ():
             level = each.storage_level
@@ -412,18 +380,18 @@ class Blocks:
                 data_set.falls_to_disk = level.use_disk
         self.look()
 
-    def unpersisted(self, event: DataSetDropped) -> None:
-        """A data set is dropped; its blocks have no updates of their own."""
+    def unpersisted(self, event: events.DataSetDropped) -> None:
+        """A data set is dropped, without updates of its blocks."""
         self.look()
         self._sets.pop(event.rdd_id, None)
 
     def look(self) -> None:
         """Compare the present use with the peak.
 
-        Of the moments at which about the same was wanted the one counts at which most lay in memory:
-        what is read back from disk later displaces other blocks, but is not logged itself.
+        Of moments with about the same wanted bytes, that with most in memory counts: blocks read back from
+        disk later displace others without being logged themselves.
         """
-        # Data sets on which no stage has reported want no memory: those of DISK_ONLY have blocks too.
+        # Without a stage that wants it in memory a data set counts nothing: DISK_ONLY ones have blocks too.
         wanted = [each for each in self._sets.values() if each.partitions]
         bytes_of = [each.wanted_bytes(self.storage_memory_bytes) for each in wanted]
         to_disk = sum(size for each, size in zip(wanted, bytes_of, strict=True) if each.falls_to_disk)
@@ -438,7 +406,7 @@ class Blocks:
         if much_more or (about_as_much and now.held_bytes > self.peak.held_bytes):
             self.peak = now
 
-    def _cached(self, info: BlockInfo) -> None:
+    def _cached(self, info: events.BlockInfo) -> None:
         if info.storage_level.use_off_heap:
             return
         _, number, _ = info.block_id.split("_")
@@ -447,7 +415,7 @@ class Blocks:
         known = data_set.blocks.get(executor, {}).get(block_id)
         if known is None:
             self._notes.keep(ROW_BYTES, executor, block_id)
-        # On the way from memory to disk "Memory Size" is what was freed, so it is the level that counts.
+        # When a block moves to disk, "Memory Size" is what was freed: only the level tells where it is.
         block = _Block(
             in_memory=info.storage_level.use_memory,
             memory_bytes=info.memory_size or (known.memory_bytes if known else 0),
@@ -465,7 +433,7 @@ class Blocks:
 
 _BROADCAST_NODE = "BroadcastExchange"
 _BROADCAST_METRICS = frozenset(("time to build", "time to broadcast"))
-"""One after the other (``BroadcastExchangeExec.relationFuture``), in milliseconds."""
+"""Milliseconds, one after the other (``BroadcastExchangeExec.relationFuture``)."""
 
 
 @dataclass(kw_only=True)
@@ -478,7 +446,7 @@ class _Execution:
     updates: dict[int, int] = field(default_factory=dict)
 
     def settle(self) -> None:
-        """Add up the broadcasts and forget of what: plans of adaptive queries name their metrics late."""
+        """Add up the broadcasts only now, since adaptive plans name their metrics late."""
         told = sum(max(0, value) for metric, value in self.updates.items() if metric in self.metrics)
         self.broadcast_seconds += told / 1000
         self.updates.clear()
@@ -486,13 +454,13 @@ class _Execution:
 
 
 class SqlExecutions:
-    """Collects the queries of Spark SQL, and the time that their broadcasts took."""
+    """Collects the queries of Spark SQL with the time that their broadcasts took."""
 
     def __init__(self, notes: Notes) -> None:
         self._notes = notes
         self._executions: dict[int, _Execution] = {}
 
-    def planned(self, event: ExecutionPlan) -> None:
+    def planned(self, event: events.ExecutionPlan) -> None:
         """A query has started, or has another plan."""
         execution = self._executions.get(event.execution_id)
         if execution is None:
@@ -502,9 +470,12 @@ class SqlExecutions:
             execution = self._executions[event.execution_id] = _Execution(started_at=event.time / 1000)
             self._notes.seen(execution.started_at)
         if event.spark_plan_info is not None:
+            nodes = [event.spark_plan_info]
+            for node in nodes:
+                nodes += node.children
             told = {
                 metric.accumulator_id
-                for node in nodes_of(event.spark_plan_info)
+                for node in nodes
                 if node.node_name == _BROADCAST_NODE
                 for metric in node.metrics
                 if metric.name in _BROADCAST_METRICS
@@ -512,7 +483,7 @@ class SqlExecutions:
             self._notes.keep(ENTRY_BYTES * len(told - execution.metrics))
             execution.metrics |= told
 
-    def ended(self, event: ExecutionEnd) -> None:
+    def ended(self, event: events.ExecutionEnd) -> None:
         """A query has ended."""
         execution = self._executions.get(event.execution_id)
         if execution is not None:
@@ -522,8 +493,8 @@ class SqlExecutions:
             execution.settle()
         self._notes.seen(event.time / 1000)
 
-    def updated(self, event: DriverUpdates) -> None:
-        """The driver has measured something."""
+    def updated(self, event: events.DriverUpdates) -> None:
+        """The driver updated accumulators."""
         execution = self._executions.get(event.execution_id)
         if execution is not None:
             new = {metric for metric, _ in event.accum_updates}.difference(execution.updates)
@@ -531,12 +502,10 @@ class SqlExecutions:
             for metric, value in event.accum_updates:
                 execution.updates[metric] = execution.updates.get(metric, 0) + value
 
-    def rows(self, failed_jobs: Collection[int | None]) -> tuple[SqlExecutionRow, ...]:
-        """All queries in the order in which they started.
-
-        Args:
-            failed_jobs: queries of which a job failed: before Spark 3.4 nothing else tells of a failure.
-        """
+    def rows(self, jobs: Iterable[JobRow]) -> tuple[SqlExecutionRow, ...]:
+        """All queries in the order in which they started."""
+        # Before Spark 3.4 only its jobs show that a query failed.
+        failed = {job.sql_execution_id for job in jobs if job.succeeded is False}
         for execution in self._executions.values():
             execution.settle()
         return tuple(
@@ -544,105 +513,183 @@ class SqlExecutions:
                 execution_id=number,
                 started_at=execution.started_at,
                 ended_at=execution.ended_at,
-                failed=number in failed_jobs if execution.failed is None else execution.failed,
+                failed=number in failed if execution.failed is None else execution.failed,
                 broadcast_seconds=execution.broadcast_seconds,
             )
             for number, execution in self._executions.items()
         )
 
 
-_COMMAND = "sun.java.command"
-_NAMES_THE_PROGRAM = ("--class", "--primary-py-file", "--primary-r-file")
-_FLAGS = ("--supervise", "--verbose", "-v")
-"""Options of spark-submit that no value follows."""
-
-_DRIVER_WRAPPER = "org.apache.spark.deploy.worker.DriverWrapper"
-"""What a standalone cluster runs a driver in: its arguments are the worker, the file, the class."""
-
-_PROGRAM = re.compile(r"[A-Za-z_][\w.$-]*")
-_NO_PROGRAMS = (
-    "org.apache.spark.",
-    "org.apache.hive.",
-    "org.apache.livy.",
-    "org.apache.zeppelin.",
-    "com.databricks.",
-)
-"""Shells, servers and launchers: they are the same for whatever runs in them."""
-_FILES = (".py", ".jar", ".r")
-
-_LISTS = ("--jars", "--py-files", "--files", "--archives")
-
-_MOST_COMMAND = 20_000
+_TYPES = {"IntColumn": ("q", np.int64), "FloatColumn": ("d", np.float64), "BoolColumn": ("?", np.bool_)}
+_COLUMNS = {column.name: _TYPES[str(column.type)] for column in fields(TaskColumns)} | {
+    # The partition, which shows what attempts did the same work; it is not kept.
+    "index": _TYPES["IntColumn"]
+}
+_ROW = Struct("=" + "".join(code for code, _ in _COLUMNS.values()))
+_ROW_TYPE = np.dtype([(name, kind) for name, (_, kind) in _COLUMNS.items()])
+_CHUNK_BYTES = 16_384 * _ROW.size
+_LOCAL = frozenset(("PROCESS_LOCAL", "NODE_LOCAL", "NO_PREF"))
+SUCCESS = "Success"
+_REDONE = "Resubmitted"
+"""A second end of a task that had succeeded, when its output was lost with its executor."""
+_PYTHON_CRASHED = "Python worker exited unexpectedly"
+MOST_TASKS = 5_000_000
+"""Their table takes 1.2 GB."""
+_RUN_PYTHON_WORKERS = "time to run Python workers"
+"""From the request for a worker to its last answer (``BasePythonRunner.handleTimingData``, "total"). The
+times to start and to initialise a worker are part of it."""
 
 
-def main_program(properties: Mapping[str, object]) -> str:
-    """The name of an application's main class, or of its file without folders; empty where none is told.
+class TaskRows:
+    """Collects the tasks that ended."""
 
-    Nothing else of the command is kept but `main_folder`: its arguments may hold anything.
+    def __init__(self, notes: Notes, *, most_tasks: int = MOST_TASKS) -> None:
+        self._decode = msgspec.json.Decoder(events.TaskEnd).decode
+        self._decode_all = msgspec.json.Decoder(events.TaskEndWithAccumulables).decode
+        self._notes = notes
+        self._most_tasks = most_tasks
+        self._rows = bytearray()
+        # Each grows in place: parts that are joined at the end would take the memory twice.
+        self._columns: dict[str, bytearray] = defaultdict(bytearray)
+        self._count = 0
+        self._executors: dict[str, int] = {}
+        self._redone: list[int] = []
+        self.python_crashes = 0
+
+    def add(self, line: bytes) -> None:
+        """Read an event.
+
+        Raises:
+            EventLogError: there are more than is allowed.
+            ValueError: it is malformed (so are the decoder's errors).
+        """
+        event: events.TaskEnd
+        in_python = math.nan
+        if b"Python workers" in line:
+            with_accumulables = event = self._decode_all(line)
+            in_python = _python_seconds(with_accumulables)
+        else:
+            event = self._decode(line)
+        self._count += 1
+        if self._count > self._most_tasks:
+            raise EventLogError(
+                f"The event log has more than {count(self._most_tasks)} tasks.",
+                remedy="Read it where there is more memory: by `read_event_log`, with a larger most_tasks."
+                if self._most_tasks >= MOST_TASKS
+                else "Too large to read here. Run `ernest analyze` on it from a shell.",
+            )
+        if event.task_end_reason.reason == _REDONE:
+            self._redone.append(event.task_info.task_id)
+            return
+        self.python_crashes += _PYTHON_CRASHED in (event.task_end_reason.description or "")
+        self._rows += self._packed(event, in_python)
+        if len(self._rows) >= _CHUNK_BYTES:
+            self._columns_of_rows()
+
+    def _packed(self, event: events.TaskEnd, in_python: float) -> bytes:
+        info = event.task_info
+        metrics = event.task_metrics or events.NO_METRICS
+        read = metrics.shuffle_read_metrics or events.NO_SHUFFLE_READ
+        written = metrics.shuffle_write_metrics or events.NO_SHUFFLE_WRITE
+        executor_id = shortened(info.executor_id)
+        executor = self._executors.get(executor_id)
+        if executor is None:
+            self._notes.keep(ENTRY_BYTES, executor_id)
+            executor = self._executors[executor_id] = len(self._executors)
+        fetched = info.finish_time - info.getting_result_time if info.getting_result_time > 0 else 0
+        return _ROW.pack(
+            info.task_id,
+            event.stage_id,
+            event.stage_attempt_id,
+            info.attempt,
+            executor,
+            info.launch_time / 1000,
+            info.finish_time / 1000,
+            event.task_end_reason.reason == SUCCESS,
+            info.speculative,
+            metrics.executor_run_time / 1000,
+            metrics.executor_cpu_time / 1e9,
+            metrics.executor_deserialize_time / 1000,
+            metrics.result_serialization_time / 1000,
+            max(0, fetched) / 1000,
+            metrics.jvm_gc_time / 1000,
+            read.fetch_wait_time / 1000,
+            written.shuffle_write_time / 1e9,
+            in_python,
+            (metrics.input_metrics or events.NO_INPUT).bytes_read,
+            (metrics.input_metrics or events.NO_INPUT).records_read,
+            (metrics.output_metrics or events.NO_OUTPUT).bytes_written,
+            read.remote_bytes_read,
+            read.local_bytes_read,
+            read.total_records_read,
+            written.shuffle_bytes_written,
+            written.shuffle_records_written,
+            metrics.memory_bytes_spilled,
+            metrics.disk_bytes_spilled,
+            metrics.peak_execution_memory,
+            metrics.result_size,
+            info.locality in _LOCAL,
+            info.index,
+        )
+
+    def _columns_of_rows(self) -> None:
+        rows = np.frombuffer(bytes(self._rows), dtype=_ROW_TYPE)
+        for name in _COLUMNS:
+            self._columns[name] += rows[name].tobytes()
+        self._rows.clear()
+
+    def table(self, executors: Mapping[str, int]) -> TaskColumns:
+        """All tasks, with `ExecutorRow.number` by Spark's id; the rows are gone afterwards."""
+        self._columns_of_rows()
+        columns: dict[str, np.ndarray[Any, Any]] = {
+            name: np.frombuffer(self._columns.pop(name), dtype=kind) for name, (_, kind) in _COLUMNS.items()
+        }
+        index = columns.pop("index")
+        numbers = np.array([executors.get(each, -1) for each in self._executors] or [-1], dtype=np.int64)
+        columns["executor"] = numbers[columns["executor"]]
+        self._bound_backward(columns)
+        columns["succeeded"] &= ~_redundant(columns, index)
+        columns["succeeded"] &= ~np.isin(columns["task_id"], self._redone)
+        return TaskColumns(**columns)
+
+    def _bound_backward(self, columns: dict[str, np.ndarray[Any, Any]]) -> None:
+        """Let tasks that ended before their launch, by a clock set back, last as their executors measured."""
+        measured = ("run_seconds", "deserialise_seconds", "result_serialisation_seconds")
+        is_backward = columns["finished_at"] < columns["launched_at"]
+        took = columns["launched_at"] + sum(columns[name] for name in measured)
+        columns["finished_at"] = np.where(is_backward, took, columns["finished_at"])
+        if is_backward.any():
+            backward = counted(int(is_backward.sum()), "task")
+            self._notes.add_problem(
+                f"{backward} ended before the launch because a clock was set back: each counts with the "
+                "time that its executor measured."
+            )
+
+
+def _redundant(columns: Mapping[str, np.ndarray[Any, Any]], index: np.ndarray[Any, Any]) -> Any:
+    """Attempts whose work another had done before: both copies of a speculative task may succeed."""
+    redundant = np.zeros(len(index), dtype=np.bool_)
+    rows = np.flatnonzero(columns["succeeded"] & (index >= 0))
+    if not columns["speculative"][rows].any():
+        return redundant
+    stages, attempts = columns["stage_id"][rows], columns["stage_attempt"][rows]
+    order = rows[np.lexsort((columns["finished_at"][rows], index[rows], attempts, stages))]
+    keys = np.stack((columns["stage_id"][order], columns["stage_attempt"][order], index[order]))
+    redundant[order[1:]] = (keys[:, 1:] == keys[:, :-1]).all(axis=0)
+    return redundant
+
+
+def _python_seconds(event: events.TaskEndWithAccumulables) -> float:
+    """Seconds in Python workers; NaN if no operator reports any.
+
+    Operators of one task may overlap, so their sum is bounded by the time that the task ran.
     """
-    return next(filter(None, map(_program, _naming(properties))), "")
-
-
-def main_folder(properties: Mapping[str, object]) -> str:
-    """The name of the folder in which that file lies; empty where it is none's, or none is told."""
-    place = next(filter(_program, _naming(properties)), "").replace("\\", "/")
-    folder = place.rpartition("/")[0].rpartition("/")[2]
-    return folder if _PROGRAM.fullmatch(folder) and len(folder) <= MOST_CHARACTERS else ""
-
-
-def _naming(properties: Mapping[str, object]) -> Iterator[str]:
-    """Words of the command of which the first that can be names the program."""
-    command = properties.get(_COMMAND)
-    launcher, *words = (command if isinstance(command, str) else "")[:_MOST_COMMAND].split() or [""]
-    if launcher == _DRIVER_WRAPPER:
-        yield from reversed(words[1:3])
-        return
-    told: dict[str, str] = {}
-    at = 0
-    while at < len(words) and words[at].startswith("-"):
-        has_value = words[at] not in _FLAGS and "=" not in words[at].partition(" ")[0]
-        if has_value and at + 1 < len(words):
-            told.setdefault(words[at], words[at + 1])
-        at += 1 + has_value
-    yield from (told.get(option, "") for option in _NAMES_THE_PROGRAM)
-    yield next(_files_alone(words), "")
-    yield launcher
-
-
-def _files_alone(words: Sequence[str]) -> Iterator[str]:
-    """Words that are a file, and no option's: values may hold spaces, so where options end is not told."""
-    for before, word in pairwise(["", *words]):
-        if word.lower().endswith(_FILES) and before not in _LISTS and not set("=,") & set(word):
-            yield word
-
-
-def _program(text: str) -> str:
-    """The name of the class or file; empty where it is a launcher's own, or no name."""
-    name = text.replace("\\", "/").rpartition("/")[2]
-    is_one = _PROGRAM.fullmatch(name) and not name.startswith(_NO_PROGRAMS)
-    return name if is_one and len(name) <= MOST_CHARACTERS else ""
-
-
-_SHARED_ACCESS_SIGNATURE = re.compile(r"[._]sas(?:[._]|$)", re.IGNORECASE)
-_SECRET_VALUE = re.compile(r"secret|passw(?:or)?d|token|access[.]?key|redacted", re.IGNORECASE)
-
-
-def told_properties(properties: Mapping[str, object]) -> dict[str, str]:
-    """The properties of which neither name nor value tells of a secret.
-
-    Both are looked at as Spark does it (``spark.redaction.regex``), but for more words: Spark's own lets pass
-    the account keys of Azure's storage.
-    """
-    return {
-        name: without_credentials(value)
-        for name, value in properties.items()
-        if isinstance(value, str) and not _is_secret(name, value)
-    }
-
-
-def _is_secret(name: str, value: str) -> bool:
-    return (
-        names_a_secret(name)
-        or _SHARED_ACCESS_SIGNATURE.search(name) is not None
-        or _SECRET_VALUE.search(value) is not None
-    )
+    milliseconds = [
+        int(each.update)
+        for each in event.task_info.accumulables or ()
+        if each.name == _RUN_PYTHON_WORKERS and each.update is not None
+    ]
+    if not milliseconds:
+        return math.nan
+    ran = event.task_metrics.executor_run_time if event.task_metrics is not None else 0
+    return max(0, min(sum(milliseconds), ran)) / 1000

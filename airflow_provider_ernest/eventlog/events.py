@@ -1,38 +1,29 @@
 """The events of a log, as Spark 3.3 to 4 write them; only what the tables keep is decoded.
 
-A field has Spark's own name (``JsonProtocol``; Jackson's of SQL): "Launch Time" is `launch_time`. Moments are
-milliseconds since the epoch, durations milliseconds but where Spark's name of them is one of nanoseconds.
+Fields have Spark's names (``JsonProtocol``; Jackson's for SQL): "Launch Time" is `launch_time`. Moments are
+milliseconds since the epoch, durations milliseconds unless said otherwise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated, Any
 
 import msgspec
 
-# What Spark never writes is malformed: no column or date could hold it.
-
-Whole = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
-"""An id, a duration, a size: as JSON can tell it exactly."""
-
-Count = Annotated[int, msgspec.Meta(ge=0, le=2**31)]
-"""Of tasks, as Spark's own integers."""
-
-Moment = Annotated[int, msgspec.Meta(ge=-1, le=253_402_300_799_999)]
-"""Milliseconds since the epoch, to the year 9999; -1 where Spark knows none."""
-
-Cores = Annotated[int, msgspec.Meta(ge=0, le=65_536)]
-"""Of an executor."""
+# Numbers beyond these bounds are malformed: Spark never writes them, and no column or date could hold them.
+Whole = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]  # an id, a duration, a size; exact in JSON
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**31)]  # of tasks
+Moment = Annotated[int, msgspec.Meta(ge=-1, le=253_402_300_799_999)]  # to the year 9999; -1 for none
+Cores = Annotated[int, msgspec.Meta(ge=0, le=65_536)]  # of an executor
 
 _SPELT = {"id": "ID", "ids": "IDs", "cpu": "CPU", "gc": "GC", "jvm": "JVM", "rdd": "RDD", "of": "of"}
 
 
-def _name_in_json(field: str) -> str:
-    return " ".join(_SPELT.get(word, word.capitalize()) for word in field.split("_"))
-
-
-class Event(msgspec.Struct, rename=_name_in_json, gc=False):
+class Event(
+    msgspec.Struct,
+    rename=lambda field: " ".join(_SPELT.get(word, word.capitalize()) for word in field.split("_")),
+    gc=False,
+):
     """An event of Spark's core, or a part of one."""
 
 
@@ -65,7 +56,7 @@ class EnvironmentUpdate(Event):
 
 
 class ExecutorInfo(Event):
-    """What an executor said of itself."""
+    """An executor's own part of its registration."""
 
     host: str = ""
     total_cores: Cores = 0
@@ -89,7 +80,7 @@ class ExecutorRemoved(Event):
 
 
 class ResourceRequest(Event):
-    """What an executor is given of a resource; of memory MiB."""
+    """How much of a resource an executor is given; memory in MiB."""
 
     amount: Whole = 0
 
@@ -124,7 +115,7 @@ class JobEnd(Event):
 
 
 class StorageLevel(Event):
-    """Where the data of a block may lie, or lies."""
+    """Where a block may be stored, or is."""
 
     use_disk: bool = False
     use_memory: bool = False
@@ -133,7 +124,7 @@ class StorageLevel(Event):
 
 
 class DataSet(Event):
-    """An RDD that a stage computes; its scope is a text that holds JSON, with the operation's name."""
+    """An RDD that a stage computes; its scope is JSON in a string, with the operation's name."""
 
     scope: str | None = None
     name: str | None = None
@@ -167,13 +158,13 @@ class StageEvent(Event):
 
 
 class BlockManager(Event):
-    """Who holds blocks: an executor, or the driver."""
+    """Holds blocks: an executor, or the driver."""
 
     executor_id: str = ""
 
 
 class BlockManagerEvent(Event):
-    """SparkListenerBlockManagerAdded; SparkListenerBlockManagerRemoved, which has no memory."""
+    """SparkListenerBlockManagerAdded and SparkListenerBlockManagerRemoved; only the first has memory."""
 
     block_manager_id: BlockManager
     maximum_memory: Whole = 0
@@ -181,7 +172,7 @@ class BlockManagerEvent(Event):
 
 
 class BlockInfo(Event):
-    """Where a block lies now."""
+    """Where a block is now."""
 
     block_manager_id: BlockManager
     block_id: str = ""
@@ -278,7 +269,7 @@ class TaskInfo(Event):
 
 
 class TaskInfoWithAccumulables(TaskInfo):
-    """The same with the accumulators: most of a line of SQL, so decoded only where they are asked for."""
+    """With the accumulators: they are most of a SQL task's line, so decoded only where they are needed."""
 
     accumulables: list[Accumulable] | None = None
 
@@ -301,7 +292,7 @@ class TaskEnd(Event):
 
 
 class TaskEndWithAccumulables(TaskEnd):
-    """The same with the accumulators."""
+    """With the accumulators."""
 
     task_info: TaskInfoWithAccumulables
 
@@ -334,7 +325,7 @@ class ExecutionPlan(SqlEvent):
 
 
 class ExecutionEnd(SqlEvent):
-    """SparkListenerSQLExecutionEnd; versions before 3.4 tell no error."""
+    """SparkListenerSQLExecutionEnd; it has no error before Spark 3.4."""
 
     execution_id: Whole
     time: Moment = 0
@@ -354,15 +345,6 @@ class DriverUpdates(SqlEvent):
     accum_updates: list[tuple[Whole, Whole]] = []
 
 
-def nodes_of(plan: PlanNode) -> Iterator[PlanNode]:
-    """All operators of a plan."""
-    waiting = [plan]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        waiting.extend(node.children)
-
-
 _BEGINNING = b'{"Event":"'
 _NAME_AT = len(_BEGINNING)
 _MOST_NAME_BYTES = 200
@@ -379,7 +361,7 @@ PASSED_OVER = frozenset(
         *("NodeExcluded", "NodeExcludedForStage", "NodeUnexcluded"),
     )
 ) | {b"org.apache.spark.sql.execution.ui.SparkListenerSQLAdaptiveSQLMetricUpdates"}
-"""Known, and not needed for the tables."""
+"""Known events that no table needs."""
 
 
 class _Named(Event):
@@ -387,12 +369,12 @@ class _Named(Event):
 
 
 def event_name(line: bytes) -> bytes:
-    """The event's name, from the beginning of its line: most are never decoded; empty for what is none."""
+    """The event's name, without decoding its line as a rule; empty if the line is no event."""
     if line.startswith(_BEGINNING):
         return line[_NAME_AT : line.find(b'"', _NAME_AT, _NAME_AT + _MOST_NAME_BYTES)]
     if not line.lstrip().startswith(b"{"):
         return b""
-    # Whoever has filtered the log may have written its JSON in another way.
+    # A filtered log may have its JSON formatted in another way.
     try:
         return msgspec.json.decode(line, type=_Named).event.encode()[:_MOST_NAME_BYTES]
     except (msgspec.MsgspecError, ValueError, RecursionError):

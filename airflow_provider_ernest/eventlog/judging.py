@@ -28,8 +28,7 @@ from airflow_provider_ernest.documents.profiles import (
     SHUFFLE_LOST,
     ExecutorLoss,
 )
-from airflow_provider_ernest.eventlog.tables import DRIVER
-from airflow_provider_ernest.eventlog.tasks import busy_seconds
+from airflow_provider_ernest.eventlog.tables import DRIVER, busy_seconds
 from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.words import count, counted
 

@@ -2,51 +2,34 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from airflow_provider_ernest.eventlog import events
 from airflow_provider_ernest.eventlog.bounds import (
     ENTRY_BYTES,
+    MOST_CHARACTERS,
     MOST_KEPT_BYTES,
     Notes,
     has_too_many_values,
     shortened,
 )
 from airflow_provider_ernest.eventlog.collecting import (
+    MOST_TASKS,
+    SUCCESS,
     Blocks,
     Jobs,
     Machines,
     SqlExecutions,
-    main_folder,
-    main_program,
-    told_properties,
+    TaskRows,
 )
 from airflow_provider_ernest.eventlog.compression import text_of
-from airflow_provider_ernest.eventlog.events import (
-    PASSED_OVER,
-    ApplicationEnd,
-    ApplicationStart,
-    BlockManagerEvent,
-    DataSetDropped,
-    DriverUpdates,
-    EnvironmentUpdate,
-    ExecutionEnd,
-    ExecutionPlan,
-    ExecutorAdded,
-    ExecutorRemoved,
-    JobEnd,
-    JobStart,
-    LogStart,
-    ResourceProfileAdded,
-    StageEvent,
-    StreamEnd,
-    TaskEnd,
-    event_name,
-)
 from airflow_provider_ernest.eventlog.files import (
     MAX_LINE_BYTES,
     application_of_name,
@@ -54,19 +37,16 @@ from airflow_provider_ernest.eventlog.files import (
     event_files,
     open_lines,
 )
-from airflow_provider_ernest.eventlog.tables import DRIVER, EventLog
-from airflow_provider_ernest.eventlog.tasks import MOST_TASKS, TaskRows, counts
+from airflow_provider_ernest.eventlog.tables import DRIVER, EventLog, ExecutorRow
 from airflow_provider_ernest.exceptions import ErnestError, EventLogError
+from airflow_provider_ernest.privacy import names_a_secret, without_credentials
 from airflow_provider_ernest.words import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from airflow_provider_ernest.eventlog.tables import ExecutorRow
-
 _MALFORMED = (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError, struct.error)
-"""What decoders and columns say of an event that is none of Spark's: wrong types, numbers without bounds,
-values nested without end."""
+"""Raised by decoders and columns for events that Spark never writes."""
 
 _MOST_UNKNOWN_NAMES = 1000
 _STREAMING_QUERY = "org.apache.spark.sql.streaming.StreamingQueryListener$"
@@ -74,7 +54,7 @@ _STREAM_STARTED = f"{_STREAMING_QUERY}QueryStartedEvent"
 _SQL = "org.apache.spark.sql.execution.ui.SparkListener"
 
 REST_FACTOR = 20.0
-"""A compressed log is decompressed from its beginning each time: so many times as long it is then let be."""
+"""Each reading of a compressed log starts at its beginning, so the next waits for this many times as long."""
 
 
 def read_event_log(
@@ -82,21 +62,19 @@ def read_event_log(
 ) -> EventLog:
     """Read the event log of one application, of Spark 3.3 or later.
 
-    It is read as a stream: the tables are all that is kept of it. What of it cannot be read is left out, and
-    the log's `warnings`, `unreadable_lines` and `unknown_events` say so.
+    It is read as a stream; only the tables are kept. What cannot be read is left out, and the log's
+    `warnings`, `unreadable_lines` and `unknown_events` say so.
 
     Args:
-        source: a path, an address that fsspec can open (s3://bucket/key), or anything with a path's methods,
-            such as Airflow's `ObjectStoragePath`: a log's file, compressed or not, or the folder of one that
-            is rolled over (``eventlog_v2_...``, or Databricks' with ``eventlog``), of an application that has
-            ended or still runs.
-        most_tasks: a log of more tasks is refused, to bound the memory: a task takes some 230 bytes. None
-            for `MOST_TASKS`.
-        most_seconds: to read for: whoever waits no longer shall not leave the work behind; None for no limit.
+        source: a path, an address for fsspec (s3://bucket/key), or any path-like object such as Airflow's
+            `ObjectStoragePath`: a log's file, compressed or not, or the folder of a rolled log
+            (``eventlog_v2_...``, or Databricks' with ``eventlog``). The application may still run.
+        most_tasks: a log with more is refused, to bound the memory (a task takes some 230 bytes);
+            `MOST_TASKS` if None.
+        most_seconds: time limit for reading.
 
     Raises:
-        EventLogError: it cannot be read, no application starts in it, or it has more than `most_tasks` tasks,
-            or takes longer than `most_seconds`.
+        EventLogError: it cannot be read, no application starts in it, or a limit is exceeded.
         MissingResourceError: the library that opens such an address is not installed.
     """
     notes = Notes(most_seconds=most_seconds)
@@ -109,36 +87,35 @@ def read_event_log(
 _Reader = Callable[[bytes], object]
 
 
-def _read_by(form: type[Any], handle: Callable[[Any], object]) -> _Reader:
-    decode = msgspec.json.Decoder(form).decode
-    return lambda line: handle(decode(line))
-
-
 class _Events:
-    """Gives each line of a log to what reads events of its name.
+    """Gives each line of a log to the reader of its event.
 
     Args:
-        notes: where lines that cannot be read are counted.
-        readers: by the event's name: what reads its line, or the form to decode it as and what then takes it.
+        notes: count lines that cannot be read.
+        readers: by the event's name, what reads its line, or the form to decode it as and a handler for that.
     """
 
     def __init__(self, notes: Notes, readers: Mapping[str, _Reader | tuple[type[Any], Any]]) -> None:
+        def reader_of(form: type[Any], handle: Callable[[Any], object]) -> _Reader:
+            decode = msgspec.json.Decoder(form).decode
+            return lambda line: handle(decode(line))
+
         self.unknown: dict[str, int] = {}
         self._notes = notes
         self._readers = {
-            name.encode(): _read_by(*reader) if isinstance(reader, tuple) else reader
+            name.encode(): reader_of(*reader) if isinstance(reader, tuple) else reader
             for name, reader in readers.items()
         }
 
     def read(self, lines: Iterable[bytes]) -> None:
-        """Read all events; those that are malformed are counted and passed over.
+        """Read all events; malformed ones are counted and skipped.
 
         Raises:
             EventLogError: there are more tasks than allowed.
         """
-        readers, passed_over = self._readers, PASSED_OVER
+        readers, passed_over = self._readers, events.PASSED_OVER
         for line in lines:
-            name = event_name(line)
+            name = events.event_name(line)
             if name in passed_over:
                 continue
             reader = readers.get(name)
@@ -172,7 +149,7 @@ class _Application:
         self._machines = Machines(notes)
         self._blocks = Blocks(notes)
         self._sql = SqlExecutions(notes)
-        self._start: ApplicationStart | None = None
+        self._start: events.ApplicationStart | None = None
         self._ended_at: float | None = None
         self._exit_code: int | None = None
         self._streams_ended = 0
@@ -182,66 +159,72 @@ class _Application:
         self.events = _Events(
             notes,
             {
-                "SparkListenerLogStart": (LogStart, self._log_started),
-                # Of Databricks, in its place.
-                "DBCEventLoggingListenerMetadata": (LogStart, self._log_started),
-                "SparkListenerApplicationStart": (ApplicationStart, self._started),
-                "SparkListenerApplicationEnd": (ApplicationEnd, self._ended),
-                "SparkListenerEnvironmentUpdate": (EnvironmentUpdate, self._environment_changed),
-                "SparkListenerResourceProfileAdded": (ResourceProfileAdded, self._machines.profile_added),
+                "SparkListenerLogStart": (events.LogStart, self._log_started),
+                # Databricks writes this instead.
+                "DBCEventLoggingListenerMetadata": (events.LogStart, self._log_started),
+                "SparkListenerApplicationStart": (events.ApplicationStart, self._started),
+                "SparkListenerApplicationEnd": (events.ApplicationEnd, self._ended),
+                "SparkListenerEnvironmentUpdate": (events.EnvironmentUpdate, self._environment_changed),
+                "SparkListenerResourceProfileAdded": (
+                    events.ResourceProfileAdded,
+                    self._machines.profile_added,
+                ),
                 "SparkListenerTaskEnd": self._tasks.add,
-                "SparkListenerJobStart": (JobStart, self._jobs.started),
-                "SparkListenerJobEnd": (JobEnd, self._jobs.ended),
-                "SparkListenerStageSubmitted": (StageEvent, self._jobs.stage_changed),
-                "SparkListenerStageCompleted": (StageEvent, self._stage_completed),
-                "SparkListenerExecutorAdded": (ExecutorAdded, self._machines.added),
-                "SparkListenerExecutorRemoved": (ExecutorRemoved, self._machines.removed),
-                "SparkListenerBlockManagerAdded": (BlockManagerEvent, self._blocks.executor_added),
-                "SparkListenerBlockManagerRemoved": (BlockManagerEvent, self._blocks.executor_removed),
+                "SparkListenerJobStart": (events.JobStart, self._jobs.started),
+                "SparkListenerJobEnd": (events.JobEnd, self._jobs.ended),
+                "SparkListenerStageSubmitted": (events.StageEvent, self._jobs.stage_changed),
+                "SparkListenerStageCompleted": (events.StageEvent, self._stage_completed),
+                "SparkListenerExecutorAdded": (events.ExecutorAdded, self._machines.added),
+                "SparkListenerExecutorRemoved": (events.ExecutorRemoved, self._machines.removed),
+                "SparkListenerBlockManagerAdded": (events.BlockManagerEvent, self._blocks.executor_added),
+                "SparkListenerBlockManagerRemoved": (events.BlockManagerEvent, self._blocks.executor_removed),
                 "SparkListenerBlockUpdated": self._blocks.updated,
-                "SparkListenerUnpersistRDD": (DataSetDropped, self._unpersisted),
-                f"{_SQL}SQLExecutionStart": (ExecutionPlan, self._sql.planned),
-                f"{_SQL}SQLAdaptiveExecutionUpdate": (ExecutionPlan, self._sql.planned),
-                f"{_SQL}SQLExecutionEnd": (ExecutionEnd, self._sql.ended),
-                f"{_SQL}DriverAccumUpdates": (DriverUpdates, self._sql.updated),
-                f"{_STREAMING_QUERY}QueryTerminatedEvent": (StreamEnd, self._stream_ended),
+                "SparkListenerUnpersistRDD": (events.DataSetDropped, self._unpersisted),
+                f"{_SQL}SQLExecutionStart": (events.ExecutionPlan, self._sql.planned),
+                f"{_SQL}SQLAdaptiveExecutionUpdate": (events.ExecutionPlan, self._sql.planned),
+                f"{_SQL}SQLExecutionEnd": (events.ExecutionEnd, self._sql.ended),
+                f"{_SQL}DriverAccumUpdates": (events.DriverUpdates, self._sql.updated),
+                f"{_STREAMING_QUERY}QueryTerminatedEvent": (events.StreamEnd, self._stream_ended),
             },
         )
 
-    def _log_started(self, event: LogStart) -> None:
+    def _log_started(self, event: events.LogStart) -> None:
         self._spark = self._spark or shortened(event.spark_version) or None
 
-    def _started(self, event: ApplicationStart) -> None:
+    def _started(self, event: events.ApplicationStart) -> None:
         if self._start is None:
             self._start = event
         elif event.app_id != self._start.app_id:
             other = shortened(event.app_id)
             self._notes.add_problem(f"It holds the events of another application, too ({other}).")
 
-    def _ended(self, event: ApplicationEnd) -> None:
+    def _ended(self, event: events.ApplicationEnd) -> None:
         self._ended_at, self._exit_code = event.timestamp / 1000, event.exit_code
         self._machines.application_ended = True
 
-    def _stream_ended(self, event: StreamEnd) -> None:
+    def _stream_ended(self, event: events.StreamEnd) -> None:
         self._streams_ended += not event.exception
 
-    def _stage_completed(self, event: StageEvent) -> None:
+    def _stage_completed(self, event: events.StageEvent) -> None:
         self._jobs.stage_changed(event)
         self._blocks.stage_completed(event)
 
-    def _unpersisted(self, event: DataSetDropped) -> None:
+    def _unpersisted(self, event: events.DataSetDropped) -> None:
         self._jobs.unpersisted(event)
         self._blocks.unpersisted(event)
 
-    def _environment_changed(self, event: EnvironmentUpdate) -> None:
-        told = told_properties(event.spark_properties)
-        # Connect servers and the like tell it again when jars are added.
+    def _environment_changed(self, event: events.EnvironmentUpdate) -> None:
+        told = {
+            name: without_credentials(value)
+            for name, value in event.spark_properties.items()
+            if isinstance(value, str) and not _hints_at_a_secret(name, value)
+        }
+        # Spark Connect servers, for one, write it again when jars are added.
         new = {name: value for name, value in told.items() if self._properties.get(name) != value}
         self._notes.keep(ENTRY_BYTES * len(new), *new, *new.values())
         self._properties.update(new)
         if not self._main:
-            self._main = main_program(event.system_properties)
-            self._folder = main_folder(event.system_properties)
+            self._main, self._folder = _main_of(event.system_properties)
 
     def event_log(self, source: str, application_id: str) -> EventLog:
         """The tables.
@@ -252,8 +235,8 @@ class _Application:
         if self._start is None:
             raise EventLogError(
                 f"{source} is no event log of Spark, or lacks its beginning: no application starts in it.",
-                remedy="Give a log that Spark wrote with spark.eventLog.enabled=true: the file or, where it "
-                "is rolled over, the folder eventlog_v2_...",
+                remedy="Give a log that Spark wrote with spark.eventLog.enabled=true: the file, or the "
+                "folder eventlog_v2_... of a rolled log.",
             )
         self._blocks.look()
         if DRIVER in self._machines.rows:
@@ -261,7 +244,8 @@ class _Application:
                 "It ran inside its driver: there were no machines, only the driver's threads."
             )
         started_at = self._start.timestamp / 1000
-        tasks = self._tasks.table(self._machines.numbers)
+        machines = tuple(self._machines.rows.values())
+        tasks = self._tasks.table({each.executor_id: each.number for each in machines})
         last_at = max(self._notes.last_at, float(tasks.finished_at.max(initial=0.0)))
         unknown = sorted(self.events.unknown.items())
         return EventLog(
@@ -278,9 +262,9 @@ class _Application:
             properties=self._properties,
             jobs=tuple(self._jobs.rows.values()),
             stages=tuple(self._jobs.stages.values()),
-            executors=tuple(self._machines.rows.values()),
+            executors=machines,
             task_columns=tasks,
-            sql_executions=self._sql.rows(self._jobs.failed_executions),
+            sql_executions=self._sql.rows(self._jobs.rows.values()),
             broadcast_bytes=self._blocks.broadcast_bytes,
             storage_memory_bytes=self._blocks.storage_memory_bytes,
             cache=self._blocks.peak if self._blocks.are_logged else None,
@@ -297,15 +281,15 @@ class _Application:
         notes = self._notes
         warnings = list(notes.problems)
         if self._ended_at is None:
-            warnings.append("It does not tell the application's end: it was cut off, or still runs.")
+            warnings.append("The application's end is not in it: the log was cut off, or the run goes on.")
         if notes.unreadable_lines:
-            warnings.append(f"{notes.unreadable_lines} of its lines are no events and were passed over.")
+            warnings.append(f"{notes.unreadable_lines} of its lines are not events and were skipped.")
         if notes.too_long_lines:
-            warnings.append(f"{notes.too_long_lines} of its lines were passed over for their length.")
+            warnings.append(f"{notes.too_long_lines} of its lines were too long and were skipped.")
         if notes.is_full:
             warnings.append(
-                f"It tells of more jobs, stages, executors and queries than {MOST_KEPT_BYTES >> 20} MiB "
-                "hold: what found no room was passed over."
+                f"Its jobs, stages, executors and queries take more than {MOST_KEPT_BYTES >> 20} MiB: the "
+                "rest was skipped."
             )
         return warnings
 
@@ -314,14 +298,86 @@ def _is_streaming(event: str) -> bool:
     return event.startswith(_STREAMING_QUERY)
 
 
+_COMMAND = "sun.java.command"
+_MOST_COMMAND = 20_000
+_NAMES_THE_PROGRAM = ("--class", "--primary-py-file", "--primary-r-file")
+_FLAGS = ("--supervise", "--verbose", "-v")  # options of spark-submit without a value
+_LISTS = ("--jars", "--py-files", "--files", "--archives")
+_FILES = (".py", ".jar", ".r")
+
+_DRIVER_WRAPPER = "org.apache.spark.deploy.worker.DriverWrapper"
+"""Runs a driver on a standalone cluster; its arguments are the worker, the file and the class."""
+
+_PROGRAM = re.compile(r"[A-Za-z_][\w.$-]*")
+_NO_PROGRAMS = (
+    "org.apache.spark.",
+    "org.apache.hive.",
+    "org.apache.livy.",
+    "org.apache.zeppelin.",
+    "com.databricks.",
+)
+"""Shells, servers and launchers, which are the same for whatever runs in them."""
+
+
+def _main_of(properties: Mapping[str, object]) -> tuple[str, str]:
+    """The names of an application's main class or file, and of the file's folder; empty if unknown.
+
+    Nothing else of the command is kept: its arguments may hold anything.
+    """
+    place = next(filter(_program, _naming(properties)), "").replace("\\", "/")
+    folder = place.rpartition("/")[0].rpartition("/")[2]
+    is_one = _PROGRAM.fullmatch(folder) and len(folder) <= MOST_CHARACTERS
+    return _program(place), folder if is_one else ""
+
+
+def _naming(properties: Mapping[str, object]) -> Iterator[str]:
+    """Words of the command; the first that can names the program."""
+    command = properties.get(_COMMAND)
+    launcher, *words = (command if isinstance(command, str) else "")[:_MOST_COMMAND].split() or [""]
+    if launcher == _DRIVER_WRAPPER:
+        yield from reversed(words[1:3])
+        return
+    told: dict[str, str] = {}
+    at = 0
+    while at < len(words) and words[at].startswith("-"):
+        has_value = words[at] not in _FLAGS and "=" not in words[at].partition(" ")[0]
+        if has_value and at + 1 < len(words):
+            told.setdefault(words[at], words[at + 1])
+        at += 1 + has_value
+    yield from (told.get(option, "") for option in _NAMES_THE_PROGRAM)
+    yield next(_files_alone(words), "")
+    yield launcher
+
+
+def _files_alone(words: Sequence[str]) -> Iterator[str]:
+    """Files that are no option's value: values may hold spaces, so the end of the options is unknown."""
+    for before, word in pairwise(["", *words]):
+        if word.lower().endswith(_FILES) and before not in _LISTS and not set("=,") & set(word):
+            yield word
+
+
+def _program(text: str) -> str:
+    """The name of the class or file; empty if it is a launcher's, or no name."""
+    name = text.replace("\\", "/").rpartition("/")[2]
+    is_one = _PROGRAM.fullmatch(name) and not name.startswith(_NO_PROGRAMS)
+    return name if is_one and len(name) <= MOST_CHARACTERS else ""
+
+
+_SHARED_ACCESS_SIGNATURE = re.compile(r"[._]sas(?:[._]|$)", re.IGNORECASE)
+_SECRET_VALUE = re.compile(r"secret|passw(?:or)?d|token|access[.]?key|redacted", re.IGNORECASE)
+
+
+def _hints_at_a_secret(name: str, value: str) -> bool:
+    """As ``spark.redaction.regex``, but with more words: Spark's lets Azure's account keys pass."""
+    return bool(names_a_secret(name) or _SHARED_ACCESS_SIGNATURE.search(name) or _SECRET_VALUE.search(value))
+
+
 class EventLogProgress:
     """Counts executors, stages and tasks in an event log that is still being written.
 
-    What counts as a task, an executor or a loss is what counts where the whole log is read.
-
     Attributes:
-        stages: that were completed.
-        tasks: that did their work.
+        stages: that have completed.
+        tasks: attempts that succeeded.
     """
 
     def __init__(self) -> None:
@@ -333,9 +389,9 @@ class EventLogProgress:
             notes,
             {
                 "SparkListenerStageCompleted": self._stage_completed,
-                "SparkListenerTaskEnd": (TaskEnd, self._task_ended),
-                "SparkListenerExecutorAdded": (ExecutorAdded, self._machines.added),
-                "SparkListenerExecutorRemoved": (ExecutorRemoved, self._machines.removed),
+                "SparkListenerTaskEnd": (events.TaskEnd, self._task_ended),
+                "SparkListenerExecutorAdded": (events.ExecutorAdded, self._machines.added),
+                "SparkListenerExecutorRemoved": (events.ExecutorRemoved, self._machines.removed),
                 "SparkListenerApplicationEnd": self._ended,
             },
         )
@@ -356,7 +412,7 @@ class EventLogProgress:
         return next((executor for executor in self._machines.rows.values() if executor.is_lost), None)
 
     def read(self, event_log: Path) -> None:
-        """Read on from where the last call ended; a file that is renamed meanwhile is read next time."""
+        """Read on from where the last call ended; a file renamed meanwhile is read next time."""
         began = time.monotonic()
         is_resting = began < self._rests_until
         try:
@@ -366,12 +422,12 @@ class EventLogProgress:
                 elif not is_resting:
                     self._read_on(file, _unpacked_lines_from)
                     self._rests_until = began + (1 + REST_FACTOR) * (time.monotonic() - began)
-        # A folder whose first file is not there yet holds no log.
+        # A folder without its first file holds no log yet.
         except (OSError, ErnestError):
             return
 
     def _read_on(self, file: Any, lines_from: Callable[[Any, str, int], Iterator[bytes]]) -> None:
-        # What stays of a file's name when it is renamed: the number, or the application.
+        # This part of a file's name stays when it is renamed: the number, or the application.
         name = str(file.name).partition(".")[0]
         with file.open("rb") as content:
             self._events.read(
@@ -379,7 +435,7 @@ class EventLogProgress:
             )
 
     def _whole(self, lines: Iterable[bytes], name: str) -> Iterator[bytes]:
-        """The lines that have an end, which count as read."""
+        """The complete lines, which count as read."""
         for line in lines:
             if not line.endswith(b"\n"):
                 return
@@ -389,22 +445,22 @@ class EventLogProgress:
     def _stage_completed(self, line: bytes) -> None:
         self.stages += 1
 
-    def _task_ended(self, event: TaskEnd) -> None:
-        self.tasks += counts(event.task_end_reason)
+    def _task_ended(self, event: events.TaskEnd) -> None:
+        self.tasks += event.task_end_reason.reason == SUCCESS
 
     def _ended(self, line: bytes) -> None:
         self._machines.application_ended = True
 
 
 def _lines_from(content: Any, name: str, known: int) -> Iterator[bytes]:
-    """The lines behind the first bytes of a file, with their ends; the last may have none."""
+    """The lines after the first bytes of a file, with their ends; the last may have none."""
     content.seek(known)
-    # What is longer than any line is not read on: it never ends with one.
+    # A longer line is cut there, has no end, and stops the reading.
     return iter(lambda: content.readline(MAX_LINE_BYTES), b"")
 
 
 def _unpacked_lines_from(content: Any, name: str, known: int) -> Iterator[bytes]:
-    """The same of a compressed file; the bytes are those of its text."""
+    """The same for a compressed file; the bytes are those of its text."""
     rest = b""
     for chunk in text_of(content, name, Notes()):
         skipped = min(known, len(chunk))

@@ -16,8 +16,7 @@ from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.exceptions import EventLogError, SampleRunError
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.eventlog.tables import EventLog
-    from airflow_provider_ernest.eventlog.tasks import BoolColumn, IntColumn, TaskColumns
+    from airflow_provider_ernest.eventlog.tables import BoolColumn, EventLog, IntColumn, TaskColumns
 
 _FAR_APART = 2.0
 """Bytes of which one is so many times the other are told apart."""

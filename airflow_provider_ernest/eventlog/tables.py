@@ -1,4 +1,4 @@
-"""The tables that an event log is read into: few jobs, stages and executors, and many tasks.
+"""The tables that an event log is read into: few jobs, stages and executors, and many tasks as columns.
 
 Moments are seconds since the epoch, durations seconds, sizes bytes. What a log does not tell is None.
 """
@@ -10,36 +10,33 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from airflow_provider_ernest.eventlog.tasks import StageKey, TaskColumns
 from airflow_provider_ernest.exceptions import MissingResourceError
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 DRIVER = "driver"
-"""Spark's id of what runs the tasks of a local master, and holds no cached data elsewhere."""
-
-_MOST_DIGITS = 16
+"""Spark's id of the driver, which runs tasks only under a local master."""
 
 _TASK_RESOURCE = re.compile(r"spark\.task\.resource\.(.+)\.amount")
 
+FloatColumn = NDArray[np.float64]
+IntColumn = NDArray[np.int64]
+BoolColumn = NDArray[np.bool_]
+
+StageKey = tuple[int, int]
+"""Spark's number of a stage, and of its attempt."""
+
 
 def whole_number(text: str) -> int | None:
-    """The number that a property states; None where it is none, or longer than any that Spark writes."""
-    return int(text) if text.isdecimal() and len(text) < _MOST_DIGITS else None
-
-
-def _amount(text: str) -> float:
-    """The amount that a property states; 0 where it is none above 0."""
-    try:
-        amount = float(text)
-    except ValueError:
-        return 0.0
-    return amount if 0 < amount < math.inf else 0.0
+    """The number in a property; None if it is none, or longer than any that Spark writes."""
+    return int(text) if text.isdecimal() and len(text) < 16 else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,14 +56,13 @@ class StageRow:
     """One attempt of a stage.
 
     Attributes:
-        job_id: that it was run for first; -1 where that is not known.
-        scopes: names of the operations that its data sets come of, or of a data set that comes of none, such
-            as "PythonRDD".
-        library: Spark's own library that asked for it ("ml", "mllib", "graphx", "streaming"), by its call
-            site; empty where it was none of them, or the log does not tell.
-        reads_cache: whether all that it read lay in data sets that earlier stages had kept.
-        fills_cache: whether it was the first to make a data set that is kept.
-        is_barrier: whether all of its tasks must run at once: Spark refuses it where there are fewer slots.
+        job_id: of the first job that it ran for; -1 if unknown.
+        scopes: the operations that made its data sets, or a data set's own name if there is none, such as
+            "PythonRDD".
+        library: of Spark, by the call site: "ml", "mllib", "graphx", "streaming", or empty.
+        reads_cache: whether it read nothing but data sets that earlier stages had cached.
+        fills_cache: whether it was the first to cache a data set.
+        is_barrier: whether all of its tasks must run at once: Spark refuses it if there are fewer slots.
     """
 
     stage_id: int
@@ -95,13 +91,11 @@ class ExecutorRow:
     """One executor.
 
     Attributes:
-        number: what the column `executor` of tasks says.
-        executor_id: Spark's id of it.
-        host: address of its machine.
-        worker: address of the worker daemon (host:port) that runs it, the host where none is known; it tells
-            machines apart.
+        number: as in `TaskColumns.executor`.
+        executor_id: Spark's.
+        worker: address of its worker daemon (host:port), or the host if unknown; it tells machines apart.
         removed_because: in Spark's words.
-        is_lost: whether it went before the application had ended.
+        is_lost: whether it was removed before the application's end.
     """
 
     number: int
@@ -122,7 +116,7 @@ class ExecutorRow:
 
 @dataclass(frozen=True, kw_only=True)
 class SqlExecutionRow:
-    """One query of Spark SQL; its broadcasts' seconds are the driver's, to build and to send them."""
+    """One query of Spark SQL; the driver took `broadcast_seconds` to build and send its broadcasts."""
 
     execution_id: int
     started_at: float
@@ -136,10 +130,10 @@ class CacheUse:
     """The cache at one moment, in bytes.
 
     Attributes:
-        wanted_bytes: memory that everything asked to be cached would take.
-        held_bytes: of it in memory.
-        disk_bytes: on disk for want of memory; serialised, so often smaller than it would be in memory.
-        falls_to_disk: whether most of what finds no room goes there, and is not made again.
+        wanted_bytes: memory that all data sets to be cached would take.
+        held_bytes: in memory.
+        disk_bytes: on disk for want of memory; serialised, so often smaller than in memory.
+        falls_to_disk: whether most of what finds no room goes to disk, rather than being computed again.
     """
 
     wanted_bytes: int = 0
@@ -149,34 +143,122 @@ class CacheUse:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TaskColumns:
+    """All task attempts that ended, in the order of their events; each column has shape (tasks,).
+
+    What a log does not tell is 0, or NaN where 0 would be a lie.
+    """
+
+    task_id: IntColumn
+    stage_id: IntColumn
+    stage_attempt: IntColumn
+    attempt: IntColumn  # of the task; 0 for the first
+    executor: IntColumn  # `ExecutorRow.number`; -1 where the log has no such executor
+    launched_at: FloatColumn  # when the scheduler sent it
+    finished_at: FloatColumn  # when the scheduler had its result
+    succeeded: BoolColumn  # whether it counts; failed, killed and redundant attempts do not
+    speculative: BoolColumn  # whether it was a second copy
+    run_seconds: FloatColumn  # on the executor, without deserialisation and result serialisation
+    cpu_seconds: FloatColumn  # of its thread's CPU; neither Python workers nor garbage collection
+    deserialise_seconds: FloatColumn  # of its closure
+    result_serialisation_seconds: FloatColumn
+    getting_result_seconds: FloatColumn  # while the driver fetched a large result
+    garbage_collection_seconds: FloatColumn  # of its executor: tasks side by side tell the same again
+    fetch_wait_seconds: FloatColumn  # blocked on shuffle data from other machines
+    shuffle_write_seconds: FloatColumn  # blocked on writing shuffle data
+    python_seconds: FloatColumn  # in Python workers; NaN where the log does not tell
+    input_bytes: IntColumn  # read from storage or cached blocks
+    input_records: IntColumn
+    output_bytes: IntColumn  # written to storage
+    shuffle_remote_bytes: IntColumn  # fetched from other machines
+    shuffle_local_bytes: IntColumn  # read on its own machine
+    shuffle_read_records: IntColumn
+    shuffle_written_bytes: IntColumn  # for later stages
+    shuffle_written_records: IntColumn
+    memory_spilled_bytes: IntColumn  # taken out of memory
+    disk_spilled_bytes: IntColumn  # put on disk instead
+    peak_execution_memory_bytes: IntColumn
+    result_bytes: IntColumn  # sent to the driver
+    is_local: BoolColumn  # ran where its input was (process, node or no preference)
+
+    def __len__(self) -> int:
+        """How many tasks ended."""
+        return len(self.task_id)
+
+    @property
+    def seconds(self) -> FloatColumn:
+        """From launch to finish, as the driver saw them."""
+        return self.finished_at - self.launched_at
+
+    @property
+    def scheduler_delay_seconds(self) -> FloatColumn:
+        """The rest of a task's time (Spark's own definition, `AppStatusUtils.schedulerDelay`).
+
+        0 for attempts that failed without being measured, such as those that could not fetch.
+        """
+        known = (
+            self.run_seconds
+            + self.deserialise_seconds
+            + self.result_serialisation_seconds
+            + self.getting_result_seconds
+        )
+        is_measured = self.succeeded | (known > 0)
+        return np.where(is_measured, np.maximum(0.0, self.seconds - known), 0.0)
+
+    @property
+    def shuffle_read_bytes(self) -> IntColumn:
+        """Fetched from other machines or read on its own."""
+        return self.shuffle_remote_bytes + self.shuffle_local_bytes
+
+    @property
+    def freed_at(self) -> FloatColumn:
+        """When its slot was free again: the driver fetches a large result later."""
+        return np.asarray(np.maximum(self.launched_at, self.finished_at - self.getting_result_seconds))
+
+    @cached_property
+    def by_stage(self) -> tuple[tuple[StageKey, ...], IntColumn]:
+        """The attempts of stages that had tasks, ascending, and each task's index among them, (tasks,)."""
+        pairs = np.column_stack([self.stage_id, self.stage_attempt])
+        found, place = np.unique(pairs, axis=0, return_inverse=True)
+        return tuple((int(stage), int(attempt)) for stage, attempt in found), place.reshape(-1)
+
+    def only(self, rows: BoolColumn | IntColumn) -> TaskColumns:
+        """Some of the tasks, by a mask or by indices."""
+        return TaskColumns(**{column.name: getattr(self, column.name)[rows] for column in fields(self)})
+
+
+def busy_seconds(began: FloatColumn, finished: FloatColumn) -> float:
+    """The length of the union of intervals."""
+    if not len(began):
+        return 0.0
+    order = np.argsort(began, kind="stable")
+    began, finished = began[order], finished[order]
+    until = np.maximum.accumulate(finished)
+    covered_before = np.concatenate([[-np.inf], until[:-1]])
+    return float(np.maximum(0.0, until - np.maximum(began, covered_before)).sum())
+
+
+@dataclass(frozen=True, kw_only=True)
 class EventLog:
-    """One application as its event log tells it; see `read_event_log`.
+    """One application as its event log tells it; see `read_event_log`. Rows are in the order of their begins.
 
     Attributes:
-        started_at: when its driver had begun.
-        ended_at: when it ended; the last moment that the log names where it was cut off.
-        is_complete: whether the log has the end.
-        exit_code: of the application; None where the log does not tell.
-        task_columns: of all attempts that ended; `tasks` has them as a table of pandas.
-        main: name of its main class, or of its program's file; empty where the log does not tell.
-        main_folder: name of the folder in which that file lies; empty where it is none's.
-        properties: Spark's properties, without those whose names or values tell of a secret.
-        jobs: in the order in which they were submitted.
-        stages: all attempts, in the order in which they were submitted.
-        executors: in the order in which they were added; the driver, as "driver", only where it ran the
-            tasks itself (a local master).
-        sql_executions: in the order in which they started.
-        broadcast_bytes: of variables sent to executors, where block updates were logged; 0 else.
-        storage_memory_bytes: the most memory for cached data that the executors had together; 0 where the log
-            does not tell.
-        cache: its use when most was wanted; None where block updates were not logged.
-        executor_memory_megabytes: of an executor, with all that it is given beside its heap; 0 where the log
-            does not tell.
-        python_crashes: attempts of tasks that failed as their Python worker ended unexpectedly.
-        is_streaming: whether a streaming query or a stream's batch ran.
+        started_at: when its driver had started.
+        ended_at: when it ended; if the log was cut off, the last moment in it.
+        task_columns: all attempts that ended; `tasks` is the same as a pandas table.
+        main: name of its main class or program file; empty if unknown.
+        main_folder: name of the folder of that file; empty if it has none.
+        properties: Spark's, without those whose names or values hint at a secret.
+        stages: all attempts.
+        executors: the driver is among them, as "driver", only if it ran tasks itself (a local master).
+        broadcast_bytes: of variables sent to executors; 0 if block updates were not logged.
+        storage_memory_bytes: the most memory for cached data that the executors had together; 0 if unknown.
+        cache: its use when most was wanted; None if block updates were not logged.
+        executor_memory_megabytes: of an executor, with all that it gets beside its heap; 0 if unknown.
+        python_crashes: task attempts that failed because their Python worker ended unexpectedly.
+        is_streaming: whether a streaming query or a DStream's batch ran.
         streams_ended: whether all streaming queries ended by themselves or were stopped, and none failed.
-        unknown_events: names of events that this version does not know, with how many there were.
-        unreadable_lines: that were no event, as the last of a log that was cut off.
+        unknown_events: how many there were, by name.
         warnings: what of the log could not be read.
     """
 
@@ -209,20 +291,20 @@ class EventLog:
 
     @cached_property
     def tasks(self) -> DataFrame:
-        """All attempts that ended as a table of pandas: `TaskColumns` with what follows of them.
+        """All attempts that ended as a pandas table: `TaskColumns` and two derived columns.
 
-        The other tables are small: ``pandas.DataFrame(log.stages)`` makes one of any of them.
+        ``pandas.DataFrame(log.stages)`` makes one of any other table.
 
         Raises:
             MissingResourceError: pandas is not installed.
         """
-        # It takes twice the memory of all else that reads a log, and longer than a small log takes to be
-        # read: whoever analyses logs in a notebook has it, and nobody else pays for it.
+        # Importing it takes twice the memory of reading a log, and longer than reading a small one: only
+        # those who analyse logs in a notebook need it.
         try:
             import pandas as pd
         except ImportError as error:
             raise MissingResourceError(
-                "The table of tasks is one of pandas, which is not installed.",
+                "The table of tasks needs pandas, which is not installed.",
                 remedy="Install it beside this package (pip install pandas), or use `task_columns`.",
             ) from error
         columns = self.task_columns
@@ -231,12 +313,12 @@ class EventLog:
 
     @cached_property
     def machines(self) -> tuple[ExecutorRow, ...]:
-        """The first executor of each distinct worker, in the order in which they were added."""
+        """The first executor of each worker, by the time when it was added."""
         return tuple(group[0] for group in self._executors_by_worker.values())
 
     @property
     def lost(self) -> tuple[ExecutorRow, ...]:
-        """The executors that went before the application had ended, the first first."""
+        """The executors that were removed before the application's end, by time."""
         lost = (executor for executor in self.executors if executor.is_lost)
         return tuple(sorted(lost, key=lambda executor: executor.removed_at or 0.0))
 
@@ -247,73 +329,70 @@ class EventLog:
 
     @cached_property
     def slots(self) -> int:
-        """The most tasks that could run at once on all machines."""
+        """The most tasks that could run at once on all machines together."""
         return self._most_slots(self.executors)
 
     @property
     def barrier_tasks(self) -> int:
-        """Tasks that must run at once, or Spark refuses their stage; 0 where no stage is of that kind."""
+        """Tasks of the largest barrier stage, which must run at once; 0 if there is none."""
         return max((stage.tasks for stage in self.stages if stage.is_barrier), default=0)
 
     def slots_of(self, executor: ExecutorRow) -> int:
-        """How many tasks it runs at once: as many as it has cores for, and GPUs or what else they take."""
+        """How many tasks it runs at once, by its cores, GPUs and other resources."""
         return min([executor.cores // self.task_cores, *self._slots_by_resource])
 
     @cached_property
     def _slots_by_resource(self) -> tuple[int, ...]:
         """Of each resource beside cores; a task may take a part of one."""
-        names = [found[1] for name in self.properties if (found := _TASK_RESOURCE.fullmatch(name))]
 
         def amount(who: str, name: str) -> float:
-            return _amount(self.properties.get(f"spark.{who}.resource.{name}.amount", ""))
+            try:
+                found = float(self.properties.get(f"spark.{who}.resource.{name}.amount", ""))
+            except ValueError:
+                return 0.0
+            return found if 0 < found < math.inf else 0.0
 
+        names = [found[1] for name in self.properties if (found := _TASK_RESOURCE.fullmatch(name))]
         told = ((amount("executor", name), amount("task", name)) for name in names)
         return tuple(int(there / taken) for there, taken in told if there and taken)
 
     def _most_slots(self, executors: Iterable[ExecutorRow]) -> int:
-        """The most tasks at once; executors that share a machine add up, those that replace others do not."""
+        """The most tasks at once; executors that share a machine add up, replacements do not."""
         changes: list[tuple[float, int]] = []
         for executor in executors:
             slots = self.slots_of(executor)
             changes.append((executor.added_at, slots))
             if executor.removed_at is not None and executor.removed_at > executor.added_at:
                 changes.append((executor.removed_at, -slots))
-        # At one moment they go before others come.
-        most = now = 0
-        for _, change in sorted(changes):
-            now += change
-            most = max(most, now)
-        return most
+        # At one moment executors go before others come.
+        return max(accumulate(change for _, change in sorted(changes)), default=0)
 
     @cached_property
     def slots_by_worker(self) -> Mapping[str, int]:
-        """The same on each machine, by `ExecutorRow.worker`, in the order in which they came."""
+        """The most tasks at once on each machine, by `ExecutorRow.worker`."""
         groups = self._executors_by_worker
         return {worker: self._most_slots(group) for worker, group in groups.items()}
 
     @cached_property
     def slots_by_executor(self) -> Mapping[int, int]:
-        """How many tasks each executor ran at once at most, by `ExecutorRow.number`; at least 1."""
+        """The most tasks at once on each executor, by `ExecutorRow.number`; at least 1."""
         return {each.number: max(1, self.slots_of(each)) for each in self.executors}
 
     @cached_property
     def ready_at(self) -> float:
-        """When clean time begins: the last machine had come of those that the first task waited for.
-
-        Where there is no machine, it is the start.
-        """
+        """When clean time begins: when all machines were there, or the start if there were none."""
         return self.all_there_at(self.machines) if self.machines else self.started_at
 
     @property
     def clean_seconds(self) -> float:
-        """From then to the application's end; see `run_facts` for what a model takes for a run's time."""
+        """From `ready_at` to the end; see `run_facts` for the run time that models are fitted to."""
         return self.ended_at - self.ready_at
 
     def all_there_at(self, machines: Iterable[ExecutorRow]) -> float:
-        """When the last of some machines, at least one, was there that the first task waited for.
+        """When the last machine had come, of those (at least one) that the first task waited for.
 
-        Machines that come later, as under dynamic allocation, join work that is under way. Where none was
-        there before that task, the log lacks its beginning: then it is when the first came.
+        Machines that come later, as under dynamic allocation, join work that is under way. If none was there
+        before the first task, the log lacks its beginning: then it is when the first came.
         """
         first_launch = self.task_columns.launched_at.min(initial=np.inf)
         added_at = [machine.added_at for machine in machines]

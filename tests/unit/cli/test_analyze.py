@@ -100,7 +100,7 @@ def test_a_log_that_was_cut_off_is_analysed_with_a_warning(keep, analyze, plain_
     cut.write_bytes(plain_log[: int(keep * len(plain_log))])
     out, err = analyze(cut)
     assert "what could be won at most" in out
-    assert "warning: Event log: it does not tell the application's end" in err
+    assert "warning: Event log: the application's end is not in it" in err
 
 
 @pytest.mark.parametrize(

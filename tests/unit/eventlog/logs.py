@@ -15,8 +15,8 @@ from airflow_provider_ernest.eventlog.tables import (
     JobRow,
     SqlExecutionRow,
     StageRow,
+    TaskColumns,
 )
-from airflow_provider_ernest.eventlog.tasks import TaskColumns
 
 START = 1_700_000_000.0
 """When all machines are there; the times that tests give count from it."""
