@@ -1,9 +1,9 @@
 """The text of a file that may be compressed, piece by piece.
 
-The beginning of a file shows how it is compressed; its name may lie, or say nothing. What a decompressor
-returns is bounded for what it is given, piece by piece and in all, so that no file, however made, takes much
-memory, or time for its size. Spark's codecs write blocks of Java libraries' own (not LZ4's frames, nor
-Snappy's framing), one after another; several streams may follow one another in a file.
+A file's first bytes show how it is compressed; its name may lie, or say nothing. The output of decompressors
+is limited, piece by piece and in all, so that no file, however made, takes much memory, or time for its size.
+Spark's codecs write blocks of Java libraries' own (not LZ4's frames, nor Snappy's framing), and several
+streams may follow one another in a file.
 """
 
 from __future__ import annotations
@@ -20,16 +20,11 @@ from airflow_provider_ernest.words import count
 
 CHUNK_BYTES = 1 << 18
 MAX_BLOCK_BYTES = 16 << 20
-"""No codec of Spark makes larger blocks: their sizes are some ten or hundred KiB."""
+"""Spark's codecs make much smaller blocks, of ten to some hundred KiB."""
 
 
 def text_of(content: Any, name: str, notes: Notes) -> Iterator[bytes]:
-    """The pieces of a file's text.
-
-    Args:
-        content: the open file; it is read on from where it stands.
-        name: of the file, for the error.
-        notes: get that the file is damaged or was cut off; what came before is given.
+    """The pieces of an open file's text; if it is damaged or cut off, those before that, with a note.
 
     Raises:
         EventLogError: the library that decompresses it is not installed, or reading takes too long.
@@ -46,7 +41,7 @@ def text_of(content: Any, name: str, notes: Notes) -> Iterator[bytes]:
                 raise _DamagedError(f"it unpacks to more than {count(MOST_UNPACKED_TIMES)} times its length")
             yield chunk
     except _DamagedError as error:
-        notes.add_problem(f"{name} is damaged or was cut off: {error}. What comes after that is not read.")
+        notes.add_problem(f"{name} is damaged or was cut off: {error}. The rest is not read.")
     except ImportError as error:
         raise EventLogError(
             f"{name} is compressed, and the library that reads it cannot be imported: {error}.",
@@ -55,11 +50,11 @@ def text_of(content: Any, name: str, notes: Notes) -> Iterator[bytes]:
 
 
 class _DamagedError(Exception):
-    """What is wrong with a compressed file, in words."""
+    """A compressed file is damaged."""
 
 
 class _Pieces:
-    """Reads an open file in large chunks and gives pieces of any size; `read_bytes` of the file so far."""
+    """Reads an open file in large chunks and gives pieces of any size."""
 
     def __init__(self, content: Any) -> None:
         self.read_bytes = 0
@@ -68,17 +63,17 @@ class _Pieces:
         self._at = 0
 
     def peek(self, size: int) -> bytes:
-        """The next bytes, which stay; fewer where the file ends."""
+        """The next bytes without taking them; fewer at the file's end."""
         self._hold(size)
         return self._held[self._at : self._at + size]
 
     def read(self, size: int = CHUNK_BYTES) -> bytes:
-        """At most so many bytes, as files give them; nothing at the end."""
+        """At most so many bytes; none at the end."""
         self._hold(1)
         return self._take(min(size, len(self._held) - self._at))
 
     def exactly(self, size: int, what: str) -> bytes:
-        """Exactly so many bytes; damage where the file ends before."""
+        """Exactly so many bytes; damage if the file ends before."""
         if not 0 <= size <= MAX_BLOCK_BYTES:
             raise _DamagedError(f"{what} of {size} bytes")
         self._hold(size)
@@ -111,27 +106,30 @@ class _Pieces:
 
 
 def _plain_text(pieces: _Pieces) -> Iterator[bytes]:
-    while chunk := pieces.read():
-        yield chunk
+    return iter(pieces.read, b"")
 
 
-def _gzip_text(pieces: _Pieces) -> Iterator[bytes]:
-    """As those who archive logs leave it; of one member or several."""
-    source: Any = pieces
-    with gzip.GzipFile(fileobj=source, mode="rb") as text:
+def _streamed(text: Any, errors: tuple[type[Exception], ...]) -> Iterator[bytes]:
+    """The pieces that a decompressing file gives; its errors are damage."""
+    with text:
         while True:
             try:
                 chunk = text.read1(CHUNK_BYTES)
-            except (EOFError, OSError, zlib.error) as error:
+            except errors as error:
                 raise _DamagedError(str(error)) from error
             if not chunk:
                 return
             yield chunk
 
 
+def _gzip_text(pieces: _Pieces) -> Iterator[bytes]:
+    """Archived logs; of one member or several."""
+    source: Any = pieces
+    return _streamed(gzip.GzipFile(fileobj=source, mode="rb"), (EOFError, OSError, zlib.error))
+
+
 _LZ4_MAGIC = b"LZ4Block"
-_LZ4_HEADER = Struct("<8sBiii")
-"""Magic, a byte of method and level, both lengths and a checksum."""
+_LZ4_HEADER = Struct("<8sBiii")  # magic, method and level, both lengths, checksum
 _LZ4_METHODS, _LZ4_RAW, _LZ4_COMPRESSED = 0xF0, 0x10, 0x20
 _LZ4_LEVEL_BASE = 10
 
@@ -163,7 +161,7 @@ _SNAPPY_VERSIONS_BYTES = 8
 
 
 def _snappy_text(pieces: _Pieces) -> Iterator[bytes]:
-    """Blocks of snappy-java's ``SnappyOutputStream``, each its length and raw Snappy, after a header."""
+    """A header and blocks of snappy-java's ``SnappyOutputStream``: each its length and raw Snappy."""
     import cramjam
 
     while not pieces.is_at_end:
@@ -173,7 +171,7 @@ def _snappy_text(pieces: _Pieces) -> Iterator[bytes]:
         size = int.from_bytes(pieces.exactly(4, "a block's length"), "big")
         data = pieces.exactly(size, "a block")
         try:
-            # It believes what a block says of its size, and takes the memory.
+            # cramjam allocates what the block claims.
             if cramjam.snappy.decompress_raw_len(data) > MAX_BLOCK_BYTES:
                 raise _DamagedError("a block that says to hold more than any of Spark's")
             yield bytes(cramjam.snappy.decompress_raw(data))
@@ -182,24 +180,17 @@ def _snappy_text(pieces: _Pieces) -> Iterator[bytes]:
 
 
 _ZSTD_WINDOW_BYTES = 128 << 20
-"""What a frame may ask for; Spark's frames ask for 8 MiB at the most, and zstd's own limit is this one."""
+"""zstd's own limit; Spark's frames ask for 8 MiB at most."""
 
 
 def _zstd_text(pieces: _Pieces) -> Iterator[bytes]:
-    """Spark's default, of many frames: a flush ends one. One that was cut off is read as far as it goes."""
+    """Spark's default: many frames, since a flush ends one. An incomplete frame is read as far as it goes."""
     import zstandard
 
     decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_BYTES)
     source: Any = pieces
-    with decompressor.stream_reader(source, CHUNK_BYTES, read_across_frames=True, closefd=False) as text:
-        while True:
-            try:
-                chunk = text.read1(CHUNK_BYTES)
-            except zstandard.ZstdError as error:
-                raise _DamagedError(str(error)) from error
-            if not chunk:
-                return
-            yield chunk
+    text = decompressor.stream_reader(source, CHUNK_BYTES, read_across_frames=True, closefd=False)
+    return _streamed(text, (zstandard.ZstdError,))
 
 
 _LZF_MAGIC = b"ZV"
@@ -209,10 +200,7 @@ _LZF_LONG = 7 + 2
 
 
 def _lzf_text(pieces: _Pieces) -> Iterator[bytes]:
-    """Blocks of compress-lzf's ``LZFOutputStream``, the rarest: magic, whether it is compressed, lengths.
-
-    No library that is kept up reads them, so they are decoded here, and slower.
-    """
+    """Blocks of compress-lzf's ``LZFOutputStream``, which no maintained library reads."""
     while not pieces.is_at_end:
         header = pieces.exactly(5, "a header")
         kind, size = header[2], int.from_bytes(header[3:], "big")
@@ -227,7 +215,7 @@ def _lzf_text(pieces: _Pieces) -> Iterator[bytes]:
 
 
 def _expanded(data: bytes, text_bytes: int) -> bytes:
-    """A block's text: literals, and references to what came before (Lehmann's LibLZF)."""
+    """A block's text: literals, and references to earlier text (Lehmann's LibLZF)."""
     text = bytearray()
     at, end = 0, len(data)
     try:
@@ -246,7 +234,7 @@ def _expanded(data: bytes, text_bytes: int) -> bytes:
             if begin < 0:
                 raise _DamagedError("a block that refers to what comes before it")
             known = text[begin : begin + length]
-            # A reference may reach into what it writes: then the known part comes over and over.
+            # A reference may reach into what it writes: then the known part is repeated.
             text += known if len(known) == length else (known * (length // len(known) + 1))[:length]
     except IndexError as error:
         raise _DamagedError("a block that ends within a reference") from error
@@ -255,11 +243,10 @@ def _expanded(data: bytes, text_bytes: int) -> bytes:
     return bytes(text)
 
 
-_READERS: tuple[tuple[bytes, Callable[[_Pieces], Iterator[bytes]]], ...] = (
+_READERS: tuple[tuple[bytes, Callable[[_Pieces], Iterator[bytes]]], ...] = (  # by a file's first bytes
     (b"\x28\xb5\x2f\xfd", _zstd_text),
     (_LZ4_MAGIC, _lz4_text),
     (_SNAPPY_MAGIC, _snappy_text),
     (b"\x1f\x8b", _gzip_text),
     (_LZF_MAGIC, _lzf_text),
 )
-"""By what a file begins with."""

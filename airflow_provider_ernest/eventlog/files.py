@@ -1,14 +1,11 @@
-"""What an event log consists of, how Spark names it, and its lines.
+"""The files of an event log, their names, and their lines.
 
-Spark writes one file, or a folder of many that it rolls over: ``eventlog_v2_<application>`` with the files
-``events_<number>_<application>``, and ``appstatus_<application>``, which holds nothing. The History Server
-may replace the older files by one that ends in ``.compact`` and leaves out what ended jobs did.
-
-Databricks delivers a folder of ``eventlog``, which is written, and of what was before it, such as
-``eventlog-2022-01-14--17-00.gz``.
-
-The History Server gives either in a ZIP (``/api/v1/applications/<application>/logs``), which is read as a
-folder.
+* Spark writes one file, or rolls the log over in a folder ``eventlog_v2_<application>``: files
+  ``events_<number>_<application>``, and an empty ``appstatus_<application>``. The History Server may replace
+  the older files by one that ends in ``.compact``, without what ended jobs did.
+* Databricks delivers a folder with ``eventlog``, which is being written, and earlier files such as
+  ``eventlog-2022-01-14--17-00.gz``.
+* The History Server gives either in a ZIP (``/api/v1/applications/<application>/logs``), read as a folder.
 """
 
 from __future__ import annotations
@@ -40,7 +37,7 @@ CODECS = {
     ".gz": "gzip",
     ".gzip": "gzip",
 }
-"""What the last suffix of a name tells of its compression; Spark writes the short names of its codecs."""
+"""The compression by the last suffix of a name; Spark writes the short names of its codecs."""
 
 _YARN_ATTEMPT = re.compile(r"(application_\d+_\d+)_\d+")
 DATABRICKS_NAME = "eventlog"
@@ -48,19 +45,15 @@ _DATABRICKS_FILE = re.compile(rf"{DATABRICKS_NAME}(?:-(\d{{4}}-\d\d-\d\d--\d\d-\
 _EVENTS_NUMBER = re.compile(rf"{EVENTS_PREFIX}(\d+)_")
 
 MAX_LINE_BYTES = 16 << 20
-"""Longer lines are passed over. The longest of real logs are the plans of large queries, some megabytes."""
+"""Longer lines are skipped. The longest of real logs are plans of large queries, some megabytes."""
 
 _NAMED = 5
 MOST_FILES = 100_000
-"""In a folder: no application rolls its log over so often."""
+"""In a folder; no application rolls its log over so often."""
 
 
 def open_lines(source: Any, *, notes: Notes | None = None) -> Iterator[bytes]:
-    """The lines of an event log, decompressed, as they are read.
-
-    Args:
-        source: see `read_event_log`.
-        notes: get what cannot be read.
+    """The lines of an event log (see `read_event_log`), decompressed, as they are read.
 
     Raises:
         EventLogError: it does not exist or cannot be read.
@@ -69,7 +62,7 @@ def open_lines(source: Any, *, notes: Notes | None = None) -> Iterator[bytes]:
     notes = notes or Notes()
     try:
         for file in event_files(place_of(source), notes):
-            # A line does not go over from one file to the next: where it was cut off, it ends.
+            # No line continues in the next file.
             with _opened(file) as content:
                 yield from lines_of(text_of(content, file.name, notes), notes)
     except ErnestError:
@@ -78,16 +71,14 @@ def open_lines(source: Any, *, notes: Notes | None = None) -> Iterator[bytes]:
     except Exception as error:
         raise EventLogError(
             f"Cannot read the event log {source}: {error or type(error).__name__}.",
-            remedy="Look whether it is there, and may be read from here.",
+            remedy="Check that it exists and can be read from here.",
         ) from error
 
 
 def event_files(place: Place, notes: Notes) -> list[Place]:
-    """The files of a log in the order of their events.
+    """The files of a log in the order of their events; `notes` get which ones are missing.
 
-    Args:
-        place: the log's file; its folder; or a folder, or ZIP, that holds it and nothing else.
-        notes: get which files are missing.
+    The place is the log's file or folder, or a folder or ZIP that holds it and nothing else.
 
     Raises:
         EventLogError: a folder holds no log, or several, or too many files.
@@ -96,7 +87,13 @@ def event_files(place: Place, notes: Notes) -> list[Place]:
         if not is_zip(place):
             return [place]
         place = ZipPlace(Archive(place))
-    inside = _inside(place)
+    inside = list(islice(place.iterdir(), MOST_FILES + 1))
+    if len(inside) > MOST_FILES:
+        raise EventLogError(
+            f"The folder {place} holds more than {count(MOST_FILES)} files.",
+            remedy="Give the event log of one application: a file, or the folder eventlog_v2_...",
+        )
+    inside.sort(key=lambda each: str(each.name))
     parts = _parts(inside, notes)
     if parts:
         return parts
@@ -106,29 +103,18 @@ def event_files(place: Place, notes: Notes) -> list[Place]:
             f"The folder {place} holds {len(logs) or 'no'} event log{'s' * (len(logs) > 1)}"
             f"{': ' + ', '.join(each.name for each in logs[:_NAMED]) if logs else ''}"
             f"{' ...' if len(logs) > _NAMED else ''}.",
-            remedy="Give that of one application.",
+            remedy="Give the event log of one application.",
         )
     return event_files(logs[0], notes)
 
 
-def _inside(folder: Place) -> list[Place]:
-    """What a folder holds, by name."""
-    found = list(islice(folder.iterdir(), MOST_FILES + 1))
-    if len(found) > MOST_FILES:
-        raise EventLogError(
-            f"The folder {folder} holds more than {count(MOST_FILES)} files.",
-            remedy="Give the event log of one application: a file, or the folder eventlog_v2_...",
-        )
-    return sorted(found, key=lambda each: str(each.name))
-
-
 def _parts(inside: list[Place], notes: Notes) -> list[Place]:
-    """The files of a log that was rolled over; none where it is no such folder."""
+    """The files of a rolled log; none if it is no such folder."""
     numbered = [(number, each) for each in inside if (number := events_number(each.name)) is not None]
     if numbered:
         return _rolled(numbered, notes)
     named = [(order, each) for each in inside if (order := databricks_order(each.name)) is not None]
-    # The folder above is called so, too.
+    # Databricks also has a folder of this name.
     files = [pair for pair in named if pair[1].name != DATABRICKS_NAME or not pair[1].is_dir()]
     return [each for _, each in sorted(files, key=lambda pair: pair[0])]
 
@@ -140,7 +126,7 @@ def _is_log(place: Place) -> bool:
 
 
 def _rolled(numbered: list[tuple[int, Place]], notes: Notes) -> list[Place]:
-    """The files by number, from the last that is compact on: it stands for those before, and its own."""
+    """The files by number, from the last compacted one on, which replaces those before and its own."""
     ordered = sorted(numbered, key=lambda each: (each[0], each[1].name.endswith(COMPACT_SUFFIX)))
     compact = [at for at, (_, file) in enumerate(ordered) if file.name.endswith(COMPACT_SUFFIX)]
     if compact:
@@ -149,13 +135,13 @@ def _rolled(numbered: list[tuple[int, Place]], notes: Notes) -> list[Place]:
     numbers = sorted({number for number, _ in ordered})
     if not compact:
         numbers = [0, *numbers]
-    # A name may tell of any number: only as many as are shown are counted through.
+    # A name may hold any number: no more are counted than are shown.
     gaps = (range(before + 1, after) for before, after in pairwise(numbers))
     missing = list(islice(chain.from_iterable(gaps), _NAMED + 1))
     if missing:
         shown = ", ".join(str(number) for number in missing[:_NAMED])
         more = " and more" if len(missing) > _NAMED else ""
-        notes.add_problem(f"Of its files, those of number {shown}{more} are missing.")
+        notes.add_problem(f"Its files number {shown}{more} are missing.")
     return [file for _, file in ordered]
 
 
@@ -163,7 +149,7 @@ def _opened(file: Place) -> Any:
     try:
         return file.open("rb")
     except FileNotFoundError:
-        # Spark takes the suffix away when the application ends.
+        # Spark removes the suffix when the application ends.
         with_name = getattr(file, "with_name", None)
         if with_name is None or not file.name.endswith(IN_PROGRESS_SUFFIX):
             raise
@@ -171,13 +157,13 @@ def _opened(file: Place) -> Any:
 
 
 def find_event_log(directory: Path) -> Path | None:
-    """The event log in a directory that was made for one run; None while Spark has not begun it."""
+    """The event log in the directory of one run; None until Spark has begun it."""
     logs = sorted(path for path in directory.glob("*") if _is_log(path))
     return logs[-1] if logs else None
 
 
 def application_of_name(name: str) -> str:
-    """The application that a log of this name is of."""
+    """The application id in the name of a log."""
     plain = name.removeprefix(ROLLED_PREFIX).removesuffix(IN_PROGRESS_SUFFIX)
     stem, dot, suffix = plain.rpartition(".")
     if f"{dot}{suffix}" in CODECS:
@@ -187,27 +173,27 @@ def application_of_name(name: str) -> str:
 
 
 def codec_of_name(name: str) -> str | None:
-    """The compression that a file's name tells of; None for none."""
+    """The compression by a file's name; None for none."""
     plain = name.removesuffix(COMPACT_SUFFIX).removesuffix(IN_PROGRESS_SUFFIX)
     return CODECS.get(f".{plain.rpartition('.')[2].lower()}") if "." in plain else None
 
 
 def databricks_order(name: str) -> str | None:
-    """What sorts the files of one of Databricks' logs; None where the name is none of such.
+    """Sorts the files of a Databricks log; None for other names.
 
-    They are named after the minute in which they were closed, and the last, which is open, after none.
+    They are named after the minute in which they were closed; the open one, the last, is not.
     """
     found = _DATABRICKS_FILE.fullmatch(name)
     return (found.group(1) or "open") if found else None
 
 
 def is_rolled(names: Iterable[str]) -> bool:
-    """Whether the files of these names are parts of one log, each in a folder of its own."""
+    """Whether files of these names are the parts of one log."""
     return any(events_number(name) is not None or databricks_order(name) is not None for name in names)
 
 
 def events_number(name: str) -> int | None:
-    """The number of a file of a log that is rolled over; None where the name is none of such."""
+    """The number of a file of a rolled log; None for other names."""
     found = _EVENTS_NUMBER.match(name)
     return int(found.group(1)) if found else None
 
@@ -215,17 +201,16 @@ def events_number(name: str) -> int | None:
 def lines_of(
     chunks: Iterable[bytes], notes: Notes, *, max_line_bytes: int = MAX_LINE_BYTES
 ) -> Iterator[bytes]:
-    """The lines of a text, without their ends; the last may be one that was cut off.
+    """The lines of a text that is cut anywhere, without their ends; the last may be incomplete.
 
-    Args:
-        chunks: the text, cut anywhere.
-        notes: get how many lines were too long.
-        max_line_bytes: of the longest line that is kept.
+    Lines of more than `max_line_bytes` are counted in `notes` and skipped.
     """
-    # One line that goes over many chunks is put together once, not chunk by chunk.
+    # A line of many chunks is joined once, not chunk by chunk.
     parts: list[bytes] = []
     held_bytes = 0
-    for chunk in _small(chunks):
+    # Of small pieces even the shortest lines take little memory.
+    small = (chunk[at : at + CHUNK_BYTES] for chunk in chunks for at in range(0, len(chunk), CHUNK_BYTES))
+    for chunk in small:
         first, *others = chunk.split(b"\n")
         held_bytes += len(first)
         if held_bytes <= max_line_bytes:
@@ -245,13 +230,3 @@ def lines_of(
         notes.too_long_lines += 1
     elif held_bytes:
         yield b"".join(parts)
-
-
-def _small(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The same text in pieces of which even the shortest lines take little memory."""
-    for chunk in chunks:
-        if len(chunk) <= CHUNK_BYTES:
-            yield chunk
-            continue
-        for at in range(0, len(chunk), CHUNK_BYTES):
-            yield chunk[at : at + CHUNK_BYTES]

@@ -285,7 +285,7 @@ class _Application:
         if notes.unreadable_lines:
             warnings.append(f"{notes.unreadable_lines} of its lines are not events and were skipped.")
         if notes.too_long_lines:
-            warnings.append(f"{notes.too_long_lines} of its lines were too long and were skipped.")
+            warnings.append(f"{notes.too_long_lines} of its lines were too long to read and were skipped.")
         if notes.is_full:
             warnings.append(
                 f"Its jobs, stages, executors and queries take more than {MOST_KEPT_BYTES >> 20} MiB: the "

@@ -1,15 +1,15 @@
-"""The few facts of a run that a model wants to know, out of the tables of its event log.
+"""The facts of a run that a model needs, from the tables of its event log.
 
-The time that counts is clean: from the moment at which the last of the run's machines had
-registered to the application's end. What comes before (start of the driver, waiting for machines
-that another run still held) says nothing about the job.
+Clean time counts: from when the last of the run's machines had registered to the application's end. The start
+of the driver and waiting for machines that another run still held say nothing about the job.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from airflow_provider_ernest.documents.runs import RunMetrics
 from airflow_provider_ernest.eventlog.reading import read_event_log
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.eventlog.tables import BoolColumn, EventLog, IntColumn, TaskColumns
 
 _FAR_APART = 2.0
-"""Bytes of which one is so many times the other are told apart."""
+"""The least ratio of two sizes by which they can be told apart."""
 
 _TICK_SECONDS = 0.001
-"""Spark's clock: a stage that began and ended with it has run all the same."""
+"""Of Spark's clock: a stage that begins and ends in one tick has run all the same."""
 
 
 def read_run(event_log: Any) -> EventLog:
-    """Read the event log of a run that counts, as `read_event_log` takes it.
+    """Read the event log of a sample run; see `read_event_log`.
 
     Raises:
         SampleRunError: it cannot be read.
@@ -38,7 +38,7 @@ def read_run(event_log: Any) -> EventLog:
 
 
 def require_all_kept(log: EventLog) -> None:
-    """Refuse a run that lost a machine before its end: its time is that of no known machine count.
+    """Refuse a run that lost a machine before its end: its time belongs to no known number of machines.
 
     Raises:
         SampleRunError: an executor was lost, whether or not Spark replaced it.
@@ -46,9 +46,9 @@ def require_all_kept(log: EventLog) -> None:
     if log.lost:
         raise SampleRunError(
             f"Application {log.application_id} lost {' and '.join(map(str, log.lost))}: its time "
-            "is no measurement.",
+            "does not count.",
             remedy="Run it again on machines that last (a spot instance may have been taken back), or "
-            "with more memory where its executors ran out of it.",
+            "with more memory if its executors ran out of it.",
         )
 
 
@@ -69,14 +69,14 @@ def registered_at(log: EventLog, machines: int) -> float:
         raise SampleRunError(
             f"Application {log.application_id} was designed for {machines} machines, and {len(log.machines)} "
             f"registered ({workers or 'none'}).",
-            remedy="See whether the cluster has lost machines, or whether the application itself sets "
+            remedy="Check whether the cluster has lost machines, or whether the application itself sets "
             "spark.cores.max or spark.executor.cores.",
         )
     return log.machines[machines - 1].added_at
 
 
 def run_seconds(log: EventLog, machines: int) -> float:
-    """Clean run time: from all machines being there to the application's end.
+    """Clean run time, from when all machines were there to the application's end.
 
     Raises:
         SampleRunError: the log has no end, or fewer machines registered.
@@ -87,11 +87,11 @@ def run_seconds(log: EventLog, machines: int) -> float:
 
 
 def run_metrics(log: EventLog) -> RunMetrics:
-    """What the model wants to know of the run beside its time, of the tasks that count."""
-    # Column by column: a copy of the whole table would take as much memory as the log did.
+    """The facts of a run beside its time, from the tasks that count."""
+    # Column by column: a copy of the whole table would double the memory.
     tasks, did = log.task_columns, log.task_columns.succeeded
     peaks = tasks.peak_execution_memory_bytes[did]
-    cache, passes = log.cache, _cache_passes(log)
+    cache = log.cache
     return RunMetrics(
         tasks=len(peaks),
         slots=log.slots,
@@ -108,14 +108,9 @@ def run_metrics(log: EventLog) -> RunMetrics:
         cached_bytes=cache.held_bytes if cache else None,
         cached_on_disk_bytes=cache.disk_bytes if cache else None,
         cache_falls_to_disk=cache.falls_to_disk if cache and cache.wanted_bytes else None,
-        cache_filling_seconds=passes.filling_seconds if passes else None,
-        cache_reading_seconds=passes.reading_seconds if passes else None,
-        cache_reads=passes.reads if passes else None,
-        cache_partitions=passes.partitions if passes else None,
-        cache_missed_share=passes.missed_share if passes else None,
-        cache_missed_seconds=passes.missed_seconds if passes else None,
         dominant_stage_tasks=_dominant_stage_tasks(log),
         barrier_tasks=log.barrier_tasks or None,
+        **_cache_passes(log),
     )
 
 
@@ -130,9 +125,7 @@ def _peak_stage_tasks(log: EventLog) -> int | None:
 
 
 def _idle_seconds(log: EventLog) -> float | None:
-    """Without any task of the application, however it ended; None where the log has no end or no task."""
-    import numpy as np
-
+    """Without any running task; None if the log has no end or no task."""
     tasks = log.task_columns
     if not log.is_complete or not len(tasks) or not log.machines:
         return None
@@ -144,47 +137,32 @@ def _idle_seconds(log: EventLog) -> float | None:
     return float(np.maximum(0.0, idle_to - idle_from).sum())
 
 
-@dataclass(frozen=True, kw_only=True)
-class _CachePasses:
-    """Of the stages that filled the cache and of those that read it; as in `RunMetrics`."""
-
-    filling_seconds: float
-    reading_seconds: float
-    reads: float
-    partitions: int
-    missed_share: float | None = None
-    missed_seconds: float | None = None
-
-
-def _cache_passes(log: EventLog) -> _CachePasses | None:
-    """None where nothing was cached, or nobody read it again."""
-    import numpy as np
-
+def _cache_passes(log: EventLog) -> dict[str, Any]:
+    """`RunMetrics` of the stages that filled and read the cache; empty if there are none."""
     filling = [stage.stage_id for stage in log.stages if stage.fills_cache and not stage.reads_cache]
-    # A stage may end before all its partitions were asked for; then it went through a part of the cache.
+    # A stage may end before all its partitions were asked for: such a one went through a part of the cache.
     reading = [stage.stage_id for stage in log.stages if stage.reads_cache and stage.completed_at is not None]
     tasks, did = log.task_columns, log.task_columns.succeeded
     made = tasks.only(did & np.isin(tasks.stage_id, filling))
     read = tasks.only(did & np.isin(tasks.stage_id, reading))
     if not len(made) or not len(read):
-        return None
+        return {}
     missed = _missed(log, made, read)
-    return _CachePasses(
-        filling_seconds=_warm_seconds(made, slots=log.slots // max(1, len(log.machines))),
-        reading_seconds=float(read.run_seconds.sum()),
-        reads=len(read) / len(made),
-        partitions=len(made),
-        missed_share=None if missed is None else float(missed.mean()),
-        missed_seconds=None if missed is None else float(read.run_seconds[missed].sum()),
-    )
+    return {
+        "cache_filling_seconds": _warm_seconds(made, slots=log.slots // max(1, len(log.machines))),
+        "cache_reading_seconds": float(read.run_seconds.sum()),
+        "cache_reads": len(read) / len(made),
+        "cache_partitions": len(made),
+        "cache_missed_share": None if missed is None else float(missed.mean()),
+        "cache_missed_seconds": None if missed is None else float(read.run_seconds[missed].sum()),
+    }
 
 
 def _missed(log: EventLog, made: TaskColumns, read: TaskColumns) -> BoolColumn | None:
-    """Which of the tasks that read the cache did not find their partition; None where nothing tells.
+    """Marks the tasks that read the cache and did not find their partition; None if unknown.
 
-    Spark counts what comes out of a cached block as input: its bytes in memory. A task that makes the
-    partition again reads the bytes that it was made of. Where the two are far enough apart, those of a task
-    tell what it did.
+    Spark counts a cached block as input, with its bytes in memory. A task that computes the partition again
+    reads the bytes that it is made of. If the two are far enough apart, a task's input shows what it did.
     """
     if log.cache is None or log.cache.falls_to_disk:
         return None
@@ -197,12 +175,10 @@ def _missed(log: EventLog, made: TaskColumns, read: TaskColumns) -> BoolColumn |
 
 
 def _warm_seconds(tasks: TaskColumns, *, slots: int) -> float:
-    """Run seconds, of which a stage's first task in each slot counts as the others do on average.
+    """Run seconds, with the first task of a stage on each slot counted as the mean of the others.
 
-    It compiles, loads classes, starts Python workers; later tasks, which do the same again, do not.
+    First tasks compile code, load classes and start Python workers; tasks that read the cache do not.
     """
-    import numpy as np
-
     order = np.lexsort((tasks.launched_at, tasks.executor, tasks.stage_id))
     seconds, stage = tasks.run_seconds[order], tasks.stage_id[order]
     _, first, place = np.unique(
@@ -216,18 +192,8 @@ def _warm_seconds(tasks: TaskColumns, *, slots: int) -> float:
     return total
 
 
-def _seconds_of_stages(log: EventLog) -> dict[int, float]:
-    """Run seconds of the tasks that count, by stage."""
-    import numpy as np
-
-    tasks, did = log.task_columns, log.task_columns.succeeded
-    stages, place = np.unique(tasks.stage_id[did], return_inverse=True)
-    seconds = np.bincount(place, weights=tasks.run_seconds[did], minlength=len(stages))
-    return dict(zip(stages.tolist(), seconds.tolist(), strict=True))
-
-
 def _sum(column: IntColumn) -> int:
-    # In floats, which do not overflow whatever a log says, and are exact to nine petabytes.
+    # Floats do not overflow, whatever a log says, and are exact to nine petabytes.
     return int(column.sum(dtype=float))
 
 
@@ -235,9 +201,13 @@ def _dominant_stage_tasks(log: EventLog) -> int | None:
     """The tasks that could run at once: the median over the stages, weighted by their run seconds.
 
     Stages that overlap in time do not depend on one another (the two inputs of a join), so a stage
-    counts with the tasks of those beside it. None where no stage has finished.
+    counts with the tasks of those beside it. None if no stage has finished.
     """
-    together, run_seconds = _tasks_side_by_side(log), _seconds_of_stages(log)
+    tasks, did = log.task_columns, log.task_columns.succeeded
+    ids, place = np.unique(tasks.stage_id[did], return_inverse=True)
+    seconds = np.bincount(place, weights=tasks.run_seconds[did], minlength=len(ids))
+    run_seconds = dict(zip(ids.tolist(), seconds.tolist(), strict=True))
+    together = _tasks_side_by_side(log)
     half = sum(run_seconds.get(stage, 0.0) for stage in together) / 2
     passed = 0.0
     for tasks_at_once, stage in sorted((count, stage) for stage, count in together.items()):
@@ -248,9 +218,7 @@ def _dominant_stage_tasks(log: EventLog) -> int | None:
 
 
 def _tasks_side_by_side(log: EventLog) -> dict[int, int]:
-    """For each stage that finished the most tasks that it and the stages running beside it had together."""
-    import numpy as np
-
+    """For each finished stage the most tasks that it and those running beside it had together."""
     stages = sorted(
         (
             stage.submitted_at,
@@ -266,7 +234,7 @@ def _tasks_side_by_side(log: EventLog) -> dict[int, int]:
     began, ended, _, tasks = (np.array(column) for column in zip(*stages, strict=True))
     by_end = np.argsort(ended, kind="stable")
     before = np.searchsorted(ended[by_end], began, side="right")
-    # Whenever one begins: those that began by then, less those that had ended.
+    # At each begin: the tasks of the stages that had begun, less those of the stages that had ended.
     running = np.cumsum(tasks) - np.concatenate(([0], np.cumsum(tasks[by_end])))[before]
     last = np.searchsorted(began, ended, side="left")
     most: dict[int, int] = {}

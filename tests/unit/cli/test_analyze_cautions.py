@@ -162,7 +162,7 @@ def test_a_log_that_is_not_whole_is_told_so_and_gives_no_advice_that_the_rest_co
     ("change", "reason"),
     [
         ({"Job Result": {"Result": "JobFailed"}}, "its last job failed"),
-        ({}, "it ran on a cluster that others share"),
+        ({}, "it ran on a shared cluster"),
     ],
 )
 def test_neither_does_a_run_that_did_not_end_well_or_was_shared(analyzed, tmp_path, change, reason):

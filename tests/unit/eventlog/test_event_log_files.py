@@ -59,7 +59,7 @@ def test_missing_files_are_told_whatever_number_a_name_tells(rolled: Path):
     tracemalloc.stop()
 
     assert log.task_columns.task_id[-2:].tolist() == [25, 100]
-    assert "Of its files, those of number 5, 13, 14, 15, 16 and more are missing." in log.warnings
+    assert "Its files number 5, 13, 14, 15, 16 and more are missing." in log.warnings
     assert peak_bytes < 20 << 20
 
 

@@ -327,12 +327,14 @@ def test_waiting_in_a_queue_costs_nothing_and_takes_its_time():
 def test_runs_that_do_not_count_have_cost_all_the_same():
     runs, _ = daily((4,) * 9)
     waited = [
-        replace(run, failure="it waited for machines that came and went", mean_machines=2.5, metrics=None)
+        replace(
+            run, failure="executors were added or removed during the run", mean_machines=2.5, metrics=None
+        )
         for run in runs
     ]
     job = surveyed_job("daily", waited, [], goal=SurveyGoal(), prices=AT_20_CENTS)
     assert (job.runs, job.failed_runs) == (0, 9)
-    assert any("machines that came and went" in each for each in job.unknown)
+    assert any("executors were added or removed" in each for each in job.unknown)
     hours = sum(2.5 * (run.seconds + 5.0) for run in runs[1:]) / 3600
     assert job.dollars_per_month == pytest.approx(0.2 * hours * 730 / (8 * 24), rel=0.15)
     half = surveyed_job("daily", [*waited[:4], *runs[4:]], [], goal=SurveyGoal(), prices=AT_20_CENTS)
