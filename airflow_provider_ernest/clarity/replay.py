@@ -1,8 +1,10 @@
 """A run replayed from its event log: as it was, with other seconds of its tasks, or on other machines.
 
-Each stage's tasks are started in the order of the real run, each on the first free slot. So does Spark's own
-scheduler, and so do Ousterhout's simulation (NSDI 2015, section 2.4) and Sparklens. Of several stages the one
-of the earliest job comes first (FIFO), or that with the fewest tasks running (FAIR).
+Each stage's tasks start in the order of the real run, each on the first free slot, as in Spark's own
+scheduler, Ousterhout's simulation (NSDI 2015, section 2.4) and Sparklens. Of several stages that of the
+earliest job comes first (FIFO), or that with the fewest running tasks (FAIR).
+
+What is replayed is a `Plan`: from a log by `replay_plan`, from a stored profile by `replay_scaled`.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import heapq
 import itertools
 import math
 import operator
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -30,9 +32,14 @@ from airflow_provider_ernest.eventlog.tables import (
 )
 from airflow_provider_ernest.exceptions import EventLogError
 
+Slot = tuple[float, float]
+"""From when until when a slot is there, in seconds of clean time."""
+
+ALWAYS: Slot = (-math.inf, math.inf)
+
 
 class ReplayedStage(NamedTuple):
-    """When an attempt of a stage began, with its first task, and ended; seconds of the clean time."""
+    """When an attempt of a stage began, with its first task, and ended; seconds of clean time."""
 
     began_seconds: float
     ended_seconds: float
@@ -45,12 +52,11 @@ class ReplayedStage(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Replayed:
-    """A run as it would have been; in seconds from the clean time's begin.
+    """A run as it would have been, in seconds of clean time.
 
     Attributes:
-        plan: of the log.
-        began: when each task of the log was launched, of shape (tasks,).
-        finished: when it ended.
+        began: each task's launch, of shape (tasks,).
+        finished: each task's end, likewise.
         moments: the time of each moment of the plan.
     """
 
@@ -61,21 +67,21 @@ class Replayed:
 
     @property
     def seconds(self) -> float:
-        """Its clean time, from when all machines are there to the application's end."""
+        """From when all machines are there to the application's end."""
         return self.moments[self.plan.end]
 
     @cached_property
     def stages(self) -> Mapping[StageKey, ReplayedStage]:
         """By Spark's number and the attempt."""
-        stages = {}
-        for stage in self.plan.stages:
-            began = self.began[stage.tasks]
-            submitted = self.moments[stage.submitted]
-            stages[stage.row.key] = ReplayedStage(
-                began_seconds=float(began.min()) if len(began) else submitted,
+        return {
+            stage.row.key: ReplayedStage(
+                began_seconds=float(self.began[stage.tasks].min())
+                if len(stage.tasks)
+                else self.moments[stage.submitted],
                 ended_seconds=self.moments[stage.ended],
             )
-        return stages
+            for stage in self.plan.stages
+        }
 
 
 def replay(
@@ -88,16 +94,16 @@ def replay(
 ) -> Replayed:
     """Replay a run.
 
-    Without `machines` it has the executors that it had, when it had them. On another number each has as many
-    slots as the run's machines have in the middle, all are there from the beginning and none is lost; first
-    tasks are as many as there are slots then, and data comes from as many other machines as there are.
+    By default it has its own executors, when it had them. Another number of machines is there from the begin
+    to the end, each with the median number of slots of the run's machines; there are as many first tasks as
+    slots then, and data comes from as many other machines.
 
     Args:
         log: of the run.
-        machines: how many there shall be.
+        machines: how many; the run's own by default.
         task_seconds: of each task of the log, in its order; as they were by default.
-        plan: of the same log, where it is known, so that it is made once.
-        warm_up: likewise; it counts on other numbers of machines alone.
+        plan: of the log, if it is at hand.
+        warm_up: likewise; needed for other numbers of machines only.
 
     Raises:
         EventLogError: no task ended, so that there is nothing to replay.
@@ -111,21 +117,31 @@ def replay(
     plan = plan or plan_of(log)
     seconds = tasks.seconds if task_seconds is None else np.asarray(task_seconds, dtype=np.float64)
     if machines is None or machines == len(log.machines):
-        # No warm-up is distinguished: the run's own first tasks are first again.
-        durations = Durations(seconds=seconds, slot_seconds=seconds * _slot_share(tasks))
-        slots = _slots_of(log)
+        # The run's own first tasks are first again: their warm-up is in their seconds.
+        excess, slots = None, _slots_of(log)
     else:
-        warm_up = warm_up or warm_up_of(log, plan)
-        durations = _on_other_machines(log, plan, seconds, machines=machines, warm_up=warm_up)
-        slots = _equal_slots(log, machines)
-    is_fair = log.properties.get("spark.scheduler.mode", "FIFO").upper() == "FAIR"
-    return simulate(plan, durations, slots, is_fair=is_fair)
+        seconds, excess = _on_other_machines(
+            log, plan, seconds, machines=machines, warm_up=warm_up or warm_up_of(log, plan)
+        )
+        per_machine = list(log.slots_by_worker.values()) or [most_at_once(tasks)]
+        number = min(machines * max(1, int(np.median(per_machine))), len(tasks))
+        slots = [ALWAYS] * number
+    # A task's slot is free while the driver fetches its result.
+    share = ((tasks.freed_at - tasks.launched_at) / np.maximum(tasks.seconds, 1e-9)).clip(0.0, 1.0)
+    return simulate(
+        plan,
+        seconds,
+        slots,
+        slot_seconds=seconds * share,
+        warm_up_seconds=excess,
+        is_fair=log.properties.get("spark.scheduler.mode", "FIFO").upper() == "FAIR",
+    )
 
 
 def replay_sizes(
     log: EventLog, machine_counts: Iterable[int], *, as_it_was: Replayed | None = None
 ) -> tuple[ReplayedSize, ...]:
-    """Replay the run on each number of machines (as Sparklens does); each once, by ascending number.
+    """Replay the run on each number of machines (as Sparklens does), ascending, each once.
 
     Raises:
         EventLogError: no task ended, so that there is nothing to replay.
@@ -145,69 +161,44 @@ def replay_sizes(
 
 
 def _slots_of(log: EventLog) -> list[Slot]:
-    """The slots of the run's own executors: one executor after another, each with one slot at a time.
+    """The slots of the run's executors: first one of each executor, then the second of each, and so on.
 
-    An executor that went when no task was launched any more went with the application, whose end may come
-    later in a replay.
+    An executor that went after the last launch went with the application, which may end later in a replay.
     """
     last_launch = float(log.task_columns.launched_at.max())
     numbered = []
     for executor in log.executors:
         ends = executor.removed_at if executor.removed_at and executor.removed_at < last_launch else np.inf
-        slot = Slot(begins=executor.added_at - log.ready_at, ends=ends - log.ready_at)
-        # More slots than tasks change nothing, and a log may tell of any number of cores.
+        # More slots than tasks change nothing, and a log may claim any number of cores.
         useful = min(log.slots_by_executor[executor.number], len(log.task_columns))
+        slot = (executor.added_at - log.ready_at, ends - log.ready_at)
         numbered += [(number, executor.number, slot) for number in range(useful)]
     slots = [slot for _, _, slot in sorted(numbered, key=lambda entry: entry[:2])]
-    return slots or [Slot()] * most_at_once(log.task_columns)
+    return slots or [ALWAYS] * most_at_once(log.task_columns)
 
 
-def _equal_slots(log: EventLog, machines: int) -> list[Slot]:
-    by_worker = list(log.slots_by_worker.values())
-    each = int(np.median(by_worker)) if by_worker else most_at_once(log.task_columns)
-    return [Slot()] * min(machines * max(1, each), max(1, len(log.task_columns)))
-
-
-def _slot_share(tasks: TaskColumns) -> FloatColumn:
-    """The share of each task's seconds that it took its slot for."""
-    held = tasks.freed_at - tasks.launched_at
-    return np.asarray((held / np.maximum(tasks.seconds, 1e-9)).clip(0.0, 1.0))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Slot:
-    """Where one task can run at a time, from when until when; in seconds from the clean time's begin."""
-
-    begins: float = -math.inf
-    ends: float = math.inf
-
-
-@dataclass(frozen=True, kw_only=True)
-class Durations:
-    """How long each task of the log takes; columns of shape (tasks,).
-
-    Attributes:
-        seconds: from its launch to its end.
-        slot_seconds: of those that it takes its slot; no more than `seconds`.
-        warm_up_seconds: that the first task of a stage on a slot takes longer; one for each stage of the
-            plan, or none at all.
-    """
-
-    seconds: FloatColumn
-    slot_seconds: FloatColumn
-    warm_up_seconds: Sequence[float] = ()
-
-
-def simulate(plan: Plan, durations: Durations, slots: Sequence[Slot], *, is_fair: bool = False) -> Replayed:
+def simulate(
+    plan: Plan,
+    seconds: FloatColumn,
+    slots: Sequence[Slot],
+    *,
+    slot_seconds: FloatColumn | None = None,
+    warm_up_seconds: Sequence[float] | None = None,
+    is_fair: bool = False,
+) -> Replayed:
     """Replay a plan.
 
     Args:
-        plan: of the log.
-        durations: of the log's tasks.
-        slots: at least one; where all are lost before the work is done, the last stays.
+        plan: of tasks and moments.
+        seconds: of each task, from its launch to its end, shape (tasks,).
+        slots: at least one; if all are lost before the work is done, the last stays.
+        slot_seconds: of each task, while it holds its slot; all of its seconds by default.
+        warm_up_seconds: how much longer the first task of a stage on a slot takes, for each stage of the
+            plan.
         is_fair: whether Spark's scheduler was fair.
     """
-    return _Simulation(plan, durations, slots, is_fair=is_fair).run()
+    held = seconds if slot_seconds is None else slot_seconds
+    return _Simulation(plan, seconds, held, warm_up_seconds, slots, is_fair=is_fair).run()
 
 
 class _Stage:
@@ -229,7 +220,7 @@ class _Stage:
         self.median = float(np.median(seconds)) if planned.copies else 0.0
 
     def earliest(self, place: int) -> float:
-        """When a task may begin: a repeated one after what failed, a second copy when the first is late."""
+        """When a task may begin: a repeated one after what failed, a copy when the first is late."""
         failed = self.planned.retries.get(place)
         if failed is not None:
             return self.began[failed] + self.seconds[failed]
@@ -238,21 +229,38 @@ class _Stage:
         return -math.inf
 
     def ended_at(self) -> float:
-        """When the last task ended that holds the stage up."""
+        """When the last task ended that the stage waits for."""
         ends: Iterable[float] = map(operator.add, self.began, self.seconds)
-        if not self.planned.all_hold_up:
+        if not self.planned.holds_up.all():
             ends = itertools.compress(ends, self.planned.holds_up.tolist())
         return max(self.begins, max(ends, default=-math.inf)) + self.planned.tail_seconds
 
 
 class _Simulation:
-    def __init__(self, plan: Plan, durations: Durations, slots: Sequence[Slot], *, is_fair: bool) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        seconds: FloatColumn,
+        slot_seconds: FloatColumn,
+        warm_up_seconds: Sequence[float] | None,
+        slots: Sequence[Slot],
+        *,
+        is_fair: bool,
+    ) -> None:
         self._plan = plan
+        self._tasks = len(seconds)
         self._places = np.concatenate([np.empty(0, np.int64), *(stage.tasks for stage in plan.stages)])
-        self._tasks = len(durations.seconds)
-        self._stages = list(self._stages_of(durations))
-        self._lost_at = [slot.ends for slot in slots]
-        self._free = [(slot.begins, number) for number, slot in enumerate(slots)]
+        # Split as lists: with thousands of small stages most of the time would go into small arrays.
+        took, held = seconds[self._places].tolist(), slot_seconds[self._places].tolist()
+        ends = list(itertools.accumulate(len(stage.tasks) for stage in plan.stages))
+        self._stages = [
+            _Stage(stage, took[end - len(stage.tasks) : end], held[end - len(stage.tasks) : end], warm_up)
+            for stage, end, warm_up in zip(
+                plan.stages, ends, warm_up_seconds or [0.0] * len(ends), strict=True
+            )
+        ]
+        self._lost_at = [ends for _, ends in slots]
+        self._free = [(begins, number) for number, (begins, _) in enumerate(slots)]
         heapq.heapify(self._free)
         self._is_fair = is_fair
         self._now = -math.inf
@@ -264,24 +272,14 @@ class _Simulation:
         self._last = [-math.inf] * len(moments.at)
         with_tasks = [place for place, stage in enumerate(self._stages) if stage.seconds]
         self._stage_of_moment = {plan.stages[place].submitted: place for place in with_tasks}
-        # They end when their tasks have, whatever else they wait for.
+        # They come with the end of the stage's tasks, whatever else they wait for.
         self._ends_of_stages = {plan.stages[place].ended for place in with_tasks}
-
-    def _stages_of(self, durations: Durations) -> Iterator[_Stage]:
-        # Of thousands of small stages most of the time would else go into arrays of a few numbers.
-        seconds = durations.seconds[self._places].tolist()
-        held = durations.slot_seconds[self._places].tolist()
-        warm_up = durations.warm_up_seconds or [0.0] * len(self._plan.stages)
-        first = 0
-        for planned, warm in zip(self._plan.stages, warm_up, strict=True):
-            end = first + len(planned.tasks)
-            yield _Stage(planned, seconds[first:end], held[first:end], warm)
-            first = end
 
     def run(self) -> Replayed:
         self._reach(BEGIN, 0.0)
         while self._waiting or self._ready:
-            self._drop_lost_slot()
+            while len(self._free) > 1 and self._lost_at[self._free[0][1]] <= self._free[0][0]:
+                heapq.heappop(self._free)
             self._now = max(self._now, self._free[0][0])
             if not self._ready:
                 self._now = max(self._now, self._waiting[0][0])
@@ -296,7 +294,7 @@ class _Simulation:
         return Replayed(plan=self._plan, began=began, finished=finished, moments=self._at)
 
     def _reach(self, moment: int, at: float) -> None:
-        """A moment has come, and with it all that follow of it alone; submitted stages wait for slots."""
+        """A moment has come, and with it those that wait for nothing else; stages then wait for slots."""
         moments = self._plan.moments
         self._at[moment] = at
         come = [moment]
@@ -313,12 +311,8 @@ class _Simulation:
                     self._at[follower] = self._last[follower] + moments.gap_seconds[follower]
                     come.append(follower)
 
-    def _drop_lost_slot(self) -> None:
-        while len(self._free) > 1 and self._lost_at[self._free[0][1]] <= self._free[0][0]:
-            heapq.heappop(self._free)
-
     def _pick(self) -> int:
-        """The place of the stage whose turn it is."""
+        """The index of the stage whose turn it is."""
         if not self._is_fair or len(self._ready) == 1:
             return self._ready[0][1]
         for _, place in self._ready:
@@ -331,7 +325,7 @@ class _Simulation:
         """Start tasks of a stage until it has no more, or something else may have its turn."""
         stage = self._stages[place]
         until = self._waiting[0][0] if self._waiting else math.inf
-        if self._is_fair or stage.planned.has_late_tasks:
+        if self._is_fair or stage.planned.retries or stage.planned.copies:
             self._launch_one_by_one(stage, until)
         else:
             self._launch_in_turn(stage, until)
@@ -341,7 +335,7 @@ class _Simulation:
             self._reach(stage.planned.ended, stage.ended_at())
 
     def _launch_in_turn(self, stage: _Stage, until: float) -> None:
-        """Tasks that begin with the first free slot: nearly all of nearly all runs, with few steps each."""
+        """The fast way for tasks that begin on the first free slot: nearly all tasks of nearly all runs."""
         free, now, lost_at = self._free, self._now, self._lost_at
         seconds, held, warm_slots = stage.seconds, stage.slot_seconds, stage.warm_slots
         warm_up, dispatch_seconds = stage.warm_up, stage.planned.dispatch_seconds
@@ -368,7 +362,7 @@ class _Simulation:
         stage.next = number + 1
 
     def _launch_one_by_one(self, stage: _Stage, until: float) -> None:
-        """The same where tasks may come late, or other stages' have their turn after each."""
+        """The same if tasks may come late, or other stages take turns."""
         takes_turns = self._is_fair and len(self._ready) > 1
         while stage.next < len(stage.seconds):
             number, slot, begin, warm = stage.next, self._free[0][1], self._now, 0.0
@@ -377,8 +371,7 @@ class _Simulation:
             else:
                 stage.warm_slots.add(slot)
                 warm = stage.warm_up
-            if stage.planned.has_late_tasks:
-                begin = max(begin, stage.earliest(number))
+            begin = max(begin, stage.earliest(number))
             stage.seconds[number] += warm
             stage.began.append(begin)
             end = begin + warm + stage.slot_seconds[number]
@@ -394,16 +387,15 @@ class _Simulation:
 
 @dataclass(frozen=True, kw_only=True)
 class WarmUp:
-    """What first tasks of a stage on a slot take longer: other numbers of slots have other numbers of those.
+    """How much longer the first tasks of a stage on a slot take: other sizes have other numbers of those.
 
-    A first task loads classes, has its code compiled and its closure and data set described to it. In a
-    replay on other machines each task keeps what is its own, and each slot's first task of a stage takes the
-    stage's excess.
+    A first task loads classes, has its code compiled and gets its closure and data set. In a replay on other
+    machines each task keeps its own seconds, and each slot's first task of a stage takes the stage's excess.
 
     Attributes:
-        is_first: of each task of the log, whether it was the first of its stage on its slot.
-        own_seconds: of each task, without its stage's excess where it was a first.
-        excess_seconds: of each stage of the plan, shape (stages,).
+        is_first: marks the first task of each stage on each slot, (tasks,).
+        own_seconds: of each task, without its stage's excess if it was a first, (tasks,).
+        excess_seconds: of each stage of the plan, (stages,).
     """
 
     is_first: BoolColumn
@@ -412,10 +404,10 @@ class WarmUp:
 
 
 def warm_up_of(log: EventLog, plan: Plan) -> WarmUp:
-    """Tell first tasks from the others, and what is theirs.
+    """Tell first tasks from the others.
 
-    A stage's excess is by how much the median of its first tasks is above that of its others. Where it has no
-    others, only what its first tasks took longer to deserialise is known.
+    A stage's excess is the median of its first tasks over that of its others. Without others, only the time
+    to deserialise shows what its first tasks took longer.
     """
     tasks = log.task_columns
     stage, count = plan.stage_of_task, len(plan.stages)
@@ -436,7 +428,7 @@ def warm_up_of(log: EventLog, plan: Plan) -> WarmUp:
 
 
 def _first_tasks(tasks: TaskColumns, stage: IntColumn, slots: Mapping[int, int]) -> BoolColumn:
-    """Which were the first of their stage on a slot: launched before any of it ended on their executor."""
+    """Marks each slot's first task of a stage: those launched before any of it ended on their executor."""
     order = np.lexsort((tasks.task_id, tasks.launched_at, tasks.executor, stage))
     begins = np.ones(len(tasks), dtype=np.bool_)
     begins[1:] = (np.diff(stage[order]) != 0) | (np.diff(tasks.executor[order]) != 0)
@@ -451,15 +443,9 @@ def _first_tasks(tasks: TaskColumns, stage: IntColumn, slots: Mapping[int, int])
 
 
 def medians(values: FloatColumn | IntColumn, groups: IntColumn, count: int) -> FloatColumn:
-    """The median of each of many small groups at once.
+    """The medians of many small groups at once, shape (count,); NaN for a group without values.
 
-    Args:
-        values: of shape (n,).
-        groups: the group of each, from 0 to count - 1.
-        count: of groups.
-
-    Returns:
-        Shape (count,); NaN for a group without values.
+    `values` and `groups` have shape (n,); groups count from 0.
     """
     order = np.lexsort((values, groups))
     sorted_values = np.asarray(values, dtype=np.float64)[order]
@@ -473,14 +459,14 @@ def medians(values: FloatColumn | IntColumn, groups: IntColumn, count: int) -> F
 
 
 def remote_share_change(*, had: int, machines: int) -> float:
-    """How many times as much of all data (of m machines, 1 - 1/m) is fetched from others; 1 if not known."""
+    """The factor on the share of data that is fetched from other machines (1 - 1/m on m); 1 if unknown."""
     return (1.0 - 1.0 / machines) / (1.0 - 1.0 / had) if had > 1 else 1.0
 
 
 def _on_other_machines(
     log: EventLog, plan: Plan, seconds: FloatColumn, *, machines: int, warm_up: WarmUp
-) -> Durations:
-    """The tasks' seconds on another number of machines: their warm-up, and their waiting for fetched data."""
+) -> tuple[FloatColumn, list[float]]:
+    """The tasks' own seconds, with other waiting for fetched data, and the excess of each stage."""
     tasks, stage, count = log.task_columns, plan.stage_of_task, len(plan.stages)
     change = seconds / np.maximum(tasks.seconds, 1e-9)
     remote = remote_share_change(had=len(log.machines), machines=machines)
@@ -489,5 +475,4 @@ def _on_other_machines(
     first = np.flatnonzero(warm_up.is_first)
     changes = np.bincount(stage[first], weights=change[first], minlength=count)
     numbers = np.maximum(1, np.bincount(stage[first], minlength=count))
-    excess = warm_up.excess_seconds * changes / numbers
-    return Durations(seconds=own, slot_seconds=own * _slot_share(tasks), warm_up_seconds=excess.tolist())
+    return own, (warm_up.excess_seconds * changes / numbers).tolist()

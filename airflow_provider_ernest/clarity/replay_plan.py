@@ -1,4 +1,4 @@
-"""What is replayed of an event log: which tasks each stage has in which order, and what waits for what."""
+"""What is replayed of an event log: the tasks of each stage in their order, and what waits for what."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from airflow_provider_ernest.eventlog.tables import (
 )
 
 BEGIN = 0
-"""The moment at which the clean time begins; all others count from it."""
+"""The begin of clean time among the moments."""
 
 _TICK_SECONDS = 0.0015
-"""Spark's clock ticks in milliseconds."""
+"""A little more than Spark's clock ticks."""
 
 _OWN = -2
-"""A stage of no known job gets a job of its own: its number counts down from here."""
+"""A stage of no known job gets a job of its own, numbered down from here."""
 
 
 class Moments:
     """Jobs submitted, stages submitted and ended, the run's end: a graph without cycles.
 
-    Each comes a fixed time after the last of those that it waits for, which were added before it: what passed
-    between them in the real run, while the driver planned, sent and collected, is kept.
+    Each moment comes a fixed time after the last of those that it waits for, which were added before it. That
+    gap, in which the driver planned, sent and collected, is the real run's.
 
     Attributes:
         at: when each was in the real run, in seconds from `BEGIN`.
         after: what each waits for.
-        gap_seconds: how long after the last of those it was; negative only after `BEGIN` alone.
+        gap_seconds: of each; negative only after `BEGIN` alone.
         followers: what waits for each.
     """
 
@@ -51,7 +51,7 @@ class Moments:
         self.followers: list[list[int]] = [[]]
 
     def add(self, at: float, after: Iterable[int]) -> int:
-        """A moment; gives its number."""
+        """Add a moment; its number."""
         waits_for = tuple(dict.fromkeys(after)) or (BEGIN,)
         gap = at - max(self.at[each] for each in waits_for)
         for each in waits_for:
@@ -69,18 +69,17 @@ class PlannedStage:
     """One attempt of a stage.
 
     Attributes:
-        row: of the log's stages; made up where the log has tasks of a stage that it does not tell of.
-        tasks: places in the log's tasks, in the order in which they were launched.
-        holds_up: of each of those, whether the stage ended only with it; failed attempts and those whose work
-            another did take their slot, and nothing waits for them.
-        submitted: its submission's number among the moments.
-        ended: its end's.
-        lag_seconds: from its submission to its first task, as far as slots were free.
+        row: of the log's stages, or made up if the log has only its tasks.
+        tasks: indices of the log's tasks, in the order of their launches.
+        holds_up: marks the tasks that the stage waited for: failed and redundant attempts only take a slot.
+        submitted: its submission among the moments.
+        ended: its end, likewise.
+        lag_seconds: from its submission to its first task, while slots were free.
         tail_seconds: from the end of its last task to its own.
-        dispatch_seconds: that a slot stands idle between two of its tasks.
-        retries: of repeated attempts (as places in `tasks`) the failed one before.
-        copies: of speculative copies how long after the stage's begin they were launched, in medians of its
-            tasks' seconds.
+        dispatch_seconds: mean idle time of a slot between two of its tasks.
+        retries: the failed attempt before each repeated one; indices of `tasks`.
+        copies: when each speculative copy was launched after the stage's begin, in medians of its tasks'
+            seconds.
     """
 
     row: StageRow
@@ -94,26 +93,10 @@ class PlannedStage:
     retries: Mapping[int, int] = field(default_factory=dict)
     copies: Mapping[int, float] = field(default_factory=dict)
 
-    @cached_property
-    def has_late_tasks(self) -> bool:
-        """Whether some tasks do not begin with the first free slot."""
-        return bool(self.retries or self.copies)
-
-    @cached_property
-    def all_hold_up(self) -> bool:
-        """Whether the stage waited for each of its tasks."""
-        return bool(self.holds_up.all())
-
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """All that a replay needs beside the tasks' seconds.
-
-    Attributes:
-        stages: in the order in which they were submitted.
-        moments: what waits for what.
-        end: the run's end among the moments.
-    """
+    """All that a replay needs beside the tasks' seconds: stages by submission, and moments up to `end`."""
 
     stages: tuple[PlannedStage, ...]
     moments: Moments
@@ -121,7 +104,7 @@ class Plan:
 
     @cached_property
     def stage_of_task(self) -> IntColumn:
-        """For each task of the log its stage's place in the plan."""
+        """The index of each task's stage in the plan."""
         found = np.zeros(sum(len(stage.tasks) for stage in self.stages), dtype=np.int64)
         for place, stage in enumerate(self.stages):
             found[stage.tasks] = place
@@ -133,18 +116,7 @@ def plan_of(log: EventLog) -> Plan:
     return _Planner(log).plan()
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Job:
-    """A job and the stages that were run for it first."""
-
-    row: JobRow
-    completed_at: float
-    stages: list[StageRow]
-
-
 class _Planner:
-    """Adds jobs and their stages to the moments."""
-
     def __init__(self, log: EventLog) -> None:
         self._log = log
         self._tasks = log.task_columns
@@ -155,22 +127,34 @@ class _Planner:
         self._failed: list[PlannedStage] = []
 
     def plan(self) -> Plan:
-        """Add all jobs in the order in which they were submitted, and the run's end."""
-        jobs = _jobs_with_stages(self._log, self._submitted_stages())
+        """Add all jobs by submission, and the run's end."""
+        jobs = [
+            (job, stages, job.completed_at or self._last_end(job, stages))
+            for job, stages in _jobs_with_stages(self._log, self._submitted_stages())
+        ]
         ends: list[int] = []
-        waits = releases([(job.row.submitted_at, job.completed_at) for job in jobs])
-        for job, waits_for in zip(jobs, waits, strict=True):
-            submitted = self._add(job.row.submitted_at, (ends[place] for place in waits_for))
-            for row in job.stages:
+        waits = releases([(job.submitted_at, completed_at) for job, _, completed_at in jobs])
+        for (job, rows, completed_at), waits_for in zip(jobs, waits, strict=True):
+            submitted = self._add(job.submitted_at, (ends[place] for place in waits_for))
+            for row in rows:
                 self._add_stage(row, submitted)
-            ends.append(self._add(job.completed_at, (submitted, *self._ends_for(job))))
+            stage_ids = sorted({*job.stage_ids, *(row.stage_id for row in rows)})
+            # A job names all stages that its data ever came from, more and more in a loop: it found those
+            # done that had ended before it was submitted.
+            needed = [
+                stage
+                for stage_id in stage_ids
+                for stage in self._attempts.get(stage_id, ())
+                if job.submitted_at <= (stage.row.completed_at or 0.0) + _TICK_SECONDS
+            ]
+            ends.append(self._add(completed_at, (submitted, *self._ends_by(completed_at, needed))))
         end = self._add(self._log.ended_at, ends)
         planned = [stage for attempts in self._attempts.values() for stage in attempts]
         stages = sorted(planned, key=lambda stage: (stage.row.submitted_at or 0.0, stage.row.key))
         return Plan(stages=tuple(stages), moments=self._moments, end=end)
 
     def _submitted_stages(self) -> list[StageRow]:
-        """Those that ran, as they were submitted; missing times are those of their tasks."""
+        """Those that ran, by submission; missing times are those of their tasks."""
         rows = {row.key: row for row in self._log.stages}
         for key, tasks in self._places.items():
             row = rows.get(key, StageRow(stage_id=key[0], attempt=key[1], name="", tasks=len(tasks)))
@@ -185,16 +169,10 @@ class _Planner:
     def _add(self, at: float, after: Iterable[int]) -> int:
         return self._moments.add(at - self._log.ready_at, after)
 
-    def _ends_for(self, job: _Job) -> Iterator[int]:
-        """The ends of the stages that the job's result came of.
-
-        Jobs name all stages that their data ever came of, which a loop makes more and more: those that had
-        ended before the job was submitted it found done.
-        """
-        for stage_id in sorted({*job.row.stage_ids, *(row.stage_id for row in job.stages)}):
-            for stage in self._attempts.get(stage_id, ()):
-                if job.row.submitted_at <= (stage.row.completed_at or 0.0) + _TICK_SECONDS:
-                    yield from self._ends_by(job.completed_at, [stage])
+    def _last_end(self, job: JobRow, stages: list[StageRow]) -> float:
+        """The end of a job that the log does not tell: with its last stage, or with the log."""
+        last = max((stage.completed_at or 0.0 for stage in stages), default=self._log.ended_at)
+        return max(last, job.submitted_at)
 
     def _add_stage(self, row: StageRow, job_submitted: int) -> None:
         submitted_at, completed_at = row.submitted_at or 0.0, row.completed_at or 0.0
@@ -223,7 +201,7 @@ class _Planner:
             self._failed.append(planned)
 
     def _released_by(self, row: StageRow) -> Iterator[int]:
-        """The ends of its parents' attempts before it; a repeated attempt also waits for what failed."""
+        """The earlier ends of its parents' attempts; a repeated attempt also waits for what failed."""
         submitted_at = row.submitted_at or 0.0
         for parent in row.parents:
             yield from self._ends_by(submitted_at, self._attempts[parent])
@@ -233,20 +211,20 @@ class _Planner:
 
     @staticmethod
     def _ends_by(at: float, stages: Iterable[PlannedStage]) -> Iterator[int]:
-        """The ends of those that had ended by then."""
+        """The ends of stages that had ended by then."""
         return (stage.ended for stage in stages if (stage.row.completed_at or 0.0) <= at + _TICK_SECONDS)
 
 
 def releases(jobs: Sequence[tuple[float, float]]) -> list[tuple[int, ...]]:
-    """For each job the places of those that it waited for; empty for what only waited for the beginning.
+    """The indices of the jobs that each job waited for; empty if for none.
 
-    The log does not tell what the driver waited for. Where no other job ran when one was submitted, the
-    driver had waited for all before it: so does a program that calls one action after another. Where others
-    ran, threads submit jobs side by side (queries in a pool, broadcasts of adaptive execution), and a thread
-    goes on when its own job has ended: that is the one that was completed last before.
+    The log does not tell what the driver waited for. If no other job ran when one was submitted, the driver
+    had waited for all before it, as a program does that calls one action after another. If others ran,
+    threads submit jobs side by side (queries in a pool, broadcasts of adaptive execution), and a thread goes
+    on when its own job has ended: the one that was completed last before.
 
     Args:
-        jobs: when each was submitted and completed, in the order in which they were submitted.
+        jobs: when each was submitted and completed, by submission.
     """
     found: list[tuple[int, ...]] = []
     group: list[int] = []
@@ -265,7 +243,7 @@ def releases(jobs: Sequence[tuple[float, float]]) -> list[tuple[int, ...]]:
 
 
 def _tasks_by_stage(tasks: TaskColumns) -> dict[StageKey, IntColumn]:
-    """The tasks' places by stage and attempt, each in the order in which they were launched."""
+    """The tasks' indices by stage and attempt, in the order of their launches."""
     if not len(tasks):
         return {}
     order = np.lexsort((tasks.task_id, tasks.launched_at, tasks.stage_attempt, tasks.stage_id))
@@ -275,8 +253,8 @@ def _tasks_by_stage(tasks: TaskColumns) -> dict[StageKey, IntColumn]:
     return {(int(tasks.stage_id[part[0]]), int(tasks.stage_attempt[part[0]])): part for part in parts}
 
 
-def _jobs_with_stages(log: EventLog, stages: list[StageRow]) -> list[_Job]:
-    """In the order in which they were submitted; a stage of no known job becomes a job of its own."""
+def _jobs_with_stages(log: EventLog, stages: list[StageRow]) -> list[tuple[JobRow, list[StageRow]]]:
+    """Jobs by submission, with the stages that ran for them first; a stage of no known job gets its own."""
     rows = {row.job_id: row for row in log.jobs}
     asked_first = {stage_id: row.job_id for row in reversed(log.jobs) for stage_id in row.stage_ids}
     stages_of: dict[int, list[StageRow]] = {job_id: [] for job_id in rows}
@@ -291,24 +269,15 @@ def _jobs_with_stages(log: EventLog, stages: list[StageRow]) -> list[_Job]:
                 stage_ids=(stage.stage_id,),
             )
         stages_of.setdefault(job_id, []).append(stage)
-    jobs = [
-        _Job(row=row, completed_at=_completed_at(row, stages_of[job_id], log), stages=stages_of[job_id])
-        for job_id, row in rows.items()
-    ]
-    return sorted(jobs, key=lambda job: (job.row.submitted_at, job.row.job_id))
-
-
-def _completed_at(row: JobRow, stages: list[StageRow], log: EventLog) -> float:
-    """Where the log does not tell, with the last of its stages, or with the log."""
-    last = max((stage.completed_at or 0.0 for stage in stages), default=log.ended_at)
-    return row.completed_at or max(last, row.submitted_at)
+    jobs = sorted(rows.values(), key=lambda job: (job.submitted_at, job.job_id))
+    return [(job, stages_of[job.job_id]) for job in jobs]
 
 
 def _retries(tasks: TaskColumns, places: IntColumn) -> dict[int, int]:
-    """For each repeated attempt the failed one before it: indices of `places`, the failed one always lower.
+    """The failed attempt before each repeated one, which is always earlier; indices of `places`.
 
-    The tables do not tell which attempts are of the same partition. The first repeated attempt is taken to be
-    that of the first one that failed, and so on.
+    The tables do not tell the partitions: the first repeated attempt is taken for that of the first one that
+    failed, and so on.
     """
     attempts = tasks.attempt[places]
     if not attempts.any():
@@ -325,7 +294,7 @@ def _retries(tasks: TaskColumns, places: IntColumn) -> dict[int, int]:
 
 
 def _copies(tasks: TaskColumns, places: IntColumn) -> dict[int, float]:
-    """For each speculative copy how long after the first task it was launched, in medians of all tasks."""
+    """When each speculative copy was launched after the first task, in medians of all tasks."""
     copies = np.flatnonzero(tasks.speculative[places])
     if not len(copies):
         return {}
@@ -340,13 +309,13 @@ def most_at_once(tasks: TaskColumns) -> int:
         return 1
     times = np.concatenate([tasks.freed_at, tasks.launched_at])
     change = np.repeat([-1, 1], len(tasks))
-    # At one moment slots become free before they are taken.
+    # At one moment slots are freed before they are taken.
     order = np.lexsort((change, times))
     return max(1, int(np.cumsum(change[order]).max()))
 
 
 class _Launching:
-    """How quickly the driver gave a log's tasks to free slots, beside what the tasks themselves took."""
+    """How quickly the driver gave tasks to free slots."""
 
     def __init__(self, log: EventLog) -> None:
         self._tasks = log.task_columns
@@ -357,7 +326,7 @@ class _Launching:
         self._idle_seconds, self._idle_since = _idle_before(log)
 
     def lag_seconds(self, submitted_at: float, first_launch: float) -> float:
-        """From a stage's submission to its first task, but for the time in which all slots were taken."""
+        """From a stage's submission to its first task, without the time in which all slots were taken."""
         last_before = int(np.searchsorted(self._times, first_launch, side="left")) - 1
         last_full = int(self._last_full[last_before]) if last_before >= 0 else -1
         if last_full < 0:
@@ -370,7 +339,7 @@ class _Launching:
         return max(0.0, first_launch - free_again) + taken - submitted_at
 
     def dispatch_seconds(self, places: IntColumn, first_launch: float) -> float:
-        """How long a slot of the stage with these tasks stood idle on average before its next task of it."""
+        """Mean idle time of a slot between two tasks of the stage."""
         tasks = self._tasks
         counts = (self._idle_since[places] >= first_launch) & (tasks.attempt[places] == 0)
         counts &= ~tasks.speculative[places]
@@ -380,7 +349,7 @@ class _Launching:
 
 
 def _occupation(log: EventLog) -> tuple[FloatColumn, BoolColumn]:
-    """When slots were taken, freed, added or lost, and whether none was free then."""
+    """The moments at which slots were taken, freed, added or lost, and whether none was free then."""
     tasks = log.task_columns
     added = np.array([executor.added_at for executor in log.executors])
     slots = np.array([log.slots_by_executor[executor.number] for executor in log.executors])
@@ -395,9 +364,9 @@ def _occupation(log: EventLog) -> tuple[FloatColumn, BoolColumn]:
 
 
 def _idle_before(log: EventLog) -> tuple[FloatColumn, FloatColumn]:
-    """For each task how long its slot had been free, and since when; -inf where it had never been taken.
+    """How long each task's slot had been free, and since when; -inf if it had never been taken.
 
-    An executor of c slots gives its k-th task the slot that was freed as the (k - c)-th.
+    An executor with c slots gives its k-th task the slot that was freed as the (k - c)-th.
     """
     tasks = log.task_columns
     seconds, since = np.zeros(len(tasks)), np.full(len(tasks), -np.inf)

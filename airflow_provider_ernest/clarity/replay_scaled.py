@@ -1,8 +1,8 @@
-"""How long a job would take at another scale and on other machines, replayed from the profiles of its runs.
+"""How long a job would take at another scale and on other machines, by replay of the profiles of its runs.
 
-A run that read most is replayed: its stages with as many tasks, of such a size, as all runs show them to have
-at that scale; what the driver took between them stays. How far that is off is found by replaying the
-other runs from it, each without itself.
+A run with the largest input is replayed, with the number and size of tasks that all runs show its stages to
+have at the new scale; the driver's time between them stays. The error is found by replaying each other run
+from it and the rest.
 """
 
 from __future__ import annotations
@@ -13,13 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from airflow_provider_ernest.clarity.replay import (
-    Durations,
-    Replayed,
-    Slot,
-    remote_share_change,
-    simulate,
-)
+from airflow_provider_ernest.clarity.replay import ALWAYS, Replayed, remote_share_change, simulate
 from airflow_provider_ernest.clarity.replay_plan import Moments, Plan, PlannedStage, releases
 from airflow_provider_ernest.documents.profiles import (
     NETWORK,
@@ -33,7 +27,7 @@ from airflow_provider_ernest.documents.profiles import (
 from airflow_provider_ernest.eventlog.tables import FloatColumn, IntColumn, StageRow, busy_seconds
 
 _LARGEST_CORRECTION = 1.25
-"""A stage whose own replay is further off did something else than run its tasks."""
+"""If the replay of a stage as it was is further off, it did something else than run its tasks."""
 
 _MOST_TASKS = 20_000
 """Of a stage, that are replayed one by one."""
@@ -42,10 +36,10 @@ _LARGER_BY = 1.05
 """Scales that differ by less tell nothing of growth."""
 
 _TRUST = 0.01
-"""Weight of what is taken of a single run against one run: such guesses are ten times as far off as runs."""
+"""Weight of a guess from a single run, against a run: such guesses are ten times as far off."""
 
 _FEW_BYTES = 4096
-"""A task that reads less, such as the last of an aggregation, does not take its time for them."""
+"""The time of a task that reads less, such as the last of an aggregation, does not depend on its input."""
 
 _GOLDEN_RATIO = (5**0.5 - 1) / 2
 """Its multiples, modulo 1, fill the unit interval evenly and in no order."""
@@ -59,14 +53,14 @@ def replay_scaled(
     cores_per_machine: int,
     iterations: int | None = None,
 ) -> ReplayOpinion:
-    """Replay a job at another scale; clean seconds, without the start-up.
+    """Replay a job at another scale on several numbers of machines; clean seconds, without the start-up.
 
     Args:
-        profiles: of its runs; those at several scales show how its stages grow.
+        profiles: of its runs; several scales show how its stages grow.
         machines: numbers to replay it on.
-        scale: the share of the target input that it shall read.
+        scale: the share of the target input to read.
         cores_per_machine: tasks that a machine runs at once.
-        iterations: of an iterative job; as many as in the run by default.
+        iterations: of an iterative job; the run's own by default.
     """
     opinion = ReplayOpinion(scale=scale, iterations=iterations)
     known = [profile for profile in profiles if any(stage.tasks for stage in profile.stages)]
@@ -93,10 +87,7 @@ def replay_scaled(
 
 
 def _source_of(profiles: Sequence[RunProfile]) -> RunProfile:
-    """The run that is replayed: of those that read most the one whose work is in the middle.
-
-    A run that other load or a cold cache made long would else stand for the job.
-    """
+    """The run to replay: of those that read most the one with the median work; some may be disturbed."""
     most = max(profile.scale for profile in profiles)
     largest = [profile for profile in profiles if _LARGER_BY * profile.scale >= most]
     return sorted(largest, key=_amount_of_work)[(len(largest) - 1) // 2]
@@ -107,7 +98,7 @@ def _amount_of_work(profile: RunProfile) -> tuple[float, float, str]:
 
 
 def _error_percent(source: RunProfile, others: Sequence[RunProfile]) -> float | None:
-    """How far the others are from what the source and the rest predict; the median of absolute errors."""
+    """The median absolute error of the other runs, each predicted from the source and the rest."""
     errors = []
     for left_out in others:
         rest = [profile for profile in others if profile is not left_out]
@@ -123,24 +114,26 @@ def _error_percent(source: RunProfile, others: Sequence[RunProfile]) -> float | 
 
 @dataclass(frozen=True, kw_only=True)
 class StageWork:
-    """What a stage has to do in a replay: so many tasks, each so many times as long as in the profile."""
+    """A stage in a replay: its number of tasks, each `times_seconds` as long as in the profile."""
 
     tasks: int
     times_seconds: float
 
 
 class _Source:
-    """The run that is replayed, and the replay of it as it was, which is made once."""
+    """The run that is replayed, with the corrections that its replay as it was asks for."""
 
     def __init__(self, profile: RunProfile, others: Sequence[RunProfile]) -> None:
         self._profile = profile
         self._matched = _MatchedStages(profile, others)
         as_it_was = [StageWork(tasks=stage.tasks, times_seconds=1.0) for stage in profile.stages]
-        corrections = _corrections(profile, _replayed(profile, as_it_was, slots=profile.slots))
-        self._work = [
-            replace(work, times_seconds=correction)
-            for work, correction in zip(as_it_was, corrections, strict=True)
-        ]
+        began, ended = _spans(_replayed(profile, as_it_was, slots=profile.slots))
+        self._work = []
+        for stage, seconds in zip(profile.stages, (ended - began).tolist(), strict=True):
+            # Makes a stage that ran alone as long as it was: its tasks' order and idle slots are not stored.
+            ratio = stage.seconds / seconds if seconds > 0 and profile.ran_alone(stage) else 1.0
+            correction = min(_LARGEST_CORRECTION, max(1.0 / _LARGEST_CORRECTION, ratio))
+            self._work.append(StageWork(tasks=stage.tasks, times_seconds=correction))
         corrected = _replayed(profile, self._work, slots=profile.slots)
         self._busy_seconds = busy_seconds(corrected.began, corrected.finished)
         self._left_out_seconds = _left_out_seconds(profile)
@@ -151,29 +144,22 @@ class _Source:
         work = []
         for stage, each in zip(self._profile.stages, self._work, strict=True):
             if stage.tasks:
-                each = self._grown(stage, each, scale=scale, slots=slots)
+                grown = growth(*self._matched.points(stage), scale=scale, slots=slots)
+                # These fill all slots so often that fewer and longer tasks take as long.
+                tasks = min(grown.tasks, max(_MOST_TASKS, 100 * slots))
+                times_seconds = each.times_seconds * grown.times_seconds * grown.tasks / tasks
                 waiting = stage.blocked_seconds.get(NETWORK, 0.0) / max(stage.task_seconds, 1e-9)
-                each = replace(each, times_seconds=each.times_seconds * (1.0 + waiting * (remote - 1.0)))
+                each = StageWork(tasks=tasks, times_seconds=times_seconds * (1.0 + waiting * (remote - 1.0)))
             work.append(each)
         there = _replayed(self._profile, work, slots=slots)
         if self._left_out_seconds > 0:
-            there = _replayed(self._profile, work, slots=slots, times_gaps=self._times_gaps(there))
+            # The stages that the profile leaves out change as the others do; the driver's time does not.
+            busy = busy_seconds(there.began, there.finished)
+            change = busy / self._busy_seconds if self._busy_seconds > 0 else 1.0
+            driver, left_out = self._profile.driver_seconds, self._left_out_seconds
+            times_gaps = (driver + left_out * change) / (driver + left_out)
+            there = _replayed(self._profile, work, slots=slots, times_gaps=times_gaps)
         return there.seconds + _more_iterations(self._profile, there, iterations)
-
-    def _grown(self, stage: StageProfile, work: StageWork, *, scale: float, slots: int) -> StageWork:
-        grown = growth(*self._matched.points(stage), scale=scale, slots=slots)
-        # So many tasks fill all slots so often that fewer and longer ones take as long.
-        tasks = min(grown.tasks, max(_MOST_TASKS, 100 * slots))
-        return StageWork(
-            tasks=tasks, times_seconds=work.times_seconds * grown.times_seconds * grown.tasks / tasks
-        )
-
-    def _times_gaps(self, there: Replayed) -> float:
-        """The stages that the profile leaves out change as the others do; the driver's time does not."""
-        busy = busy_seconds(there.began, there.finished)
-        change = busy / self._busy_seconds if self._busy_seconds > 0 else 1.0
-        driver = self._profile.driver_seconds
-        return (driver + self._left_out_seconds * change) / (driver + self._left_out_seconds)
 
 
 def _left_out_seconds(profile: RunProfile) -> float:
@@ -185,16 +171,6 @@ def _left_out_seconds(profile: RunProfile) -> float:
     return max(0.0, profile.seconds - profile.driver_seconds - busy_seconds(began, ended))
 
 
-def _corrections(profile: RunProfile, as_it_was: Replayed) -> list[float]:
-    """What makes each stage that ran alone as long as it was: its tasks' order, and idle slots."""
-    began, ended = _spans(as_it_was)
-    found = []
-    for stage, seconds in zip(profile.stages, (ended - began).tolist(), strict=True):
-        ratio = stage.seconds / seconds if seconds > 0 and profile.ran_alone(stage) else 1.0
-        found.append(min(_LARGEST_CORRECTION, max(1.0 / _LARGEST_CORRECTION, ratio)))
-    return found
-
-
 def _spans(replayed: Replayed) -> tuple[FloatColumn, FloatColumn]:
     """When each stage was submitted, and when it ended."""
     at, stages = replayed.moments, replayed.plan.stages
@@ -204,7 +180,7 @@ def _spans(replayed: Replayed) -> tuple[FloatColumn, FloatColumn]:
 
 
 def _more_iterations(profile: RunProfile, there: Replayed, iterations: int | None) -> float:
-    """What other iterations take more, or less: stages that each repeats, and what passes before them."""
+    """The seconds of more or fewer iterations: of the repeated stages and the time before them."""
     if iterations is None or not profile.iterations or iterations == profile.iterations:
         return 0.0
     kept = len(profile.stages) / (len(profile.stages) + profile.stages_left_out)
@@ -223,8 +199,8 @@ def _replayed(
 ) -> Replayed:
     """The profile's stages, replayed with other work on other slots.
 
-    A stage waits for its parents, and as jobs do (`releases`) for what had ended before it began. What lies
-    between is the driver's time, and that of stages which the profile leaves out: `times_gaps` as much of it.
+    A stage waits for its parents, and as jobs do (`releases`) for what had ended before it began. The gaps
+    are the time of the driver and of stages that the profile leaves out, and are scaled by `times_gaps`.
     """
     moments, planned = Moments(), []
     seconds: list[FloatColumn] = []
@@ -243,12 +219,11 @@ def _replayed(
         first += each.tasks
     end = moments.add(profile.seconds, ends)
     moments.gap_seconds = [gap * times_gaps for gap in moments.gap_seconds]
-    every = np.concatenate(seconds) if seconds else np.zeros(0)
-    warm_up = [stage.warmup_seconds for stage in profile.stages]
     return simulate(
         Plan(stages=tuple(planned), moments=moments, end=end),
-        Durations(seconds=every, slot_seconds=every, warm_up_seconds=warm_up),
-        [Slot()] * max(1, slots),
+        np.concatenate([np.zeros(0), *seconds]),
+        [ALWAYS] * max(1, slots),
+        warm_up_seconds=[stage.warmup_seconds for stage in profile.stages],
     )
 
 
@@ -266,7 +241,7 @@ def _planned(stage: StageProfile, tasks: IntColumn, submitted: int, ended: int) 
 
 
 def _task_seconds(stage: StageProfile, work: StageWork) -> FloatColumn:
-    """As many tasks as there shall be, spread like the profile's and in no order."""
+    """Of each task, spread like the profile's and in no order."""
     if not stage.quantiles_seconds:
         return np.full(work.tasks, stage.task_seconds / stage.attempts * work.times_seconds)
     sorted_seconds = _spread(stage, work.tasks)
@@ -277,8 +252,8 @@ def _task_seconds(stage: StageProfile, work: StageWork) -> FloatColumn:
 def _spread(stage: StageProfile, tasks: int) -> FloatColumn:
     """The seconds of so many tasks, ascending, with the profile's mean.
 
-    Between the last quantile but one and the longest task lies all that is rare: a straight line between the
-    two would make it common. So that line is bent as far as the mean asks for.
+    Rare tasks lie between the last two quantiles: a straight line between these would make them common, so it
+    is bent as far as the mean demands.
     """
     quantiles: FloatColumn = np.array(stage.quantiles_seconds)
     if tasks == len(quantiles):
@@ -294,7 +269,7 @@ def _spread(stage: StageProfile, tasks: int) -> FloatColumn:
         share = (tasks * stage.mean_seconds - usual.sum()) / (rare.sum() * most)
         spread = usual + most * rare * part ** (1.0 / min(1.0, max(1e-3, share)) - 1.0)
     if not spread.any():
-        # So few that none of them is one of the rare ones that took any time.
+        # Only rare tasks took any time, and of so few none is one of those.
         return np.full(tasks, stage.mean_seconds)
     return np.asarray(spread * stage.mean_seconds / spread.mean())
 
@@ -302,9 +277,9 @@ def _spread(stage: StageProfile, tasks: int) -> FloatColumn:
 class _MatchedStages:
     """Finds the stages of one run in others.
 
-    Stages have the names of the lines that asked for them, and several may have one name: the second of a
-    name is the second of that name in another run, if both have as many. If not (other numbers of iterations,
-    other plans of adaptive execution), all of the name that read the same kind of data are taken for alike.
+    Stages are named after their lines of code, and several may have one name: the second of a name is the
+    second of that name in another run, if both have as many. If not (other numbers of iterations, other
+    adaptive plans), all of the name that read the same kind of data are alike.
     """
 
     def __init__(self, source: RunProfile, others: Sequence[RunProfile]) -> None:
@@ -313,19 +288,17 @@ class _MatchedStages:
         self._by_name = _by_name(source.stages)
 
     def points(self, stage: StageProfile) -> tuple[StagePoint, list[StagePoint]]:
-        """What the source tells of one of its stages, and what each of the other runs that has it tells."""
-        found = [
-            StagePoint.of(alike, run)
-            for run, stages in self._others
-            if (alike := self._alike(stage, stages[stage.name]))
-        ]
+        """A stage in the source, and in each of the other runs that has it."""
+        own, found = self._by_name[stage.name], []
+        for run, stages in self._others:
+            alike = stages[stage.name]
+            if len(own) == len(alike):
+                alike = [alike[own.index(stage)]]
+            else:
+                alike = [other for other in alike if _kind(other) == _kind(stage)]
+            if alike:
+                found.append(StagePoint.of(alike, run))
         return StagePoint.of([stage], self._source), found
-
-    def _alike(self, stage: StageProfile, candidates: list[StageProfile]) -> list[StageProfile]:
-        own = self._by_name[stage.name]
-        if len(own) == len(candidates):
-            return [candidates[own.index(stage)]]
-        return [other for other in candidates if _kind(other) == _kind(stage)]
 
 
 def _by_name(stages: Sequence[StageProfile]) -> defaultdict[str, list[StageProfile]]:
@@ -342,16 +315,15 @@ def _kind(stage: StageProfile) -> tuple[bool, bool]:
 
 @dataclass(frozen=True, kw_only=True)
 class StagePoint:
-    """A stage in one run; several that are alike are one, in the mean.
+    """A stage in one run, or the mean of several that are alike.
 
     Attributes:
         scale: the share of the input that the run read.
         slots: tasks that the run could run at once.
-        tasks: of the stage.
-        read_bytes: by all of them, from input and shuffle data.
+        read_bytes: by all tasks, from input and shuffle data.
         mean_seconds: of a task without warm-up.
-        fixed_seconds: of those, that no data takes: the scheduler's and to serialise.
-        reads_input: whether they read the job's input.
+        fixed_seconds: of those, for scheduling and serialisation, which no data takes.
+        reads_input: whether its tasks read the job's input.
     """
 
     scale: float
@@ -364,7 +336,7 @@ class StagePoint:
 
     @classmethod
     def of(cls, stages: Sequence[StageProfile], run: RunProfile) -> StagePoint:
-        """What one or several stages of a run, which are alike, tell."""
+        """The mean of one or several stages of a run that are alike."""
         return cls(
             scale=run.scale,
             slots=run.slots,
@@ -377,7 +349,7 @@ class StagePoint:
 
 
 def _mean_seconds(stage: StageProfile) -> float:
-    """Of its tasks, without warm-up."""
+    """Of a task, without warm-up."""
     if stage.mean_seconds > 0:
         return stage.mean_seconds
     if len(stage.quantiles_seconds) > 1:
@@ -386,46 +358,47 @@ def _mean_seconds(stage: StageProfile) -> float:
 
 
 def _fixed_seconds(stage: StageProfile) -> float:
-    """Of a task, without what its warm-up explains of it."""
+    """For scheduling and serialisation of a task, without its warm-up."""
     fixed = sum(stage.blocked_seconds.get(name, 0.0) for name in (SCHEDULER, SERIALISATION))
     return min(_mean_seconds(stage), fixed / stage.attempts)
 
 
 def growth(source: StagePoint, others: Sequence[StagePoint], *, scale: float, slots: int) -> StageWork:
-    """How a stage grows with the input: in the number of its tasks, in the size of each, or not at all.
+    """How a stage grows with the input: in the number of its tasks, in their size, or not at all.
 
-    The same stage in runs of other scales shows it. Of a single run it is taken that stages that read
-    the job's input get more tasks of the same size, and those that read shuffle data as many of a larger size
-    (``spark.sql.shuffle.partitions`` fixes their number); what reads neither does not grow.
+    Runs of other scales show it. From a single run it is assumed that stages that read the job's input get
+    more tasks of the same size, that those that read shuffle data get larger ones
+    (``spark.sql.shuffle.partitions`` fixes their number), and that others do not grow.
 
     Args:
         source: the stage in the run that is replayed.
         others: the same stage in other runs.
-        scale: the share of the input that is asked for.
-        slots: tasks that can run at once there.
+        scale: the share of the input to read.
+        slots: tasks that can run at once then.
     """
     points = [source, *others]
     tasks = max(1, round(_tasks(points, scale=scale, slots=slots)))
     data = _data(points, scale=scale)
     few = source.read_bytes > 0 and source.read_bytes / source.tasks < _FEW_BYTES
-    fixed, per_data = _line(
-        np.array([read / point.tasks for read, point in zip(data[1:], points, strict=True)]),
-        np.array([point.mean_seconds for point in points]),
-        fixed_seconds=source.mean_seconds if few else source.fixed_seconds,
-    )
-    # By what all runs tell: what other load did to the source's own tasks is no part of the job.
+    per_task = np.array([read / point.tasks for read, point in zip(data[1:], points, strict=True)])
+    # The guess from the single run: all but the fixed seconds go with the data.
+    fixed = source.mean_seconds if few else min(source.fixed_seconds, source.mean_seconds)
+    prior = np.array([fixed, (source.mean_seconds - fixed) / per_task[0] if per_task[0] > 0 else 0.0])
+    seconds = np.array([point.mean_seconds for point in points])
+    fixed, per_data = _non_negative_line(per_task, seconds, prior, _TRUST)
+    # By all runs: other load on the source's own tasks is no part of the job.
     becomes, was = fixed + per_data * data[0] / tasks, source.mean_seconds
     return StageWork(tasks=tasks, times_seconds=float(becomes / was) if was > 0 else 1.0)
 
 
 def _tasks(points: Sequence[StagePoint], *, scale: float, slots: int) -> float:
-    """How many tasks there are: as many as before, or more with the scale, or as many as there are slots."""
+    """The number of tasks: as before, in proportion to the scale, or in proportion to the slots."""
     source, several = points[0], _are_of_several_scales(points)
     counts = np.array([point.tasks for point in points])
     waves = counts / np.array([point.slots for point in points])
     scales = np.array([point.scale for point in points])
     is_constant = bool((counts == counts[0]).all())
-    # Partitions are whole, and so may be one off; runs of more input often have more machines, too.
+    # Numbers of partitions are rounded; runs with more input often have more machines, too.
     follows_scale = bool((np.abs(counts - source.tasks * scales / source.scale) <= 1.0).all())
     if source.reads_input and follows_scale and not (several and is_constant):
         return source.tasks * scale / source.scale
@@ -437,7 +410,7 @@ def _tasks(points: Sequence[StagePoint], *, scale: float, slots: int) -> float:
 
 
 def _data(points: Sequence[StagePoint], *, scale: float) -> list[float]:
-    """What the stage reads at the scale that is asked for, and in each run, in the same unit."""
+    """What the stage reads at the new scale, and in each run, in one unit."""
     read = np.array([point.read_bytes for point in points])
     several = _are_of_several_scales(points)
     if (read > 0).all():
@@ -445,33 +418,22 @@ def _data(points: Sequence[StagePoint], *, scale: float) -> list[float]:
         return [wanted, *read.tolist()]
     if several:
         return [scale, *(point.scale for point in points)]
-    # What reads nothing in a single run: as many tasks as then take as long as then.
+    # A stage that reads nothing, in a single run, does not grow.
     return [1.0] + [1.0] * len(points)
 
 
 def _scaled(points: Sequence[StagePoint], values: FloatColumn, *, scale: float) -> float:
-    """A value at another scale: what it was in the source, times what a line through all runs says."""
+    """A value at another scale: the source's, in proportion to a line through all runs."""
     scales = np.array([point.scale for point in points])
     constant, slope = _non_negative_line(scales, values, np.zeros(2), 0.0)
     at_source = constant + slope * scales[0]
     return float(values[0] * (constant + slope * scale) / at_source) if at_source > 0 else float(values[0])
 
 
-def _line(data: FloatColumn, seconds: FloatColumn, *, fixed_seconds: float) -> tuple[float, float]:
-    """Seconds of a task as a constant and so many per data that it reads; both at least 0.
-
-    What is taken of a single run (all but `fixed_seconds` goes with the data) counts as much as a small part
-    of a run, so that it decides only where the runs tell nothing.
-    """
-    fixed = min(fixed_seconds, float(seconds[0]))
-    prior = np.array([fixed, (float(seconds[0]) - fixed) / data[0] if data[0] > 0 else 0.0])
-    return _non_negative_line(data, seconds, prior, _TRUST)
-
-
 def _non_negative_line(
     x: FloatColumn, y: FloatColumn, prior: FloatColumn, weight: float
 ) -> tuple[float, float]:
-    """Least relative squares, drawn to a prior, with no negative coefficient."""
+    """Constant and slope of least relative squares, drawn to a prior, neither of them negative."""
     from scipy.optimize import nnls
 
     scale_x = max(float(np.abs(x).max()), 1e-300)

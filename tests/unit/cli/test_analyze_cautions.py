@@ -257,7 +257,7 @@ def test_tasks_that_end_before_their_launch_are_bounded_and_counted(ernest, tmp_
     )
 
     assert read_event_log(log).task_columns.seconds.tolist() == [2.0, 3.0]
-    assert "1 task ended before the launch, by a clock that was set back" in ernest("analyze", log).err
+    assert "1 task ended before the launch because a clock was set back" in ernest("analyze", log).err
 
 
 def test_all_memory_of_an_executor_is_counted_that_is_paid_for(tmp_path):

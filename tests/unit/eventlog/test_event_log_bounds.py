@@ -196,7 +196,7 @@ def test_reading_stops_when_nobody_waits_any_longer(tmp_path: Path):
     """As of a thread that is left to itself: the next piece that storage gives is the last."""
     path = write(tmp_path / "app-1", started(), *(task(number) for number in range(2000)), ended())
 
-    with pytest.raises(EventLogError, match=r"was not read within 0 s\. Read it where there is more time"):
+    with pytest.raises(EventLogError, match=r"was not read within 0 s\. Too large to read here"):
         read_event_log(path, most_seconds=0)
 
 

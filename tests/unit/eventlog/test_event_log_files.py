@@ -120,7 +120,9 @@ def test_a_folder_that_holds_one_log_is_as_good_as_the_log(rolled: Path, tmp_pat
     assert len(read_event_log(tmp_path).task_columns) == 24
 
     write(tmp_path / "app-2", started(), ended())
-    with pytest.raises(EventLogError, match=r"holds 2 event logs: app-2, eventlog_v2_.*Give that of one"):
+    with pytest.raises(
+        EventLogError, match=r"holds 2 event logs: app-2, eventlog_v2_.*Give the event log of one"
+    ):
         read_event_log(tmp_path)
 
 

@@ -61,7 +61,7 @@ POD_DELETED = "The executor with id 1 was deleted by a user or the framework."
     [
         (events_of()[:-1], "its log has no end"),
         (with_events(job(1, 1), job_end(1, at=130_000, result="JobFailed")), "its last job failed"),
-        (with_events(job(1, 1)), "while a job of it still ran"),
+        (with_events(job(1, 1)), "while one of its jobs still ran"),
         (with_events(removed(1, reason="Container killed by YARN for exceeding memory")), "lost executors"),
         (
             with_events(removed(1, at=110_500, reason="Executor killed by driver."), *busy_on("0")),
@@ -89,7 +89,7 @@ POD_DELETED = "The executor with id 1 was deleted by a user or the framework."
         ([each for each in events_of() if each["Event"] != "SparkListenerTaskEnd"], "no task succeeded"),
         (
             events_of(**{"spark.databricks.clusterUsageTags.clusterName": "shared analytics"}),
-            "cluster that others share",
+            "shared cluster",
         ),
     ],
 )
