@@ -1,17 +1,17 @@
-"""Foreseeing that a job changes its regime: that at the target it does something that its samples did not.
+"""Foreseeing a change of regime: what the job does at the target that its samples did not do.
 
-A model of run times knows only what the runs did. When cached data no longer fits into memory, tasks begin
-to spill, or slots outnumber tasks, time follows another law. What Spark reports of the runs tells when that
-comes: cached bytes grow with the input and memory with the machines, and both are known. What a cache that
-does not fit costs is told, too: what making it took, and how often it is read. A model is fitted to the runs
-without that, and it is added to what the model predicts.
+A model of run times knows only what the runs did. When cached data no longer fits into memory, when tasks
+begin to spill, or when slots outnumber tasks, time follows another law. Spark's metrics of the runs tell
+when that happens: cached bytes grow with the input, memory grows with the machines, and both are known. They
+also tell what a missing cache costs: the time it took to fill, and how often it is read. The model is fitted
+to the runs without that time, which is then added to its predictions.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,29 +31,30 @@ from airflow_provider_ernest.words import machines as machines_in_words
 WIDEST = 3.0
 """The largest factor on the log-spread of an interval: what is known of the job still bounds it."""
 
-_CAPPED = 1.25
-"""Factor where tasks run short for the first time: the prediction allows for it, but no run has shown it."""
-_SHORT_OF_TASKS = 0.9
-_NOTABLY_LESS = 0.1
+_UNSEEN = 1.25
+"""Factor where the run does what no observed run did, and the prediction allows for it or it may not matter.
+"""
+_SPILL = 1.5
+"""Factor where tasks spill for the first time: the prediction does not count that."""
+_SAME_LOAD = 1.05
+"""Loads of a task or a machine that differ by less than this factor are the same."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RegimeForecast:
-    """What Spark's own figures say of a run that has not been made.
+    """What Spark's metrics say of a run that has not been made.
 
     Attributes:
         effective_machines: machines that the tasks can keep busy, above 0 and at most those asked for.
-        cache_share: share of the data to be cached that finds room in memory, 0..1; None where the job
-            caches nothing, or nothing is known.
+        cache_share: share of the data to be cached that fits into memory, 0..1; None where the job caches
+            nothing, or nothing is known.
         spills: whether tasks spill to disk; None where it is not known.
         warnings: what changes against the runs, with numbers and remedies, in sentences.
         widening: factor of at least 1 on the log-spread of the prediction's interval.
-        least_log_spread: the standard deviation of log(seconds) to assume at least; 0 where no cliff comes,
-            and where `again_seconds` says what it costs. A narrow interval stays too narrow with any factor
-            when the cache no longer holds.
-        again_seconds: that the run spends on making or reading again what the cache cannot hold; to be added
-            to what a model says that is fitted to runs without theirs.
-        again_spread: the standard deviation of `again_seconds`, relative.
+        least_log_spread: lower bound of the standard deviation of log(seconds), where a cliff comes and
+            `again_seconds` does not say what it costs: a narrow interval stays too narrow with any factor.
+        again_seconds: what the run spends on making or reading again what the cache cannot hold.
+        again_spread: the relative standard deviation of `again_seconds`.
     """
 
     effective_machines: float
@@ -67,40 +68,43 @@ class RegimeForecast:
 
 
 def foresee(observations: Sequence[Observation], *, machines: int, scale: float = 1.0) -> RegimeForecast:
-    """Foresee what a run does by what the observed ones on that type of machine did.
+    """Foresee what a run does from what the observed runs on that type of machine did.
 
     Raises:
-        InvalidParameterError: a value does not fit.
+        InvalidParameterError: `machines` or `scale` is invalid.
     """
     machines = whole_number("machines", machines)
     scale = positive_number("scale", scale)
-    known = parallelism(observations)
-    effective, cap_warning = _cap(observations, known, machines, scale)
+    effective, cap_warning = _cap(observations, machines, scale)
     cache = foresee_cache(observations, machines=machines, scale=scale, working_machines=effective)
-    spill = foresee_spill(observations, machines=machines, scale=scale)
-    widening = cache.widening * spill.widening * (_CAPPED if cap_warning else 1.0)
-    warnings = (cap_warning, cache.warning, spill.warning)
-    return RegimeForecast(
-        effective_machines=effective,
-        cache_share=cache.share,
-        spills=spill.spills,
-        warnings=tuple(warning for warning in warnings if warning),
+    spills, spill_warning, spill_widening = _foresee_spill(observations, machines=machines, scale=scale)
+    widening = cache.widening * spill_widening * (_UNSEEN if cap_warning else 1.0)
+    return replace(
+        cache,
+        spills=spills,
+        warnings=tuple(filter(None, (cap_warning, *cache.warnings, spill_warning))),
         widening=min(WIDEST, widening),
-        least_log_spread=cache.least_log_spread,
-        again_seconds=cache.again_seconds,
-        again_spread=cache.again_spread,
     )
 
 
-def _cap(
-    observations: Sequence[Observation], known: Parallelism | None, machines: int, scale: float
-) -> tuple[float, str]:
+# How many of the machines a job can keep busy: its tasks against the slots that run them.
+#
+# A stage of 16 tasks runs no faster on 64 slots than on 16. The event log tells the tasks of the stages in
+# which most of the time goes; how they grow (not at all, as with a fixed number of shuffle partitions, or
+# with the input, or with the machines, as Spark's default parallelism does) is read off the runs.
+
+_SHORT_OF_TASKS = 0.9
+_NOTABLY_LESS = 0.1
+
+
+def _cap(observations: Sequence[Observation], machines: int, scale: float) -> tuple[float, str]:
     """Effective machines, and a warning where they are notably fewer than in any of the runs."""
+    known = parallelism(observations)
     if known is None:
         return float(machines), ""
     effective = float(known.effective_machines(machines=machines, scale=scale)[0])
     counts = np.array([run.machines for run in observations], dtype=np.float64)
-    seen = known.effective_machines(machines=counts, scale=np.array([run.scale for run in observations]))
+    seen = known.effective_machines(machines=counts, scale=[run.scale for run in observations])
     busy = effective / machines
     if busy >= _SHORT_OF_TASKS or busy > float(np.min(seen / counts)) - _NOTABLY_LESS:
         return effective, ""
@@ -123,29 +127,17 @@ def _cap(
     )
 
 
-# How many of the machines a job can keep busy: its tasks against the slots that run them.
-#
-# A stage of 16 tasks runs no faster on 64 slots than on 16. The event log tells the tasks of the stages in
-# which most of the time goes; how they grow (not at all, as with a fixed number of shuffle partitions, or
-# with the input, or with the machines, as Spark's default parallelism does) is read off the runs.
-
-
 _ONE_CAUSE = (("1",), ("scale",), ("machines",))
 _MORE_CAUSES = (("1", "scale"), ("1", "scale", "machines"))
 _SAME_SHARE = 0.1
 """Task counts that a growth explains within this share, or within a task, are explained."""
 _UNEXPLAINED_SHARE = 0.5
-"""Beyond this the runs contradict one another, and nothing is said of the tasks at other configurations."""
+"""Beyond this the runs contradict each other, and nothing is said of the tasks at other configurations."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parallelism:
-    """Tasks and slots of a job at other configurations.
-
-    Attributes:
-        slots_per_machine: tasks that one machine runs at once.
-        growths: ways in which the tasks may grow, all of them in line with the runs.
-    """
+    """Tasks and slots of a job at other configurations; all `growths` of the tasks fit the runs."""
 
     slots_per_machine: float
     growths: tuple[Growth, ...]
@@ -153,8 +145,7 @@ class Parallelism:
     def tasks(self, *, machines: ArrayLike, scale: ArrayLike) -> FloatArray:
         """Tasks that can run at once, shape (n,), whole numbers of at least 1.
 
-        Where the runs allow several ways of growth it is the one with most tasks: no limit is
-        foreseen without evidence.
+        Of several possible growths the one with most tasks: no limit is foreseen without evidence.
         """
         machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
         counts = [growth.at(machines=machine_column, scale=scale_column) for growth in self.growths]
@@ -162,23 +153,25 @@ class Parallelism:
 
     def effective_machines(self, *, machines: ArrayLike, scale: ArrayLike) -> FloatArray:
         """Machines that would do as much if all their slots were always busy, shape (n,)."""
-        machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
-        tasks = self.tasks(machines=machine_column, scale=scale_column)
-        slots = machine_column * self.slots_per_machine
-        return np.asarray(tasks / self.slots_per_machine / _rounds(tasks / slots), dtype=np.float64)
+        tasks = self.tasks(machines=machines, scale=scale)
+        tasks_per_slot = tasks / (np.asarray(machines, dtype=np.float64) * self.slots_per_machine)
+        # Equal tasks need ceil(tasks_per_slot) rounds. Tasks of unequal length fill the gaps of the last
+        # round: then time goes with tasks_per_slot itself. Tasks are in between, so the mean is taken.
+        rounds = (np.ceil(tasks_per_slot) + np.maximum(1.0, tasks_per_slot)) / 2.0
+        return np.asarray(tasks / self.slots_per_machine / rounds, dtype=np.float64)
 
 
-def parallelism(observations: Sequence[Observation]) -> Parallelism | None:
-    """What the runs tell of tasks and slots; None where they tell nothing, or contradict one another."""
-    return _parallelism([(run, run.metrics.dominant_stage_tasks) for run in observations if run.metrics])
+def parallelism(observations: Sequence[Observation], *, of_peak_stage: bool = False) -> Parallelism | None:
+    """What the runs tell of tasks and slots; None where they tell nothing, or contradict each other.
 
-
-def _parallelism(told: Sequence[tuple[Observation, int | None]]) -> Parallelism | None:
-    """Of a stage that had so many tasks in each run."""
+    The tasks are those of the stages that take most of the time, or of the stage with the largest memory use.
+    """
     columns = [
-        (run.machines, run.scale, tasks, run.metrics.slots)
-        for run, tasks in told
-        if tasks and run.metrics is not None and run.metrics.slots > 0
+        (run.machines, run.scale, tasks, metrics.slots)
+        for run in observations
+        if (metrics := run.metrics) is not None
+        and metrics.slots > 0
+        and (tasks := metrics.peak_stage_tasks if of_peak_stage else metrics.dominant_stage_tasks)
     ]
     if not columns:
         return None
@@ -201,13 +194,43 @@ def effective_machines(
         Array of shape (n,), each above 0 and at most `machines`; `machines` where nothing is known.
 
     Raises:
-        InvalidParameterError: a value does not fit.
+        InvalidParameterError: a value is invalid, or the lengths differ.
     """
     machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
     known = parallelism(observations)
     if known is None:
         return np.array(machine_column)
     return known.effective_machines(machines=machine_column, scale=scale_column)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Growth:
+    """How a figure that Spark reports of each run (tasks, cached bytes) grows: a sum of p terms.
+
+    Attributes:
+        coefficients: of at least 0, shape (p,), in the figure's unit.
+        deviations: fitted over reported, less 1, shape (n,).
+    """
+
+    terms: tuple[str, ...]
+    coefficients: FloatArray
+    deviations: FloatArray
+
+    def at(self, *, machines: FloatArray | float, scale: FloatArray | float) -> FloatArray:
+        """The figure at n configurations, shape (n,)."""
+        rows = basis(self.terms, machines=machines, scale=scale)
+        return np.asarray(rows @ self.coefficients, dtype=np.float64)
+
+
+def fit_growth(
+    terms: tuple[str, ...], *, machines: FloatArray, scale: FloatArray, values: FloatArray
+) -> Growth | None:
+    """Non-negative least squares on relative errors; None where the n runs do not determine the terms."""
+    rows = basis(terms, machines=machines, scale=scale) / values[:, np.newaxis]
+    if np.linalg.matrix_rank(rows / np.linalg.norm(rows, axis=0), tol=1e-6) < len(terms):
+        return None
+    coefficients = non_negative_least_squares(rows, np.ones(values.size))
+    return Growth(terms=terms, coefficients=coefficients, deviations=np.asarray(rows @ coefficients - 1.0))
 
 
 def _growths(machines: FloatArray, scale: FloatArray, tasks: FloatArray) -> tuple[Growth, ...]:
@@ -218,77 +241,42 @@ def _growths(machines: FloatArray, scale: FloatArray, tasks: FloatArray) -> tupl
         found = (fit_growth(terms, machines=machines, scale=scale, values=tasks) for terms in causes)
         return [growth for growth in found if growth is not None]
 
-    simple = [growth for growth in fits(_ONE_CAUSE) if np.all(np.abs(growth.deviations) <= allowed)]
+    def explains(growth: Growth) -> bool:
+        return bool(np.all(np.abs(growth.deviations) <= allowed))
+
+    def largest_deviation(growth: Growth) -> float:
+        return float(np.max(np.abs(growth.deviations)))
+
+    simple = [growth for growth in fits(_ONE_CAUSE) if explains(growth)]
     if simple:
         return tuple(simple)
     several = fits(_MORE_CAUSES)
-    for growth in several:
-        if np.all(np.abs(growth.deviations) <= allowed):
-            return (growth,)
-    closest = min(several, key=_largest_deviation, default=None)
-    if closest is None or _largest_deviation(closest) > _UNEXPLAINED_SHARE:
-        return ()
-    return (closest,)
+    nearly = [growth for growth in several if largest_deviation(growth) <= _UNEXPLAINED_SHARE]
+    found = [growth for growth in several if explains(growth)] or sorted(nearly, key=largest_deviation)
+    return tuple(found[:1])
 
 
-def _largest_deviation(growth: Growth) -> float:
-    return float(np.max(np.abs(growth.deviations)))
+def _grown(scales: FloatArray, values: FloatArray, scale: float) -> float:
+    """The figure at a scale: proportional where all runs read the same share, else with a fixed part."""
+    for terms in (("1", "scale"), ("scale",)):
+        growth = fit_growth(terms, machines=np.ones_like(scales), scale=scales, values=values)
+        if growth is not None:
+            return float(growth.at(machines=1.0, scale=scale)[0])
+    return float(values.max())
 
 
-def _rounds(tasks_per_slot: FloatArray) -> FloatArray:
-    """Rounds that the slots need, counted in tasks.
-
-    Equal tasks need ``ceil(tasks_per_slot)`` rounds. Tasks of unequal length fill the gaps of the last
-    round: then time goes with ``tasks_per_slot`` itself. Tasks are in between, so the mean is taken.
-    """
-    even = np.ceil(tasks_per_slot)
-    uneven = np.maximum(1.0, tasks_per_slot)
-    return np.asarray((even + uneven) / 2.0, dtype=np.float64)
-
+# Whether the cache fits: cached bytes, which grow with the input, against storage memory, which grows with
+# the machines.
 
 _WHOLE = 0.99
 """From this share on everything is taken to have been cached."""
 _PROTECTED = 0.5
-"""Spark's spark.memory.storageFraction: the share of memory from which execution drives no cached data."""
+"""Spark's spark.memory.storageFraction: the share of memory from which execution evicts no cached data."""
 _TIMES_SLOWER = 10.0
 """What an uncached pass over the data may cost against a cached one: "an order of magnitude" (Zaharia et al.,
 Resilient Distributed Datasets, NSDI 2012, abstract)."""
-_COUNTED = 1.25
-"""Where what the missing cache costs is part of the prediction: the model is used in another regime still."""
-_SHARES_APART = 0.2
-"""Shares in memory that differ so much tell by the times of the passes what a missing byte costs."""
-_MEASURED_SPREAD, _DISK_SPREAD = 0.2, 0.7
-_DISK_BYTES_PER_SECOND = 1e8
-"""A guess at what a task reads and deserialises of what it finds on disk."""
-_MOST_OF_A_RUN = 0.9
-_MOSTLY_MISSED = 0.9
 _MISSED_NOTABLY = 0.02
-"""Of the reads of a cache so few may miss by chance, as those of blocks that moved."""
-_TIGHT = 1.25
-_SPILL = 1.5
-_UNKNOWN_SPILL = 1.25
-_SAME_LOAD = 1.05
-
-
-@dataclass(frozen=True, kw_only=True)
-class CacheForecast:
-    """Share of the wanted cache that fits, None where nothing is cached; the rest as in `RegimeForecast`."""
-
-    share: float | None = None
-    warning: str = ""
-    widening: float = 1.0
-    least_log_spread: float = 0.0
-    again_seconds: float = 0.0
-    again_spread: float = 0.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class SpillForecast:
-    """Whether tasks spill, None where nothing tells; the rest as in `RegimeForecast`."""
-
-    spills: bool | None = None
-    warning: str = ""
-    widening: float = 1.0
+"""So few of the reads of a cache may miss by chance, as those of blocks that moved."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -311,10 +299,9 @@ class _CachingRuns:
 
     @property
     def usable_bytes_per_machine(self) -> float:
-        """As full as the fullest run was that had to leave data out; all of it where none had to."""
+        """As full as the fullest run that had to leave data out; all of it where none had to."""
         per_machine = float(np.median(self.storage_bytes / self.machines))
-        overflowing = self.share < _WHOLE
-        filled = (self.cached_bytes / self.storage_bytes)[overflowing]
+        filled = (self.cached_bytes / self.storage_bytes)[self.share < _WHOLE]
         return per_machine * float(np.clip(filled.max(), 0.05, 1.0)) if filled.size else per_machine
 
     @property
@@ -324,13 +311,19 @@ class _CachingRuns:
         held = (self.cached_bytes / self.storage_bytes)[self.share >= _WHOLE]
         return max(_PROTECTED, 1.0 - execution, float(held.max(initial=0.0)))
 
-    def found_at(self, wanted_bytes: float, machines: int, *, all_fits: bool) -> float:
+    def missing(self, share: float, wanted_bytes: float, machines: int) -> float:
+        """The share of reads that miss: by the runs' reads where they tell, else what does not fit."""
+        if np.isnan(self.missed).all() or np.isnan(self.partitions).all():
+            return 1.0 - share if share < _WHOLE else 0.0
+        return 1.0 - self._found(wanted_bytes, machines, all_fits=share >= _WHOLE)
+
+    def _found(self, wanted_bytes: float, machines: int, *, all_fits: bool) -> float:
         """The share of the reads that find their partition in memory.
 
-        Where not all fits, each machine holds as much as in the runs that missed some. Else, and without
-        such runs, it holds what finds room beside execution and the tasks that make others again: such a task
-        keeps what it made in storage memory until it ends, though there is no room for it; up to a partition
-        for each slot. And of whole partitions half a one on average finds no room.
+        Where not all fits, each machine holds as much as in the runs that missed some. Else, and without such
+        runs, it holds what fits beside execution and the tasks that make others again: such a task keeps
+            what it made in storage memory until it ends, though there is no room for it; up to a partition
+            for each slot. And of whole partitions half a one on average does not fit.
         """
         each = wanted_bytes / machines
         of_runs = self.wanted_bytes / self.machines
@@ -347,97 +340,121 @@ class _CachingRuns:
         room = max(_PROTECTED * storage, storage - execution - kept)
         return float(np.clip((room - partition / 2.0) / each, 0.0, 1.0))
 
-    def wanted_at(self, scale: float) -> float:
-        growth = _growth_with_scale(self.machines, self.scale, self.wanted_bytes)
-        if growth is None:
-            return float(self.wanted_bytes.max())
-        return float(growth.at(machines=1.0, scale=scale)[0])
+
+def _caching_runs(observations: Sequence[Observation]) -> _CachingRuns | None:
+    told = [
+        (run, metrics)
+        for run in observations
+        if (metrics := run.metrics) is not None
+        and metrics.cache_wanted_bytes
+        and metrics.storage_memory_bytes
+    ]
+    if not told:
+        return None
+
+    def column(name: str) -> FloatArray:
+        return np.array([getattr(metrics, name) for _, metrics in told], dtype=np.float64)  # NaN for None
+
+    slots, partitions = column("slots"), column("cache_partitions")
+    return _CachingRuns(
+        machines=np.array([run.machines for run, _ in told], dtype=np.float64),
+        scale=np.array([run.scale for run, _ in told], dtype=np.float64),
+        wanted_bytes=column("cache_wanted_bytes"),
+        cached_bytes=np.nan_to_num(column("cached_bytes")),
+        storage_bytes=column("storage_memory_bytes"),
+        execution_bytes=np.nan_to_num(column("peak_execution_memory_bytes")) * slots,
+        slots=slots,
+        partitions=np.where(partitions > 0, partitions, math.nan),
+        missed=column("cache_missed_share"),
+    )
 
 
 def foresee_cache(
     observations: Sequence[Observation], *, machines: int, scale: float, working_machines: float
-) -> CacheForecast:
-    """Cached bytes, which grow with the input, against storage memory, which grows with the machines."""
+) -> RegimeForecast:
+    """Whether the cache still fits, and what a miss costs; `working_machines` make the data again."""
+    forecast = RegimeForecast(effective_machines=working_machines)
     runs = _caching_runs(observations)
     if runs is None:
-        return CacheForecast()
-    wanted, room = runs.wanted_at(scale), runs.usable_bytes_per_machine * machines
+        return forecast
+    wanted, usable = _grown(runs.scale, runs.wanted_bytes, scale), runs.usable_bytes_per_machine
+    room = usable * machines
     share = min(1.0, room / wanted)
-    least, most = float(runs.share.min()), float(runs.share.max())
-    away = max(0.0, least - share, share - most)
     facts = (
         f"With {input_share(scale)} of the input about {data_amount(wanted)} would be cached and "
         f"{machines_in_words(machines)} {'has' if machines == 1 else 'have'} room for {data_amount(room)}"
     )
+    forecast = replace(forecast, cache_share=share)
     passes = cache_passes(observations)
-    again_seconds, again_spread = 0.0, 0.0
     if passes is not None:
-        missing = _missing(runs, share, wanted, machines)
-        again_seconds = passes.seconds_again(missing, wanted, working_machines)
-        again_spread = passes.spread
+        missing = runs.missing(share, wanted, machines)
+        again = passes.seconds_again(missing, wanted, working_machines)
+        forecast = replace(forecast, again_seconds=again, again_spread=passes.spread)
+    away = max(0.0, float(runs.share.min()) - share, share - float(runs.share.max()))
     if away < 1.0 - _WHOLE:
-        tight = share >= _WHOLE and wanted > runs.safe_share * room
+        if share < _WHOLE or wanted <= runs.safe_share * room:
+            return forecast
         warning = (
             f"{facts}: tight, for sorting and joining take memory from the cache. "
-            f"{machines_in_words(_needed(wanted, runs.safe_share * room / machines))} would be safe."
+            f"{_enough(wanted, runs.safe_share * room / machines)} would be safe."
         )
-        return CacheForecast(
-            share=share,
-            warning=warning if tight else "",
-            widening=_TIGHT if tight else 1.0,
-            again_seconds=again_seconds,
-            again_spread=again_spread,
-        )
-    return CacheForecast(
-        share=share,
-        warning=f"{facts}: "
-        + _change(runs, share, _needed(wanted, runs.usable_bytes_per_machine), again_seconds),
-        widening=max(1.5, 1.0 + 2.0 * away) if passes is None else _COUNTED,
-        # Twice the deviation reaches the time in which all that changes its place takes an order more.
-        least_log_spread=math.log1p((_TIMES_SLOWER - 1.0) * away) / 2.0 if passes is None else 0.0,
-        again_seconds=again_seconds,
-        again_spread=again_spread,
-    )
+        return replace(forecast, warnings=(warning,), widening=_UNSEEN)
+    change = _change(runs, share, _enough(wanted, usable), forecast.again_seconds)
+    forecast = replace(forecast, warnings=(f"{facts}: {change}",))
+    if passes is not None:
+        return replace(forecast, widening=_UNSEEN)
+    # Twice the deviation reaches the time in which all that changes its place takes an order more.
+    spread = math.log1p((_TIMES_SLOWER - 1.0) * away) / 2.0
+    return replace(forecast, widening=max(1.5, 1.0 + 2.0 * away), least_log_spread=spread)
 
 
-def _missing(runs: _CachingRuns, share: float, wanted_bytes: float, machines: int) -> float:
-    """The share of the reads that miss: by the reads of the runs where they tell, else what finds no room."""
-    if np.isnan(runs.missed).all() or np.isnan(runs.partitions).all():
-        return 1.0 - share if share < _WHOLE else 0.0
-    return 1.0 - runs.found_at(wanted_bytes, machines, all_fits=share >= _WHOLE)
+def _enough(wanted_bytes: float, bytes_per_machine: float) -> str:
+    """The fewest machines that hold so much, in words."""
+    return machines_in_words(max(1, math.ceil(wanted_bytes / bytes_per_machine * (1 - 1e-9))))
 
 
-def _change(runs: _CachingRuns, share: float, needed: int, again_seconds: float) -> str:
+def _change(runs: _CachingRuns, share: float, enough: str, again_seconds: float) -> str:
     """How the share at the target differs from those of the runs, and what to do."""
     least, most = float(runs.share.min()), float(runs.share.max())
-    if share < least:
-        before = "all of it" if least >= _WHOLE else f"at least {as_percent(least)}"
+    if share >= least:
         return (
-            f"{as_percent(1 - share)} would be read or computed again each time, where the runs held "
-            f"{before} in memory, {_cost(again_seconds)}. At least "
-            f"{machines_in_words(needed)} would hold it; or take machines with more memory, or cache less."
+            f"{as_percent(share)} of it fits, where the runs held at most {as_percent(most)}, and the run "
+            "may be faster than predicted. Observe a run that holds as much: a smaller sample, or more "
+            "machines."
         )
+    before = "all of it" if least >= _WHOLE else f"at least {as_percent(least)}"
+    cost = (
+        f"the prediction counts {duration(again_seconds)} for that"
+        if again_seconds > 0
+        else "the run takes longer than predicted"
+    )
     return (
-        f"{as_percent(share)} of it fits, where the runs held at most {as_percent(most)}, and the run may be "
-        "faster than predicted. Observe a run that holds as much: a smaller sample, or more machines."
+        f"{as_percent(1 - share)} would be read or computed again each time, where the runs held {before} in "
+        f"memory, and {cost}. At least {enough} would hold it; or take machines with more memory, or cache "
+        "less."
     )
 
 
-def _cost(again_seconds: float) -> str:
-    if again_seconds > 0:
-        return f"and the prediction counts {duration(again_seconds)} for that"
-    return "and the run takes longer than predicted"
+# What a cache that does not fit costs.
+
+_SHARES_APART = 0.2
+"""Shares in memory that differ by so much tell, by the times of the passes, what a missing byte costs."""
+_MEASURED_SPREAD, _DISK_SPREAD = 0.2, 0.7
+_DISK_BYTES_PER_SECOND = 1e8
+"""A guess at what a task reads and deserialises of what it finds on disk."""
+_MOST_OF_A_RUN = 0.9
+_MOSTLY_MISSED = 0.9
 
 
 @dataclass(frozen=True, kw_only=True)
 class CachePasses:
-    """What the runs tell of how often cached data is read, and of what it takes to make a byte of it again.
+    """How often the runs read cached data, and what it takes to make a byte of it again.
 
     Attributes:
         reads: how often all of it is read after it was made, or less where runs end earlier.
         seconds_per_byte: run seconds of a slot that a byte takes longer where it is not found.
-        found_seconds_per_byte: that it takes where it is.
-        spread: the standard deviation of `seconds_per_byte`, relative.
+        found_seconds_per_byte: run seconds that it takes where it is.
+        spread: the relative standard deviation of `seconds_per_byte`.
         slots_per_machine: tasks that a machine runs at once.
     """
 
@@ -465,36 +482,8 @@ class CachePasses:
         return self.seconds_again(1.0 - share, wanted, machines)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Passes:
-    """Columns of the n runs whose logs tell of passes over what is cached, each of shape (n,).
-
-    Attributes:
-        reads: passes over all of it.
-        filling: run seconds for each byte of the first pass, which makes it.
-        reading: the same of the further ones.
-        missing: the share of the cache that found no room.
-        missed: the share of reads that did not find their partition, NaN where that is not told.
-        missed_seconds: run seconds for each byte that was missed, NaN likewise.
-    """
-
-    reads: FloatArray
-    filling: FloatArray
-    reading: FloatArray
-    missing: FloatArray
-    missed: FloatArray
-    missed_seconds: FloatArray
-
-    @property
-    def found(self) -> FloatArray:
-        """Run seconds for each byte of a pass that finds it."""
-        missed = np.where(np.isnan(self.missed), 0.0, self.missed)
-        of_missed = np.where(missed > 0, missed * self.missed_seconds, 0.0)
-        return np.asarray(np.maximum(0.0, self.reading - of_missed) / np.maximum(1.0 - missed, 1e-9))
-
-
 def cache_passes(observations: Sequence[Observation]) -> CachePasses | None:
-    """None where the logs tell nothing of the passes.
+    """What passes over cached data take; None where the logs tell nothing of them.
 
     Tasks that missed their partition tell what that takes longer than finding it. Without any, runs whose
     caches held different shares tell what a pass over what is missing takes more. Otherwise the first pass
@@ -506,21 +495,39 @@ def cache_passes(observations: Sequence[Observation]) -> CachePasses | None:
         for run in observations
         if (metrics := run.metrics) is not None
         and metrics.cache_share is not None
-        and metrics.cache_wanted_bytes
         and metrics.cache_reads
         and metrics.cache_filling_seconds
         and metrics.cache_reading_seconds is not None
     ]
     if not told:
         return None
-    passes = _passes([metrics for _, metrics in told])
-    many = passes.missed < _MOSTLY_MISSED
-    found = float(np.median(passes.found[many] if many.any() else passes.found))
-    seconds, spread = _seconds_per_byte(
-        passes, found, falls_to_disk=any(metrics.cache_falls_to_disk for _, metrics in told)
-    )
+
+    def column(name: str) -> FloatArray:
+        return np.array([getattr(metrics, name) for _, metrics in told], dtype=np.float64)  # NaN for None
+
+    wanted, reads, missed = column("cache_wanted_bytes"), column("cache_reads"), column("cache_missed_share")
+    reading = column("cache_reading_seconds") / reads / wanted
+    missed_seconds = column("cache_missed_seconds") / np.where(missed > 0, missed * reads * wanted, math.nan)
+    # Run seconds for each byte of a pass that finds it.
+    told_missed = np.nan_to_num(missed)
+    of_missed = np.where(told_missed > 0, told_missed * missed_seconds, 0.0)
+    of_found = np.maximum(0.0, reading - of_missed) / np.maximum(1.0 - told_missed, 1e-9)
+    many = missed < _MOSTLY_MISSED
+    found = float(np.median(of_found[many] if many.any() else of_found))
+    told_again = missed > _MISSED_NOTABLY
+    if told_again.any():
+        again = np.maximum(0.0, missed_seconds[told_again] - found)
+        seconds, spread = float(np.median(again)), _MEASURED_SPREAD
+    else:
+        seconds, spread = _seconds_per_byte(
+            filling=column("cache_filling_seconds") / wanted,
+            reading=reading,
+            missing=1.0 - column("cache_share"),
+            is_told_by_tasks=not np.isnan(missed).any(),
+            falls_to_disk=any(metrics.cache_falls_to_disk for _, metrics in told),
+        )
     return CachePasses(
-        reads=float(np.median(passes.reads)),
+        reads=float(np.median(reads)),
         seconds_per_byte=seconds,
         found_seconds_per_byte=found,
         spread=spread,
@@ -528,35 +535,25 @@ def cache_passes(observations: Sequence[Observation]) -> CachePasses | None:
     )
 
 
-def _passes(told: Sequence[RunMetrics]) -> _Passes:
-    wanted = np.array([metrics.cache_wanted_bytes for metrics in told], dtype=np.float64)
-    reads = np.array([metrics.cache_reads for metrics in told], dtype=np.float64)
-    missing = 1.0 - np.array([metrics.cache_share for metrics in told], dtype=np.float64)
-    missed, seconds = (
-        np.array([math.nan if value is None else value for value in values], dtype=np.float64)
-        for values in (
-            [metrics.cache_missed_share for metrics in told],
-            [metrics.cache_missed_seconds for metrics in told],
-        )
-    )
-    return _Passes(
-        reads=reads,
-        filling=np.array([metrics.cache_filling_seconds for metrics in told]) / wanted,
-        reading=np.array([metrics.cache_reading_seconds for metrics in told]) / reads / wanted,
-        missing=np.where(missing < 1.0 - _WHOLE, 0.0, missing),
-        missed=missed,
-        missed_seconds=seconds / np.where(missed > 0, missed * reads * wanted, math.nan),
-    )
+def _seconds_per_byte(
+    *,
+    filling: FloatArray,
+    reading: FloatArray,
+    missing: FloatArray,
+    is_told_by_tasks: bool,
+    falls_to_disk: bool,
+) -> tuple[float, float]:
+    """What a missing byte takes longer, and its spread, where no task is known to have missed its partition.
 
-
-def _seconds_per_byte(passes: _Passes, found: float, *, falls_to_disk: bool) -> tuple[float, float]:
-    """Of `CachePasses`, and its spread."""
-    told = passes.missed > _MISSED_NOTABLY
-    if told.any():
-        again = np.maximum(0.0, passes.missed_seconds[told] - found)
-        return float(np.median(again)), _MEASURED_SPREAD
-    filling, reading, missing = passes.filling, passes.reading, passes.missing
-    if np.isnan(passes.missed).any() and np.ptp(missing) >= _SHARES_APART:
+    Args:
+        filling: run seconds for each byte of the first pass, which makes it, shape (n,).
+        reading: the same of the further passes.
+        missing: the share of the cache that did not fit, shape (n,).
+        is_told_by_tasks: all runs tell that their tasks missed next to nothing.
+        falls_to_disk: what does not fit is put on disk.
+    """
+    missing = np.where(missing < 1.0 - _WHOLE, 0.0, missing)
+    if not is_told_by_tasks and np.ptp(missing) >= _SHARES_APART:
         rows = np.column_stack([np.ones_like(missing), missing]) / np.maximum(reading, 1e-30)[:, None]
         _, slope = non_negative_least_squares(rows, np.ones_like(missing))
         return float(slope), _MEASURED_SPREAD
@@ -589,44 +586,50 @@ def again_seconds(runs: Sequence[Observation], *, told_by: Sequence[Observation]
     return seconds
 
 
-def foresee_spill(observations: Sequence[Observation], *, machines: int, scale: float) -> SpillForecast:
-    """Whether tasks spill, by the input that each handles: memory for each is the same everywhere.
+# Whether tasks spill, by the input that each handles: memory for each is the same everywhere.
 
-    Below a load at which a run did not spill none does, above one at which one did each does. Beyond
-    all runs the largest memory that a task used tells, by how it grew with the task's input. The tasks are
-    those of the stage that used it, which need not be as many as where most of the time goes.
+
+def _foresee_spill(
+    observations: Sequence[Observation], *, machines: int, scale: float
+) -> tuple[bool | None, str, float]:
+    """Whether tasks spill (None where it is not known), a warning or "", and a factor on the interval.
+
+    Below a load at which a run did not spill none does, above one at which one did each does. Beyond all
+    runs the largest memory that a task used tells, by how it grew with the task's input. The tasks are those
+    of the stage that used it, which need not be as many as where most of the time goes.
     """
     told = [(run, run.metrics) for run in observations if run.metrics is not None]
     if not told:
-        return SpillForecast()
-    peaks = [metrics.peak_stage_tasks for _, metrics in told]
-    known = _parallelism([(run, tasks) for (run, _), tasks in zip(told, peaks, strict=True)])
-    if not any(peaks):
-        known = parallelism(observations)
-    loads = _loads(known, [run.machines for run, _ in told], [run.scale for run, _ in told])
-    target = float(_loads(known, [machines], [scale])[0])
+        return None, "", 1.0
+    of_peak_stage = any(metrics.peak_stage_tasks for _, metrics in told)
+    known = parallelism(observations, of_peak_stage=of_peak_stage)
+    # Of the runs and then of the target. Where tasks are not known each slot is taken to have one.
+    counts = np.array([*(run.machines for run, _ in told), machines], dtype=np.float64)
+    shares = np.array([*(run.scale for run, _ in told), scale], dtype=np.float64)
+    all_loads = shares / (counts if known is None else known.tasks(machines=counts, scale=shares))
+    loads, target = all_loads[:-1], float(all_loads[-1])
+    configuration = f"With {input_share(scale)} of the input on {machines_in_words(machines)}"
     spilled = np.array([metrics.spilled_bytes > 0 for _, metrics in told])
     lowest_spilling = float(loads[spilled].min(initial=math.inf))
     highest_dry = float(loads[~spilled].max(initial=0.0))
     if target * _SAME_LOAD >= max(lowest_spilling, highest_dry) and spilled.any():
-        return SpillForecast(spills=True)
+        return True, "", 1.0
     if target <= _SAME_LOAD * min(lowest_spilling, highest_dry):
-        return SpillForecast(spills=False)
+        return False, "", 1.0
     if spilled.all():
-        return SpillForecast(
-            warning=f"All runs spilled to disk. With {input_share(scale)} of the input on "
-            f"{machines_in_words(machines)} a task handles less than in any of them and may not "
-            "spill: the run may be faster than predicted.",
-            widening=_UNKNOWN_SPILL,
+        warning = (
+            f"All runs spilled to disk. {configuration} a task handles less than in any of them and may not "
+            "spill: the run may be faster than predicted."
         )
+        return None, warning, _UNSEEN
     if spilled.any():
-        return SpillForecast(widening=_UNKNOWN_SPILL)
-    return _beyond_all_runs([metrics for _, metrics in told], loads / target, machines, scale)
+        return None, "", _UNSEEN
+    return _spill_beyond_all_runs([metrics for _, metrics in told], loads / target, configuration)
 
 
-def _beyond_all_runs(
-    metrics: Sequence[RunMetrics], loads: FloatArray, machines: int, scale: float
-) -> SpillForecast:
+def _spill_beyond_all_runs(
+    metrics: Sequence[RunMetrics], loads: FloatArray, configuration: str
+) -> tuple[bool | None, str, float]:
     """No run has spilled, and a task of each run handled `loads` as much as one of the target, shape (n,)."""
     columns = [
         (load, each.peak_execution_memory_bytes, each.storage_memory_bytes / each.slots)
@@ -634,104 +637,15 @@ def _beyond_all_runs(
         if each.peak_execution_memory_bytes and each.storage_memory_bytes and each.slots
     ]
     if not columns:
-        return SpillForecast(spills=False if _used_none(metrics) else None)
+        used_none = all(each.peak_execution_memory_bytes == 0 for each in metrics)
+        return False if used_none else None, "", 1.0
     load, peak, rooms = np.array(columns, dtype=np.float64).T
-    growth = _growth_with_scale(np.ones_like(load), load, peak)
-    needed = float(peak.max()) if growth is None else float(growth.at(machines=1.0, scale=1.0)[0])
-    room = float(rooms.min())
+    needed, room = _grown(load, peak, 1.0), float(rooms.min())
     if needed <= room:
-        return SpillForecast(spills=False)
-    return SpillForecast(
-        spills=True,
-        warning=f"With {input_share(scale)} of the input on {machines_in_words(machines)} a task needs up to "
-        f"{data_amount(needed)} to sort, join or aggregate and has {data_amount(room)}: it spills to "
-        "disk, as no run did. More partitions (spark.sql.shuffle.partitions), or more memory for each "
-        "core, would avoid it.",
-        widening=_SPILL,
+        return False, "", 1.0
+    warning = (
+        f"{configuration} a task needs up to {data_amount(needed)} to sort, join or aggregate and has "
+        f"{data_amount(room)}: it spills to disk, as no run did. More partitions "
+        "(spark.sql.shuffle.partitions), or more memory for each core, would avoid it."
     )
-
-
-def _used_none(metrics: Sequence[RunMetrics]) -> bool:
-    """Whether all runs tell that their tasks used no execution memory."""
-    return all(each.peak_execution_memory_bytes == 0 for each in metrics)
-
-
-def _loads(known: Parallelism | None, machines: Sequence[int], scale: Sequence[float]) -> FloatArray:
-    """Input of one task in arbitrary units; where tasks are not known each slot is taken to have one."""
-    count = np.asarray(machines, dtype=np.float64)
-    shares = np.asarray(scale, dtype=np.float64)
-    return shares / (known.tasks(machines=count, scale=shares) if known is not None else count)
-
-
-def _caching_runs(observations: Sequence[Observation]) -> _CachingRuns | None:
-    columns = [
-        (
-            run.machines,
-            run.scale,
-            metrics.cache_wanted_bytes,
-            metrics.cached_bytes or 0,
-            metrics.storage_memory_bytes,
-            (metrics.peak_execution_memory_bytes or 0) * metrics.slots,
-            metrics.slots,
-            metrics.cache_partitions or math.nan,
-            math.nan if metrics.cache_missed_share is None else metrics.cache_missed_share,
-        )
-        for run in observations
-        if (metrics := run.metrics) is not None
-        and metrics.cache_wanted_bytes
-        and metrics.storage_memory_bytes
-    ]
-    if not columns:
-        return None
-    names = (
-        *("machines", "scale", "wanted_bytes", "cached_bytes", "storage_bytes", "execution_bytes"),
-        *("slots", "partitions", "missed"),
-    )
-    arrays = (np.array(column, dtype=np.float64) for column in zip(*columns, strict=True))
-    return _CachingRuns(**dict(zip(names, arrays, strict=True)))
-
-
-def _needed(wanted_bytes: float, bytes_per_machine: float) -> int:
-    return max(1, math.ceil(wanted_bytes / bytes_per_machine * (1 - 1e-9)))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Growth:
-    """How a figure that Spark reports of each run (tasks, cached bytes) grows: a sum of p terms.
-
-    Attributes:
-        coefficients: of at least 0, shape (p,), in the figure's unit.
-        deviations: fitted over reported, less 1, shape (n,).
-    """
-
-    terms: tuple[str, ...]
-    coefficients: FloatArray
-    deviations: FloatArray
-
-    def at(self, *, machines: FloatArray | float, scale: FloatArray | float) -> FloatArray:
-        """The figure at n configurations, shape (n,)."""
-        rows = basis(self.terms, machines=machines, scale=scale)
-        return np.asarray(rows @ self.coefficients, dtype=np.float64)
-
-
-def fit_growth(
-    terms: Sequence[str], *, machines: FloatArray, scale: FloatArray, values: FloatArray
-) -> Growth | None:
-    """Non-negative least squares on relative errors; None where the n runs do not determine the terms."""
-    rows = basis(terms, machines=machines, scale=scale) / values[:, np.newaxis]
-    size = np.linalg.norm(rows, axis=0)
-    if np.linalg.matrix_rank(rows / size, tol=1e-6) < len(terms):
-        return None
-    coefficients = non_negative_least_squares(rows, np.ones(values.size))
-    return Growth(
-        terms=tuple(terms), coefficients=coefficients, deviations=np.asarray(rows @ coefficients - 1.0)
-    )
-
-
-def _growth_with_scale(machines: FloatArray, scale: FloatArray, values: FloatArray) -> Growth | None:
-    """In proportion to the input where all runs read the same share, else with a fixed part."""
-    for terms in (("1", "scale"), ("scale",)):
-        growth = fit_growth(terms, machines=machines, scale=scale, values=values)
-        if growth is not None:
-            return growth
-    return None
+    return True, warning, _SPILL
