@@ -246,7 +246,7 @@ def _design(args: Namespace, candidates: Candidates, observed: Sequence[Observat
         targets=targets,
         criterion=args.criterion.replace("-", " ") if args.criterion else None,
         budget=budget,
-        cost=resolve_cost(args.cost, **stated)[0],
+        cost=resolve_cost(args.cost, **stated),
         min_runs=args.min_runs,
         max_runs=args.max_runs,
         max_repetitions=args.max_repetitions,

@@ -42,7 +42,6 @@ class RelativeTime:
     run_overhead: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse an overhead that no run could have."""
         number_not_negative("run_overhead", self.run_overhead)
 
     def __call__(self, candidates: Candidates) -> FloatArray:
@@ -57,7 +56,7 @@ relative_time = RelativeTime()
 
 @dataclass(frozen=True, kw_only=True)
 class ExpectedSeconds:
-    """The seconds that a run is expected to take, were its work to spread perfectly.
+    """The seconds that a run is expected to take if its work spreads perfectly.
 
     Attributes:
         full_seconds_on_one_machine: a guess of the whole input's time on one machine, without overhead.
@@ -70,16 +69,13 @@ class ExpectedSeconds:
     run_overhead_seconds: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse guesses that no run could have."""
         positive_number("full_seconds_on_one_machine", self.full_seconds_on_one_machine)
         number_not_negative("run_overhead_seconds", self.run_overhead_seconds)
 
     def __call__(self, candidates: Candidates) -> FloatArray:
         """Cost of each candidate, shape (n,)."""
-        return self.of_seconds(
-            machines=candidates.machines,
-            seconds=self.seconds(machines=candidates.machines, scale=candidates.scale),
-        )
+        seconds = self.seconds(machines=candidates.machines, scale=candidates.scale)
+        return self.of_seconds(machines=candidates.machines, seconds=seconds)
 
     def seconds(self, *, machines: FloatArray | IntArray, scale: FloatArray) -> FloatArray:
         """The expected seconds of runs, shape (n,)."""
@@ -96,9 +92,8 @@ class MachineSeconds(ExpectedSeconds):
     """The expected seconds of a run times its machines: what is paid for.
 
     Attributes:
-        billed_machines: that are paid for while a sample run is on, however few it uses: a cluster that is
-            there for the samples alone. 0 where only the run's own count. The others are those of
-            `ExpectedSeconds`.
+        billed_machines: machines that are paid for during a sample run, however few it uses: a cluster that
+            is there for the samples alone. 0 where only the run's own count.
     """
 
     unit: ClassVar[str] = COST_UNITS["machine_seconds"]
@@ -106,7 +101,6 @@ class MachineSeconds(ExpectedSeconds):
     billed_machines: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse machines that cannot be."""
         super().__post_init__()
         number_not_negative("billed_machines", self.billed_machines)
 
@@ -114,25 +108,16 @@ class MachineSeconds(ExpectedSeconds):
         """Machine seconds of runs that take so many seconds, shape (n,)."""
         return np.asarray(np.maximum(machines, self.billed_machines) * seconds, dtype=np.float64)
 
-    def of_production(self) -> MachineSeconds:
-        """The same cost for production runs, which are not made on the cluster of the samples."""
-        return replace(self, billed_machines=0.0)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Dollars(MachineSeconds):
-    """The price of the expected machine seconds of a run.
-
-    Attributes:
-        price_per_hour: dollars for one machine and hour. The others are those of `MachineSeconds`.
-    """
+    """The price of the expected machine seconds of a run, by dollars for one machine and hour."""
 
     unit: ClassVar[str] = COST_UNITS["dollars"]
 
     price_per_hour: float
 
     def __post_init__(self) -> None:
-        """Refuse machines that cost nothing."""
         super().__post_init__()
         positive_number("price_per_hour", self.price_per_hour)
 
@@ -142,77 +127,41 @@ class Dollars(MachineSeconds):
         return np.asarray(machine_seconds * self.price_per_hour / 3600.0, dtype=np.float64)
 
 
-@dataclass(frozen=True)
-class CheckedCost:
-    """A cost that refuses what no budget can be computed with when it is called."""
-
-    cost: Cost
-    unit: str
-
-    @property
-    def in_seconds(self) -> ExpectedSeconds | None:
-        """The cost itself, if it is made of expected seconds."""
-        return self.cost if isinstance(self.cost, ExpectedSeconds) else None
-
-    def __call__(self, candidates: Candidates) -> FloatArray:
-        """Cost of each candidate, shape (n,).
-
-        Raises:
-            InvalidParameterError: a cost is not a finite number above 0, or their number is wrong.
-        """
-        values = np.asarray(self.cost(candidates), dtype=np.float64)
-        if values.shape != (len(candidates),):
-            raise InvalidParameterError(
-                "cost",
-                self.cost,
-                f"gave an array of shape {values.shape} for {len(candidates)} candidates",
-                remedy="Return one number for each candidate.",
-            )
-        wrong = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
-        if wrong.size:
-            first = int(wrong[0])
-            raise InvalidParameterError(
-                "cost",
-                self.cost,
-                f"is {values[first]} for {candidates.machines[first]} machines and scale "
-                f"{candidates.scale[first]:g}, which is not a finite number above 0",
-                remedy="Every run must cost something.",
-            )
-        return values
-
-
 def resolve_cost(
-    cost: str | Cost,
+    cost: str,
     *,
     full_seconds_on_one_machine: float | None = None,
     run_overhead_seconds: float = 0.0,
     run_overhead: float = 0.0,
     price_per_hour: float | None = None,
     billed_machines: float = 0.0,
-) -> tuple[CheckedCost, str]:
-    """The cost of that name, or a cost of the user's own, checked when it is called, and its unit.
+) -> RelativeTime | ExpectedSeconds:
+    """The cost of that name, with the numbers that it needs.
 
     "relative_time" takes `run_overhead`; all other names need `full_seconds_on_one_machine`, and "dollars"
     needs the price.
 
     Raises:
-        InvalidParameterError: the name is unknown, or a number that it needs is missing or cannot be.
+        InvalidParameterError: the name is unknown, or a number that it needs is missing or invalid.
     """
-    if isinstance(cost, CheckedCost):
-        return cost, cost.unit
-    if callable(cost):
-        unit = str(getattr(cost, "unit", "cost units"))
-        return CheckedCost(cost, unit), unit
+
+    def needed(parameter: str, value: float | None, remedy: str) -> float:
+        if value is None:
+            raise InvalidParameterError(
+                parameter,
+                value,
+                f'is missing, and cost="{cost}" needs it',
+                remedy=f'{remedy} Or use "relative_time".',
+            )
+        return value
+
     if cost not in COST_UNITS:
         names = ", ".join(f'"{name}"' for name in COST_UNITS)
-        raise InvalidParameterError(
-            "cost", cost, "is not a known cost", remedy=f"Use one of {names}, or a function."
-        )
+        raise InvalidParameterError("cost", cost, "is not a known cost", remedy=f"Use one of {names}.")
     if cost == "relative_time":
-        return CheckedCost(RelativeTime(run_overhead=run_overhead), COST_UNITS[cost]), COST_UNITS[cost]
+        return RelativeTime(run_overhead=run_overhead)
     guess = {
-        "full_seconds_on_one_machine": _needed(
-            cost,
+        "full_seconds_on_one_machine": needed(
             "full_seconds_on_one_machine",
             full_seconds_on_one_machine,
             "Give a rough guess of the whole input's seconds on one machine.",
@@ -220,24 +169,11 @@ def resolve_cost(
         "run_overhead_seconds": run_overhead_seconds,
     }
     if cost == "seconds":
-        named: ExpectedSeconds = ExpectedSeconds(**guess)
-    elif cost == "machine_seconds":
-        named = MachineSeconds(**guess, billed_machines=billed_machines)
-    else:
-        price = _needed(cost, "price_per_hour", price_per_hour, "Give the dollars for one machine and hour.")
-        named = Dollars(**guess, billed_machines=billed_machines, price_per_hour=price)
-    return CheckedCost(named, COST_UNITS[cost]), COST_UNITS[cost]
-
-
-def _needed(cost: str, parameter: str, value: float | None, remedy: str) -> float:
-    if value is None:
-        raise InvalidParameterError(
-            parameter,
-            value,
-            f'is missing, and cost="{cost}" needs it',
-            remedy=f'{remedy} Or use "relative_time".',
-        )
-    return value
+        return ExpectedSeconds(**guess)
+    if cost == "machine_seconds":
+        return MachineSeconds(**guess, billed_machines=billed_machines)
+    price = needed("price_per_hour", price_per_hour, "Give the dollars for one machine and hour.")
+    return Dollars(**guess, billed_machines=billed_machines, price_per_hour=price)
 
 
 # What runs are expected to take before they are made: designs weigh runs by it. Run times vary by per cent,
@@ -261,20 +197,13 @@ class ExpectedSecondsOfRuns(Protocol):
 
 
 def expectation(
-    *,
-    candidates: Candidates,
-    cost: CheckedCost,
-    observed: Sequence[Observation] = (),
-    given: ExpectedSecondsOfRuns | None = None,
+    *, candidates: Candidates, cost: Cost, observed: Sequence[Observation] = ()
 ) -> ExpectedSecondsOfRuns:
     """The best guess there is of what runs take.
 
-    In this order: what the user gives; a fit to the runs already made, if they are at least three; the
-    guess in the cost, if that is made of seconds; and the shape of `half_fixed`. The user's may be the
-    ``predict`` of a fitted regression.
+    In this order: a fit to the runs already made, if they are at least three; the guess in the cost, if that
+    is made of seconds; and the shape of `half_fixed`.
     """
-    if given is not None:
-        return _checked(given)
     if len(observed) >= RUNS_FOR_A_GUESS:
         regression = ErnestRegression(terms=GUESS_TERMS).fit_undetermined(
             machines=[run.machines for run in observed],
@@ -282,7 +211,7 @@ def expectation(
             seconds=[run.seconds for run in observed],
         )
         return regression.predict
-    return half_fixed(candidates) if cost.in_seconds is None else cost.in_seconds.seconds
+    return cost.seconds if isinstance(cost, ExpectedSeconds) else half_fixed(candidates)
 
 
 def half_fixed(candidates: Candidates) -> ExpectedSecondsOfRuns:
@@ -300,31 +229,13 @@ def half_fixed(candidates: Candidates) -> ExpectedSecondsOfRuns:
     return shape
 
 
-def _checked(guess: ExpectedSecondsOfRuns) -> ExpectedSecondsOfRuns:
-    """The user's guess, refusing what no run can take when it is called."""
-
-    def checked_guess(*, machines: FloatArray, scale: FloatArray) -> FloatArray:
-        seconds = np.asarray(guess(machines=machines, scale=scale), dtype=np.float64)
-        if seconds.shape != machines.shape or not np.all(np.isfinite(seconds) & (seconds > 0)):
-            raise InvalidParameterError(
-                "expected_seconds",
-                guess,
-                f"did not give a finite number above 0 for each of {machines.size} runs",
-                remedy="Return an array with the seconds of each run.",
-            )
-        return seconds
-
-    return checked_guess
-
-
 @dataclass(frozen=True, kw_only=True)
 class ProductionShare:
-    """A budget as a share of what one production run is predicted to cost.
+    """A budget as a share (0.05 is 5 %) of what one production run is predicted to cost.
 
     Attributes:
-        share: 0.05 is 5 %.
-        machines: the machines of the production run, such as those it has now. Work that spreads costs
-            the same machine seconds on any number; only the overhead grows with it.
+        machines: of the production run, such as those it has now. Work that spreads costs the same machine
+            seconds on any number; only the overhead grows with it.
         scale: its input, relative to the target input.
     """
 
@@ -333,19 +244,18 @@ class ProductionShare:
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        """Refuse shares and configurations that cannot be."""
         positive_number("share", self.share)
         whole_number("machines", self.machines)
         positive_number("scale", self.scale)
 
-    def of(self, cost: CheckedCost, candidates: Candidates) -> float:
-        """The budget in the unit of the cost; the sample runs tell the partitions of the production input.
+    def of(self, cost: Cost, candidates: Candidates) -> float:
+        """The budget in the unit of the cost; the candidates tell the partitions of the production input.
 
         Raises:
             InvalidParameterError: the cost is relative to the cheapest sample run, and says nothing of
                 production.
         """
-        if isinstance(cost.cost, RelativeTime):
+        if isinstance(cost, RelativeTime):
             raise InvalidParameterError(
                 "budget",
                 self,
@@ -353,29 +263,16 @@ class ProductionShare:
                 remedy='Use cost="machine_seconds" or "dollars" with full_seconds_on_one_machine, a rough '
                 "guess of the whole input's seconds on one machine.",
             )
-        production = _runs(candidates, machines=np.array([self.machines]), scale=np.array([self.scale]))
-        own = cost.cost
-        of_production = own.of_production() if isinstance(own, MachineSeconds) else cost
-        return self.share * float(of_production(production)[0])
-
-
-def _runs(candidates: Candidates, *, machines: IntArray, scale: FloatArray) -> Candidates:
-    """Runs that need not be candidates, with partitions of the same size."""
-    whole = float(np.median(candidates.partitions / candidates.scale))
-    partitions = np.maximum(1, np.rint(scale * whole)).astype(np.int64)
-    return Candidates(machines=machines, scale=scale, partitions=partitions)
-
-
-def resolve_budget(
-    budget: float | ProductionShare | None, *, cost: CheckedCost, candidates: Candidates
-) -> float | None:
-    """The budget as a number in the unit of the cost; None stays None.
-
-    Raises:
-        InvalidParameterError: it is a share, and the cost says nothing of production; see
-            `ProductionShare.of`.
-    """
-    return budget.of(cost, candidates) if isinstance(budget, ProductionShare) else budget
+        if isinstance(cost, MachineSeconds):
+            # Production is not made on the cluster of the samples.
+            cost = replace(cost, billed_machines=0.0)
+        whole = float(np.median(candidates.partitions / candidates.scale))
+        production = Candidates(
+            machines=np.array([self.machines]),
+            scale=np.array([self.scale]),
+            partitions=np.array([max(1, round(self.scale * whole))]),
+        )
+        return self.share * float(cost(production)[0])
 
 
 # What the sample runs may cost beside the production run they are for, before either was made.
@@ -394,13 +291,13 @@ RUN_OVERHEAD_SECONDS = 45.0
 
 
 COSTS_OF_PRODUCTION = (MACHINE_SECONDS, DOLLARS)
-"""The costs of which a production run has one, too."""
+"""Costs that a production run also has."""
 
 SHARE = 0.05
 """Of the cost of a long production run: what its sample runs are to cost at most."""
 
 PLANNED_SHARES = (0.04, SHARE, 0.07, 0.1, 0.14, 0.2, 0.3, 0.45, 0.7)
-"""The first of these that allows a design is planned with, and where none does, the default design.
+"""The design is planned with the first of these that allows one; if none does, the default design is made.
 
 First less than `SHARE`: production may cost less than guessed, and runs have fixed work beside start-up.
 """
@@ -418,12 +315,12 @@ class Allowance:
 
     Attributes:
         cost: of a run.
-        budget: of all of them; None for the default of designs.
+        budget: of all runs; None for the default of designs.
         min_scale: the smallest share of the input that a run reads.
-        by_ratio: whether scales are considered that are small and differ little, see `enumerate_candidates`.
+        by_ratio: whether candidates are spread by the ratios of their scales, see `enumerate_candidates`.
     """
 
-    cost: CheckedCost
+    cost: RelativeTime | ExpectedSeconds
     budget: float | ProductionShare | None
     min_scale: float
     by_ratio: bool = False
@@ -436,7 +333,7 @@ class Spending:
     Attributes:
         bounds: what the user says of the sample runs.
         goal: of production; None where nothing is said of it.
-        billed_machines: that are paid for while a run is on, however few it uses; 0 for the run's own.
+        billed_machines: that are paid for during a run, however few it uses; 0 for the run's own.
     """
 
     bounds: DesignBounds
@@ -458,28 +355,23 @@ class Spending:
         return None if deadline is None else deadline * _middle(self.goal.machines)
 
     @property
-    def is_beside_long_production(self) -> bool:
-        """Whether one production run is known to take so long that its samples should cost little of it."""
-        if self.goal is None or self.machine_seconds is None:
-            return False
-        if self.goal.deadline_seconds is not None:
-            return bool(self.goal.deadline_seconds >= LONG_SECONDS)
-        return self.machine_seconds / _middle(self.goal.machines) >= LONG_SECONDS
-
-    @property
     def is_frugal(self) -> bool:
         """Whether training is to cost little although nobody says so: beside long production."""
-        bounds = self.bounds
+        bounds, goal = self.bounds, self.goal
         stated = (bounds.budget, bounds.budget_share) != (None, None) or "run_overhead" in bounds.cost_options
         comparable = bounds.cost in (PAPERS_COST, *COSTS_OF_PRODUCTION)
-        return comparable and not stated and self.is_beside_long_production
+        if stated or not comparable or goal is None or self.machine_seconds is None:
+            return False
+        if goal.deadline_seconds is not None:
+            return bool(goal.deadline_seconds >= LONG_SECONDS)
+        return self.machine_seconds / _middle(goal.machines) >= LONG_SECONDS
 
     def planned(self, plan: Callable[[Allowance], Design]) -> Design:
         """The design of the first allowance within which `plan` makes one.
 
         Raises:
             DesignError: the last allowance does not allow any.
-            InvalidParameterError: a number cannot be, or nothing tells of what the share is.
+            InvalidParameterError: a number is invalid, or nothing tells of what the share is.
         """
         *frugal, last = self.allowances()
         for allowance in frugal:
@@ -493,18 +385,31 @@ class Spending:
         """The ways to bound the cost, the one that is preferred first.
 
         Raises:
-            InvalidParameterError: a number cannot be, or nothing tells of what the share is.
+            InvalidParameterError: a number is invalid, or nothing tells of what the share is.
         """
-        bounds = self.bounds
-        own, _ = resolve_cost(bounds.cost, **bounds.cost_options, billed_machines=self.billed_machines)
-        if bounds.budget_share is not None:
-            return [self._of_share(bounds.budget_share, own)]
-        least = MIN_SCALE if bounds.min_scale is None else bounds.min_scale
-        usual = Allowance(cost=own, budget=bounds.budget, min_scale=least)
-        if not self.is_frugal:
-            return [usual]
-        beside_production = self._cost_beside_production()
-        return [*(self._within(share, beside_production) for share in PLANNED_SHARES), usual]
+        bounds, share = self.bounds, self.bounds.budget_share
+        own = resolve_cost(bounds.cost, **bounds.cost_options, billed_machines=self.billed_machines)
+        guess = self._cost_in_machine_seconds()
+        beside_production: ExpectedSeconds | None = guess
+        if guess is not None and bounds.cost == DOLLARS:
+            price = bounds.cost_options["price_per_hour"]
+            beside_production = Dollars(**vars(guess), price_per_hour=price)
+        if share is None:
+            least = MIN_SCALE if bounds.min_scale is None else bounds.min_scale
+            usual = Allowance(cost=own, budget=bounds.budget, min_scale=least)
+            if beside_production is None or not self.is_frugal:
+                return [usual]
+            return [*(self._within(each, beside_production) for each in PLANNED_SHARES), usual]
+        if bounds.cost in COSTS_OF_PRODUCTION:
+            return [self._within(share, own, machines=self.goal.min_machines if self.goal else 1)]
+        if bounds.cost == PAPERS_COST and beside_production is not None:
+            return [self._within(share, beside_production)]
+        raise InvalidParameterError(
+            "budget_share",
+            share,
+            f'says nothing with cost="{bounds.cost}", by which production costs nothing',
+            remedy='Use cost="machine_seconds" or "dollars", or state a deadline.',
+        )
 
     def share_of(self, design: Design) -> float | None:
         """What a design's runs are expected to cost, as a share of one production run; None if unknown."""
@@ -516,43 +421,14 @@ class Spending:
         seconds = cost.seconds(machines=machines, scale=scale)
         return float(cost.of_seconds(machines=machines, seconds=seconds).sum()) / self.machine_seconds
 
-    def _of_share(self, share: float, own: CheckedCost) -> Allowance:
-        if self.bounds.cost in COSTS_OF_PRODUCTION:
-            return self._within(share, own, machines=self.goal.min_machines if self.goal else 1)
-        if self.bounds.cost == PAPERS_COST and self.machine_seconds is not None:
-            return self._within(share, self._cost_beside_production())
-        raise InvalidParameterError(
-            "budget_share",
-            share,
-            f'says nothing with cost="{self.bounds.cost}", by which production costs nothing',
-            remedy='Use cost="machine_seconds" or "dollars", or state a deadline.',
-        )
-
-    def _within(self, share: float, cost: CheckedCost, *, machines: int = 1) -> Allowance:
-        least = self.bounds.min_scale
+    def _within(self, share: float, cost: RelativeTime | ExpectedSeconds, *, machines: int = 1) -> Allowance:
+        least, scale = self.bounds.min_scale, self.goal.scale if self.goal else 1.0
         return Allowance(
             cost=cost,
-            budget=ProductionShare(
-                share=share, machines=machines, scale=self.goal.scale if self.goal else 1.0
-            ),
+            budget=ProductionShare(share=share, machines=machines, scale=scale),
             min_scale=MIN_SCALE_WITHIN_SHARE if least is None else least,
             by_ratio=True,
         )
-
-    def _cost_beside_production(self) -> CheckedCost:
-        """The user's cost, or machine seconds, with what the user does not say of it guessed."""
-        guess = self._cost_in_machine_seconds()
-        if guess is None:
-            raise AssertionError("asked only where production is known")
-        bounds = self.bounds
-        cost, _ = resolve_cost(
-            bounds.cost if bounds.cost in COSTS_OF_PRODUCTION else MACHINE_SECONDS,
-            full_seconds_on_one_machine=guess.full_seconds_on_one_machine,
-            run_overhead_seconds=guess.run_overhead_seconds,
-            price_per_hour=bounds.cost_options.get("price_per_hour"),
-            billed_machines=self.billed_machines,
-        )
-        return cost
 
     def _cost_in_machine_seconds(self) -> MachineSeconds | None:
         """What sample runs cost beside production; None where nothing is known of that."""

@@ -1,8 +1,9 @@
 """What makes one design better than another: the criteria A, D and I, and their Bayesian forms.
 
-All are functions of the information matrix M, the sum of ``a a^T`` over the runs' term values a
-(Boyd and Vandenberghe, Convex Optimization, section 7.5; Atkinson, Donev and Tobias, Optimum
-Experimental Designs, chapter 10), and of all of them less is better:
+All are functions of the information matrix M, the sum of ``a a^T`` over the runs' term values a, whose
+inverse is, up to the noise, the covariance of the estimated coefficients (Boyd and Vandenberghe, Convex
+Optimization, section 7.5; Atkinson, Donev and Tobias, Optimum Experimental Designs, chapter 10). Less is
+better:
 
 * A: ``trace(M^-1)``, the sum of the variances of the coefficients: the paper's (Ernest, section 3.2).
 * D: ``det(M)^(-1/p)``, the geometric mean of the variances along the p axes of their joint error.
@@ -30,12 +31,6 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.prediction.numbers import FloatArray, IntArray, machines_and_scale
 from airflow_provider_ernest.settings.bounds import BAYESIAN, CRITERIA
 
-# A run with term values a (a row of the basis) adds ``a a^T`` to the information matrix. The inverse of that
-# matrix is, up to the noise, the covariance of the estimated coefficients; A-optimal designs minimise its
-# trace, the sum of the coefficients' variances (Ernest, section 3.2; Boyd and Vandenberghe, Convex
-# Optimization, section 7.5).
-
-
 SINGULAR = 1e-12
 """A matrix counts as singular where its smallest eigenvalue is below this share of the largest."""
 
@@ -43,7 +38,7 @@ SINGULAR = 1e-12
 def normalised(rows: FloatArray, observed_rows: FloatArray | None) -> tuple[FloatArray, FloatArray]:
     """Both sets of rows divided by the candidates' column means, as the original implementation does.
 
-    It makes the variances of all coefficients count alike, whatever the unit of their terms.
+    That makes the variances of all coefficients count alike, whatever the unit of their terms.
     """
     means = rows.mean(axis=0)
     means = np.where(means > 0, means, 1.0)
@@ -71,11 +66,7 @@ REGULAR = 1e-9
 
 
 def check_criterion(name: str) -> str:
-    """The name, if it is one of `CRITERIA`.
-
-    Raises:
-        InvalidParameterError: it is not.
-    """
+    """The name; refused with an InvalidParameterError if it is not one of `CRITERIA`."""
     if name not in CRITERIA:
         names = ", ".join(f'"{known}"' for known in CRITERIA)
         raise InvalidParameterError(
@@ -109,7 +100,10 @@ class Criterion:
     def named(cls, name: str, *, terms: int, target_rows: FloatArray | None = None) -> Criterion:
         """The criterion of that name; the Bayesian forms differ in the matrix, not in the function.
 
-        I needs the term values of the predictions that are asked for, `target_rows` of shape (t, p).
+        Args:
+            name: one of `CRITERIA`.
+            terms: p.
+            target_rows: term values of the predictions that are asked for, shape (t, p); I needs them.
 
         Raises:
             InvalidParameterError: the name is unknown, or I is asked for without targets.
@@ -123,7 +117,10 @@ class Criterion:
                     f'is missing, and criterion="{name}" needs it',
                     remedy="Name the configurations that predictions will be asked for, or use D.",
                 )
-            return cls(loadings=_square_root(target_rows.T @ target_rows / len(target_rows)))
+            # L of the least width with L L^T the mean: the solver's problem grows with the width.
+            eigenvalues, directions = np.linalg.eigh(target_rows.T @ target_rows / len(target_rows))
+            counts = eigenvalues > SINGULAR * eigenvalues[-1]
+            return cls(loadings=directions[:, counts] * np.sqrt(eigenvalues[counts]))
         return cls(loadings=None if name.endswith("D") else np.eye(terms))
 
     def value(self, information: FloatArray) -> float:
@@ -138,18 +135,23 @@ class Criterion:
     def relaxed(
         self, information: cp.Expression, to_whitened: FloatArray
     ) -> tuple[cp.Expression, list[cp.Constraint]]:
-        """What cvxpy minimises, as one expression, and the constraints that belong to it.
-
-        For A and I it is the criterion itself; for D it is ``-det(M)^(1/p)``, but for a factor.
+        """What cvxpy minimises (A, I, or for D ``-det(M)^(1/p)``), and the constraints that belong to it.
 
         Args:
             information: the information matrix in whitened coordinates, an affine expression.
             to_whitened: T, shape (p, p), where ``whitened rows = rows @ T``, and so
                 ``M^-1 = T (whitened M)^-1 T^T``.
         """
-        if self.loadings is None:
-            return _negative_root_of_determinant(information)
-        return matrix_frac(to_whitened.T @ self.loadings, information), []
+        if self.loadings is not None:
+            return matrix_frac(to_whitened.T @ self.loadings, information), []
+        # By the diagonal of a Cholesky factor. cvxpy's log_det says the same with exponential cones, with
+        # which the solver stalls at thousands of candidates; a geometric mean takes cones of second order.
+        terms = information.shape[0]
+        factor = cp.Variable((terms, terms))
+        diagonal = diag(factor)
+        enclosing = bmat([[information, factor], [factor.T, diag(diagonal)]])  # type: ignore[no-untyped-call]
+        above = multiply(factor, np.triu(np.ones((terms, terms)), 1))
+        return -geo_mean(diagonal), [enclosing >> 0, above == 0]
 
     def gains_of_swapping(self, inverse: FloatArray, entering: FloatArray, leaving: FloatArray) -> FloatArray:
         """By how much each entering row instead of each leaving one betters the criterion, shape (e, l).
@@ -184,36 +186,12 @@ class Criterion:
         return np.where(regular, numerator / np.where(regular, determinant, 1.0), 0.0)
 
 
-def _negative_root_of_determinant(information: cp.Expression) -> tuple[cp.Expression, list[cp.Constraint]]:
-    """``-det(M)^(1/p)`` by the diagonal of a Cholesky factor.
-
-    cvxpy's ``log_det`` says the same with exponential cones, with which the solver stalls at thousands
-    of candidates; a geometric mean takes cones of second order.
-    """
-    terms = information.shape[0]
-    factor = cp.Variable((terms, terms))
-    diagonal = diag(factor)
-    enclosing = bmat([[information, factor], [factor.T, diag(diagonal)]])  # type: ignore[no-untyped-call]
-    return -geo_mean(diagonal), [
-        enclosing >> 0,
-        multiply(factor, np.triu(np.ones((terms, terms)), 1)) == 0,
-    ]
-
-
-def _square_root(matrix: FloatArray) -> FloatArray:
-    """L of the least width with ``L L^T`` the symmetric matrix: the solver's problem grows with the width."""
-    eigenvalues, directions = np.linalg.eigh(matrix)
-    counts = eigenvalues > SINGULAR * eigenvalues[-1]
-    return np.asarray(directions[:, counts] * np.sqrt(eigenvalues[counts]), dtype=np.float64)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Targets:
     """Configurations of the production run among which one will be chosen: the purpose of the sample runs.
 
-    Attributes:
-        machines: t numbers of machines.
-        scale: t shares of the target input, or one for all; 1.0 is the production input of today.
+    Numbers of machines, and as many shares of the target input or one for all; 1.0 is today's production
+    input.
 
     Example:
         >>> Targets(machines=range(8, 65, 8)).columns()[0].tolist()
@@ -224,13 +202,8 @@ class Targets:
     scale: Sequence[float] | float = 1.0
 
     def __post_init__(self) -> None:
-        """Refuse configurations that cannot be."""
         self.columns()
 
     def columns(self) -> tuple[FloatArray, FloatArray]:
-        """Machines and scale as arrays of one length, shape (t,) each.
-
-        Raises:
-            InvalidParameterError: a value does not fit, or the lengths differ.
-        """
+        """Machines and scale as arrays of one length, shape (t,) each."""
         return machines_and_scale(machines=list(self.machines), scale=self.scale)

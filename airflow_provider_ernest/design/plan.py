@@ -19,15 +19,12 @@ from numpy.typing import NDArray
 from airflow_provider_ernest.design.candidates import Candidates
 from airflow_provider_ernest.design.costs import (
     Cost,
-    ExpectedSecondsOfRuns,
     ProductionShare,
     expectation,
-    resolve_budget,
-    resolve_cost,
+    relative_time,
 )
 from airflow_provider_ernest.design.criteria import Targets, a_criterion, check_criterion, is_bayesian
 from airflow_provider_ernest.design.problem import (
-    PRIOR_PRECISION,
     DesignProblem,
     Limits,
     cheapest_regular,
@@ -39,7 +36,7 @@ from airflow_provider_ernest.design.problem import (
 )
 from airflow_provider_ernest.documents.runs import Design, Experiment, Observation
 from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
-from airflow_provider_ernest.prediction.numbers import FloatArray, IntArray, positive_number, whole_number
+from airflow_provider_ernest.prediction.numbers import FloatArray, IntArray, whole_number
 from airflow_provider_ernest.prediction.regression import WEIGHTINGS
 from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST, check_terms, quoted
 
@@ -51,11 +48,8 @@ def plan_design(
     criterion: str | None = None,
     targets: Targets | None = None,
     weighting: str | None = None,
-    expected_seconds: ExpectedSecondsOfRuns | None = None,
-    prior_precision: float = PRIOR_PRECISION,
     budget: float | ProductionShare | None = None,
-    cost: str | Cost = "relative_time",
-    cost_unit: str | None = None,
+    cost: Cost = relative_time,
     min_runs: int | None = None,
     max_runs: int | None = None,
     max_repetitions: int = 1,
@@ -68,24 +62,19 @@ def plan_design(
         candidates: the runs to choose from.
         terms: names of the p terms that the model may have; by default `terms.DICTIONARY` for Bayesian
             criteria and Ernest's four for the others, which must determine all of them.
-        criterion: one of `criteria.CRITERIA`; by default "bayesian I" with targets, else "bayesian D".
-            "A" with the defaults that it has is the paper's design.
+        criterion: one of `CRITERIA`; by default "bayesian I" with targets, else "bayesian D". "A" with its
+            defaults is the paper's design.
         targets: the configurations that predictions will be asked for; "I" and "bayesian I" need them.
         weighting: "relative" where the model is fitted to errors as a share of the run's time, "absolute"
             where in seconds; by default "absolute" for "A", as in the paper, else "relative".
-        expected_seconds: what runs are expected to take, for relative errors; by default what
-            `costs.expectation` knows from `observed` or `cost`.
-        prior_precision: (noise over size)^2 of each coefficient, for Bayesian criteria; see `problem`.
         budget: bound on the summed cost of the runs, in the unit of `cost`, or as a share of what
             production costs. By default the cost of `max_runs` runs of mean cost, or, if that is more, the
             least budget that can work.
-        cost: "relative_time", or what `costs.resolve_cost` makes of a name and its numbers, or any
-            function of the candidates.
-        cost_unit: the unit of such a function, for messages and the design.
-        min_runs: the fewest runs to make, by default two more, less the observed ones, than the terms to
-            be told apart, so that leave-one-out cross-validation still tells them. These are all p terms;
-            for Bayesian criteria four: a constant, change with machines, its curve, and change with scale.
-        max_runs: the most runs to make; by default two more than that.
+        cost: of the candidates, such as `costs.resolve_cost` gives; its `unit` is named in messages.
+        min_runs: by default two more than the terms to be told apart, less the observed runs, so that
+            leave-one-out cross-validation still tells them. These are all p terms; for Bayesian criteria
+            four: a constant, change with machines, its curve, and change with scale.
+        max_runs: by default two more than that.
         max_repetitions: how often the same run may be made.
         observed: runs already made: they count as information, at no cost.
         iterations: iterations to train with, for iterative jobs.
@@ -94,18 +83,20 @@ def plan_design(
         The design; its runs come longest first (largest machines times scale).
 
     Raises:
-        InvalidParameterError: a parameter cannot be, or `observed` ran other iterations.
+        InvalidParameterError: a parameter is invalid, or `observed` ran other iterations.
         DesignError: the candidates cannot determine the terms within the limits; the message names
             the least budget that works.
     """
     criterion = check_criterion(criterion or ("bayesian D" if targets is None else "bayesian I"))
     terms = check_terms(terms or (DICTIONARY if is_bayesian(criterion) else ERNEST))
-    weighting = _weighting(weighting, criterion)
-    check_iterations(observed, iterations)
-    cost_of, unit = resolve_cost(cost)
-    unit = cost_unit or unit
-    costs = cost_of(candidates)
-    guess = expectation(candidates=candidates, cost=cost_of, observed=observed, given=expected_seconds)
+    weighting = weighting or ("absolute" if criterion == "A" else "relative")
+    if weighting not in WEIGHTINGS:
+        raise InvalidParameterError(
+            "weighting", weighting, "is unknown", remedy=f"Use one of {quoted(WEIGHTINGS)}."
+        )
+    _check_iterations(observed, iterations)
+    unit, costs = str(getattr(cost, "unit", "cost units")), cost(candidates)
+    guess = expectation(candidates=candidates, cost=cost, observed=observed)
     problem = design_problem(
         candidates=candidates,
         costs=costs,
@@ -114,11 +105,10 @@ def plan_design(
         observed=observed,
         targets=targets,
         expected_seconds=guess if weighting == "relative" else None,
-        prior_precision=positive_number("prior_precision", prior_precision),
     )
     limits = resolve_limits(
         problem,
-        budget=resolve_budget(budget, cost=cost_of, candidates=candidates),
+        budget=budget.of(cost, candidates) if isinstance(budget, ProductionShare) else budget,
         unit=unit,
         min_runs=min_runs,
         max_runs=max_runs,
@@ -126,7 +116,7 @@ def plan_design(
     )
     weights, counts = choose_runs(problem, limits)
     return Design(
-        experiments=experiments_of(candidates, counts, weights, costs, iterations),
+        experiments=_experiments(candidates, counts, weights, costs, iterations),
         terms=terms,
         criterion=criterion,
         weighting=weighting,
@@ -140,10 +130,7 @@ def plan_design(
 
 
 def choose_runs(problem: DesignProblem, limits: Limits) -> tuple[FloatArray, IntArray]:
-    """The relaxed optimum and the whole runs made of it.
-
-    Returns:
-        The weights and the counts of the candidates, shape (n,) each.
+    """The candidates' weights in the relaxed optimum, and how often to make each, shape (n,) both.
 
     Raises:
         DesignError: the limits allow no runs that tell what they must.
@@ -152,22 +139,8 @@ def choose_runs(problem: DesignProblem, limits: Limits) -> tuple[FloatArray, Int
     return weights, round_design(problem, weights, limits=limits)
 
 
-def _weighting(weighting: str | None, criterion: str) -> str:
-    if weighting is None:
-        return "absolute" if criterion == "A" else "relative"
-    if weighting not in WEIGHTINGS:
-        raise InvalidParameterError(
-            "weighting", weighting, "is unknown", remedy=f"Use one of {quoted(WEIGHTINGS)}."
-        )
-    return weighting
-
-
-def check_iterations(observed: Sequence[Observation], iterations: int | None) -> None:
-    """Refuse to count runs of an iterative job that ran other iterations than the new ones will.
-
-    Raises:
-        InvalidParameterError: naming the first of them.
-    """
+def _check_iterations(observed: Sequence[Observation], iterations: int | None) -> None:
+    """Refuse to count runs of an iterative job that ran other iterations than the new ones will."""
     if iterations is not None:
         whole_number("iterations", iterations)
     for position, observation in enumerate(observed):
@@ -180,7 +153,7 @@ def check_iterations(observed: Sequence[Observation], iterations: int | None) ->
             )
 
 
-def experiments_of(
+def _experiments(
     candidates: Candidates,
     counts: IntArray,
     weights: FloatArray,
@@ -229,10 +202,7 @@ class Bounds:
 def plain_bounds(
     costs: FloatArray, *, budget: float, max_runs: float | None = None, max_repetitions: int = 1
 ) -> Bounds:
-    """The bounds of the paper: a budget, and no weight above the allowed repetitions.
-
-    With `max_runs` there is one on the sum of the weights, too, as the original has not.
-    """
+    """The paper's bounds: a budget and the allowed repetitions; here also the number of runs, if given."""
     shares = [costs / budget] + ([] if max_runs is None else [np.full(len(costs), 1 / max_runs)])
     return Bounds(shares=np.vstack(shares), most=np.full(len(costs), float(max_repetitions)))
 
@@ -263,9 +233,8 @@ def whole_run_bounds(costs: FloatArray, limits: Limits) -> Bounds:
 def optimal_weights(problem: DesignProblem, bounds: Bounds) -> FloatArray:
     """The weights lambda of the relaxed optimum, shape (n,).
 
-    The objective is one expression over all candidates, where the original adds up one for each
-    candidate and term. It is solved in coordinates in which the candidates spread evenly in all
-    directions: the solver needs a quarter fewer steps.
+    Solved in coordinates in which the candidates spread evenly in all directions: the solver needs a quarter
+    fewer steps.
 
     Raises:
         DesignError: the candidates cannot determine all terms, or the solver found no optimum.
@@ -297,22 +266,19 @@ def _solved(problem: DesignProblem, bounds: Bounds) -> FloatArray:
     gained = (cp.Constant(outer_products.T) @ weights).reshape((terms, terms), order="C")
     objective, constraints = problem.criterion.relaxed(gained + known.T @ known, to_whitened)
     within = [weights <= bounds.most, cp.Constant(bounds.shares) @ weights <= 1]
-    _solve(cp.Problem(cp.Minimize(objective), within + constraints))
-    return np.asarray(weights.value, dtype=np.float64)
-
-
-def _solve(problem: cp.Problem) -> None:
+    relaxed = cp.Problem(cp.Minimize(objective), within + constraints)
     remedy = "Raise the budget, or widen the bounds of machines and scale."
     try:
         with warnings.catch_warnings():
             # Reduced accuracy is no harm: what the weights are worth is computed from themselves.
             warnings.filterwarnings("ignore", message="Solution may be inaccurate")
             warnings.filterwarnings("ignore", message="geo_mean is being approximated")  # by 0
-            problem.solve(solver=cp.CLARABEL)  # type: ignore[no-untyped-call]
+            relaxed.solve(solver=cp.CLARABEL)  # type: ignore[no-untyped-call]
     except cp.error.SolverError as error:
         raise DesignError(f"The solver failed: {error}", remedy=remedy) from error
-    if problem.status not in {cp.OPTIMAL, cp.OPTIMAL_INACCURATE}:
-        raise DesignError(f"The solver found no optimum: {problem.status}.", remedy=remedy)
+    if relaxed.status not in {cp.OPTIMAL, cp.OPTIMAL_INACCURATE}:
+        raise DesignError(f"The solver found no optimum: {relaxed.status}.", remedy=remedy)
+    return np.asarray(weights.value, dtype=np.float64)
 
 
 # Whole runs from a relaxed optimal design, by exchange. The relaxed optimum weighs each candidate with a real

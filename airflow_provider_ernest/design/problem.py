@@ -84,28 +84,6 @@ class DesignProblem:
         )
 
 
-def classic_problem(
-    design_rows: FloatArray,
-    costs: FloatArray,
-    *,
-    observed_rows: FloatArray | None = None,
-    criterion: str = "A",
-) -> DesignProblem:
-    """The problem of the paper: the terms themselves must be determined, and errors count in seconds.
-
-    The rows are the term values of the candidates and of the runs already made; the criterion is "A" or "D".
-    """
-    rows, observed = normalised(design_rows, observed_rows)
-    return DesignProblem(
-        rows=rows,
-        known_rows=observed,
-        costs=costs,
-        criterion=Criterion.named(criterion, terms=rows.shape[1]),
-        required_rows=rows,
-        required_known_rows=observed,
-    )
-
-
 def design_problem(
     *,
     candidates: Candidates,
@@ -115,34 +93,39 @@ def design_problem(
     observed: Sequence[Observation] = (),
     targets: Targets | None = None,
     expected_seconds: ExpectedSecondsOfRuns | None = None,
-    prior_precision: float = PRIOR_PRECISION,
 ) -> DesignProblem:
-    """The problem that candidates, terms and purpose make up.
+    """The problem that candidates, terms and purpose make up; the arguments are those of `plan.plan_design`.
 
-    Rows are divided by the expected seconds; None where errors count in seconds. The other arguments are
-    those of `plan.plan_design`.
+    Rows are divided by the expected seconds; None where errors count in seconds.
 
     Raises:
         DesignError: even all candidates together cannot tell what must be told.
         InvalidParameterError: the criterion needs targets and there are none.
     """
-    made_machines, made_scale = [run.machines for run in observed], [run.scale for run in observed]
+    made = [run.machines for run in observed], [run.scale for run in observed]
 
     def rows_of(machines: ArrayLike, scale: ArrayLike) -> FloatArray:
-        return _relative_rows(terms, machines, scale, expected_seconds)
+        rows = _basis(terms, machines, scale)
+        if expected_seconds is None or not len(rows):
+            return rows
+        return rows / expected_seconds(machines=_floats(machines), scale=_floats(scale))[:, None]
 
     design_rows = rows_of(candidates.machines, candidates.scale)
-    rows, observed_rows = normalised(design_rows, rows_of(made_machines, made_scale))
+    rows, known_rows = normalised(design_rows, rows_of(*made))
     target_rows = None if targets is None else normalised(design_rows, rows_of(*targets.columns()))[1]
-    known_rows, required_terms = observed_rows, tuple(terms)
+    required_terms = tuple(terms)
     if is_bayesian(criterion):
-        known_rows = np.vstack([observed_rows, _prior_rows(prior_precision, len(terms), target_rows)])
+        # One row for each term: no term is believed to take more than all of a run's time, now or then. That
+        # bounds a coefficient by the inverse of the term's normalised value: 1 for a typical candidate, and
+        # what it is for a typical target if that is more. Without the latter, work that does not spread would
+        # be believed to take many times the production run's time, and no other term would count.
+        largest = np.ones(len(terms)) if target_rows is None else np.maximum(1.0, target_rows.mean(axis=0))
+        known_rows = np.vstack([known_rows, np.sqrt(PRIOR_PRECISION) * np.diag(largest)])
         required_terms = _core_terms(candidates, observed, targets)
     else:
         _check_determined(terms, candidates, observed)
     required, required_known = normalised(
-        basis(required_terms, machines=candidates.machines, scale=candidates.scale),
-        _relative_rows(required_terms, made_machines, made_scale, None),
+        _basis(required_terms, candidates.machines, candidates.scale), _basis(required_terms, *made)
     )
     return DesignProblem(
         rows=rows,
@@ -154,30 +137,15 @@ def design_problem(
     )
 
 
-def _prior_rows(precision: float, terms: int, target_rows: FloatArray | None) -> FloatArray:
-    """One row for each term: no term is believed to take more than all of a run's time, now or then.
-
-    That bounds a coefficient by the inverse of the term's normalised value: 1 for a typical candidate, and
-    what it is for a typical target if that is more. Without the latter, work that does not spread would be
-    believed to take many times the time of the production run, and no other term would count.
-    """
-    largest = np.ones(terms) if target_rows is None else np.maximum(1.0, target_rows.mean(axis=0))
-    return np.asarray(np.sqrt(precision) * np.diag(largest), dtype=np.float64)
+def _floats(column: ArrayLike) -> FloatArray:
+    return np.asarray(column, dtype=np.float64)
 
 
-def _relative_rows(
-    terms: Sequence[str],
-    machines: ArrayLike,
-    scale: ArrayLike,
-    expected_seconds: ExpectedSecondsOfRuns | None,
-) -> FloatArray:
-    machine_column, scale_column = (np.asarray(column, dtype=np.float64) for column in (machines, scale))
-    if not machine_column.size:
+def _basis(terms: Sequence[str], machines: ArrayLike, scale: ArrayLike) -> FloatArray:
+    """As `basis`, also of no runs."""
+    if not np.size(machines):
         return np.empty((0, len(terms)))
-    rows = basis(terms, machines=machine_column, scale=scale_column)
-    if expected_seconds is None:
-        return rows
-    return rows / expected_seconds(machines=machine_column, scale=scale_column)[:, None]
+    return basis(terms, machines=_floats(machines), scale=_floats(scale))
 
 
 def _check_determined(terms: Sequence[str], candidates: Candidates, observed: Sequence[Observation]) -> None:
@@ -194,11 +162,7 @@ def _check_determined(terms: Sequence[str], candidates: Candidates, observed: Se
 def _core_terms(
     candidates: Candidates, observed: Sequence[Observation], targets: Targets | None
 ) -> tuple[str, ...]:
-    """Those of `CORE_TERMS` that the candidates can tell apart; the others must not matter.
-
-    Raises:
-        DesignError: see `require_varied`.
-    """
+    """Those of `CORE_TERMS` that the candidates can tell apart; the others must not matter."""
     require_varied(candidates, observed, targets)
     machines, scale = _all_runs(candidates, observed)
     core: tuple[str, ...] = ()
@@ -210,33 +174,27 @@ def _core_terms(
 
 
 def require_varied(candidates: Candidates, observed: Sequence[Observation], targets: Targets | None) -> None:
-    """Refuse runs that could not tell what is asked for: prior belief alone would.
-
-    Args:
-        candidates: runs that may be made.
-        observed: runs already made.
-        targets: what is asked for; None where that is not known.
+    """Refuse candidates and observed runs that, all together, could not tell what is asked for.
 
     Raises:
-        DesignError: they all have one number of machines, or one scale, and others are asked for.
+        DesignError: they all have one number of machines, or one scale, and others are asked for; what is
+            not known (targets are None) may be any number of machines.
     """
     machines, scale = _all_runs(candidates, observed)
     wanted_machines, wanted_scale = (None, np.ones(1)) if targets is None else targets.columns()
-    _check_varied("number of machines", machines, wanted_machines)
-    _check_varied("scale", scale, wanted_scale)
-
-
-def _check_varied(what: str, values: FloatArray, wanted: FloatArray | None) -> None:
-    """Refuse candidates that are all of one value unless just that is asked for; None: it is not known."""
-    only = values[0]
-    if np.any(values != only) or (wanted is not None and np.all(wanted == only)):
-        return
-    asked = "any number" if wanted is None else ", ".join(f"{value:g}" for value in np.unique(wanted)[:8])
-    raise DesignError(
-        f"All candidates have one {what}, {only:g}, and predictions for {asked} are asked for: the runs "
-        "would not tell how the time depends on it.",
-        remedy=f"Widen the bounds, so that the {what} varies.",
-    )
+    for what, values, wanted in (
+        ("number of machines", machines, wanted_machines),
+        ("scale", scale, wanted_scale),
+    ):
+        only = values[0]
+        if np.any(values != only) or (wanted is not None and np.all(wanted == only)):
+            continue
+        asked = "any number" if wanted is None else ", ".join(f"{value:g}" for value in np.unique(wanted)[:8])
+        raise DesignError(
+            f"All candidates have one {what}, {only:g}, and predictions for {asked} are asked for: the runs "
+            "would not tell how the time depends on it.",
+            remedy=f"Widen the bounds, so that the {what} varies.",
+        )
 
 
 def _all_runs(candidates: Candidates, observed: Sequence[Observation]) -> tuple[FloatArray, FloatArray]:
@@ -263,26 +221,32 @@ def greedy_selection(
     observed_rows: FloatArray,
     independent: float = INDEPENDENT,
 ) -> IntArray | None:
-    """The most preferred so many runs that, with those already made, determine all terms.
+    """How often to make each candidate, shape (n,): the most preferred runs that determine all p terms.
 
     Args:
         rows: the candidates' term values, shape (n, p), columns of similar size.
         preference: the candidates' positions, most preferred first, shape (n,).
-        runs: how many runs to pick.
+        runs: how many runs to pick; None is returned where so many cannot determine the terms.
         max_repetitions: how often the same candidate may be picked.
-        observed_rows: term values of the runs already made, shape (m, p).
+        observed_rows: term values of the runs already made, shape (m, p), which count, too.
         independent: the share of a row that must not be a combination of those picked before.
-
-    Returns:
-        How often each candidate is picked, shape (n,), or None where so many cannot determine the terms.
     """
-    essential = _independent(rows, preference, observed_rows, independent)
-    if essential is None or len(essential) > runs or runs > len(rows) * max_repetitions:
-        return None
+    lengths = np.linalg.norm(rows, axis=1)
+    remainder = _without(rows, _directions(observed_rows))
     counts = np.zeros(len(rows), dtype=np.int64)
-    counts[essential] = 1
+    missing = missing_directions(observed_rows)
+    if missing > runs or runs > len(rows) * max_repetitions:
+        return None
+    for _ in range(missing):
+        lengths_left = np.linalg.norm(remainder, axis=1)
+        possible = preference[(lengths_left > independent * lengths)[preference]]
+        if not possible.size:
+            return None
+        first = int(possible[0])
+        counts[first] = 1
+        remainder = _without(remainder, remainder[first : first + 1] / lengths_left[first])
     room = np.repeat(preference, max_repetitions - counts[preference])
-    np.add.at(counts, room[: runs - len(essential)], 1)
+    np.add.at(counts, room[: runs - missing], 1)
     return counts
 
 
@@ -301,24 +265,6 @@ def completing(rows: FloatArray, others: FloatArray) -> NDArray[np.bool_]:
         return np.zeros(len(rows), dtype=np.bool_)
     remainder = np.linalg.norm(_without(rows, directions), axis=1)
     return np.asarray(remainder > INDEPENDENT * np.linalg.norm(rows, axis=1), dtype=np.bool_)
-
-
-def _independent(
-    rows: FloatArray, preference: IntArray, observed_rows: FloatArray, independent: float
-) -> list[int] | None:
-    """The first rows in the order of preference that complete the observed ones to full rank."""
-    lengths = np.linalg.norm(rows, axis=1)
-    remainder = _without(rows, _directions(observed_rows))
-    chosen: list[int] = []
-    for _ in range(missing_directions(observed_rows)):
-        lengths_left = np.linalg.norm(remainder, axis=1)
-        possible = preference[(lengths_left > independent * lengths)[preference]]
-        if not possible.size:
-            return None
-        first = int(possible[0])
-        chosen.append(first)
-        remainder = _without(remainder, remainder[first : first + 1] / lengths_left[first])
-    return chosen
 
 
 def _directions(rows: FloatArray) -> FloatArray:
@@ -372,18 +318,13 @@ def resolve_limits(
     max_runs: int | None,
     max_repetitions: int,
 ) -> Limits:
-    """The user's limits with defaults instead of None, if runs exist that respect them.
+    """The user's limits with the defaults of `plan.plan_design` instead of None, if runs exist within them.
 
-    Args:
-        problem: the candidates, with q terms that the runs must determine, and m runs already made.
-        budget: by default `max_runs` times the mean cost, or the least that can work if that is more.
-        unit: of costs and budget, for messages.
-        min_runs: by default q + 2 - m, but at least what determines the terms and at most `max_runs`.
-        max_runs: by default two more than that.
-        max_repetitions: how often the same run may be made.
+    With q terms that the runs must determine and m runs already made, `min_runs` is q + 2 - m by default, but
+    at least what determines the terms and at most `max_runs`. The unit is for messages.
 
     Raises:
-        InvalidParameterError: a limit cannot be.
+        InvalidParameterError: a limit is invalid.
         DesignError: no runs respect them; the message names the least budget that works.
     """
     costs = problem.costs

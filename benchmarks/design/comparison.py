@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from airflow_provider_ernest.design.candidates import Candidates, enumerate_candidates
-from airflow_provider_ernest.design.costs import Cost, ProductionShare, relative_time, resolve_cost
+from airflow_provider_ernest.design.costs import Cost, ProductionShare, relative_time
 from airflow_provider_ernest.design.criteria import Targets, asks_for_targets
 from airflow_provider_ernest.design.plan import plan_design
 from airflow_provider_ernest.exceptions import ErnestError
@@ -222,7 +222,7 @@ def with_machine_seconds(*, repetitions: int) -> Iterator[Trial]:
     candidates = _candidates()
     for job in TABLE_1:
         cost = _machine_seconds(job)
-        yield _synthetic(job, candidates, cost, SHARE.of(resolve_cost(cost)[0], candidates), repetitions)
+        yield _synthetic(job, candidates, cost, SHARE.of(cost, candidates), repetitions)
 
 
 def measured(directory: Path) -> Iterator[Trial]:

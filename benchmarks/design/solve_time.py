@@ -24,7 +24,7 @@ from airflow_provider_ernest.design.candidates import Candidates, enumerate_cand
 from airflow_provider_ernest.design.costs import relative_time
 from airflow_provider_ernest.design.criteria import Targets, a_criterion, information_matrix, normalised
 from airflow_provider_ernest.design.plan import optimal_weights, plain_bounds, plan_design
-from airflow_provider_ernest.design.problem import classic_problem
+from airflow_provider_ernest.design.problem import design_problem
 from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.prediction.terms import ERNEST, basis
 from airflow_provider_ernest.settings.bounds import CRITERIA
@@ -114,9 +114,8 @@ def _relaxed(candidates: Candidates) -> dict[str, float]:
     rows = basis(ERNEST, machines=candidates.machines, scale=candidates.scale)
     costs = relative_time(candidates)
     budget = RUNS * float(costs.mean())
-    weights, seconds = _timed(
-        lambda: optimal_weights(classic_problem(rows, costs), plain_bounds(costs, budget=budget))
-    )
+    problem = design_problem(candidates=candidates, costs=costs, terms=ERNEST, criterion="A")
+    weights, seconds = _timed(lambda: optimal_weights(problem, plain_bounds(costs, budget=budget)))
     found = {"candidates": len(candidates), "seconds": seconds, "objective": objective_of(rows, weights)}
     if len(candidates) <= ORIGINAL_UP_TO:
         weights, original = _timed(lambda: original_weights(rows, costs, budget=budget))

@@ -1,4 +1,4 @@
-"""What a run costs in time or money, budgets as shares of production, and what runs have cost."""
+"""What a run costs in time or money, and budgets as shares of production."""
 
 from functools import partial
 
@@ -13,11 +13,9 @@ from airflow_provider_ernest.design.costs import (
     ProductionShare,
     RelativeTime,
     relative_time,
-    resolve_budget,
     resolve_cost,
 )
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from tests.examples import observe
 
 RUNS = Candidates(
     machines=np.array([1, 4, 16]), scale=np.array([0.1, 0.1, 0.1]), partitions=np.array([16, 16, 16])
@@ -31,9 +29,9 @@ def test_the_papers_cost_is_relative_to_the_cheapest_run():
 
 def test_an_overhead_makes_tiny_runs_dear():
     assert RelativeTime(run_overhead=2.0)(RUNS).tolist() == pytest.approx([18.0, 6.0, 3.0])
-    cost, unit = resolve_cost("relative_time", run_overhead=2.0)
+    cost = resolve_cost("relative_time", run_overhead=2.0)
     assert cost(RUNS).tolist() == pytest.approx([18.0, 6.0, 3.0])
-    assert unit == "cheapest runs"
+    assert cost.unit == "cheapest runs"
     with pytest.raises(InvalidParameterError, match="run_overhead=-1"):
         RelativeTime(run_overhead=-1)
 
@@ -55,17 +53,10 @@ def test_an_hours_work_on_a_tenth_of_the_data():
     ],
 )
 def test_costs_by_name(name, unit, expected):
-    cost, given_unit = resolve_cost(name, **PRIOR, price_per_hour=0.36)
+    cost = resolve_cost(name, **PRIOR, price_per_hour=0.36)
 
-    assert given_unit == unit
+    assert cost.unit == unit
     assert cost(RUNS)[0] == pytest.approx(expected)
-
-
-def test_a_cost_of_the_users_own():
-    cost, unit = resolve_cost(lambda candidates: candidates.machines * 2.0)
-
-    assert unit == "cost units"
-    assert cost(RUNS).tolist() == [2.0, 8.0, 32.0]
 
 
 def test_an_unknown_name_lists_the_known_ones():
@@ -93,39 +84,15 @@ def test_priors_that_cannot_be(prior):
         resolve_cost("dollars", **{"price_per_hour": 1.0, **prior})
 
 
-@pytest.mark.parametrize(
-    ("cost", "problem"),
-    [
-        (lambda candidates: candidates.machines * 0.0, "is 0.0 for 1 machines"),
-        (lambda candidates: candidates.scale * np.nan, "is nan"),
-        (lambda candidates: candidates.scale[:2], r"shape \(2,\) for 3 candidates"),
-        (lambda candidates: 1.0, r"shape \(\)"),
-    ],
-)
-def test_a_cost_that_no_budget_can_be_computed_with(cost, problem):
-    checked, _ = resolve_cost(cost)
-
-    with pytest.raises(InvalidParameterError, match=problem):
-        checked(RUNS)
-
-
 @pytest.mark.parametrize(("name", "factor"), [("machine_seconds", 1.0), ("dollars", 0.36 / 3600)])
 def test_a_cluster_that_is_there_for_the_samples_is_billed_whole_while_one_runs(name, factor):
     guess = {"full_seconds_on_one_machine": 1000.0, "run_overhead_seconds": 20.0, "price_per_hour": 0.36}
-    cost, _ = resolve_cost(name, **guess, billed_machines=4)
+    cost = resolve_cost(name, **guess, billed_machines=4)
     runs = Candidates(
         machines=np.array([1, 4, 8]), scale=np.array([0.1, 0.1, 0.1]), partitions=np.array([9, 9, 9])
     )
 
     assert cost(runs) == pytest.approx(factor * np.array([4 * 120.0, 4 * 45.0, 8 * 32.5]))
-
-
-def checked(cost):
-    resolved, _ = resolve_cost(cost)
-    return resolved
-
-
-OBSERVED = observe(machines=[2, 4], scale=[0.1, 0.2], seconds=[100.0, 50.0], startup_seconds=10.0)
 
 
 @pytest.mark.parametrize(
@@ -137,27 +104,21 @@ OBSERVED = observe(machines=[2, 4], scale=[0.1, 0.2], seconds=[100.0, 50.0], sta
     ],
 )
 def test_five_per_cent_of_a_production_run_on_ten_machines(cost, expected):
-    assert ProductionShare(share=0.05, machines=10).of(checked(cost), RUNS) == pytest.approx(expected)
+    assert ProductionShare(share=0.05, machines=10).of(cost, RUNS) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("kind", [MachineSeconds, partial(Dollars, price_per_hour=1.8)])
 def test_production_is_not_billed_the_cluster_of_the_samples(kind):
     own, whole = kind(**PRIOR), kind(**PRIOR, billed_machines=64)
 
-    assert ProductionShare().of(checked(whole), RUNS) == ProductionShare().of(checked(own), RUNS)
-
-
-def test_a_function_of_the_users_is_asked_for_production_as_a_candidate():
-    cost, _ = resolve_cost(lambda runs: runs.partitions * 1.0)
-
-    assert ProductionShare(share=0.1).of(checked(cost), RUNS) == pytest.approx(16.0)
+    assert ProductionShare().of(whole, RUNS) == ProductionShare().of(own, RUNS)
 
 
 def test_nothing_says_what_production_costs():
-    cost, _ = resolve_cost("relative_time")
+    cost = resolve_cost("relative_time")
 
     with pytest.raises(InvalidParameterError, match=r"nothing says what that is.*machine_seconds"):
-        resolve_budget(ProductionShare(), cost=cost, candidates=RUNS)
+        ProductionShare().of(cost, RUNS)
 
 
 @pytest.mark.parametrize("wrong", [{"share": 0.0}, {"machines": 0}, {"scale": -1.0}, {"share": float("nan")}])

@@ -175,14 +175,11 @@ def test_a_budget_that_is_none(candidates, budget):
         ({"max_repetitions": 0}, "max_repetitions=0"),
         ({"iterations": 0}, "iterations=0"),
         ({"terms": ("1", "speed")}, "terms='speed'"),
-        ({"cost": "euros"}, "cost='euros'"),
         ({"criterion": "G"}, "criterion='G' is not a known criterion.*\"bayesian I\""),
         ({"criterion": "bayesian"}, "is not a known criterion"),
         ({"criterion": "I"}, "targets=None is missing.*or use D"),
         ({"criterion": "bayesian I"}, "targets=None is missing"),
         ({"weighting": "some"}, "weighting='some'"),
-        ({"prior_precision": 0.0}, "prior_precision=0.0"),
-        ({"expected_seconds": lambda *, machines, scale: 0 * scale}, "expected_seconds="),
     ],
 )
 def test_parameters_that_cannot_be_are_named(candidates, limits, problem):

@@ -58,9 +58,9 @@ def test_belief_counts_like_a_run_for_each_term():
     candidate_rows = relative_rows(CANDIDATES.machines, CANDIDATES.scale)
     rows, targets = candidate_rows[counts > 0], relative_rows([8, 12], [1.0, 1.0])
     size = 1 / np.maximum(candidate_rows.mean(axis=0), targets.mean(axis=0))
-    covariance = np.linalg.inv(rows.T @ rows + 0.04 * np.diag(1 / size**2))
+    covariance = np.linalg.inv(rows.T @ rows + 0.01 * np.diag(1 / size**2))
 
-    value = problem("bayesian I", prior_precision=0.04).value(counts)
+    value = problem("bayesian I").value(counts)
 
     assert value == pytest.approx(np.mean(np.sum((targets @ covariance) * targets, axis=1)))
 

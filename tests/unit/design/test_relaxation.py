@@ -6,7 +6,7 @@ import pytest
 
 from airflow_provider_ernest.design.costs import relative_time
 from airflow_provider_ernest.design.plan import optimal_weights, plain_bounds, whole_run_bounds
-from airflow_provider_ernest.design.problem import classic_problem
+from airflow_provider_ernest.design.problem import design_problem
 from airflow_provider_ernest.exceptions import DesignError
 from airflow_provider_ernest.prediction.terms import ERNEST, basis
 from airflow_provider_ernest.settings.bounds import CRITERIA
@@ -17,13 +17,14 @@ from .problems import all_designs, limits_of, small_problem
 GRID = candidates_of(machines=8, scales=6)
 ROWS = basis(ERNEST, machines=GRID.machines, scale=GRID.scale)
 COSTS = relative_time(GRID)
+PAPERS = design_problem(candidates=GRID, costs=COSTS, terms=ERNEST, criterion="A")
 
 
 @pytest.mark.parametrize("share_of_all", [0.02, 0.1, 0.5])
 def test_the_same_optimum_as_the_formulation_of_the_original(share_of_all):
     budget = share_of_all * float(COSTS.sum())
 
-    ours = optimal_weights(classic_problem(ROWS, COSTS), plain_bounds(COSTS, budget=budget))
+    ours = optimal_weights(PAPERS, plain_bounds(COSTS, budget=budget))
     original = original_weights(ROWS, COSTS, budget=budget)
 
     assert objective_of(ROWS, ours) == pytest.approx(objective_of(ROWS, original), rel=1e-4)
@@ -60,10 +61,10 @@ def test_the_same_optimum_as_the_textbook_formulation(name):
 
 
 def test_candidates_that_determine_nothing_are_refused_before_solving():
-    rows = basis(ERNEST, machines=[1, 2, 1, 2], scale=[0.1, 0.1, 0.2, 0.2])
+    few = PAPERS.of(np.flatnonzero(GRID.machines <= 2))
 
     with pytest.raises(DesignError, match="singular"):
-        optimal_weights(classic_problem(rows, np.ones(4)), plain_bounds(np.ones(4), budget=4))
+        optimal_weights(few, plain_bounds(few.costs, budget=4))
 
 
 @pytest.mark.parametrize("budget_runs", [1.0, 1.5, 2.5, 4.0])

@@ -111,7 +111,7 @@ def test_a_production_run_takes_about_as_long_as_its_deadline_on_a_middling_numb
     asked = spending(goal=sizing_goal(deadline_seconds=1200.0, allowed_machines=(2, 8, 32)))
 
     assert asked.machine_seconds == pytest.approx(1200.0 * 8)
-    assert asked.is_beside_long_production
+    assert asked.is_frugal
 
 
 @pytest.mark.parametrize(("deadline", "is_long"), [(None, False), (1100.0, False), (2000.0, True)])
@@ -121,7 +121,7 @@ def test_a_guess_of_the_users_is_worth_more_than_the_deadline(deadline, is_long)
     asked = spending(goal=goal, cost_options={"full_seconds_on_one_machine": 5000.0})
 
     assert asked.machine_seconds == pytest.approx(10_000.0)
-    assert asked.is_beside_long_production == is_long
+    assert asked.is_frugal == is_long
 
 
 @pytest.mark.parametrize("goal", [None, sizing_goal(objective="cheapest")])
