@@ -1,6 +1,6 @@
 """Checks of the numbers that users pass to the modelling functions.
 
-Each check returns the value in the type that the calculations need, or raises an `InvalidParameterError` that
+Each returns the value in the type that the calculations need, or raises an `InvalidParameterError` that
 names the parameter, and for columns of numbers the position.
 """
 
@@ -114,17 +114,17 @@ def seconds_of_runs(seconds: ArrayLike, runs: int) -> FloatArray:
     """The time of each run, finite and above 0, shape (runs,).
 
     Raises:
-        InvalidParameterError: a value is invalid, or their number is not that of the runs.
+        InvalidParameterError: a value is invalid, or there are not `runs` of them.
     """
     column = positive_column("seconds", seconds)
     if column.size != runs:
-        raise InvalidParameterError(
-            "seconds",
-            column.tolist(),
-            f"has {column.size} values for {runs} runs",
-            remedy="Pass the seconds of each run.",
-        )
+        raise _wrong_length("seconds", column, runs, remedy="Pass the seconds of each run.")
     return column
+
+
+def _wrong_length(parameter: str, column: FloatArray, runs: int, *, remedy: str) -> InvalidParameterError:
+    problem = f"has {column.size} values for {runs} runs"
+    return InvalidParameterError(parameter, column.tolist(), problem, remedy=remedy)
 
 
 def column_for_runs(parameter: str, values: ArrayLike, runs: int) -> FloatArray:
@@ -137,10 +137,5 @@ def column_for_runs(parameter: str, values: ArrayLike, runs: int) -> FloatArray:
 
     column = positive_column(parameter, values)
     if column.size not in (1, runs):
-        raise InvalidParameterError(
-            parameter,
-            column.tolist(),
-            f"has {column.size} values for {runs} runs",
-            remedy="Pass one for each run, or a single one.",
-        )
+        raise _wrong_length(parameter, column, runs, remedy="Pass one for each run, or a single one.")
     return np.broadcast_to(column, (runs,))

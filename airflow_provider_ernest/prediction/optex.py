@@ -23,13 +23,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from airflow_provider_ernest.documents.base import Document
-from airflow_provider_ernest.documents.profiles import PhaseSeconds, ProfileRecord
+from airflow_provider_ernest.documents.profiles import PhaseSeconds, ProfileRecord, RunProfile
 from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
 from airflow_provider_ernest.prediction.numbers import (
@@ -114,17 +113,10 @@ def phases(
     machines: int,
     iterations: int = 1,
     scale: float = 1.0,
-    total_speed: float | None = None,
 ) -> PhaseSeconds:
     """The seconds of each phase of a run; they add up to `predict`.
 
-    Args:
-        profile: the job's profile.
-        machines: the number of machines.
-        iterations: the number of iterations.
-        scale: the input, in the unit of the profile's `baseline_scale`.
-        total_speed: sum of the machines' speeds relative to the profiled type, which divides the work that
-            spreads; by default `machines`.
+    The scale is in the unit of the profile's `baseline_scale`.
 
     Raises:
         InvalidParameterError: a value is invalid.
@@ -132,14 +124,13 @@ def phases(
     machines = whole_number("machines", machines)
     iterations = whole_number("iterations", iterations)
     scale = positive_number("scale", scale)
-    speed = float(machines) if total_speed is None else positive_number("total_speed", total_speed)
     _, sharing, computation, communication = profile.coefficients.tolist()
     return PhaseSeconds(
         initialisation_seconds=profile.initialisation_seconds,
         preparation_seconds=profile.preparation_seconds,
         variable_sharing_seconds=machines * iterations * sharing,
-        computation_seconds=iterations * computation / speed,
-        communication_seconds=communication * scale / speed,
+        computation_seconds=iterations * computation / machines,
+        communication_seconds=communication * scale / machines,
     )
 
 
@@ -176,58 +167,19 @@ def regressors(*, machines: ArrayLike, scale: ArrayLike, iterations: ArrayLike) 
     return np.column_stack([np.ones_like(count), repeated * count, repeated / count, size / count])
 
 
-class MeasuredRun(Protocol):
-    """A run whose phases were measured, such as a `RunProfile`."""
-
-    @property
-    def machines(self) -> int:
-        """The number of machines."""
-
-    @property
-    def phases(self) -> PhaseSeconds:
-        """Seconds of each phase."""
-
-    @property
-    def scale(self) -> float:
-        """Share of the target input."""
-
-    @property
-    def iterations(self) -> int | None:
-        """The number of iterations; None for one."""
-
-
-def profile_from_phases(runs: Sequence[MeasuredRun]) -> JobProfile:
+def job_profile(runs: Sequence[RunProfile]) -> JobProfile:
     """The profile of a job from runs with measured phases; a single run is enough.
 
     Each constant is the median over the runs, so that one disturbed run does no harm. The baseline is one
-    machine with the largest input measured.
+    machine with the largest input measured. The closed form takes a job's unit tasks as given; here they grow
+    with the input (`at_scale`), as otherwise a sample would tell nothing of the whole.
 
     Raises:
         TooFewObservationsError: there is no run.
     """
-    return _profile(runs, tasks_follow_input=False)
-
-
-def job_profile(runs: Sequence[MeasuredRun]) -> JobProfile:
-    """Like `profile_from_phases`, but with the unit tasks of the largest input.
-
-    The closed form takes a job's unit tasks as given. Here they grow with the input (`at_scale`), as
-    otherwise a sample would tell nothing of the whole.
-    """
-    return _profile(runs, tasks_follow_input=True)
-
-
-def _profile(runs: Sequence[MeasuredRun], *, tasks_follow_input: bool) -> JobProfile:
     if not runs:
         raise TooFewObservationsError("No run gives no profile.", remedy="Measure at least one run.")
     baseline = max(run.scale for run in runs)
-
-    def unit_tasks(run: MeasuredRun) -> float:
-        computed = run.phases.computation_seconds
-        if tasks_follow_input:
-            computed = computed * baseline / run.scale
-        return computed * run.machines / (run.iterations or 1)
-
     return JobProfile(
         initialisation_seconds=median(run.phases.initialisation_seconds for run in runs),
         preparation_seconds=median(run.phases.preparation_seconds for run in runs),
@@ -236,7 +188,12 @@ def _profile(runs: Sequence[MeasuredRun], *, tasks_follow_input: bool) -> JobPro
         ),
         baseline_communication_seconds=baseline
         * median(run.phases.communication_seconds * run.machines / run.scale for run in runs),
-        unit_task_seconds=(median(unit_tasks(run) for run in runs),),
+        unit_task_seconds=(
+            median(
+                run.phases.computation_seconds * baseline / run.scale * run.machines / (run.iterations or 1)
+                for run in runs
+            ),
+        ),
         baseline_scale=baseline,
     )
 
@@ -260,7 +217,7 @@ def profile_from_runs(observations: Sequence[Observation]) -> JobProfile:
         raise TooFewObservationsError(
             f"{len(observations)} observations cannot determine the {len(REGRESSORS)} constants of OptEx.",
             remedy=f"Observe at least {len(REGRESSORS)} runs, better {len(REGRESSORS) + 2}, or measure "
-            "the phases of one run (profile_from_phases).",
+            "the phases of one run (job_profile).",
         )
     rows = regressors(**columns)
     undetermined = undetermined_terms(rows, REGRESSORS)
@@ -285,33 +242,24 @@ def profile_from_runs(observations: Sequence[Observation]) -> JobProfile:
 
 # Job profiles by category, from the phases in event logs (OptEx, section 4). The paper profiles one
 # representative job of each category (SQL, streaming, MLlib, GraphX) and uses its profile for every job of
-# that category. Here the representative is the job whose phases are most like those of the others. A new job
-# needs one run, and gets the representative's profile scaled to it.
+# that category. A new job needs one run, and gets the representative's profile scaled to it.
 
 
 @dataclass(frozen=True, kw_only=True)
 class CategoryProfile(Document):
     """What is known of all jobs of a category on one type of machine.
 
-    Attributes:
-        category: see `documents.profiles`.
-        instance_type: the machines' type.
-        representative_job: the job whose phases are most like those of the others.
-        profile: of the representative; its unit tasks are those of `baseline_scale`.
-        phase_shares: of its time, on `reference_machines` and its largest input.
-        reference_machines: the median machine count of the runs, on which the jobs were compared.
-        distances: of each job to the representative: the share of the time, 0..1, that differs in phase.
-        profile_ids: of the representative's runs.
+    The profile is the representative's, with the unit tasks of `baseline_scale`.
     """
 
-    category: str
+    category: str  # see `documents.profiles`
     instance_type: str
-    representative_job: str
+    representative_job: str  # whose phases are most like those of the others
     profile: JobProfile
-    phase_shares: PhaseSeconds
-    reference_machines: int
-    distances: dict[str, float]
-    profile_ids: tuple[str, ...] = ()
+    phase_shares: PhaseSeconds  # of its time, on `reference_machines` and its largest input
+    reference_machines: int  # the median machine count of the runs, on which the jobs were compared
+    distances: dict[str, float]  # of each job to the representative: the share of the time in other phases
+    profile_ids: tuple[str, ...] = ()  # of the representative's runs
 
     @property
     def jobs(self) -> tuple[str, ...]:
@@ -328,11 +276,7 @@ def at_scale(profile: JobProfile, scale: float) -> JobProfile:
 def predicted_phases(
     profile: JobProfile, *, machines: int, scale: float = 1.0, iterations: int = 1
 ) -> PhaseSeconds:
-    """The seconds of each phase of a run on another input, start-up included.
-
-    Raises:
-        InvalidParameterError: a value is invalid.
-    """
+    """The seconds of each phase of a run on another input, start-up included."""
     return phases(at_scale(profile, scale), machines=machines, iterations=iterations, scale=scale)
 
 
@@ -348,24 +292,14 @@ def category_profiles(records: Sequence[ProfileRecord]) -> tuple[CategoryProfile
     )
 
 
-def profile_of_category(
-    profiles: Sequence[CategoryProfile], *, category: str, instance_type: str
-) -> CategoryProfile | None:
-    """The profile of a category on a type of machine; None if there is none."""
-    for profile in profiles:
-        if (profile.category, profile.instance_type) == (category, instance_type):
-            return profile
-    return None
-
-
 def scaled_to_run(
     category: CategoryProfile, *, seconds: float, machines: int, scale: float = 1.0, iterations: int = 1
 ) -> JobProfile:
     """The profile of a new job of a category, from the time of one run.
 
     Initialisation and preparation take as long as for the representative, because they depend on the cluster.
-    The rest of the run's time is divided as the representative's is. If the run's own phases are known, use
-    `job_profile`. The seconds include start-up.
+    The rest of the run's time is divided as the representative's is. The seconds include start-up. If the
+    run's own phases are known, use `job_profile`.
 
     Raises:
         InvalidParameterError: a value is invalid.
@@ -400,7 +334,8 @@ def _category_profile(category: str, instance_type: str, records: Sequence[Profi
     for record in records:
         by_job[record.job].append(record)
     profiles = {job: job_profile([each.profile for each in runs]) for job, runs in by_job.items()}
-    machines = _middle(sorted(record.profile.machines for record in records))
+    counts = sorted(record.profile.machines for record in records)
+    machines = counts[len(counts) // 2]
     shares = {job: _phase_shares(profile, machines) for job, profile in profiles.items()}
     job = min(
         sorted(shares), key=lambda each: sum(_distance(shares[each], other) for other in shares.values())
@@ -428,7 +363,3 @@ def _distance(one: PhaseSeconds, other: PhaseSeconds) -> float:
     """Half the sum of the absolute differences of two jobs' shares, 0..1."""
     names = PhaseSeconds.__dataclass_fields__
     return 0.5 * float(sum(abs(getattr(one, name) - getattr(other, name)) for name in names))
-
-
-def _middle(values: Sequence[int]) -> int:
-    return values[len(values) // 2]

@@ -1,12 +1,9 @@
 """The terms that a model may have: non-negative columns with a physical meaning (Ernest, section 3.1).
 
-A prediction is the sum of coefficient times term, so each term shows how many seconds of the run
-it explains. A term must not be negative anywhere: coefficients are not negative either, and no
-part of a run takes negative time.
-
-A job that none of these describes can bring its own terms: a formula such as
-``"max(scale/machines - 0.05, 0)"`` stands for itself wherever names of terms are given (see
-`Formula`), and `register` makes any function a term of this process.
+A prediction is the sum of coefficient times term, so each term shows how many seconds of the run it
+explains. A term must not be negative anywhere: coefficients are not negative either, and no part of a run
+takes negative time. A job that none of these describes can bring its own terms: a formula such as
+``"max(scale/machines - 0.05, 0)"`` stands for itself wherever names of terms are given (see `Formula`).
 """
 
 from __future__ import annotations
@@ -28,7 +25,6 @@ from airflow_provider_ernest.prediction.numbers import (
     FloatArray,
     column_for_runs,
     machines_and_scale,
-    positive_number,
 )
 from airflow_provider_ernest.words import plain
 
@@ -42,19 +38,12 @@ class Column(Protocol):
 
 @dataclass(frozen=True)
 class Term:
-    """One term of a model.
+    """One term of a model."""
 
-    Attributes:
-        name: the formula, in machines and scale.
-        meaning: what the time that it explains is spent on, for people.
-        column: the formula as a function.
-        spreads: whether it is work done by the machines that really work, which may be fewer than
-            there are (the driver takes one, or there are not tasks enough for all).
-    """
-
-    name: str
-    meaning: str
+    name: str  # the formula, in machines and scale
+    meaning: str  # what the time that it explains is spent on, for people
     column: Column
+    # done by the machines that really work, fewer than there are if the driver takes one or tasks are few
     spreads: bool = False
 
 
@@ -103,8 +92,6 @@ _LIBRARY = (
 TERMS: Mapping[str, Term] = MappingProxyType({term.name: term for term in _LIBRARY})
 """The library of terms by name."""
 
-_registered: dict[str, Term] = {}
-
 ERNEST = ("1", "scale/machines", "log(machines)", "machines")
 """The four terms of the original model (Ernest, equation 1); the logarithm is the natural one."""
 
@@ -116,39 +103,14 @@ DICTIONARY = ("1", "scale", "scale/machines", "scale/sqrt(machines)", "log(machi
 
 
 CLIFF = re.compile(r"max\(scale/machines - (\d[\d.e+-]*), 0\)")
-"""What `memory_cliff` writes."""
+"""Work that begins when memory runs out: what a machine holds beyond a share of the input."""
 
 FIXED_TERM = "1"
 """The term that does not iterate: an iterative job starts up and reads its input once."""
 
 
-def register(term: Term) -> None:
-    """Make a term with any function known in this process, under its name.
-
-    A model with such a term can be used only where it is registered too; a formula has no such need.
-
-    Raises:
-        InvalidParameterError: there is another term of that name.
-    """
-    if TERMS.get(term.name, term) != term or _registered.setdefault(term.name, term) != term:
-        raise InvalidParameterError("term", term.name, "is the name of another term", remedy="Rename it.")
-
-
-def memory_cliff(scale_on_one_machine: float) -> str:
-    """The term of work that begins when memory runs out: what a machine holds beyond a threshold.
-
-    Args:
-        scale_on_one_machine: the largest share of the input that fits into one machine's memory.
-
-    Example:
-        >>> memory_cliff(0.05)
-        'max(scale/machines - 0.05, 0)'
-    """
-    return f"max(scale/machines - {positive_number('scale_on_one_machine', scale_on_one_machine):g}, 0)"
-
-
 def term_named(name: str) -> Term:
-    """The known term of that name, or the term that the name is the formula of.
+    """The library's term of that name, or the term that the name is the formula of.
 
     Raises:
         InvalidParameterError: the name is neither.
@@ -157,7 +119,7 @@ def term_named(name: str) -> Term:
         raise InvalidParameterError(
             "terms", name, "is not a name", remedy="Name the terms by their formulas."
         )
-    known = _registered.get(name) or TERMS.get("".join(name.split()))
+    known = TERMS.get("".join(name.split()))
     if known:
         return known
     cliff = CLIFF.fullmatch(name)
@@ -208,13 +170,13 @@ class ObservedColumns(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Runs:
-    """Runs that are asked about.
+    """Runs that are asked about, each column of n values or one for all runs.
 
     Attributes:
-        machines: n numbers of machines, each >= 1, or one for all runs.
-        scale: n shares of the target input, each > 0, or one for all runs.
-        workers: the machines that share the work which spreads, above 0, likewise; None for all.
-        row_width: the data in a row of the input, as a multiple of a row of the target input's, likewise.
+        machines: numbers of machines, each >= 1.
+        scale: shares of the target input, each > 0.
+        workers: the machines that share the work which spreads, above 0; None for all.
+        row_width: the data in a row of the input, as a multiple of a row of the target input's.
         iteration_ratio: what all terms but the fixed one are multiplied by.
     """
 
@@ -296,9 +258,9 @@ LONGEST = 200
 class Formula:
     """A term written as a formula: ``"scale^1.5/machines"`` or ``"max(scale/machines - 0.05, 0)"``.
 
-    A formula is data: it can be stored with a model and read back elsewhere, which a Python function
-    cannot. It is parsed, never executed: only numbers, ``machines``, ``scale``, the operators
-    ``+ - * / ^`` and a few functions can occur in it. ``^`` and ``**`` both raise to a power.
+    A formula is data: it is stored with a model and read back elsewhere. It is parsed, never executed: only
+    numbers, ``machines``, ``scale``, ``+ - * / ^`` and a few functions can occur in it. ``^`` and ``**`` both
+    raise to a power.
 
     Raises:
         InvalidParameterError: the text is no such formula.

@@ -29,7 +29,7 @@ from airflow_provider_ernest.history.sizes import today_of
 from airflow_provider_ernest.history.survey import Prices, SurveyGoal, surveyed_job
 from airflow_provider_ernest.learning.update import learn
 from airflow_provider_ernest.prediction import optex
-from airflow_provider_ernest.prediction.amdahl import AmdahlRegression, ExtendedAmdahl
+from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
 from airflow_provider_ernest.prediction.pooling import pooled_prior
 from airflow_provider_ernest.prediction.predict import (
     ModelForecast,
@@ -246,16 +246,6 @@ def test_what_is_learned_from_production_predicts_what_can_be(runs, produced, me
 @given(runs=runs_of_a_job(), degree=st.integers(0, 2), scale=powers_of_ten(-6, 3))
 @settings(max_examples=60, **BOUNDED)
 def test_amdahls_law_gives_times_that_can_be(runs, degree, scale):
-    columns = {
-        "machines": [run.machines for run in runs],
-        "scale": [run.scale for run in runs],
-    }
-    with an_answer_or_a_refusal():
-        law = AmdahlRegression(max_degree=degree).fit(**columns, seconds=[run.seconds for run in runs])
-        assert 0 <= law.alpha_ <= 1
-        seconds = law.predict(machines=MACHINES, scale=scale)
-        assert np.isfinite(seconds).all()
-        assert (seconds >= 0).all()
     with an_answer_or_a_refusal():
         online = ExtendedAmdahl(degree=degree)
         for run in runs:

@@ -11,7 +11,7 @@ from airflow_provider_ernest.exceptions import (
     InvalidParameterError,
     TooFewObservationsError,
 )
-from airflow_provider_ernest.prediction.amdahl import AmdahlRegression, ExtendedAmdahl
+from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
 
 
 def law(x, processors, *, coefficients=(10.0, 20.0), alpha=0.9):
@@ -192,53 +192,3 @@ def test_points_that_cannot_be_leave_the_model_as_it_was(point, named):
         model.add(**{"x": 1.0, "processors": 1, "seconds": 1.0, **point})
 
     assert model.state == before
-
-
-# Fitted to all runs at once.
-
-
-def of_runs(machines, scale, *, alpha=0.9):
-    return law(np.asarray(scale), np.asarray(machines), coefficients=(10.0, 200.0), alpha=alpha)
-
-
-RUNS = {"machines": [1, 2, 4, 8, 2, 8], "scale": [0.1, 0.1, 0.2, 0.2, 0.4, 0.4]}
-
-
-@pytest.mark.parametrize("alpha", [0.0, 0.35, 0.973, 1.0])
-def test_exact_runs_give_the_law_back(alpha):
-    regression = AmdahlRegression().fit(**RUNS, seconds=of_runs(**RUNS, alpha=alpha))
-
-    assert regression.alpha_ == pytest.approx(alpha, abs=1e-5)
-    np.testing.assert_allclose(
-        regression.predict(machines=[16, 64], scale=1.0), of_runs([16, 64], 1.0, alpha=alpha), rtol=1e-3
-    )
-
-
-def test_no_other_alpha_fits_noisy_runs_better():
-    seconds = of_runs(**RUNS) * np.random.default_rng(3).lognormal(0, 0.1, size=6)
-
-    def error(regression):
-        return np.sum((regression.predict(**RUNS) / seconds - 1) ** 2)
-
-    best = AmdahlRegression().fit(**RUNS, seconds=seconds)
-    for alpha in np.linspace(0, 1, 201):
-        rows = (alpha / np.array(RUNS["machines"]) + 1 - alpha)[:, None] * np.column_stack(
-            [np.ones(6), RUNS["scale"]]
-        )
-        coefficients = np.linalg.lstsq(rows / seconds[:, None], np.ones(6), rcond=None)[0]
-        if coefficients.min() >= 0:
-            assert error(best) <= np.sum((rows @ coefficients / seconds - 1) ** 2) * (1 + 1e-9)
-
-
-def test_the_degree_is_lowered_where_all_runs_read_the_same():
-    machines = np.array([1, 2, 4, 8])
-
-    regression = AmdahlRegression().fit(machines=machines, scale=1.0, seconds=of_runs(machines, 1.0))
-
-    assert regression.coefficients_ == pytest.approx([210.0], rel=1e-6)
-    assert regression.predict(machines=16, scale=1.0) == pytest.approx([of_runs(16, 1.0)], rel=1e-6)
-
-
-def test_runs_on_one_number_of_machines_do_not_tell_alpha():
-    with pytest.raises(FitError, match="All runs used 4 machines"):
-        AmdahlRegression().fit(machines=4, scale=[0.1, 0.2, 0.3], seconds=[1.0, 2.0, 3.0])

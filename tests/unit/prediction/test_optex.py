@@ -18,9 +18,7 @@ from airflow_provider_ernest.prediction.optex import (
     phases,
     predict,
     predicted_phases,
-    profile_from_phases,
     profile_from_runs,
-    profile_of_category,
     regressors,
     scaled_to_run,
 )
@@ -69,16 +67,6 @@ def test_the_time_falls_with_the_machines_and_rises_again():
     assert np.all(np.diff(seconds[at:]) > 0)
 
 
-def test_faster_machines_shorten_what_spreads_and_nothing_else():
-    usual = phases(PROFILE, machines=4)
-    fast = phases(PROFILE, machines=4, total_speed=8.0)
-
-    assert fast.computation_seconds == pytest.approx(usual.computation_seconds / 2)
-    assert fast.communication_seconds == pytest.approx(usual.communication_seconds / 2)
-    assert fast.variable_sharing_seconds == usual.variable_sharing_seconds
-    assert fast.initialisation_seconds == usual.initialisation_seconds
-
-
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
@@ -101,7 +89,6 @@ def test_profiles_that_cannot_be(changes, named):
         ({"machines": 0}, "machines=0"),
         ({"machines": 2, "iterations": 0}, "iterations=0"),
         ({"machines": 2, "scale": math.nan}, "scale=nan"),
-        ({"machines": 2, "total_speed": 0.0}, r"total_speed=0\.0"),
     ],
 )
 def test_runs_that_cannot_be(run, named):
@@ -207,7 +194,7 @@ def test_noisy_runs_give_the_coefficients_of_scikit_learn(seed):
 
 
 def test_one_run_with_measured_phases_is_enough():
-    profile = profile_from_phases([measured(machines=4, scale=0.5, iterations=3)])
+    profile = job_profile([measured(machines=4, scale=0.5, iterations=3)])
 
     asked = {"machines": [1, 16, 64], "scale": 1.0, "iterations": 10}
     np.testing.assert_allclose(predict(profile, **asked), predict(TRUE, **asked), rtol=1e-12)
@@ -220,11 +207,9 @@ def test_one_disturbed_run_among_seven_does_no_harm():
     slow = JobProfile.from_dict(
         {**TRUE.to_dict(), "initialisation_seconds": 500.0, "unit_task_seconds": [4000.0]}
     )
-    runs = [
-        measured(machines=m, scale=s) for m, s in [(1, 0.1), (2, 0.1), (4, 0.2), (8, 0.2), (8, 0.4), (2, 0.4)]
-    ]
+    runs = [measured(machines=m, scale=0.4) for m in (1, 2, 4, 8, 8, 2)]
 
-    profile = profile_from_phases([*runs, measured(machines=4, profile=slow)])
+    profile = job_profile([*runs, measured(machines=4, scale=0.4, profile=slow)])
 
     np.testing.assert_allclose(profile.coefficients, TRUE.coefficients, rtol=1e-9)
 
@@ -235,7 +220,7 @@ def test_too_few_runs_name_both_numbers_and_the_other_way():
     with pytest.raises(TooFewObservationsError, match="3 observations cannot determine the 4") as caught:
         profile_from_runs(runs)
 
-    assert "profile_from_phases" in caught.value.remedy
+    assert "job_profile" in caught.value.remedy
 
 
 def test_computation_and_communication_cannot_be_told_apart_on_one_scale():
@@ -361,9 +346,6 @@ def test_categories_and_types_of_machines_are_kept_apart():
         (SQL, "m5.large", "a"),
     ]
     assert profiles[0].profile_ids == ("c-0", "c-1")
-    found = profile_of_category(profiles, category=SQL, instance_type="c5.large")
-    assert found is profiles[1]
-    assert profile_of_category(profiles, category=MLLIB, instance_type="c5.large") is None
 
 
 def test_profiles_without_phases_are_passed_over():

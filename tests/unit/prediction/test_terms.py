@@ -10,10 +10,7 @@ from airflow_provider_ernest.prediction.terms import (
     ERNEST,
     TERMS,
     Formula,
-    Term,
     basis,
-    memory_cliff,
-    register,
     term_named,
 )
 
@@ -48,16 +45,6 @@ def test_a_term_that_is_negative_somewhere_is_refused_with_the_place():
         basis(("scale - 0.5",), machines=[1, 2], scale=[0.5, 0.1])
 
 
-def test_a_registered_function_is_a_term_of_this_process():
-    term = Term("weekday", "what Mondays cost", lambda *, machines, scale: np.full_like(machines, 7.0))
-    register(term)
-    register(term)
-
-    assert basis(("weekday",), machines=[3], scale=[1.0]).tolist() == [[7.0]]
-    with pytest.raises(InvalidParameterError, match="is the name of another term"):
-        register(Term("weekday", "something else", term.column))
-
-
 @pytest.mark.parametrize("terms", [(), ("1", "1")])
 def test_no_term_and_repeated_terms_are_refused(terms):
     with pytest.raises(InvalidParameterError, match="terms="):
@@ -65,7 +52,7 @@ def test_no_term_and_repeated_terms_are_refused(terms):
 
 
 def test_a_memory_cliff_begins_where_a_machine_has_more_than_it_holds():
-    name = memory_cliff(0.05)
+    name = "max(scale/machines - 0.05, 0)"
 
     assert basis((name,), machines=[1, 2, 4], scale=0.1).ravel().tolist() == pytest.approx([0.05, 0.0, 0.0])
     assert "beyond 0.05 of the data" in term_named(name).meaning
