@@ -28,19 +28,18 @@ def application_changed(
     poll_seconds: float = DEFAULT_POLL_SECONDS,
     settle_seconds: float = DEFAULT_SETTLE_SECONDS,
 ) -> Asset:
-    """An asset with an event for each change of a job's application; see `JarHashTrigger` for what it tells.
+    """An asset with an event for each change of a job's application; see `JarHashTrigger`.
 
     ``DAG("retrain", schedule=[application_changed("my_job", "/opt/jobs/my_job.jar")])`` runs when the file's
-    content changes. The same arguments make the same asset. Where several DAGs use it, make it once, in a
-    module that all of them import: files that name the asset with other arguments, or without the watch,
-    contradict each other.
+    content changes. The same arguments make the same asset. If several DAGs use it, make it once, in a module
+    that all of them import: files that name the asset with other arguments, or without the watch, contradict
+    each other.
 
     Args:
-        job: the job's name in the store. Its newest model tells what the application was, when the watch
-            begins.
+        job: the job's name in the store. Its newest model tells what the application was.
         application: path or address of the JAR or .py file.
-        dependencies: further files of it, in a list or a text with commas. They must be those that the job
-            is submitted with as ``py_files`` and ``jars``: the model's hash is one of all of them.
+        dependencies: the ``py_files`` and ``jars`` that the job is submitted with, in a list or a text with
+            commas: the model's hash is one of all of them.
         store: root of the model store; None for ``[ernest] store``.
         poll_seconds: between two looks.
         settle_seconds: for how long files must stay as they are before they are read.

@@ -27,12 +27,11 @@ def ernest_dag(
 
     Args:
         dag_id: name of the DAG.
-        production: makes the production task; it is given the task group, whose ``config`` it reads, whose
-            ``cluster`` where it runs on the same one, and whose ``decision`` where it is to be recorded.
+        production: makes the production task from the task group: it reads its ``config``, ``cluster`` if it
+            runs on the same one, and ``decision`` if it is to be recorded.
         ernest: the arguments of `ErnestTaskGroup`.
-        production_on_same_cluster: the production task runs on the cluster that the group started, which
-            then ends only after it. A cluster that is resized for production is meant for it anyway. With
-            several types of machines there is no such cluster.
+        production_on_same_cluster: production runs on the cluster that the group started, which then ends
+            only after it; always so with ``resize_for_production``. Impossible with several types.
         dag_options: further arguments of Airflow's DAG, such as schedule or default_args.
 
     Raises:

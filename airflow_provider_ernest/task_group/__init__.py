@@ -53,8 +53,8 @@ REUSE = Reuse()
 class ErnestTaskGroup(TaskGroup):
     """Design, cluster, sample runs, model, decision: everything ahead of the production task.
 
-    First of all a stored model is looked for that holds for the job as it is now; where there is one, the
-    training is skipped, and the decision is made by it. See `FindModelOperator`.
+    First a stored model that still holds for the job is looked for; if there is one, the training is skipped.
+    See `FindModelOperator`.
 
     .. code-block:: python
 
@@ -65,10 +65,10 @@ class ErnestTaskGroup(TaskGroup):
 
     On the same cluster, an `ErnestSparkSubmitOperator` finds it by ``cluster=ernest.cluster``; anywhere, it
     records what production took beside what was predicted by ``decision=ernest.decision``. A cluster on EC2
-    is checked first of all: what cannot be had is found out before anything costs money.
+    is checked before anything costs money.
 
-    Over several types of machines, each is trained on a cluster of its own, and the decision is for the best
-    of all. A type whose training fails leaves the others. The clusters end with the training; production gets
+    Several types of machines are each trained on a cluster of their own, and the decision is for the best of
+    all. A type whose training fails leaves the others. The clusters end with the training; production gets
     one of its own:
 
     .. code-block:: python
@@ -84,19 +84,19 @@ class ErnestTaskGroup(TaskGroup):
         job: the application to size.
         input: the production input and how to sample it.
         bounds: what the sample runs may be.
-        cluster: the cluster to start for the sample runs: a `LocalClusterSpec`, an
-            `EC2ClusterSpec` or an `EmrJobFlow`; or a `ConnectedCluster` that is there already. A list of
-            them, one for each type of machine, to choose among several types.
+        cluster: for the sample runs: a `LocalClusterSpec`, an `EC2ClusterSpec` or an `EmrJobFlow` to start,
+            or a `ConnectedCluster` that is there already. A list of them, one for each type of machine, to
+            choose among several types.
         goal: what the production run must keep to.
-        model: how the model is made of the observations; None for the most accurate way known.
-        spark_conn_id: Airflow connection at whose address the cluster listens, for a stock operator that
-            runs production on the same local cluster; None where there is none.
+        model: how the model is fitted; None for the most accurate way known.
+        spark_conn_id: Airflow connection at whose address a local cluster listens, for a stock operator that
+            runs production on it.
         cluster_options: further arguments of the operator that starts the cluster, such as aws_conn_id,
             region_name and deferrable; a list of them for several clusters that take different ones.
         types_in_parallel: train several types at the same time. None to do so unless one of their clusters is
             local, whose runs would disturb the others.
-        resize_for_production: give the cluster the chosen number of machines when the decision is made, so
-            that production uses the machines that are paid for already. Only on EC2.
+        resize_for_production: give the cluster the chosen number of machines, so that production uses the
+            machines that are paid for already. Only on EC2.
         parallel_runs: sample runs at the same time. On one machine each disturbs the others; on machines
             of their own, more of them shorten the training.
         run_timeout_seconds: how long a sample run may take once it has its machines.
@@ -104,10 +104,10 @@ class ErnestTaskGroup(TaskGroup):
         staging_uri: s3:// folder that a local application is uploaded to, for EMR.
         store: root of the model store; None for ``[ernest] store``.
         reuse: how long a stored model is good for; None to train in each run.
-        history: where past runs of the job are known from, such as ``EventLogs("s3a://bucket/spark-events")``:
-            they are read where no stored model holds, and count as observations that cost nothing. Only the
-            sample runs that are still missing are made; where none is, no cluster is started for them.
-        on_stale: callables or Airflow notifiers, called where a model no longer holds for the job.
+        history: where past runs of the job are known from, such as ``EventLogs("s3a://bucket/spark-events")``.
+            They are read if no stored model holds, and count as observations that cost nothing: only the
+            sample runs that are still missing are made; if none is, no cluster is started for them.
+        on_stale: callables or Airflow notifiers, called when a model no longer holds for the job.
         report_bottlenecks: profile the sample runs, and report why the job takes as long as it does; see
             `BottleneckReportOperator`. Nothing waits for it.
         group_id: name of the group.
@@ -115,13 +115,13 @@ class ErnestTaskGroup(TaskGroup):
 
     Attributes:
         config: the decision's XComs: ``config["machines"]``, ``["instance_type"]``,
-            ``["predicted_seconds"]`` and more, see `ChooseConfigOperator`. Of Spark's properties they have
-            those alone that size the run; with those of `job` they are ``job_conf()``.
+            ``["predicted_seconds"]`` and more, see `ChooseConfigOperator`. Its Spark properties are only
+            those that size the run; with those of `job` they are ``job_conf()``.
         decision: the record of the decision, for an `ErnestSparkSubmitOperator`: a template that renders to
-            JSON text, or to ``null`` where the decision left no record. Then nothing is recorded, and a
+            JSON text, or to ``null`` if the decision left no record. Then nothing is recorded, and a
             warning says so. As any template it makes no task wait: `config`, or ``ernest >> production``,
             puts production behind the decision.
-        cluster: the handle of the cluster that production may run on, resized where that was asked for; None
+        cluster: the handle of the cluster that production may run on, resized if that was asked for; None
             with several types.
         teardown: the task that ends the cluster, drawn beside the group; a list of them with several types.
 
@@ -178,7 +178,7 @@ class ErnestTaskGroup(TaskGroup):
             history_by=str(self.child_id("read_history")),  # type: ignore[no-untyped-call]
         )
         stated.check()
-        options = options_of_each(cluster_options, clusters)
+        options = _options_of_each(cluster_options, clusters)
         is_one = len(clusters) == 1
         with self:
             if is_one:
@@ -193,11 +193,11 @@ class ErnestTaskGroup(TaskGroup):
                     )
                 ]
             else:
-                refuse_for_several(clusters, resize=resize_for_production, spark_conn_id=spark_conn_id)
+                _refuse_for_several(clusters, resize=resize_for_production, spark_conn_id=spark_conn_id)
                 branches = training_branches(clusters, stated, options=options, in_parallel=types_in_parallel)
-            read = None if history is None else history_task(stated, history, branches)
-            find = find_task(stated, branches, read=read, reuse=reuse, on_stale=on_stale)
-            choose = choose_task(stated, branches, begins_with=[find.task_id])
+            read = None if history is None else _history_task(stated, history, branches)
+            find = _find_task(stated, branches, read=read, reuse=reuse, on_stale=on_stale)
+            choose = _choose_task(stated, branches, begins_with=[find.task_id])
             find >> choose
             self.cluster: Any = None
             self.teardown: Any = [branch.terminate for branch in branches]
@@ -220,8 +220,8 @@ class ErnestTaskGroup(TaskGroup):
     def _beside(self, task_id: str) -> dict[str, Any]:
         """Arguments of a task that has its id within this group, and is drawn beside it.
 
-        Production comes after the group and before the teardown: a graph that has both of these in one box
-        cannot draw it to the right of that box.
+        Production comes after the group and before the teardown: if both were in one box, the graph could
+        not draw it to the right of that box.
         """
         prefix = f"{self._group_id}." if self.prefix_group_id else ""
         return {
@@ -253,12 +253,8 @@ def _listed(cluster: Any) -> list[Any]:
     return clusters
 
 
-def options_of_each(given: Any, clusters: Sequence[ClusterSpec]) -> list[Mapping[str, Any]]:
-    """Further arguments for each cluster, of a mapping for all, a list of them, or None.
-
-    Raises:
-        InvalidParameterError: there are fewer or more than clusters.
-    """
+def _options_of_each(given: Any, clusters: Sequence[ClusterSpec]) -> list[Mapping[str, Any]]:
+    """Further arguments for each cluster, of a mapping for all, a list of them, or None."""
     if given is None or isinstance(given, Mapping):
         return [given or {}] * len(clusters)
     if len(given) != len(clusters):
@@ -271,17 +267,7 @@ def options_of_each(given: Any, clusters: Sequence[ClusterSpec]) -> list[Mapping
     return list(given)
 
 
-def refuse_for_several(clusters: Sequence[ClusterSpec], *, resize: bool, spark_conn_id: str | None) -> None:
-    """Refuse what cannot be with several types.
-
-    Args:
-        clusters: one for each type.
-        resize: production was to have the training's cluster in another size.
-        spark_conn_id: production was to find the training's cluster by it.
-
-    Raises:
-        InvalidParameterError: it cannot be.
-    """
+def _refuse_for_several(clusters: Sequence[ClusterSpec], *, resize: bool, spark_conn_id: str | None) -> None:
     names = [type_name(cluster) for cluster in clusters]
     if len(set(names)) < len(names):
         raise InvalidParameterError(
@@ -303,13 +289,9 @@ def refuse_for_several(clusters: Sequence[ClusterSpec], *, resize: bool, spark_c
         )
 
 
-# The tasks ahead of the trainings and behind them.
-
-
-def history_task(
+def _history_task(
     stated: TaskGroupSettings, history: EventLogs, branches: Sequence[TrainingBranch]
 ) -> ReadHistoryOperator:
-    """Build the task that reads past runs, ahead of the designs."""
     read = ReadHistoryOperator(
         task_id="read_history",
         history=history,
@@ -337,7 +319,7 @@ def history_task(
     return read
 
 
-def find_task(
+def _find_task(
     stated: TaskGroupSettings,
     branches: Sequence[TrainingBranch],
     *,
@@ -345,15 +327,6 @@ def find_task(
     reuse: Reuse | None,
     on_stale: Any,
 ) -> FindModelOperator:
-    """Build it, ahead of all tasks of the task group that is open.
-
-    Args:
-        stated: what the user has stated, for all types.
-        branches: the trainings.
-        read: reads past runs; None where nobody does.
-        reuse: how long a stored model is good for; None to train in each run.
-        on_stale: called where a model no longer holds for the job.
-    """
     shared = {branch.design.task_id for branch in branches}
     find = FindModelOperator(
         task_id="find_model",
@@ -381,15 +354,14 @@ def find_task(
     return find
 
 
-def choose_task(
+def _choose_task(
     stated: TaskGroupSettings, branches: Sequence[TrainingBranch], *, begins_with: Sequence[str]
 ) -> ChooseConfigOperator:
-    """The task that decides, behind the trainings."""
     goal = stated.goal
     is_one = len(branches) == 1
     models = [branch.fit.output for branch in branches]
     handles = [json_of(branch.create.task_id) for branch in branches]
-    # Only a stated fallback may go on after a failed stated, or what is left of several.
+    # Only a stated fallback may go on after a failed training, or what is left of several types.
     goes_on = not is_one or (goal.fallback_machines is not None and goal.reaction != FAIL)
     return ChooseConfigOperator(
         task_id="choose_config",

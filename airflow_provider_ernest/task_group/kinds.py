@@ -30,7 +30,7 @@ OPERATORS: Mapping[type, tuple[str, str]] = {
     EmrJobFlow: ("emr_job_flow", "EmrJobFlowOperator"),
     ConnectedCluster: ("existing_cluster", "ExistingClusterOperator"),
 }
-"""Module and name of what starts them, imported where they are used: DAG files pay for no other kind."""
+"""Module and name of the operator of each, imported on use: DAG files pay for no other kind."""
 
 CHECK_OPTIONS = ("aws_conn_id", "region_name")
 """Options of a cluster on EC2 that its check and its resize have, too."""
@@ -47,11 +47,11 @@ MACHINE_SETTINGS = (
     "volume_gigabytes",
     "volume_type",
 )
-"""Of the specifications of all kinds of clusters: what may change how long a run takes on one machine."""
+"""Fields of the clusters' specifications that may change how long a run takes on one machine."""
 
 
 def check_task(cluster: ClusterSpec, options: Mapping[str, Any]) -> BaseOperator | None:
-    """The task that checks a specification before anything costs money; None where nothing can be asked."""
+    """The task that checks a specification before anything costs money; None if nothing can be asked."""
     if not isinstance(cluster, EC2ClusterSpec):
         return None
     from airflow_provider_ernest.operators.ec2_cluster import EC2PreflightOperator
@@ -60,11 +60,7 @@ def check_task(cluster: ClusterSpec, options: Mapping[str, Any]) -> BaseOperator
 
 
 def create_task(cluster: ClusterSpec, options: Mapping[str, Any], spark_conn_id: str | None) -> BaseOperator:
-    """The task that starts a cluster, a local one at the address of a connection.
-
-    Raises:
-        InvalidParameterError: such a cluster cannot listen where a connection says.
-    """
+    """The task that starts a cluster; only a local one can listen at the address of a connection."""
     if isinstance(cluster, LocalClusterSpec):
         options = {"spark_conn_id": spark_conn_id, **options}
     elif spark_conn_id is not None:
@@ -85,8 +81,7 @@ def job_flow_tasks(
 ) -> tuple[BaseOperator, BaseOperator]:
     """Amazon's operators that start a job flow, as a setup, and end it, as its teardown.
 
-    The setup has succeeded when EMR names the job flow, and not when that is ready: a setup that failed while
-    it waited would have no teardown.
+    The setup does not wait until the job flow is ready: if it failed meanwhile, no teardown would run.
     """
     from airflow.providers.amazon.aws.operators.emr import (
         EmrCreateJobFlowOperator,
@@ -105,11 +100,7 @@ def job_flow_tasks(
 
 
 def resize_task(cluster: ClusterSpec, options: Mapping[str, Any], *, handle: Any, size: Any) -> BaseOperator:
-    """The task that gives a running cluster another size.
-
-    Raises:
-        InvalidParameterError: such clusters keep their size.
-    """
+    """The task that gives a running cluster on EC2 another size; others keep theirs."""
     if not isinstance(cluster, EC2ClusterSpec):
         raise InvalidParameterError(
             "resize_for_production", True, f"is impossible for a cluster of {type(cluster).__name__}"
@@ -122,19 +113,19 @@ def resize_task(cluster: ClusterSpec, options: Mapping[str, Any], *, handle: Any
 
 
 def shared_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the operator that starts a cluster which its check and its resize have, too."""
+    """The `CHECK_OPTIONS` among them."""
     return {name: options[name] for name in CHECK_OPTIONS if name in options}
 
 
 def type_name(cluster: ClusterSpec) -> str:
-    """The name of its type of machine, under which models are stored."""
+    """The type of machine under which models are stored."""
     if isinstance(cluster, ConnectedCluster):
         return cluster.instance_type or cluster.spark_conn_id
     return cluster.instance_type
 
 
 def spark_release(cluster: ClusterSpec) -> str | None:
-    """What tells the Spark that it runs, as `FindModelOperator` takes it; None where nothing does."""
+    """The Spark that it runs, as `FindModelOperator` takes it; None if unknown."""
     if isinstance(cluster, LocalClusterSpec):
         return "installed"
     if isinstance(cluster, EC2ClusterSpec):
@@ -144,11 +135,7 @@ def spark_release(cluster: ClusterSpec) -> str | None:
 
 
 def cores_per_machine(cluster: ClusterSpec, check: BaseOperator | None) -> Any:
-    """The cores of each machine, or what they are read from at run time.
-
-    Raises:
-        InvalidParameterError: nothing tells them.
-    """
+    """The cores of each machine, or the XCom that they are read from; an error if nothing tells them."""
     if cluster.cores_per_machine is not None:
         return cluster.cores_per_machine
     if check is None:
@@ -161,7 +148,7 @@ def cores_per_machine(cluster: ClusterSpec, check: BaseOperator | None) -> Any:
 
 
 def planned(cluster: ClusterSpec) -> PlannedCluster:
-    """What is known beforehand of a cluster."""
+    """What is known of a cluster beforehand."""
     return PlannedCluster(
         instance_type=type_name(cluster),
         machines=certain_machines(cluster),
@@ -173,11 +160,7 @@ def planned(cluster: ClusterSpec) -> PlannedCluster:
 
 
 def certain_machines(cluster: ClusterSpec) -> int:
-    """How many machines the cluster has at least, if it starts at all.
-
-    Raises:
-        InvalidParameterError: only the running DAG will know.
-    """
+    """The fewest machines with which the cluster starts; an error if only the running DAG will know."""
     machines = cluster.smallest_machines if isinstance(cluster, EC2ClusterSpec) else cluster.machines
     if machines is None or is_template(machines):
         raise InvalidParameterError(
@@ -191,9 +174,7 @@ def certain_machines(cluster: ClusterSpec) -> int:
 def billed_machines(clusters: Sequence[ClusterSpec], parallel_runs: int) -> float | None:
     """The machines that are paid for while a sample run is on, however few it uses; None for its own.
 
-    Args:
-        clusters: that the runs are made on; one that somebody else starts is there anyway.
-        parallel_runs: that share the cluster.
+    A cluster that is there anyway costs nothing.
     """
     started = [cluster.machines for cluster in clusters if not isinstance(cluster, ConnectedCluster)]
     return max(started) / parallel_runs if started else None

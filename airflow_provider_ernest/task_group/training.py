@@ -1,4 +1,4 @@
-"""The training on a type of machine: its cluster, the sample runs on it, and the model of them."""
+"""The training on a type of machine: its cluster, the sample runs on it, and their model."""
 
 from __future__ import annotations
 
@@ -54,31 +54,22 @@ KEPT_OF_MACHINE = (
     *("cores_per_machine", "memory_megabytes_per_machine"),
     *("price_per_hour", "master_price_per_hour", "market"),
 )
-"""What is stated of a machine, or what the check of a cluster finds, for a model without one."""
+"""What a model without sample runs is told of a machine, from the settings or the check of a cluster."""
 
 RETRY_DELAY = timedelta(seconds=15)
 """Airflow's five minutes would be paid for: the cluster waits meanwhile."""
 
 CREATE_RETRIES = {"retries": 2, "retry_delay": RETRY_DELAY}
-"""An attempt that was killed has left machines, and no teardown runs after a setup that failed: only another
+"""An attempt that was killed has left machines, and no teardown runs after a failed setup: only another
 attempt takes them over, or ends them."""
 
 WITHOUT_DESIGN = "none_failed_min_one_success"
-"""The rule of tasks that go on where a stored model has made those before them needless."""
+"""The trigger rule of tasks that go on where a stored model made those before them needless."""
 
 RUN_NAME = (
     "{{ task.experiment['machines'] }} machine{{ '' if task.experiment['machines'] == 1 else 's' }}, "
     "{{ '%.2f' | format(task.experiment['scale'] * 100) }} %"
 )
-
-SETTINGS = {
-    "job": SparkJob,
-    "input": SampledInput,
-    "bounds": DesignBounds,
-    "goal": SizingGoal,
-    "model": ModelSettings,
-}
-"""The kinds of what a user states."""
 
 
 def empty_task(task_id: str, **fields: Any) -> BaseOperator:
@@ -89,30 +80,16 @@ def empty_task(task_id: str, **fields: Any) -> BaseOperator:
 
 
 def json_of(task_id: str, key: str = "return_value") -> str:
-    """What a task has pushed, as a template of JSON text.
+    """A template of what a task has pushed, as JSON text.
 
-    Not as an XComArg, which would put the tasks that read it directly behind that task: Airflow forbids that
-    behind a setup to tasks that may go on after failures.
+    Not an XComArg, which would put the tasks that read it directly behind that task: Airflow forbids that
+    behind a setup for tasks that may go on after failures.
     """
     return f"{{{{ ti.xcom_pull(task_ids='{task_id}', key='{key}') | tojson }}}}"
 
 
-def _all_of(task_ids: Sequence[str]) -> str:
-    """What all instances of several mapped tasks have returned, as a template of a JSON list.
-
-    Tasks that were skipped have returned nothing.
-    """
-    return f"{{{{ ti.xcom_pull(task_ids={list(task_ids)!r}) | tojson }}}}"
-
-
-def _last_of(task_ids: Sequence[str], key: str) -> str:
-    """What the last of several tasks has pushed that has pushed anything, as a template of JSON text."""
-    pulled = f"ti.xcom_pull(task_ids={list(task_ids)!r}, key='{key}')"
-    return f"{{{{ ({pulled} | select | list or [none]) | last | tojson }}}}"
-
-
 def text_of(task_id: str, key: str) -> str:
-    """The same as a template of plain text, which is empty where there is none."""
+    """A template of what a task has pushed, as plain text, empty where there is none."""
     return f"{{{{ ti.xcom_pull(task_ids='{task_id}', key='{key}') or '' }}}}"
 
 
@@ -121,7 +98,6 @@ class TaskGroupSettings(SizingSettings):
     """What the tasks of a group are built of, whatever the types of machines; see `ErnestTaskGroup`.
 
     Attributes:
-        history: where past runs are known from; None where they are not asked for.
         found_by: id of the task that looks for stored models.
         history_by: id of the one that reads past runs.
     """
@@ -135,7 +111,7 @@ class TaskGroupSettings(SizingSettings):
     history_by: str = "read_history"
 
     def past_runs(self, instance_type: str) -> str | None:
-        """What was read of the past runs on a type of machine, as a template; None where nothing is read."""
+        """A template of what was read of the past runs on a type of machine; None where nothing is read."""
         if self.history is None:
             return None
         pulled = f"ti.xcom_pull(task_ids='{self.history_by}')"
@@ -143,8 +119,11 @@ class TaskGroupSettings(SizingSettings):
 
     def check(self) -> None:
         """Refuse what the tasks could not be built of, and what does not fit together."""
-        for name, kind in SETTINGS.items():
-            require_type(name, getattr(self, name), kind)
+        require_type("job", self.job, SparkJob)
+        require_type("input", self.input, SampledInput)
+        require_type("bounds", self.bounds, DesignBounds)
+        require_type("goal", self.goal, SizingGoal)
+        require_type("model", self.model, ModelSettings)
         flag("report_bottlenecks", self.report_bottlenecks)
         if is_template(self.bounds.rounds):
             raise InvalidParameterError(
@@ -166,14 +145,12 @@ class TrainingBranch:
     """The tasks of one type of machine.
 
     Attributes:
-        cluster: that it is trained on.
-        serves_production: production may have that cluster, too.
+        serves_production: production may have the cluster, too.
         check: checks the cluster's specification; None where there is nothing to ask.
         design: designs the sample runs, maybe for several types.
         start: starts a job flow of EMR, a setup; None where there is none to start.
-        create: starts the cluster, else a setup, or finds it.
-        fit: fits the model.
-        terminate: ends what was started, the teardown.
+        create: starts the cluster, a setup unless there is `start`, or finds it.
+        terminate: the teardown of what was started.
         training_tasks: ids of those that a stored model makes needless.
         sample_tasks: ids of those among them that are needless without sample runs, too.
     """
@@ -201,11 +178,10 @@ class TrainingBranch:
 
     @property
     def cores(self) -> Any:
-        """Of a machine, or a template that renders to them, or to nothing where the check has failed."""
+        """Of a machine, or a template of them, which is empty where the check has failed."""
         return self._stated_or_checked("cores_per_machine")
 
     def _stated_or_checked(self, name: str) -> Any:
-        """What is stated of a machine, or a template of what the check finds; None where nothing tells."""
         stated = getattr(self.cluster, name, None)
         if stated is not None or self.check is None:
             return stated
@@ -213,7 +189,7 @@ class TrainingBranch:
 
     @property
     def machine(self) -> Mapping[str, Any]:
-        """What is known of a machine where no cluster is started."""
+        """What is known of a machine if no cluster is started."""
         return {
             "kind": self.cluster.kind,
             "instance_type": self.instance_type,
@@ -221,7 +197,7 @@ class TrainingBranch:
         }
 
     def for_find_model(self) -> Mapping[str, Any]:
-        """What `FindModelOperator` wants to know of a type."""
+        """The type for `FindModelOperator`."""
         cluster = self.cluster
         return {
             "instance_type": self.instance_type,
@@ -253,17 +229,17 @@ def training_branch(
     serves_production: bool = False,
     teardown: Mapping[str, Any] | None = None,
 ) -> TrainingBranch:
-    """Build the tasks of one type of machine, in the task group that is open.
+    """Build the tasks of one type of machine, in the open task group.
 
     Args:
         cluster: the cluster to start.
-        stated: what the user has stated, for all types.
+        stated: for all types.
         options: further arguments of the operator that starts the cluster.
         spark_conn_id: Airflow connection at whose address a local cluster listens.
-        design: of the sample runs, where several types share it; None to make one.
-        serves_production: production may have the cluster, too. Then it is started also where a stored model
-            makes the training needless.
-        teardown: arguments of the task that ends the cluster; None for one in the group that is open.
+        design: of the sample runs, if several types share it; None to make one.
+        serves_production: production may have the cluster, too: it is started also where a stored model makes
+            the training needless.
+        teardown: arguments of the task that ends the cluster; None for one in the open group.
 
     Raises:
         InvalidParameterError: such a cluster cannot be.
@@ -323,13 +299,9 @@ def design_task(
     cores: Any,
     past_runs: str | None = None,
 ) -> ExperimentDesignOperator:
-    """The task that designs the sample runs.
+    """The task that designs the sample runs on clusters with the same cores a machine.
 
-    Args:
-        stated: what the user has stated, for all types.
-        clusters: that they will be made on.
-        cores: of each machine, which all clusters have in common.
-        past_runs: what a `ReadHistoryOperator` has read, as a template; None where nothing is read.
+    `past_runs` is a template of what a `ReadHistoryOperator` has read.
     """
     return ExperimentDesignOperator(
         task_id="design",
@@ -347,12 +319,7 @@ def design_task(
 
 @dataclass(frozen=True)
 class _Rounds:
-    """The tasks that make sample runs, in all rounds.
-
-    Attributes:
-        runs: mapped over the experiments of each round.
-        choices: the tasks that choose those of a further round, one fewer.
-    """
+    """The sample runs of each round, and the tasks that choose those of a further round, one fewer."""
 
     runs: list[Any]
     choices: list[NextRunsOperator]
@@ -363,12 +330,12 @@ class _Rounds:
 
     @property
     def observations(self) -> Any:
-        """What all of them have observed."""
-        return _all_of(ids_of(self.runs)) if self.choices else self.runs[0].output
+        return _returned_by(self.runs) if self.choices else self.runs[0].output
 
     def last_design(self, design: ExperimentDesignOperator) -> str:
-        """That of all runs which were chosen, as a template of JSON text."""
-        return _last_of(ids_of([design, *self.choices]), "design")
+        """A template of the design of all runs that were chosen, of the last task that has pushed one."""
+        pulled = f"ti.xcom_pull(task_ids={list(ids_of([design, *self.choices]))!r}, key='design')"
+        return f"{{{{ ({pulled} | select | list or [none]) | last | tojson }}}}"
 
 
 def _rounds(
@@ -379,12 +346,12 @@ def _rounds(
     cluster: ClusterSpec,
     past_runs: str | None,
 ) -> _Rounds:
-    """Build the sample runs, and of several rounds what chooses those of the further ones."""
+    """Build the sample runs, and what chooses those of further rounds."""
     rounds = _Rounds([_sample_runs(stated, "sample_run", design.output, create.output)], [])
     for number in range(2, 1 + count("rounds", stated.bounds.rounds)):
         choice = NextRunsOperator(
             task_id=f"next_runs_{number}",
-            observations=_all_of(ids_of(rounds.runs)),
+            observations=_returned_by(rounds.runs),
             design=rounds.last_design(design),
             candidates=json_of(design.task_id, CANDIDATES),
             bounds=stated.bounds,
@@ -475,12 +442,14 @@ def _report_task(
     return report
 
 
+def _returned_by(tasks: Iterable[Any]) -> str:
+    """A template of a JSON list of what mapped tasks have returned; skipped ones have returned nothing."""
+    return f"{{{{ ti.xcom_pull(task_ids={list(ids_of(tasks))!r}) | tojson }}}}"
+
+
 def ids_of(tasks: Iterable[Any]) -> tuple[str, ...]:
-    """The ids of tasks; None stands for one that is not there."""
+    """The ids of tasks, without None."""
     return tuple(task.task_id for task in tasks if task is not None)
-
-
-# The trainings on several types of machines, side by side or one after the other.
 
 
 def training_branches(
@@ -490,11 +459,11 @@ def training_branches(
     options: Sequence[Mapping[str, Any]],
     in_parallel: bool | None,
 ) -> list[TrainingBranch]:
-    """Build the tasks of several types, each type in a task group of its own within the one that is open.
+    """Build the tasks of several types, each in a task group of its own within the open one.
 
     Args:
         clusters: to start, one for each type.
-        stated: what the user has stated, for all types.
+        stated: for all types.
         options: further arguments of the operator that starts each cluster.
         in_parallel: at the same time; None unless a cluster is local, whose runs would disturb the others.
 
@@ -503,37 +472,26 @@ def training_branches(
     """
     if in_parallel is None:
         in_parallel = not any(isinstance(cluster, LocalClusterSpec) for cluster in clusters)
-    design = _shared_design(stated, clusters)
+    cores = {cluster.cores_per_machine for cluster in clusters}
+    design = None
+    # Types of other cores, or with past runs of their own, have designs of their own.
+    if stated.history is None and len(cores) == 1 and None not in cores:
+        design = design_task(stated, clusters, cores=cores.pop())
     branches: list[TrainingBranch] = []
     for name, cluster, further in zip(_group_names(clusters), clusters, options, strict=True):
         with TaskGroup(group_id=name, tooltip=type_name(cluster)):
             branch = training_branch(cluster, stated, options=further, design=design)
             if branches and not in_parallel:
-                _follow(branch, branches[-1])
+                # A cluster starts only when the one before has ended, however its training went. The rule is
+                # that of a task between them: a setup with it would start after a failed design.
+                ended = empty_task("type_before_ended", trigger_rule="all_done")
+                branches[-1].terminate >> ended >> branch.first
         branches.append(branch)
     return branches
 
 
-def _follow(branch: TrainingBranch, before: TrainingBranch) -> None:
-    """Start a cluster only when the one before is ended, however its training went."""
-    # A task between them, for the rule is not one for a setup: it must not start after a failed design.
-    ended = empty_task("type_before_ended", trigger_rule="all_done")
-    before.terminate >> ended >> branch.first
-
-
-def _shared_design(
-    stated: TaskGroupSettings, clusters: Sequence[ClusterSpec]
-) -> ExperimentDesignOperator | None:
-    """One design for all types where it would be the same; None where cores differ or are not known."""
-    if stated.history is not None:  # each type has past runs of its own
-        return None
-    cores = {cluster.cores_per_machine for cluster in clusters}
-    (common,) = cores if len(cores) == 1 else (None,)
-    return None if common is None else design_task(stated, clusters, cores=common)
-
-
 def _group_names(clusters: Sequence[ClusterSpec]) -> list[str]:
-    """Names for the task groups, each once: types may differ only in signs that Airflow does not allow."""
+    """Unique names for the task groups: types may differ only in characters that Airflow does not allow."""
     names: list[str] = []
     for cluster in clusters:
         plain = name = re.sub(r"[^A-Za-z0-9_-]", "_", type_name(cluster)) or "type"
