@@ -1,9 +1,8 @@
 """A file or a folder somewhere: local, on S3, by HTTP, or wherever fsspec can read.
 
-`place_of` gives what a user names as a place to read from, with a path's methods; a file there may be
-watched, by what its storage tells of it without reading it (`probe`). boto3 reads S3 where s3fs is not
-installed, which cannot be beside the newest amazon provider. What lies in a ZIP has an address, too, by the
-rule of fsspec: zip://folder/file::s3://bucket/logs.zip.
+`place_of` makes a path-like object of what a user names; `probe` tells a change of a file without reading it.
+boto3 reads S3 where s3fs is not installed, which cannot be beside the newest amazon provider. Files in a ZIP
+have addresses by the rule of fsspec: zip://folder/file::s3://bucket/logs.zip.
 """
 
 from __future__ import annotations
@@ -26,16 +25,13 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 from airflow_provider_ernest.exceptions import MissingResourceError
 
-S3_SCHEMES = ("s3://", "s3a://")
 HTTP_SCHEMES = ("http://", "https://")
-_GONE = (404, 410)
 _ABSENT_ON_S3 = {"404", "NoSuchKey", "NoSuchBucket", "NotFound"}
 _ADDRESS = re.compile(r"[A-Za-z][\w+.-]*:/")
 
 _AZURE_SCHEMES = ("abfs", "abfss", "wasb", "wasbs")
 """Hadoop writes the container where Airflow has the connection: abfss://container@account.dfs.core..."""
 
-_ZIP_SUFFIX = ".zip"
 _OF_HISTORY_SERVER = re.compile(r"^https?://.*/api/v1/applications/[^/]+(/[^/]+)?/logs$")
 _IN_ZIP, _BETWEEN = "zip://", "::"
 
@@ -61,10 +57,7 @@ _VERSION_KEYS = {
 
 
 def filesystem_of(path: str) -> tuple[Any, str]:
-    """The fsspec file system of a path, and the path in it.
-
-    Args:
-        path: local or of any fsspec scheme (s3a is read as s3).
+    """The fsspec file system of a path, and the path in it; s3a, as Hadoop says, is read as s3.
 
     Raises:
         MissingResourceError: the library that reads this scheme is not installed.
@@ -76,26 +69,20 @@ def filesystem_of(path: str) -> tuple[Any, str]:
     try:
         filesystem, root = fsspec.url_to_fs(address)
     except ImportError as error:
-        problem = str(error).rstrip(".")
+        extra = ': pip install "airflow-provider-ernest[s3]"' if address.startswith("s3://") else ""
         raise MissingResourceError(
-            f"The library that reads {path!r} cannot be imported: {problem}.", remedy=_remedy(address)
+            f"The library that reads {path!r} cannot be imported: {str(error).rstrip('.')}.",
+            remedy=f"Install it on the Airflow workers{extra}.",
         ) from error
     return filesystem, root
 
 
 def _as_s3(address: str) -> str:
-    """Hadoop calls "s3a" what everybody else calls "s3"."""
     return f"s3://{address[6:]}" if address.startswith("s3a://") else address
 
 
-def _remedy(address: str) -> str:
-    if address.startswith("s3://"):
-        return 'Install it on the Airflow workers: pip install "airflow-provider-ernest[s3]".'
-    return "Install it on the Airflow workers."
-
-
 class Place(Protocol):
-    """What is asked of a path; `pathlib.Path` and Airflow's `ObjectStoragePath` are such."""
+    """A path to read from; `pathlib.Path` and Airflow's `ObjectStoragePath` are such."""
 
     @property
     def name(self) -> str:
@@ -113,51 +100,43 @@ class Place(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """What a listing tells of a file or a folder, without asking for each by itself.
-
-    Attributes:
-        place: it.
-        is_folder: whether it holds others.
-        is_file: whether it may be read; neither is a link that leads nowhere, a pipe or a device.
-        size_bytes: 0 where the storage does not tell.
-        modified_at: seconds since the epoch; None where the storage does not tell.
-        version: changes with a file's content as far as the storage tells; empty where it does not. Of a
-            folder the same for the same one, by whatever links it is come upon.
-    """
+    """What a listing tells of a file or a folder, without a request for each."""
 
     place: Any
     is_folder: bool = False
-    is_file: bool = False
-    size_bytes: int = 0
-    modified_at: float | None = None
+    is_file: bool = False  # whether it can be read; neither is a broken link, a pipe or a device
+    size_bytes: int = 0  # 0 where the storage does not tell
+    modified_at: float | None = None  # seconds since the epoch; None where the storage does not tell
+    # changes with a file's content as far as the storage tells; empty where it does not. A folder has
+    # the same one by whatever links it is reached
     version: str = ""
 
 
 class WatchedFile(Protocol):
-    """What is asked of a file that is watched."""
+    """A file that is watched. Both raise FileNotFoundError, or what the storage's library raises."""
 
     def probe(self) -> str:
-        """What its storage says of it without reading it; empty where that cannot tell a change.
-
-        Raises:
-            FileNotFoundError: it is not there.
-            Exception: whatever the storage's library raises where it cannot be asked.
-        """
+        """What its storage says of it without reading it; empty where that cannot tell a change."""
 
     def open(self) -> AbstractContextManager[Any]:
-        """Its content, to be read in pieces.
-
-        Raises:
-            FileNotFoundError: it is not there.
-            Exception: whatever the storage's library raises where it cannot be asked.
-        """
+        """Its content, to be read in pieces."""
 
 
 S3Clients = Callable[[str], Any]
-"""boto3's client of S3 by the Airflow connection, empty for none that is named; None leaves it to fsspec."""
+"""Makes boto3's S3 client for an Airflow connection (empty: none is named); None leaves S3 to fsspec."""
 
 
-class LocalPlace:
+class _Listed:
+    """A folder whose `entries` tell what it holds."""
+
+    def entries(self) -> Iterator[Entry]:
+        raise NotImplementedError
+
+    def iterdir(self) -> Iterator[Any]:
+        return (each.place for each in self.entries())
+
+
+class LocalPlace(_Listed):
     """A path that this process's machine sees."""
 
     def __init__(self, path: str | Path) -> None:
@@ -172,16 +151,8 @@ class LocalPlace:
         """Whether it is a folder."""
         return self._path.is_dir()
 
-    def iterdir(self) -> Iterator[LocalPlace]:
-        """What a folder holds."""
-        return map(LocalPlace, self._path.iterdir())
-
     def entry(self) -> Entry:
-        """What the file system tells of it.
-
-        Raises:
-            OSError: it is not there, or may not be asked for.
-        """
+        """What the file system tells of it; an OSError where it is not there."""
         return self._told(self._path.stat())
 
     def entries(self) -> Iterator[Entry]:
@@ -222,14 +193,8 @@ class LocalPlace:
         return str(self._path)
 
 
-class FileSystemPlace:
-    """A path on a file system of fsspec.
-
-    Args:
-        filesystem: of fsspec.
-        path: on it.
-        address: as the user writes it.
-    """
+class FileSystemPlace(_Listed):
+    """A path on a file system of fsspec, with its address as the user writes it."""
 
     def __init__(self, filesystem: Any, path: str, address: str) -> None:
         self._filesystem = filesystem
@@ -246,16 +211,8 @@ class FileSystemPlace:
         """Whether it is a folder."""
         return bool(self._filesystem.isdir(self._path))
 
-    def iterdir(self) -> Iterator[FileSystemPlace]:
-        """What a folder holds."""
-        return (each.place for each in self.entries())
-
     def entry(self) -> Entry:
-        """What the file system tells of it.
-
-        Raises:
-            Exception: it is not there, or whatever the storage's library raises where it cannot be asked.
-        """
+        """What the file system tells of it."""
         return self._told(self._path, self._address, self._filesystem.info(self._path))
 
     def entries(self) -> Iterator[Entry]:
@@ -278,14 +235,18 @@ class FileSystemPlace:
         )
 
     def probe(self) -> str:
-        """What the file system tells of its content, such as an ETag, and its size."""
-        # Those of object stores remember what they have been told.
+        """Its size, and what the file system tells of its content, such as an ETag."""
+        # Object stores' file systems cache what they have been told.
         self._filesystem.invalidate_cache()
         try:
             told = self._filesystem.info(self._path)
         except FileNotFoundError as error:
-            # That of HTTP says so whatever was wrong.
-            if self._is_http and error.__cause__ and getattr(error.__cause__, "status", None) not in _GONE:
+            # fsspec's HTTP says so whatever was wrong.
+            if (
+                self._is_http
+                and error.__cause__
+                and getattr(error.__cause__, "status", None) not in (404, 410)
+            ):
                 raise ConnectionError(f"{type(error.__cause__).__name__}: {error.__cause__}") from error
             raise
         if told.get("type") == "directory":
@@ -302,11 +263,10 @@ class FileSystemPlace:
 
 
 def place_of(source: Any, *, s3_clients: S3Clients | None = None) -> Any:
-    """The place that a user means.
+    """The place that a user names by a path or an address; what has a path's methods is returned as it is.
 
     Args:
-        source: a path, an address, or anything with a path's methods, which is returned as it is. An address
-            may name an Airflow connection (s3://connection@bucket/key).
+        source: an address may name an Airflow connection (s3://connection@bucket/key).
         s3_clients: what reads S3; None for s3fs, and for boto3 where that is not installed.
 
     Raises:
@@ -320,7 +280,7 @@ def place_of(source: Any, *, s3_clients: S3Clients | None = None) -> Any:
     if source.startswith(_IN_ZIP):
         inside, _, archive = source.removeprefix(_IN_ZIP).partition(_BETWEEN)
         return ZipPlace(Archive(place_of(archive, s3_clients=s3_clients)), inside)
-    if source.startswith(S3_SCHEMES):
+    if source.startswith(("s3://", "s3a://")):
         by_boto3 = _s3_place(source, s3_clients)
         if by_boto3:
             return by_boto3
@@ -328,7 +288,7 @@ def place_of(source: Any, *, s3_clients: S3Clients | None = None) -> Any:
         filesystem, path = _connected(source) or filesystem_of(source)
     except ValueError as error:
         raise MissingResourceError(
-            f"Nothing reads the address {source!r}: {error}.", remedy="Give another address."
+            f"No library reads the address {source!r}: {error}.", remedy="Give another address."
         ) from error
     filesystem.invalidate_cache()
     return FileSystemPlace(filesystem, path, source)
@@ -356,16 +316,12 @@ def _connected(address: str) -> tuple[Any, str] | None:
 
 
 def _s3_place(address: str, clients: S3Clients | None) -> S3Place | None:
-    """The place at s3://[connection@]bucket/key by boto3; None where s3fs reads it.
-
-    Raises:
-        MissingResourceError: it has no bucket or holds credentials, or neither library is installed.
-    """
+    """The place at s3://[connection@]bucket/key by boto3; None where s3fs reads it."""
     where, _, key = address.partition("://")[2].partition("/")
     connection, _, bucket = where.rpartition("@")
     if ":" in connection:
         raise MissingResourceError(
-            f"The address {f's3://...@{bucket}/{key}'!r} holds credentials, which nothing takes.",
+            f"The address {f's3://...@{bucket}/{key}'!r} contains credentials, which are not used.",
             remedy="Name an Airflow connection that has them: s3://connection@bucket/key.",
         )
     if not bucket:
@@ -382,7 +338,7 @@ def boto3_client(connection: str, address: str) -> Any:
     """A client of S3, by the Airflow connection where one is named.
 
     Raises:
-        MissingResourceError: its library is not installed; names the address.
+        MissingResourceError: its library is not installed.
     """
     try:
         if connection:
@@ -398,15 +354,8 @@ def boto3_client(connection: str, address: str) -> Any:
     return boto3.client("s3")
 
 
-class S3Place:
-    """A file or a folder on S3, read by boto3.
-
-    Args:
-        client: a boto3 client of S3.
-        bucket: the bucket.
-        key: of the file, or the prefix of the folder.
-        connection: the Airflow connection that the client is of, which belongs to the address.
-    """
+class S3Place(_Listed):
+    """A file or a folder on S3, read by boto3; the client's Airflow connection is part of its address."""
 
     def __init__(self, client: Any, bucket: str, key: str, *, connection: str = "") -> None:
         self._client = client
@@ -424,17 +373,8 @@ class S3Place:
         found = self._client.list_objects_v2(Bucket=self._bucket, Prefix=self._prefix, MaxKeys=1)
         return bool(found.get("KeyCount"))
 
-    def iterdir(self) -> Iterator[S3Place]:
-        """The files and folders right below."""
-        return (each.place for each in self.entries())
-
     def entry(self) -> Entry:
-        """What S3 tells of it, by a HEAD request where it is no folder.
-
-        Raises:
-            FileNotFoundError: it is not there.
-            Exception: S3 does not answer, or refuses.
-        """
+        """What S3 tells of it, by a HEAD request where it is no folder."""
         if not self._key or self.is_dir():
             return Entry(place=self, is_folder=True)
         with self._absence_told():
@@ -504,32 +444,21 @@ class S3Place:
         return f"{self._key}/" if self._key else ""
 
 
-def _can_seek(file: Any) -> bool:
-    """Whether it can be read from its end: what comes by HTTP says that it can."""
-    try:
-        file.seek(0, os.SEEK_END)
-        file.seek(0)
-    except (OSError, ValueError):
-        return False
-    return True
-
-
 class Archive:
-    """A ZIP, opened once for all that is read of it, and closed when nothing refers to it any more.
-
-    Args:
-        place: of its file.
-    """
+    """A ZIP, opened once for all that is read of it, and closed when nothing refers to it any more."""
 
     def __init__(self, place: Any) -> None:
         self.place = place
 
     @cached_property
     def content(self) -> ZipFile:
-        """What it holds; its list stands at its end, so that what can only be read forwards is copied."""
+        """The opened ZIP. Its list of files is at its end: a stream that cannot seek is copied first."""
         with ExitStack() as stack:
             file: Any = stack.enter_context(self.place.open("rb"))
-            if not _can_seek(file):
+            try:  # What comes by HTTP says that it can seek, and cannot.
+                file.seek(0, os.SEEK_END)
+                file.seek(0)
+            except (OSError, ValueError):
                 copy = stack.enter_context(TemporaryFile())
                 shutil.copyfileobj(file, copy)
                 file = copy
@@ -551,12 +480,7 @@ class Archive:
 
 
 class ZipPlace:
-    """A file or a folder in a ZIP, or all of one.
-
-    Args:
-        archive: the ZIP.
-        path: in it; empty for all that it holds.
-    """
+    """A file or a folder in a ZIP; with an empty path the whole archive."""
 
     def __init__(self, archive: Archive, path: str = "") -> None:
         self._archive = archive
@@ -572,17 +496,15 @@ class ZipPlace:
         return not self._path or self._path in self._archive.folders
 
     def iterdir(self) -> Iterator[ZipPlace]:
-        """What a folder holds."""
-        names = (name[len(self._prefix) :] for name in self._archive.content.namelist() if self._holds(name))
-        for name in filter(None, dict.fromkeys(name.partition("/")[0] for name in names)):
-            yield ZipPlace(self._archive, f"{self._prefix}{name}")
+        """What a folder holds; the archive may be a path without `entry`."""
+        start = f"{self._path}/" if self._path else ""
+        names = self._archive.content.namelist()
+        inside = (name.removeprefix(start).partition("/")[0] for name in names if name.startswith(start))
+        for name in filter(None, dict.fromkeys(inside)):
+            yield ZipPlace(self._archive, f"{start}{name}")
 
     def entry(self) -> Entry:
-        """What the ZIP tells of it.
-
-        Raises:
-            FileNotFoundError: it is not in the ZIP.
-        """
+        """What the ZIP tells of it; a FileNotFoundError where it is not in there."""
         if self.is_dir():
             return Entry(place=self, is_folder=True)
         try:
@@ -606,28 +528,21 @@ class ZipPlace:
         """The content of a file; `mode` is always to read bytes.
 
         Raises:
-            MissingResourceError: it is packed by a method of which a piece may unpack to all memory.
+            MissingResourceError: its compression may unpack a small piece to all memory.
         """
         if self._archive.content.getinfo(self._path).compress_type not in (ZIP_STORED, ZIP_DEFLATED):
             raise MissingResourceError(
-                f"{self} is not packed by Deflate, as ZIPs of event logs are.", remedy="Unpack the ZIP."
+                f"{self} is not compressed by Deflate, as ZIPs of event logs are.", remedy="Unpack the ZIP."
             )
         return self._archive.content.open(self._path)
 
     def __str__(self) -> str:
         return f"{_IN_ZIP}{self._path}{_BETWEEN}{self._archive.place}"
 
-    @property
-    def _prefix(self) -> str:
-        return f"{self._path}/" if self._path else ""
-
-    def _holds(self, name: str) -> bool:
-        return name.startswith(self._prefix) and len(name) > len(self._prefix)
-
 
 def is_zip(place: Place) -> bool:
     """Whether it is a ZIP, by its name or as Spark's history server gives event logs."""
-    return place.name.endswith(_ZIP_SUFFIX) or bool(_OF_HISTORY_SERVER.match(str(place)))
+    return place.name.endswith(".zip") or bool(_OF_HISTORY_SERVER.match(str(place)))
 
 
 _MODIFIED_KEYS = ("mtime", "LastModified", "last_modified", "updated", "modified", "modificationTime")
@@ -648,7 +563,7 @@ def _modified_at(told: Mapping[str, Any]) -> float | None:
 
 
 def probe_of(told: Mapping[str, Any]) -> str:
-    """The part of what a storage tells of a file that changes with its content; empty where none does."""
+    """What of a storage's answer changes with the file's content; empty where nothing does."""
     plain = {key.lower().replace("-", "").replace("_", ""): value for key, value in told.items()}
     versions = [f"{key}={plain[key]}" for key in sorted(_VERSION_KEYS & plain.keys()) if plain[key]]
     return " ".join([f"size={plain.get('size')}", *versions]) if versions else ""

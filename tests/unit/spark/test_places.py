@@ -175,7 +175,7 @@ def test_what_is_not_there_is_absent(client):
         ("s3://code", "names no file"),
         ("s3://code/", "names no file"),
         ("s3:///job.jar", "names no bucket"),
-        ("s3://AKIA:hush@code/job.jar", "holds credentials"),
+        ("s3://AKIA:hush@code/job.jar", "contains credentials"),
     ],
 )
 def test_an_address_of_no_file_is_refused_and_credentials_are_not_shown(client, path, problem):
