@@ -1,10 +1,9 @@
 """The catalogue: what a store holds in a few words each, listed by folder.
 
 The names of the files say what is there; they are the only truth. What the catalogue says of each record is
-read from it once, and kept in one file a job in a folder of the store's root, so that a process need not read
-all records again. Readers write these summaries, writers of records know nothing of them: a summary that
-is old, damaged or deleted only makes its next reader read more. Records never change, so what is kept of
-one holds for as long as its file is listed.
+read from it once, and kept in one summary file per job, so that a process need not read all records again.
+Readers write these summaries, writers of records know nothing of them: if one is old, damaged or deleted,
+its next reader only reads more. Records never change, so an entry holds as long as its file is listed.
 """
 
 from __future__ import annotations
@@ -51,97 +50,52 @@ MODEL, DECISION, PRODUCTION_RUN, MARK = Model.kind, DecisionRecord.kind, Product
 LISTED = (Model, DecisionRecord, ProductionRun, ModelMark)
 """What the catalogue lists; other records are many, and asked for by job and type alone."""
 
-PROBABLE = 0.5
-"""A term that the job more probably has not is not listed: averaged models have a share of all."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class PastSize(Document):
-    """The size at which most past runs of a model ran, those that nobody made for it.
-
-    Attributes:
-        machines: how many.
-        seconds: from submission to end, the median.
-        runs: that ran on so many.
-    """
+    """The size at which most of a model's runs from the history ran."""
 
     machines: int
-    seconds: float
+    seconds: float  # median, from submission to end
     runs: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogueEntry(Document):
-    """A model, a decision, a production run or a mark in a few words.
+    """A model, a decision, a production run or a mark in a few words; fields as in the documents."""
 
-    Attributes:
-        kind: `MODEL`, `DECISION`, `PRODUCTION_RUN` or `MARK`.
-        id: unique among those of its kind, job and instance type; sorts by time.
-        at: when it was made, ISO 8601 with UTC offset.
-        dag_id: the DAG whose task made it; None outside Airflow.
-        model_id: the model, or the one that was decided or predicted by.
-        method: of a model, see `training.METHODS`.
-        terms: of a model, those that the job more probably has than not.
-        median_error_percent: of a model's leave-one-out errors.
-        max_error_percent: the largest of them.
-        observations: how many a model was fitted to.
-        warnings: how many come with a model or a decision.
-        artifact: path of a model's JAR or .py file.
-        artifact_sha256: hash of the JAR or .py file.
-        machines: decided or run on.
-        seconds: that a production run took, from submission to end.
-        predicted_seconds: of a decision or a production run.
-        is_unusual: whether a production run's time was outside what was nearly certain.
-        is_unlikely: whether it was outside what was likely.
-        base_model_id: the model of sample runs alone that a model goes on from.
-        learned_from: how many production runs a model has learned from.
-        training_dollars: that the sample runs of a model cost; None of one that goes on from another, whose
-            sample runs they are.
-        past: of a model, what its past runs tell of the time before it; None where it knows none.
-        price_per_hour: dollars for one machine: of the cluster of a model, of what was decided.
-        decision_id: the decision that a production run ran by.
-        cost: of a production run, in dollars.
-        predicted_cost: of a decision, in dollars, for what `cost` is of a run: without the training.
-        latest_seconds: of a decision with a deadline, see `DecisionRecord.latest_seconds`.
-        confidence: the probability with which a decision was to keep its goal.
-        probability: of a decision, that the goal is kept.
-        is_fallback: whether a decision keeps to no goal, see `Decision.fallback_reason`.
-        cause: of a mark, see `documents.models.ModelMark`.
-        reason: of a mark.
-    """
-
-    kind: str
+    kind: str  # `MODEL`, `DECISION`, `PRODUCTION_RUN` or `MARK`
     id: str
     job: str
     instance_type: str
     at: str
-    dag_id: str | None = None
-    model_id: str | None = None
+    dag_id: str | None = None  # the DAG whose task made it; None outside Airflow
+    model_id: str | None = None  # the model itself, or the one that was decided or predicted by
     method: str = ""
-    terms: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()  # of a model, those that the job more probably has than not
     median_error_percent: float | None = None
     max_error_percent: float | None = None
-    observations: int = 0
-    warnings: int = 0
+    observations: int = 0  # how many
+    warnings: int = 0  # how many
     artifact: str | None = None
     artifact_sha256: str | None = None
-    machines: int | None = None
+    machines: int | None = None  # decided or run on
     seconds: float | None = None
     predicted_seconds: float | None = None
     is_unusual: bool = False
     is_unlikely: bool = False
     base_model_id: str | None = None
-    learned_from: int = 0
-    training_dollars: float | None = None
+    learned_from: int = 0  # how many production runs
+    training_dollars: float | None = None  # None of a model that goes on from another: they are that one's
     past: PastSize | None = None
-    price_per_hour: float | None = None
+    price_per_hour: float | None = None  # of the cluster of a model, or of what was decided
     decision_id: str | None = None
     cost: float | None = None
-    predicted_cost: float | None = None
+    predicted_cost: float | None = None  # of a decision, without the training, as `cost` of a run
     latest_seconds: float | None = None
     confidence: float | None = None
     probability: float | None = None
-    is_fallback: bool = False
+    is_fallback: bool = False  # whether a decision keeps to no goal, see `Decision.fallback_reason`
     cause: str = ""
     reason: str = ""
 
@@ -151,34 +105,17 @@ class CatalogueEntry(Document):
         return self.id, self.kind, self.job, self.instance_type
 
 
-_BY_FIELD = (
-    "method",
-    "artifact",
-    "artifact_sha256",
-    "base_model_id",
-    "model_id",
-    "machines",
-    "seconds",
-    "predicted_seconds",
-    "is_unusual",
-    "is_unlikely",
-    "decision_id",
-    "cost",
-    "latest_seconds",
-    "confidence",
-    "cause",
-    "reason",
-)
-"""What an entry says as the record does, where it says it."""
+_TOLD = tuple(each.name for each in fields(CatalogueEntry))
 
 
 def entry_of(record: Record) -> CatalogueEntry:
     """What the catalogue says of a record."""
-    said: dict[str, Any] = {name: getattr(record, name) for name in _BY_FIELD if hasattr(record, name)}
+    said: dict[str, Any] = {name: getattr(record, name) for name in _TOLD if hasattr(record, name)}
     if isinstance(record, Model):
         said |= {
             "model_id": record.id,
-            "terms": tuple(term.name for term in record.terms if term.probability >= PROBABLE),
+            # Averaged models have a share of all terms.
+            "terms": tuple(term.name for term in record.terms if term.probability >= 0.5),
             "median_error_percent": record.validation.median_error_percent,
             "max_error_percent": record.validation.max_error_percent,
             "observations": len(record.observations),
@@ -198,15 +135,7 @@ def entry_of(record: Record) -> CatalogueEntry:
             "price_per_hour": record.decision.price_per_hour,
             "is_fallback": record.decision.fallback_reason is not None,
         }
-    return CatalogueEntry(
-        kind=record.kind,
-        id=record.id,
-        job=record.job,
-        instance_type=record.instance_type,
-        at=record.at,
-        dag_id=record.origin.dag_id if record.origin else None,
-        **said,
-    )
+    return CatalogueEntry(dag_id=record.origin.dag_id if record.origin else None, **said)
 
 
 def past_size(model: Model) -> PastSize | None:
@@ -228,24 +157,14 @@ READ_TOGETHER = 256
 
 
 def places(root: Any) -> Iterator[Place]:
-    """Where all records of a store lie, by the names of their files, job by job and oldest first in a folder.
-
-    Raises:
-        OSError: the root cannot be listed.
-    """
+    """Where all records of a store lie, by their files' names: job by job, oldest first in a folder."""
     for job_folder in sorted(files(root), key=lambda folder: str(folder.name)):
         found = (place_named(str(job_folder.name), name) for name in _names_below(job_folder) or ())
         yield from sorted(place for place in found if place is not None)
 
 
 def all_records(root: Any) -> Iterator[Record]:
-    """Every record in a store, in the order of `places`.
-
-    What cannot be read is skipped with a warning in the log, which names it.
-
-    Raises:
-        OSError: the root cannot be listed.
-    """
+    """Every record in a store, in the order of `places`; what cannot be read is skipped with a warning."""
 
     def read_place(place: Place) -> Record | None:
         record = read_or_skip(root, place.form, place.path(root))
@@ -271,43 +190,29 @@ FOLDER = ".catalogue"
 MOST_UNWRITTEN = 16
 """With more records of a job than these that its summary does not know, it is written again."""
 
-_TOLD = tuple(each.name for each in fields(CatalogueEntry))
-
 
 @dataclass(kw_only=True)
 class _Summary:
-    """The file of a job: entries by the names of the records under the job's folder.
-
-    Attributes:
-        told: what its entries tell. One that tells other things is of another version: the records are read
-            anew, since what an entry lacks would pass for what nobody knows.
-    """
+    """The file of a job: entries by the names of the records under the job's folder."""
 
     schema: int = SCHEMA
+    # the fields of its entries. With others it is of another version and not used, since what an entry lacks
+    # would pass for what nobody knows
     told: tuple[str, ...] = ()
     entries: dict[str, CatalogueEntry] = field(default_factory=dict)
-
-    @property
-    def is_current(self) -> bool:
-        """Whether it was written as this version of the package writes it."""
-        return self.schema == SCHEMA and self.told == _TOLD
 
 
 # Made here, since msgspec must not learn of a class in several threads at once.
 _SUMMARIES = msgspec.json.Decoder(_Summary)
 
 _key = attrgetter("id", "kind", "job", "instance_type")
-"""What `CatalogueEntry.key` is, made for tens of thousands of entries at once."""
+"""As `CatalogueEntry.key`, but fast enough for tens of thousands of entries."""
 
 
 class Catalogue:
     """Entries of all models, decisions, production runs and marks in a store.
 
-    An object reads each record once: keep one where the entries are read often. Any number of threads may
-    share it.
-
-    Args:
-        root: the store's, a `pathlib.Path` or anything with its methods.
+    An object reads each record once: keep one where the entries are read often. Threads may share it.
     """
 
     def __init__(self, root: Any) -> None:
@@ -320,9 +225,7 @@ class Catalogue:
         self._lock = Lock()
 
     def entries(self, job: str | None = None) -> list[CatalogueEntry]:
-        """All entries, or those of a job, oldest first.
-
-        A file that cannot be read is skipped with a warning in the log, which names it.
+        """All entries, or those of a job, oldest first; unreadable files are skipped with a warning.
 
         Raises:
             StoreError: the store cannot be read.
@@ -359,7 +262,7 @@ class Catalogue:
         except Exception as error:
             log.info("%s is not used: %s", path, error)
             return {}
-        return summary.entries if summary.is_current else {}
+        return summary.entries if (summary.schema, summary.told) == (SCHEMA, _TOLD) else {}
 
     def _read_new(self, listed: Mapping[str, Sequence[str] | None]) -> None:
         """Read the records that are not known, by their jobs' folders and their names under those."""

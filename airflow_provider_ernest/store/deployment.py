@@ -18,12 +18,7 @@ FILE = ".deployment"
 def deployment_of_store(root: Any, *, make: bool = True) -> str:
     """The id in a store: 12 hexadecimal digits, unless somebody wrote another one into the file.
 
-    Args:
-        root: of the store; made where it is not there.
-        make: make an id where there is none.
-
-    Returns:
-        The id; empty where there is none.
+    Without `make`, it is empty where there is none.
 
     Raises:
         StoreError: it cannot be read or written, or the storage cannot tell who is first.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import re
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -29,21 +30,20 @@ from airflow_provider_ernest.exceptions import (
 # Files that are never seen half-written, on whatever storage a path object stands for.
 
 
-NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+_NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 """How file systems without hard links (FAT, some network file systems) refuse them."""
-RANDOM_BYTES = 4
-"""In names that nobody else uses."""
+
+
+def _unused(name: str) -> str:
+    """A file's name that nobody else uses."""
+    return f"{name}.{secrets.token_hex(4)}"
 
 
 def create_whole(path: Any, text: str) -> None:
-    """Write a new file that appears whole or not at all, also when the machine dies meanwhile.
+    """Write a new file (UTF-8) that appears whole or not at all, also when the machine dies meanwhile.
 
-    On a local file system by a link to a file that is on the disk already; object stores promise as
-    much of each write.
-
-    Args:
-        path: of a `pathlib.Path` or anything with its methods; its folder exists.
-        text: written as UTF-8.
+    On a local file system by a link to a file that is on the disk already; object stores promise as much of
+    each write. The folder must exist.
 
     Raises:
         FileExistsError: there is a file of that name.
@@ -61,16 +61,13 @@ def create_whole(path: Any, text: str) -> None:
 def replace_whole(path: Any, text: str) -> None:
     """Write a file that can be made again, in place of an earlier one; nobody ever sees half of it.
 
-    It is not waited for the disk: after a loss of power it may be gone or torn.
-
-    Raises:
-        OSError: it cannot be written.
+    It does not wait for the disk: after a loss of power the file may be gone or torn.
     """
     local = local_path(path)
     if local is None:
         path.write_text(text, encoding="utf-8")
         return
-    temporary = local.with_name(f".{local.name}.{secrets.token_hex(RANDOM_BYTES)}")
+    temporary = local.with_name(_unused(f".{local.name}"))
     try:
         temporary.write_text(text, encoding="utf-8")
         temporary.replace(local)
@@ -128,13 +125,22 @@ def _no_exclusion(path: Any, why: str) -> StoreError:
 
 def _create_locally(path: Path, text: str, *, is_exclusive: bool = False) -> None:
     """By a temporary file, which is linked under its name only when its content is on the disk."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(RANDOM_BYTES)}")
+    temporary = path.with_name(_unused(f".{path.name}"))
     try:
         with temporary.open("x", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        _name(temporary, path, is_exclusive=is_exclusive)
+        try:
+            path.hardlink_to(temporary)
+        except OSError as error:
+            if error.errno not in _NO_HARD_LINKS:
+                raise
+            if path.exists():
+                raise FileExistsError(f"{path} exists") from error
+            if is_exclusive:
+                raise _no_exclusion(path, "has no hard links") from error
+            temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
     # The new name is on the disk only when the directory is.
@@ -145,35 +151,12 @@ def _create_locally(path: Path, text: str, *, is_exclusive: bool = False) -> Non
         os.close(directory)
 
 
-def _name(temporary: Path, path: Path, *, is_exclusive: bool) -> None:
-    """Give the file its final name, unless that is taken."""
-    try:
-        path.hardlink_to(temporary)
-    except OSError as error:
-        if error.errno not in NO_HARD_LINKS:
-            raise
-        if path.exists():
-            raise FileExistsError(f"{path} exists") from error
-        if is_exclusive:
-            raise _no_exclusion(path, "has no hard links") from error
-        temporary.replace(path)
-
-
 def move_aside(path: Any, folder: Any) -> Any:
-    """Move a file into a folder, under a name that no other file there has; it is whole in one place or both.
+    """Move a file into a folder of its storage, under a name that no other file there has.
 
-    Args:
-        path: of a `pathlib.Path` or anything with its methods.
-        folder: on the same storage; it exists.
-
-    Returns:
-        The new path.
-
-    Raises:
-        FileNotFoundError: there is no file to move.
-        OSError: it cannot be moved.
+    It is whole in one place or both. Returns the new path.
     """
-    target = folder / f"{path.name}.{secrets.token_hex(RANDOM_BYTES)}"
+    target = folder / _unused(path.name)
     local, local_target = local_path(path), local_path(target)
     if local is not None and local_target is not None:
         local.rename(local_target)
@@ -184,11 +167,7 @@ def move_aside(path: Any, folder: Any) -> Any:
 
 
 def delete(path: Any) -> bool:
-    """Delete a file; whether there was one.
-
-    Raises:
-        OSError: it cannot be deleted.
-    """
+    """Delete a file; whether there was one."""
     # Object stores delete what is not there without a word.
     if local_path(path) is None and not path.exists():
         return False
@@ -197,9 +176,6 @@ def delete(path: Any) -> bool:
     except FileNotFoundError:
         return False
     return True
-
-
-# ---------------------------------------------------------------------------
 
 
 LONGEST_NAME = 200
@@ -211,7 +187,7 @@ a file under its final name. They set its time of modification to the original's
 
 @contextmanager
 def store_errors(problem: str) -> Iterator[None]:
-    """Make store errors that begin with the problem of whatever goes wrong with files or a storage's library.
+    """Make a `StoreError`, which begins with the problem, of whatever goes wrong with files or storage.
 
     Other errors of this package pass: they tell of the user's values, and how to change them.
     """
@@ -250,11 +226,7 @@ def safe_name(parameter: str, name: str) -> str:
 
 
 def decode_json(text: str) -> Any:
-    """What the JSON text says.
-
-    Raises:
-        InvalidDocumentError: it is no JSON.
-    """
+    """Decode JSON; an `InvalidDocumentError` where it is none."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
@@ -265,17 +237,15 @@ def files(folder: Any) -> list[Any]:
     """What the folder holds now, without files that are still being written; nothing where there is none."""
     forget_listing(folder)
     try:
-        return _files(folder)
+        found = list(folder.iterdir())
     except (FileNotFoundError, NotADirectoryError):
         # Another process may have made the folder just now.
-        return _files(folder) if folder.exists() else []
+        found = list(folder.iterdir()) if folder.exists() else []
+    return [path for path in found if not str(path.name).startswith(".")]
 
 
 def forget_listing(folder: Any) -> None:
-    """Let a storage ask anew what a folder holds: those of object stores remember listings.
-
-    They would never show what others write, nor that a file of theirs is there.
-    """
+    """Drop what a storage remembers of a folder: a cached listing hides what others write."""
     file_system = _file_system(folder)
     if file_system is not None:
         file_system.invalidate_cache(folder.path)
@@ -285,7 +255,7 @@ def changed_at(path: Any) -> datetime | None:
     """When the content of a file was last written; None where the storage does not tell.
 
     Raises:
-        OSError: there is no such file.
+        OSError: the file is not there.
     """
     local = local_path(path)
     if local is not None:
@@ -301,11 +271,7 @@ def changed_at(path: Any) -> datetime | None:
 
 
 def is_settled(path: Any) -> bool:
-    """Whether a file has not been written to for a while, or is not there any more; also where nobody knows.
-
-    Raises:
-        OSError: that cannot be seen.
-    """
+    """Whether a file has not been written to for a while or is gone; also where nobody knows."""
     try:
         changed = changed_at(path)
     except FileNotFoundError:
@@ -320,17 +286,10 @@ def _file_system(path: Any) -> Any:
 
 
 def files_below(folder: Any, *, depth: int) -> list[str]:
-    """The names of all files in a folder and those below it, such as "production/1.json".
+    """The names of all files in a folder and those below it, such as "production/1.json" with a depth of 2.
 
     Names that begin with a dot, of folders or files, are left out; nothing where there is no such folder. An
     object store is asked once for all of it.
-
-    Args:
-        folder: a `pathlib.Path`, or anything with its methods.
-        depth: of folders and files, 1 for the files in the folder itself.
-
-    Raises:
-        OSError: it cannot be listed.
     """
     local = local_path(folder)
     if local is not None:
@@ -340,11 +299,8 @@ def files_below(folder: Any, *, depth: int) -> list[str]:
     prefix = f"{str(folder.path).rstrip('/')}/"
     paths = map(str, file_system.find(folder.path))
     names = [path.removeprefix(prefix) for path in paths if path.startswith(prefix)]
-    return [
-        name
-        for name in names
-        if name.count("/") < depth and all(part and part[0] != "." for part in name.split("/"))
-    ]
+    hidden = re.compile(r"(^|/)(\.|/|$)")
+    return [name for name in names if name.count("/") < depth and not hidden.search(name)]
 
 
 def _local_files_below(folder: str, prefix: str, depth: int) -> Iterator[str]:
@@ -360,28 +316,15 @@ def _local_files_below(folder: str, prefix: str, depth: int) -> Iterator[str]:
             yield from _local_files_below(entry.path, f"{prefix}{entry.name}/", depth - 1)
 
 
-def _files(folder: Any) -> list[Any]:
-    return [path for path in folder.iterdir() if not str(path.name).startswith(".")]
-
-
-# ---------------------------------------------------------------------------
-# Work of many parts on threads that no process waits for when it ends.
-
-
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 
 def in_threads(work: Callable[[Part], Result], parts: Sequence[Part], *, most: int) -> list[Result]:
-    """The results of many parts of some work, in the order of the parts.
+    """The results of some work for each part, in the order of the parts, so many at most at a time.
 
-    An executor of the standard library would do, but for storage that never answers: the interpreter
-    waits for an executor's threads when it ends.
-
-    Args:
-        work: done for each part; what it raises first is raised here, when all threads have ended.
-        parts: any number of them.
-        most: so many at a time.
+    What is raised first is raised here, when all threads have ended. No executor of the standard library is
+    used because storage may never answer: the interpreter waits for an executor's threads when it ends.
     """
     waiting: SimpleQueue[int] = SimpleQueue()
     for number in range(len(parts)):

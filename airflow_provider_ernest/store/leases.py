@@ -1,8 +1,8 @@
 """Who trains a job at the moment, so that runs of it at the same time pay for one training.
 
-A lease is a numbered file that only one process can create; that of the highest number counts. Who finds it
-over creates the next one, so that of any number of runs that wait one goes on. Nothing is ever released: a
-lease is over when its training's tasks have ended, as Airflow tells, or by its age.
+A lease is a numbered file that only one process can create; the highest number counts. Whoever finds it over
+creates the next one, so that one of all waiting runs goes on. Nothing is ever released: a lease is over when
+its training's tasks have ended, as Airflow tells, or by its age.
 """
 
 from __future__ import annotations
@@ -28,45 +28,27 @@ from airflow_provider_ernest.store.files import (
 FOLDER = ".trainings"
 """At the root of a store."""
 
-_SUFFIX = ".json"
-
 _KEPT = timedelta(days=7)
-"""What is older and does not count any more is deleted: no process still acts by a listing of that time."""
+"""Older leases that no longer count are deleted: no process still acts by a listing of that time."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingLease(Document):
-    """That a job is being trained.
+    """A job is being trained."""
 
-    Attributes:
-        origin: the task that found no model for it.
-        tasks: ids of the training's tasks in the same DAG run.
-        taken_at: when.
-    """
-
-    origin: Origin
-    tasks: tuple[str, ...]
+    origin: Origin  # the task that found no model for it
+    tasks: tuple[str, ...]  # ids of the training's tasks in the same DAG run
     taken_at: datetime
 
 
 class TrainingLeases:
-    """The leases on a job with an application: another application is another training.
-
-    Args:
-        root: the store's.
-        job: the user's name of the job.
-        artifact_sha256: the hash of its application; None where it is not known.
-    """
+    """The leases on a job with an application, by its hash: another application is another training."""
 
     def __init__(self, root: Any, job: str, artifact_sha256: str | None) -> None:
         self._folder = root / FOLDER / safe_name("job", job) / (artifact_sha256 or "unknown")
 
     def newest(self) -> tuple[int, TrainingLease | None]:
-        """The one that counts, with its number: 0 where there is none; None where it cannot be understood.
-
-        Raises:
-            StoreError: the storage cannot be read.
-        """
+        """The one that counts, with its number: 0 where there is none; None where it cannot be understood."""
         with store_errors(f"The trainings in {self._folder} cannot be read"):
             paths = self._paths()
             if not paths:
@@ -84,7 +66,7 @@ class TrainingLeases:
         Raises:
             StoreError: it cannot be written, or the storage cannot tell who is first.
         """
-        path = self._folder / f"{number:09}{_SUFFIX}"
+        path = self._folder / f"{number:09}.json"
         with store_errors(f"The training cannot be noted in {path}"):
             path.parent.mkdir(parents=True, exist_ok=True)
             try:
@@ -98,5 +80,5 @@ class TrainingLeases:
         return True
 
     def _paths(self) -> dict[int, Any]:
-        names = ((str(path.name).removesuffix(_SUFFIX), path) for path in files(self._folder))
+        names = ((str(path.name).removesuffix(".json"), path) for path in files(self._folder))
         return {int(name): path for name, path in names if name.isdecimal()}

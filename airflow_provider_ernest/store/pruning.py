@@ -1,4 +1,4 @@
-"""Pruning a store: what is old goes, unless it is one of the newest or something that stays refers to it.
+"""Pruning a store: old records go, unless they are among the newest or a record that stays refers to them.
 
 A production run that stays keeps its decision, a decision its models, a learned model the one that it goes on
 from, a bottleneck report its profiles. A model that stays keeps the marks of its lineage: without them a
@@ -22,7 +22,9 @@ from airflow_provider_ernest.documents.decisions import DecisionRecord, Producti
 from airflow_provider_ernest.documents.models import Model, ModelMark
 from airflow_provider_ernest.documents.profiles import BottleneckReport, ProfileRecord
 from airflow_provider_ernest.documents.runs import ObservationRecord
-from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError, StoreError
+from airflow_provider_ernest.exceptions import MissingResourceError, StoreError
+from airflow_provider_ernest.settings.values import count as count_of
+from airflow_provider_ernest.settings.values import not_negative
 from airflow_provider_ernest.words import count, counted
 
 if TYPE_CHECKING:
@@ -42,8 +44,7 @@ ORDER: tuple[type[Record], ...] = (
     ObservationRecord,
     ProfileRecord,
 )
-"""In this order records are removed, so that at no moment one that is there lacks what it refers to. Marks go
-after their model: without its mark a stale one would be taken for fresh."""
+"""The order of removal: no record ever lacks what it refers to, and marks go after their model."""
 _POSITION = {form.kind: position for position, form in enumerate(ORDER)}
 
 YOUNG, NEWEST, REFERRED = "they are young", "they are among the newest", "what stays refers to them"
@@ -56,23 +57,16 @@ MOST_NAMED = 50
 
 @dataclass(frozen=True, kw_only=True)
 class Item:
-    """What pruning needs of a record: whole records of a store may not fit into memory.
-
-    Attributes:
-        at: when it was made; None if it does not say, and then it stays.
-        needs: the records that it refers to.
-        event_logs: the event logs that it names.
-        lineage: of a model, see `Model.lineage`.
-    """
+    """What pruning needs of a record: whole records of a store may not fit into memory."""
 
     kind: str
     id: str
     job: str
     instance_type: str
-    at: datetime | None
+    at: datetime | None  # None if it does not say when it was made: then it stays
     needs: tuple[Key, ...]
     event_logs: tuple[str, ...]
-    lineage: str
+    lineage: str  # of a model
 
     @classmethod
     def of(cls, record: Record) -> Item:
@@ -92,11 +86,6 @@ class Item:
     def key(self) -> Key:
         """What others refer to it by."""
         return self.kind, self.id
-
-    @property
-    def named(self) -> dict[str, str]:
-        """What it is, as JSON can hold it."""
-        return {"kind": self.kind, "id": self.id, "job": self.job, "instance_type": self.instance_type}
 
 
 def reasons_to_stay(
@@ -144,10 +133,6 @@ class Prune:
         older_than_days: younger documents stay.
         keep_models: so many newest documents of each kind stay, for each job and instance type.
         event_logs: the folder whose event logs go with the last document that names them; None to keep them.
-
-    Raises:
-        InvalidParameterError: an age below 0, or no model of a job were to stay.
-        StoreError: the store cannot be read.
     """
 
     def __init__(
@@ -159,7 +144,8 @@ class Prune:
         keep_models: int,
         event_logs: LogFolder | None = None,
     ) -> None:
-        _check(older_than_days, keep_models)
+        not_negative("older_than_days", older_than_days)
+        count_of("keep_models", keep_models)
         self._store, self._folder, self._days = store, event_logs, older_than_days
         items = list(map(Item.of, store.all_documents()))
         kept = reasons_to_stay(items, now=now, older_than_days=older_than_days, newest=keep_models)
@@ -173,22 +159,14 @@ class Prune:
             key=lambda item: (_POSITION[item.kind], not item.needs, item.id),
         )
         """What goes, in this order; after `carry_out`, what went."""
-        self.surveys = [each for each in store.survey_ids()[KEEP_MODELS:] if self._is_old(each, now)]
-        self.event_logs = self._free_logs()
+        limit = now - timedelta(days=older_than_days)
+        moments = ((each, moment_of(each)) for each in store.survey_ids()[KEEP_MODELS:])
+        self.surveys = [each for each, moment in moments if moment is not None and moment < limit]
+        kept_logs = {location for item in self._stays for location in item.event_logs}
+        free = (name for name in self._named_logs if name not in kept_logs)
+        self.event_logs = [path for name in free if event_logs and (path := event_logs.find(name))]
         self.failures: list[str] = []
         self._is_done = False
-
-    def _is_old(self, survey_id: str, now: datetime) -> bool:
-        moment = moment_of(survey_id)
-        return moment is not None and now - moment > timedelta(days=self._days)
-
-    def _free_logs(self) -> list[Path]:
-        """The event logs that no document that stays names."""
-        if self._folder is None:
-            return []
-        kept = {location for item in self._stays for location in item.event_logs}
-        found = (self._folder.find(name) for name in self._named_logs if name not in kept)
-        return [path for path in found if path is not None]
 
     @property
     def has_work(self) -> bool:
@@ -212,13 +190,17 @@ class Prune:
                 spared.update((item.key, *item.needs))
             elif len(self.failures) >= MOST_FAILURES or not self._remove(item):
                 spared.update(item.needs)
-        self.surveys = [each for each in self.surveys if self._remove_survey(each)]
+        going_surveys, self.surveys = self.surveys, []
+        for survey_id in going_surveys:
+            try:
+                self.surveys += [survey_id] if self._store.remove_survey(survey_id) else []
+            except StoreError as error:
+                self.failures.append(error.message)
 
     def _models_needed_since(self) -> set[Key]:
         """The models that documents refer to which were written since the plan was made."""
-        new = (
-            entry for entry in self._store.catalogue.entries() if (entry.kind, entry.id) not in self._known
-        )
+        entries = self._store.catalogue.entries()
+        new = [entry for entry in entries if (entry.kind, entry.id) not in self._known]
         return {(Model.kind, each) for entry in new for each in (entry.model_id, entry.base_model_id) if each}
 
     def _remove(self, item: Item) -> bool:
@@ -239,13 +221,6 @@ class Prune:
             return False
         return True
 
-    def _remove_survey(self, survey_id: str) -> bool:
-        try:
-            return self._store.remove_survey(survey_id)
-        except StoreError as error:
-            self.failures.append(error.message)
-            return False
-
     def summary(self) -> dict[str, Any]:
         """What was removed, or would be, as JSON can hold it."""
         return {
@@ -253,7 +228,10 @@ class Prune:
             "is_done": self._is_done,
             "older_than_days": self._days,
             "removed": dict(Counter(item.kind for item in self.items)),
-            "documents": [item.named for item in self.items],
+            "documents": [
+                {"kind": item.kind, "id": item.id, "job": item.job, "instance_type": item.instance_type}
+                for item in self.items
+            ],
             "kept": dict(Counter(item.kind for item in self._stays)),
             "event_logs": [str(path) for path in self.event_logs],
             "surveys": self.surveys,
@@ -286,14 +264,11 @@ class Prune:
         return lines
 
     def raise_failures(self) -> None:
-        """Raise what could not be removed.
-
-        Raises:
-            StoreError: something could not be removed; the rest is gone.
-        """
+        """Raise a `StoreError` if something could not be removed; the rest is gone."""
         if self.failures:
             raise StoreError(
-                f"{count(len(self.failures))} could not be removed: {'; '.join(self.failures[:3])}",
+                f"{counted(len(self.failures), 'document')} could not be removed: "
+                f"{'; '.join(self.failures[:3])}",
                 remedy="Check what may be done with the store's files, and prune again.",
             )
 
@@ -305,11 +280,8 @@ _ROLLING_LOG = "eventlog_v2_"
 class LogFolder:
     """A local folder of event logs; nothing outside it is ever removed.
 
-    Records come from anywhere, so what they name is looked at as it is on the disk: links are followed
-    before it is asked whether a log lies in the folder.
-
-    Args:
-        folder: an absolute path or one from the working directory.
+    Records come from anywhere, so links in the paths that they name are followed before it is decided whether
+    a log lies in the folder.
 
     Raises:
         MissingResourceError: there is no such folder.
@@ -344,11 +316,7 @@ class LogFolder:
     def remove(self, location: str) -> list[Path]:
         """Remove a log, and the folders of its attempt and its run if they are empty then.
 
-        Returns:
-            The log's path; empty if it is not one in this folder.
-
-        Raises:
-            OSError: it cannot be removed.
+        Returns its path; none where it is not a log in this folder.
         """
         path = self.find(location)
         if path is None:
@@ -357,62 +325,22 @@ class LogFolder:
             shutil.rmtree(path)
         else:
             path.unlink()
-        self._remove_empty(path.parent)
-        return [path]
-
-    def _remove_empty(self, folder: Path) -> None:
-        """Remove a folder and those above it that hold nothing else, but never a DAG's: it is used again."""
+        folder = path.parent
         try:
+            # Never a DAG's: it is used again.
             while self._folder in folder.parent.parents:
                 folder.rmdir()
                 folder = folder.parent
         except OSError as error:
             log.debug("%s stays: %s", folder, error)
-
-
-def _check(older_than_days: float, keep_models: int) -> None:
-    _days("older_than_days", older_than_days, remedy="Give an age in days, such as 90.")
-    if keep_models < 1:
-        raise InvalidParameterError(
-            "keep_models",
-            keep_models,
-            "would leave jobs without their newest model",
-            remedy="Keep at least 1.",
-        )
+        return [path]
 
 
 def retention_days(text: str) -> float:
-    """What the option retention_days says; 0, which keeps everything, if it is empty.
-
-    Raises:
-        InvalidParameterError: it is no number of at least 0.
-    """
-    return _days("retention_days", text or 0, remedy="Set 0 to keep everything.")
-
-
-def _days(name: str, given: float | str, *, remedy: str) -> float:
-    try:
-        days = float(given)
-    except ValueError:
-        days = -1.0
-    if not 0 <= days < float("inf"):
-        raise InvalidParameterError(name, given, "is not a number of days of at least 0", remedy=remedy)
-    return days
+    """What the option retention_days says; 0, which keeps everything, if it is empty."""
+    return not_negative("retention_days", text or 0)
 
 
 def retention_models(text: str) -> int:
-    """What the option retention_models says, or `KEEP_MODELS` if it is empty.
-
-    Raises:
-        InvalidParameterError: it is no whole number of at least 1.
-    """
-    if not text:
-        return KEEP_MODELS
-    if not text.isdecimal() or int(text) < 1:
-        raise InvalidParameterError(
-            "retention_models",
-            text,
-            "is not a whole number of at least 1",
-            remedy="The newest model of a job always stays.",
-        )
-    return int(text)
+    """What the option retention_models says, or `KEEP_MODELS` if it is empty."""
+    return count_of("retention_models", text or KEEP_MODELS)

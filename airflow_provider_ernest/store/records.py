@@ -1,15 +1,14 @@
 """Where each record lies in a store, and how it is written and read: one JSON file each.
 
-Layout: ``root / job / instance type / models / id.json``, and the same with the other folders of `FOLDERS`.
-Names are percent-encoded, for they are the user's: a job may be called "../x". Ids sort by time, so the last
+Layout: ``root / job / instance type / models / id.json``, likewise for the other folders of `FOLDERS`, and
+``root / .surveys / id.json`` for surveys, which are of many jobs. Names are percent-encoded, since users
+choose them: a job may be called "../x", and no job's folder starts with a dot. Ids sort by time: the last
 name in a folder is the newest.
 
-Each file bears a digest, by which is found what a disk or a copy has changed in it. It is no signature:
-whoever may write to a store may write digests, too. A damaged file, torn in the middle of its JSON or changed
-since it was stored, is moved to ``root / .set-aside``, with the folders that it lay in. Nothing there is ever
-overwritten or read as a record, and a name that starts with a dot is no job's.
-
-Surveys are of many jobs: they lie in ``root / .surveys / id.json``, and the same holds for them.
+Each file has a digest, which shows what a disk or a copy has changed in it. It is no signature: whoever may
+write to a store may write digests, too. A damaged file, torn in the middle of its JSON or changed since it
+was stored, is moved to ``root / .set-aside``, with the folders that it lay in. Nothing there is ever
+overwritten or read as a record.
 """
 
 from __future__ import annotations
@@ -65,9 +64,7 @@ FOLDERS: dict[type[Record], str] = {
 FORMS: dict[str, type[Record]] = {form.kind: form for form in FOLDERS}
 _FORM_IN = {folder: form for form, folder in FOLDERS.items()}
 
-SURVEYS = ".surveys"
-"""The folder of surveys."""
-
+SURVEYS, SET_ASIDE = ".surveys", ".set-aside"
 SUFFIX = ".json"
 DEPTH = 3
 """Of a record under its job's folder: the type of machine, the folder of its kind, the file."""
@@ -103,16 +100,12 @@ class Place(NamedTuple):
 
 
 def place_of(record: Record) -> Place:
-    """Where a record lies.
-
-    Raises:
-        InvalidParameterError: its id or a name in it is empty.
-    """
+    """Where a record lies; see `place`."""
     return place(type(record), record.job, record.instance_type, record.id)
 
 
 def place(form: type[Record], job: str, instance_type: str, record_id: str) -> Place:
-    """Where the record of that class and id lies; see `place_of`."""
+    """Where the record of that class and id lies; an `InvalidParameterError` where a name is empty."""
     return Place(
         safe_name("job", job),
         safe_name("instance_type", instance_type),
@@ -125,19 +118,6 @@ def place_named(job: str, name: str) -> Place | None:
     """The place of a file by its job's folder and its path under that; None where no record lies."""
     parts = name.split("/")
     return Place(job, *parts) if len(parts) == DEPTH and parts[1] in _FORM_IN else None
-
-
-def path_of(root: Any, document: Stored) -> Any:
-    """The file of a document in a store; see `place_of`.
-
-    Raises:
-        InvalidDocumentError: no store keeps documents of its kind.
-    """
-    if isinstance(document, Survey):
-        return survey_path(root, document.id)
-    if not isinstance(document, Record) or type(document) not in FOLDERS:
-        raise InvalidDocumentError(f"A model store keeps no {type(document).__name__} documents.")
-    return place_of(document).path(root)
 
 
 def survey_path(root: Any, survey_id: str) -> Any:
@@ -162,7 +142,12 @@ def write(root: Any, record: Stored) -> Any:
         InvalidDocumentError: no store keeps documents of its kind.
         StoreError: it cannot be written or read back, or another one has its id.
     """
-    path = path_of(root, record)
+    if isinstance(record, Survey):
+        path = survey_path(root, record.id)
+    elif isinstance(record, Record) and type(record) in FOLDERS:
+        path = place_of(record).path(root)
+    else:
+        raise InvalidDocumentError(f"A model store keeps no {type(record).__name__} documents.")
     name = f"{record.words.capitalize()} {record.id}"
     text = _encoded(record, name)
     with store_errors(f"{name} cannot be written to {path}"):
@@ -182,7 +167,7 @@ def write(root: Any, record: Stored) -> Any:
 def _encoded(record: Stored, name: str) -> str:
     """The document as JSON that has been read back."""
     try:
-        encoded = msgspec.json.encode(with_digest(record))
+        encoded = msgspec.json.encode(sealed(record.to_dict()))
         # People read the files; those of profiles are large, and smaller without.
         is_indented = not isinstance(record, ProfileRecord)
         text = (msgspec.json.format(encoded, indent=2) if is_indented else encoded).decode("utf-8")
@@ -203,20 +188,12 @@ def _is_in(path: Any, record: Stored) -> bool:
 
 
 def decode(form: type[AnyStored], text: str) -> AnyStored:
-    """The document in a file's text.
-
-    Raises:
-        InvalidDocumentError: there is none, or it is not as it was stored.
-    """
+    """The document in a file's text; an `InvalidDocumentError` where there is none as it was stored."""
     return form.from_dict(without_digest(decode_json(text)))
 
 
 def read(root: Any, form: type[AnyStored], path: Any) -> AnyStored | None:
-    """The document in a file of a store; None, with a warning in the log that names it, where there is none.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
+    """The document in a file of a store; None, with a warning in the log, where the file holds none."""
     try:
         return decode(form, path.read_text(encoding="utf-8"))
     except (InvalidDocumentError, UnicodeDecodeError, IsADirectoryError) as error:
@@ -247,30 +224,21 @@ def is_misplaced(root: Any, place: Place, record: Record) -> bool:
     return True
 
 
-def with_digest(record: Stored) -> dict[str, Any]:
-    """The document as JSON-compatible builtins, with its digest."""
-    return sealed(record.to_dict())
-
-
 def sealed(data: dict[str, Any]) -> dict[str, Any]:
     """The data with its digest."""
     return {**data, DIGEST: _digest_of(data)}
 
 
 def without_digest(data: Any) -> Any:
-    """What bore a digest, without it.
-
-    Raises:
-        InvalidDocumentError: it bears none, or that of something else.
-    """
+    """The data without its digest; an `InvalidDocumentError` where it has none, or that of something else."""
     if not isinstance(data, dict):
         raise InvalidDocumentError(f"A document must be a mapping, not {type(data).__name__}.")
     content = {name: value for name, value in data.items() if name != DIGEST}
     if DIGEST not in data:
-        raise InvalidDocumentError("It bears no digest, so this package has not stored it.", remedy=BY_HAND)
+        raise InvalidDocumentError("It has no digest, so this package did not store it.", remedy=BY_HAND)
     if data[DIGEST] != _digest_of(content):
         raise InvalidDocumentError(
-            "Its content does not agree with its digest: it was changed after it was stored.", remedy=BY_HAND
+            "Its content does not match its digest: it was changed after it was stored.", remedy=BY_HAND
         )
     return content
 
@@ -281,9 +249,9 @@ def _digest_of(data: dict[str, Any]) -> str:
 
 
 def damage_in(content: bytes) -> str:
-    """What is wrong with the content of a file, as a sentence; empty where it can be what somebody wrote.
+    """What is wrong with the content of a file, as a sentence; empty where somebody may have written it so.
 
-    What is nested too deeply to be read, and JSON that bears no digest, counts as that.
+    JSON that is nested too deeply to be read, or has no digest, counts as written so.
     """
     if not content.strip():
         return "It is empty."
@@ -292,11 +260,11 @@ def damage_in(content: bytes) -> str:
     try:
         data = decode_json(content.decode("utf-8"))
     except UnicodeDecodeError:
-        return f"It is not text of UTF-8, {count(len(content))} bytes."
+        return f"It is not UTF-8 text ({count(len(content))} bytes)."
     except InvalidDocumentError as error:
         if isinstance(error.__cause__, RecursionError):
             return ""
-        return f"It ends or breaks off in the middle of its JSON, {count(len(content))} bytes."
+        return f"It breaks off in the middle of its JSON ({count(len(content))} bytes)."
     if isinstance(data, dict) and DIGEST in data:
         try:
             without_digest(data)
@@ -305,22 +273,13 @@ def damage_in(content: bytes) -> str:
     return ""
 
 
-SET_ASIDE = ".set-aside"
-
-
 @dataclass(frozen=True, kw_only=True)
 class SetAside:
-    """A file that was set aside.
+    """A file that was set aside."""
 
-    Attributes:
-        path: where it lies, below the folders that it lay in.
-        problem: what is wrong with it, and what to do about that.
-        at: when it was set aside, as the storage tells: ISO 8601 with UTC offset; empty where it does not.
-    """
-
-    path: Any
-    problem: str
-    at: str
+    path: Any  # where it lies now
+    problem: str  # what is wrong with it, and what to do about that
+    at: str  # when it was set aside, ISO 8601 with UTC offset; empty where the storage does not tell
 
 
 def set_aside_if_damaged(root: Any, path: Any) -> bool:
@@ -336,7 +295,12 @@ def set_aside_if_damaged(root: Any, path: Any) -> bool:
         content = path.read_bytes()
         if not damage_in(content) or not is_settled(path):
             return False
-        target = _set_aside(root, path, _problem(content))
+        folders = [str(each.name) for each in takewhile(lambda each: each != root, path.parents)]
+        folder = (root / SET_ASIDE).joinpath(*reversed(folders))
+        folder.mkdir(parents=True, exist_ok=True)
+        target = move_aside(path, folder)
+        told = "%s was set aside: %s It is now %s; `ernest store list` names it."
+        log.warning(told, path, _problem(content), target)
         content = target.read_bytes()
         if not damage_in(content):
             # Somebody has put a whole file there between reading and moving it.
@@ -351,27 +315,8 @@ def set_aside_if_damaged(root: Any, path: Any) -> bool:
         return False
 
 
-def _set_aside(root: Any, path: Any, problem: str) -> Any:
-    """Move a file of a store out of the way of its readers, with a warning in the log; returns its new path.
-
-    Raises:
-        FileNotFoundError: it is not there any more.
-        OSError: it cannot be moved.
-    """
-    folders = [str(each.name) for each in takewhile(lambda each: each != root, path.parents)]
-    folder = (root / SET_ASIDE).joinpath(*reversed(folders))
-    folder.mkdir(parents=True, exist_ok=True)
-    target = move_aside(path, folder)
-    log.warning("%s was set aside: %s It is now %s; `ernest store list` names it.", path, problem, target)
-    return target
-
-
 def list_set_aside(root: Any) -> list[SetAside]:
-    """All files that were set aside, by name.
-
-    Raises:
-        StoreError: they cannot be listed.
-    """
+    """All files that were set aside, by name; a `StoreError` where they cannot be listed."""
     with store_errors(f"What was set aside in {root} cannot be listed"):
         folder = root / SET_ASIDE
         names = [
@@ -386,21 +331,17 @@ def _described(path: Any) -> SetAside:
         problem = _problem(path.read_bytes())
     except OSError as error:
         problem = f"It cannot be read: {error}."
-    return SetAside(path=path, problem=problem, at=_moved_at(path))
-
-
-def _moved_at(path: Any) -> str:
     local = local_path(path)
     try:
         # A move leaves the time of modification, and changes that of the directory entry.
         moved = datetime.fromtimestamp(local.stat().st_ctime, UTC) if local is not None else changed_at(path)
     except OSError:
-        return ""
-    return moved.isoformat() if moved else ""
+        moved = None
+    return SetAside(path=path, problem=problem, at=moved.isoformat() if moved else "")
 
 
 def _problem(content: bytes) -> str:
     damage = damage_in(content)
     if not damage:
-        return "It is whole now. Move it back to where it lay."
-    return f"{damage} Copy a whole one to where it lay if you have one, and delete it."
+        return "It is whole now. Move it back to where it was."
+    return f"{damage} If you have an undamaged copy, put it where this file was, then delete this file."

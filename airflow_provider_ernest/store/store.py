@@ -15,7 +15,8 @@ from typing import Any
 from airflow_provider_ernest.documents.base import Record, Stored, moment_of, new_id_after
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.surveys import Survey
-from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError
+from airflow_provider_ernest.exceptions import InvalidDocumentError
+from airflow_provider_ernest.settings.values import read_name
 from airflow_provider_ernest.store import records
 from airflow_provider_ernest.store.catalogue import READERS, Catalogue, all_records, places
 from airflow_provider_ernest.store.files import (
@@ -34,9 +35,9 @@ log = logging.getLogger(__name__)
 class ModelStore:
     """Models, decisions, production runs and all other records, by job and instance type.
 
-    On a local file system a file appears whole or not at all, also when the machine dies; object
-    stores promise that of each write. Where records are listed, a file that is none of those that are asked
-    for is skipped with a warning in the log, which names it.
+    A file appears whole or not at all, also when the machine dies. Listing skips files that are not of the
+    kind asked for, with a warning in the log that names them. All methods raise a `StoreError` where the
+    store cannot be read or written.
 
     Args:
         root: a `pathlib.Path`, or anything with its methods, such as Airflow's `ObjectStoragePath`.
@@ -45,26 +46,13 @@ class ModelStore:
     def __init__(self, root: Any) -> None:
         self.root = root
         self.catalogue = Catalogue(root)
-        """What the store holds, in a few words each."""
 
     def save(self, record: Stored) -> Any:
-        """Write a record or a survey. Repeating it is allowed, overwriting another is not.
-
-        Returns:
-            The path of its file.
-
-        Raises:
-            InvalidDocumentError: no store keeps documents of its kind.
-            StoreError: it cannot be written or read back, or another one has its id.
-        """
+        """Write a record or a survey, and return the path of its file; see `records.write`."""
         return records.write(self.root, record)
 
     def load(self, form: type[Kept], job: str, instance_type: str, record_id: str) -> Kept:
-        """One record of a class.
-
-        Raises:
-            StoreError: it cannot be read, or is not there: then its cause is a FileNotFoundError.
-        """
+        """One record of a class; if it is missing, the `StoreError` has a FileNotFoundError as its cause."""
         return self._read(form, records.place(form, job, instance_type, record_id).path(self.root), record_id)
 
     def _read(self, form: type[AnyStored], path: Any, record_id: str) -> AnyStored:
@@ -79,11 +67,7 @@ class ModelStore:
     def newest(
         self, form: type[Kept], job: str, instance_type: str, *, limit: int | None = None
     ) -> list[Kept]:
-        """The newest records of a class of a job on a type of machine, newest last; None for all.
-
-        Raises:
-            StoreError: the store cannot be read.
-        """
+        """The newest records of a class of a job on a type of machine, newest last; None for all."""
         return [*self.newest_first(form, job, instance_type, limit=limit)][::-1]
 
     def newest_first(
@@ -116,11 +100,7 @@ class ModelStore:
         return record
 
     def ids(self, form: type[Record], job: str, instance_type: str, *, limit: int | None = None) -> list[str]:
-        """The ids of the newest of them, newest first, by the names of their files alone.
-
-        Raises:
-            StoreError: the store cannot be read.
-        """
+        """The ids of the newest of them, newest first, by the names of their files alone."""
         folder = records.folder_of(self.root, form, job, instance_type)
         with store_errors(f"The {form.words}s in {folder} cannot be listed"):
             paths = records.newest_first(folder)[:limit]
@@ -135,24 +115,12 @@ class ModelStore:
         return next(self.newest_first(Model, job, instance_type), None)
 
     def latest_of_jobs(self, instance_type: str, *, limit: int, other_than: str | None = None) -> list[Model]:
-        """The newest model of each job on a type of machine, newest first.
-
-        Args:
-            instance_type: the machines' type.
-            limit: at most so many models.
-            other_than: a job to leave out.
-
-        Raises:
-            StoreError: the store cannot be read.
-        """
-        type_name = safe_name("instance_type", instance_type)
-
-        def models_in(job_folder: Any) -> list[Any]:
-            return records.newest_first(job_folder / type_name / FOLDERS[Model])
-
+        """The newest model of each job on a type of machine, newest first, without that of one job."""
+        folder = f"{safe_name('instance_type', instance_type)}/{FOLDERS[Model]}"
         models: list[Model] = []
         with store_errors(f"The models in {self.root} cannot be read"):
-            of_jobs = filter(None, in_threads(models_in, files(self.root), most=READERS))
+            folders = [job_folder / folder for job_folder in files(self.root)]
+            of_jobs = filter(None, in_threads(records.newest_first, folders, most=READERS))
             for paths in sorted(of_jobs, key=lambda paths: str(paths[0].name), reverse=True):
                 if len(models) >= limit:
                     break
@@ -163,13 +131,10 @@ class ModelStore:
         return models
 
     def newest_of_its_job(self, model: Model) -> Model:
-        """A new model with an id that sorts behind those of its job and type of machine, to be saved.
+        """The model, before it is saved, with an id that sorts behind those of its job and type of machine.
 
-        Ids begin with the time by the clock that they were given by. Where that is behind the clock of the
-        newest model's maker, the new one would count as the older of the two.
-
-        Raises:
-            StoreError: the store cannot be read.
+        Ids begin with the time. Where this host's clock is behind that of the newest model's maker, the new
+        model would count as the older of the two.
         """
         ids = self.ids(Model, model.job, model.instance_type)
         newest = next((moment for each in ids if (moment := moment_of(each))), None)
@@ -179,44 +144,22 @@ class ModelStore:
         return replace(model, id=new_id_after(newest) or model.id)
 
     def places(self) -> list[records.Place]:
-        """Where all records lie, by the names of their files alone: job by job, oldest first in each folder.
-
-        Raises:
-            StoreError: the store cannot be listed.
-        """
+        """Where all records lie, by their files' names: job by job, oldest first in each folder."""
         with store_errors(f"The documents in {self.root} cannot be listed"):
             return [*places(self.root)]
 
     def all_documents(self) -> Iterator[Record]:
-        """Every record of all kinds, listed or not, job by job; read as they are asked for.
-
-        Raises:
-            StoreError: the store cannot be read.
-        """
+        """Every record of all kinds, listed or not, job by job; read as they are asked for."""
         with store_errors(f"The documents in {self.root} cannot be read"):
             yield from all_records(self.root)
 
     def remove(self, kind: str, *, job: str, instance_type: str, document_id: str) -> bool:
-        """Delete a record for good. Nothing else is deleted with it.
-
-        Args:
-            kind: of the record's class.
-            job: the user's name of the job.
-            instance_type: the machines' type.
-            document_id: the record's id.
-
-        Returns:
-            Whether it was there.
+        """Delete a record for good, and nothing else; whether it was there.
 
         Raises:
-            InvalidParameterError: there is no such kind, or an empty name.
-            StoreError: it cannot be deleted.
+            InvalidParameterError: there is no such kind, or a name is empty.
         """
-        form = FORMS.get(kind)
-        if form is None:
-            raise InvalidParameterError(
-                "kind", kind, "is no kind of documents", remedy=f"Use one of {', '.join(FORMS)}."
-            )
+        form = FORMS[read_name([*FORMS], "kind", kind)]
         return self._delete(form, records.place(form, job, instance_type, document_id).path(self.root))
 
     def _delete(self, form: type[Stored], path: Any) -> bool:
@@ -225,11 +168,7 @@ class ModelStore:
             return delete(path)
 
     def survey_ids(self) -> list[str]:
-        """The ids of all surveys, newest first, by the names of their files alone.
-
-        Raises:
-            StoreError: they cannot be listed.
-        """
+        """The ids of all surveys, newest first, by the names of their files alone."""
         return [str(path.name).removesuffix(SUFFIX) for path in self._surveys()]
 
     def load_survey(self, survey_id: str) -> Survey:
@@ -237,20 +176,12 @@ class ModelStore:
         return self._read(Survey, records.survey_path(self.root, survey_id), survey_id)
 
     def newest_survey(self) -> Survey | None:
-        """The newest survey that can be read; None if there is none.
-
-        Raises:
-            StoreError: they cannot be listed.
-        """
+        """The newest survey that can be read; None if there is none."""
         found = (records.read_or_skip(self.root, Survey, path) for path in self._surveys())
         return next((survey for survey in found if survey is not None), None)
 
     def remove_survey(self, survey_id: str) -> bool:
-        """Delete a survey for good; whether it was there.
-
-        Raises:
-            StoreError: it cannot be deleted.
-        """
+        """Delete a survey for good; whether it was there."""
         return self._delete(Survey, records.survey_path(self.root, survey_id))
 
     def _surveys(self) -> list[Any]:

@@ -147,7 +147,7 @@ def test_a_file_of_the_model_store_is_read_as_it_was_stored(model_json, tmp_path
     ernest("predict", stored, "--machines", "2")
 
     stored.write_text(stored.read_text().replace('"grep"', '"grap"'))
-    assert "does not agree with its digest" in ernest("predict", stored, "--machines", "2", code=1).err
+    assert "does not match its digest" in ernest("predict", stored, "--machines", "2", code=1).err
 
 
 def test_a_model_without_observations_is_refused(model_json, ernest):

@@ -107,9 +107,9 @@ def test_without_an_age_it_is_the_configured_one(store, monkeypatch, prune):
 @pytest.mark.parametrize(
     ("name", "value", "problem"),
     [
-        ("RETENTION_DAYS", "soon", "retention_days='soon' is not a number of days"),
+        ("RETENTION_DAYS", "soon", "retention_days='soon' is not a finite number"),
         ("RETENTION_DAYS", "nan", "retention_days='nan'"),
-        ("RETENTION_MODELS", "0", "retention_models='0' is not a whole number of at least 1"),
+        ("RETENTION_MODELS", "0", "retention_models='0' is not a number of at least 1"),
     ],
 )
 def test_a_configuration_that_cannot_be_is_named(store, monkeypatch, name, value, problem, prune):
@@ -132,5 +132,5 @@ def test_what_cannot_be_removed_is_told_and_the_exit_code_says_so(store, monkeyp
     monkeypatch.setattr(ModelStore, "remove", refuse)
     captured = prune("--older-than", "90d", "--yes", code=1)
     assert "Removed no document" in captured.out
-    assert "3 could not be removed" in captured.err
+    assert "3 documents could not be removed" in captured.err
     assert "read only" in captured.err

@@ -140,7 +140,7 @@ def test_documents_of_one_id_stay_if_any_of_them_does():
     [
         ({"older_than_days": -1}, "older_than_days=-1"),
         ({"older_than_days": float("nan")}, "older_than_days=nan"),
-        ({"keep_models": 0}, r"keep_models=0 would leave jobs without their newest model"),
+        ({"keep_models": 0}, r"keep_models=0 is not a number of at least 1"),
     ],
 )
 def test_limits_that_cannot_be_are_named(tmp_path, limits, named):
@@ -254,7 +254,9 @@ def test_what_cannot_be_removed_stays_with_all_that_it_refers_to(store, monkeypa
 
     monkeypatch.setattr(store, "remove", refuse)
     done = prune(store)
-    with pytest.raises(StoreError, match=rf"1 could not be removed: decision {decision_record(0).id}: read"):
+    with pytest.raises(
+        StoreError, match=rf"1 document could not be removed: decision {decision_record(0).id}: "
+    ):
         done.raise_failures()
     assert needs_met(store)
     stays = {("decision", decision_record(0).id), ("model", id_of(0)), ("model", id_of(1)), ("mark", "a")}

@@ -23,7 +23,6 @@ from airflow_provider_ernest.store.records import (
     read_or_skip,
     sealed,
     set_aside_if_damaged,
-    with_digest,
 )
 from airflow_provider_ernest.store.store import ModelStore
 from tests import examples
@@ -83,7 +82,7 @@ def test_what_was_set_aside_is_listed_with_problem_and_time(root):
     assert str(found.path.parent.name) == str(path.parent.name)
     assert str(found.path.name).startswith(path.name)
     assert "9 bytes" in found.problem
-    assert "Copy a whole one to where it lay" in found.problem
+    assert "If you have an undamaged copy" in found.problem
     since = datetime.now(UTC) - datetime.fromisoformat(found.at)
     assert timedelta(seconds=-5) < since < timedelta(minutes=5)
 
@@ -95,7 +94,7 @@ def test_newer_foreign_and_misplaced_files_stay_where_they_are(root, caplog):
     contents = {
         "99991231T000000.000000Z-newer.json": json.dumps(sealed({**model.to_dict(), "schema": 999})),
         "99991231T000001.000000Z-foreign.json": "[]",
-        "99991231T000002.000000Z-other.json": json.dumps(with_digest(examples.model(job="sort"))),
+        "99991231T000002.000000Z-other.json": json.dumps(sealed(examples.model(job="sort").to_dict())),
         "99991231T000003.000000Z-deep.json": "[" * 100_000 + "]" * 100_000,
         "notes.txt": "not JSON",
     }
@@ -292,7 +291,7 @@ def test_a_document_that_was_changed_is_set_aside_and_can_be_stored_anew(tmp_pat
     age(path)
 
     assert store.latest("pca", "m5.large") == old
-    assert f"{path} was set aside: Its content does not agree with its digest" in caplog.text
+    assert f"{path} was set aside: Its content does not match its digest" in caplog.text
     (aside,) = list_set_aside(tmp_path)
     assert "`ernest fit FILE --store`" in aside.problem
     assert [entry.id for entry in store.catalogue.entries()] == [old.id]
@@ -310,7 +309,7 @@ def test_a_file_without_a_digest_is_named_and_left_to_its_owner(tmp_path, caplog
     with pytest.raises(StoreError, match="ernest fit FILE --store"):
         store.load(Model, "pca", "m5.large", model().id)
     assert path.exists()
-    assert "bears no digest" in caplog.text
+    assert "has no digest" in caplog.text
 
 
 def test_a_model_of_corrected_runs_comes_into_the_store_by_a_fit(tmp_path, capsys):
@@ -344,7 +343,7 @@ def test_a_model_of_corrected_runs_comes_into_the_store_by_a_fit(tmp_path, capsy
             "missing required field `seconds` - at `$.observations[0]`",
         ),
         ({"startup_seconds": "inf"}, "startup_seconds=inf is not a finite number"),
-        ({DIGEST: "0" * 64}, "does not agree with its digest"),
+        ({DIGEST: "0" * 64}, "does not match its digest"),
     ],
 )
 def test_an_edited_model_with_a_mistake_is_refused_by_name(tmp_path, change, problem, capsys):

@@ -44,7 +44,7 @@ def test_a_damaged_one_is_set_aside_and_can_be_stored_anew(root, monkeypatch):
     (aside,) = list_set_aside(root)
     assert str(aside.path.name).startswith(path.name)
     assert aside.path.parent.name == ".surveys"
-    assert "does not agree with its digest" in aside.problem or "do not agree" in aside.problem
+    assert "does not match its digest" in aside.problem or "do not agree" in aside.problem
     assert store.survey_ids() == [whole.id]
     store.save(survey())
     assert store.load_survey(survey().id) == survey()
