@@ -1,9 +1,8 @@
 """What all JSON documents have in common: how they are written, read back, checked and named.
 
-Each document is a frozen dataclass whose fields are keyword-only: (scale, machines) pairs can be swapped
-without anyone noticing, names cannot. ``to_dict`` gives what XCom and the store hold, ``from_dict`` reads it
-back and refuses what does not fit. All times are in seconds, all prices in US dollars unless the name says
-otherwise; None stands for what is not known.
+Each is a frozen dataclass with keyword-only fields: swapped (scale, machines) pairs would go unnoticed.
+``to_dict`` gives what XCom and the store hold, ``from_dict`` reads it back and refuses what does not fit. All
+times are in seconds, all prices in US dollars unless the name says otherwise; None means unknown.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 import math
 import secrets
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from threading import Lock
 from typing import Any, ClassVar, Self, TypedDict
 
@@ -99,14 +98,14 @@ def _learn(form: type[Document]) -> None:
 
 
 def positive(**values: float) -> None:
-    """Refuse what is not a finite number above 0, by name."""
+    """Refuse values that are not finite numbers above 0, by name."""
     for name, value in values.items():
         if not (math.isfinite(value) and value > 0):
             raise InvalidDocumentError(f"{name}={value!r} is not a finite number above 0.")
 
 
 def not_negative(**values: float) -> None:
-    """Refuse what is not a finite number of at least 0, by name."""
+    """Refuse values that are not finite numbers of at least 0, by name."""
     for name, value in values.items():
         if not (math.isfinite(value) and value >= 0):
             raise InvalidDocumentError(f"{name}={value!r} is not a finite number of at least 0.")
@@ -167,7 +166,7 @@ class Record(Stored):
 
     @property
     def key(self) -> Key:
-        """What other records refer to it by."""
+        """Other records refer to it by this."""
         return self.kind, self.id
 
     @property
@@ -200,16 +199,12 @@ _TIME = "%Y%m%dT%H%M%S.%fZ"
 
 
 def new_id(now: datetime) -> str:
-    """A unique name that sorts by time as text.
-
-    Args:
-        now: with its time zone; the name is in UTC.
-    """
+    """A unique name that sorts by time as text; `now` has a time zone, the name is in UTC."""
     return f"{now.astimezone(UTC):{_TIME}}-{secrets.token_hex(4)}"
 
 
 class Stamp(TypedDict):
-    """What tells a record from all others of its kind."""
+    """The fields that `new_stamp` makes."""
 
     id: str
     at: str
@@ -219,14 +214,6 @@ def new_stamp(moment: datetime | None = None) -> Stamp:
     """The `id` and the `at` of a record that was made at a moment with its time zone; None for now."""
     moment = moment or datetime.now(UTC)
     return {"id": new_id(moment), "at": moment.isoformat()}
-
-
-def new_id_after(moment: datetime) -> str | None:
-    """A name that sorts right behind all that were given at a moment; None where no time follows on it."""
-    try:
-        return new_id(moment + timedelta(microseconds=1))
-    except OverflowError:
-        return None
 
 
 def moment_of(name: str) -> datetime | None:

@@ -25,7 +25,6 @@ from airflow_provider_ernest.words import counted, duration, duration_range, mac
 CPU, NETWORK, DISK = "cpu", "network", "disk"
 """The resources of a machine."""
 
-
 GARBAGE_COLLECTION, SCHEDULER, SERIALISATION, PYTHON_WORKER = (
     "garbage collection",
     "scheduler delay",
@@ -34,19 +33,15 @@ GARBAGE_COLLECTION, SCHEDULER, SERIALISATION, PYTHON_WORKER = (
 )
 """What else a task waits for."""
 
-
 DRIVER = "driver"
 """What a run is bound by of which no task runs for most of the time."""
-
 
 BLOCKING = (NETWORK, DISK, GARBAGE_COLLECTION, SCHEDULER, SERIALISATION, PYTHON_WORKER)
 """What the time of a task may be blocked on; see `clarity.blocked_time`."""
 
-
 UNMEASURED = "something that Spark does not measure"
 """What a task waits for that neither computes nor is blocked on any of these: a service, input, a busy
 host."""
-
 
 INPUT_SKEW, SLOW_FETCH, SLOW_DISK, COLLECTION, SLOW_HOST, FIRST_TASK, UNEXPLAINED = (
     "input skew",
@@ -58,7 +53,6 @@ INPUT_SKEW, SLOW_FETCH, SLOW_DISK, COLLECTION, SLOW_HOST, FIRST_TASK, UNEXPLAINE
     "unexplained",
 )
 """Why a task took longer than the others of its stage; a "first task" warms its executor up."""
-
 
 SQL, STREAMING, MLLIB, GRAPHX, CORE = "sql", "streaming", "mllib", "graphx", "core"
 """Categories of jobs (OptEx, section 4); "core" are those of plain RDDs."""
@@ -223,11 +217,7 @@ class Advice(Document):
 
 
 KILLED_FOR_MEMORY, HEAP_FULL, PREEMPTED = "memory", "heap", "preemption"
-
-
 DECOMMISSIONED, LOST = "decommission", "unknown"
-
-
 PYTHON_WORKER_KILLED, SHUFFLE_LOST = "Python worker", "shuffle"
 
 

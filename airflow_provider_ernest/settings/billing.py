@@ -31,9 +31,9 @@ ON_DEMAND = "on-demand"
 
 @settings
 class Billing:
-    """How the machines of one type are paid for: as the user states it, and as decisions keep it.
+    """How the machines of one type are paid for, as users state it and decisions keep it.
 
-    What the user leaves open (None), a decision takes from the cluster and the models: see `completed`.
+    A decision takes what is None from the cluster and the models, see `completed`.
     """
 
     price_per_hour: OptionalNumber = setting(
@@ -84,14 +84,7 @@ class Billing:
         master_price_per_hour: float = 0.0,
         market: str | None = None,
     ) -> Billing:
-        """The same with all that was left open, for machines of a price.
-
-        Args:
-            price_per_hour: dollars for one machine and hour.
-            training_dollars: what the sample runs cost by the models; counted where runs are to share it.
-            master_price_per_hour: dollars for the master of the training cluster; 0 where there is none.
-            market: of the training cluster; None where unknown.
-        """
+        """The same with all that was left open, by a price, the cost of the training and its cluster."""
         known = 0.0 if self.expected_runs is None else training_dollars
         return replace(
             self,
@@ -99,7 +92,7 @@ class Billing:
             master_price_per_hour=_or(self.master_price_per_hour, master_price_per_hour),
             market=self.market or market or ON_DEMAND,
             training_dollars=_or(self.training_dollars, known),
-            expected_runs=_or(self.expected_runs, 1),
+            expected_runs=self.expected_runs or 1,
         )
 
     @property
@@ -109,12 +102,7 @@ class Billing:
         return share
 
     def cost(self, *, machines: int, seconds: float) -> BilledCost:
-        """What a run costs.
-
-        Args:
-            machines: that it has.
-            seconds: from its submission to its end; the boot comes on top.
-        """
+        """What a run costs; seconds count from its submission to its end, the boot comes on top."""
         increments = math.ceil((self.boot_seconds + seconds) / self.increment_seconds - TOLERANCE)
         billed = max(self.minimum_seconds, increments * self.increment_seconds)
         return BilledCost(
@@ -125,12 +113,7 @@ class Billing:
         )
 
     def most_seconds(self, *, machines: int, budget_dollars: float) -> float:
-        """The longest run, from submission to end, that costs no more; 0 where none does, or endless.
-
-        Args:
-            machines: that it has.
-            budget_dollars: what it may cost.
-        """
+        """The longest run, from submission to end, within the budget; 0 where there is none, or infinite."""
         hourly = machines * self.price_per_hour + (self.master_price_per_hour or 0.0)
         per_second = hourly / HOUR_SECONDS + self._volumes_per_second(machines)
         left = budget_dollars - self.training_share
@@ -157,19 +140,12 @@ BESIDE_THE_PRICE = tuple(
 
 @dataclass(frozen=True, kw_only=True)
 class BilledCost:
-    """Dollars of one run, by what they are paid for.
-
-    Attributes:
-        machines: the machines that work.
-        master: the machine of the master or driver, where it is one of its own.
-        volumes: the disks of all of them.
-        training: this run's part of what the sample runs cost.
-    """
+    """Dollars of one run, by what they are paid for."""
 
     machines: float
-    master: float = 0.0
-    volumes: float = 0.0
-    training: float = 0.0
+    master: float = 0.0  # the machine of the master or driver, if that has one of its own
+    volumes: float = 0.0  # the disks of all of them
+    training: float = 0.0  # this run's share of what the sample runs cost
 
     @property
     def of_the_run(self) -> float:
@@ -187,15 +163,10 @@ def _or(given: OptionalNumber, otherwise: OptionalNumber) -> OptionalNumber:
 
 
 def no_price(instance_type: str, stated: object = None) -> InvalidParameterError:
-    """The error that nobody tells what a machine costs, wherever a price is asked for.
-
-    Args:
-        instance_type: of the machine.
-        stated: what was given as `price_per_hour`.
-    """
+    """The error that the price of a machine is unknown."""
     return InvalidParameterError(
         "price_per_hour",
         stated,
-        f"leaves open what a machine of type {instance_type} costs",
+        f"does not say what a machine of type {instance_type} costs",
         remedy="Give the dollars for one machine and hour, or a mapping of them by type.",
     )

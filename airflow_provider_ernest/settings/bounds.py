@@ -49,7 +49,7 @@ CRITERIA = ("A", "D", "I", f"{BAYESIAN}A", f"{BAYESIAN}D", f"{BAYESIAN}I")
 """What makes one design better than another; see `design.criteria`."""
 
 IN_ROUNDS = "decision"
-"""What runs of a design are chosen for where it is made in rounds; see `design.rounds`."""
+"""The criterion of runs that are chosen in rounds; see `design.rounds`."""
 
 MOST_ROUNDS = 3
 """Each is a task of the DAG file's, and while it begins the cluster is billed."""
@@ -150,8 +150,16 @@ class DesignBounds:
     def __post_init__(self) -> None:
         """Refuse bounds that leave nothing between them, and a cost that lacks what it is computed from."""
         read = checked(self)
-        if read.get("rounds", 1) > 1:
-            self._refuse_what_designs_keep_to()
+        kept = [
+            name for name in ("criterion", "budget", "budget_share") if getattr(self, name) not in NOTHING
+        ]
+        if read.get("rounds", 1) > 1 and kept:
+            raise InvalidParameterError(
+                kept[0],
+                getattr(self, kept[0]),
+                f"cannot be combined with rounds={self.rounds}",
+                remedy="Leave it out: a run is made where the decision gains more by it than it costs.",
+            )
         for name in ("machines", "scale", "runs"):
             least, most = f"min_{name}", f"max_{name}"
             low, high = read.get(least), read.get(most)
@@ -166,7 +174,9 @@ class DesignBounds:
                 "is two budgets",
                 remedy="Give one of them.",
             )
-        cost = read.get("cost", PAPERS_COST)
+        self._check_cost_options(read.get("cost", PAPERS_COST))
+
+    def _check_cost_options(self, cost: str) -> None:
         needed = ["full_seconds_on_one_machine"] if cost != PAPERS_COST else []
         needed += ["price_per_hour"] if cost == DOLLARS else []
         for name in needed:
@@ -174,19 +184,8 @@ class DesignBounds:
                 raise InvalidParameterError(
                     "cost_options",
                     dict(self.cost_options),
-                    f'lacks {name}, and cost="{cost}" needs it',
+                    f'lacks {name}, which cost="{cost}" needs',
                     remedy=f"Give it, or use cost={PAPERS_COST!r}.",
-                )
-
-    def _refuse_what_designs_keep_to(self) -> None:
-        """Refuse what only a design of all runs at once keeps to."""
-        for name in ("criterion", "budget", "budget_share"):
-            if getattr(self, name) not in NOTHING:
-                raise InvalidParameterError(
-                    name,
-                    getattr(self, name),
-                    f"cannot be with rounds={self.rounds}",
-                    remedy="Leave it out: a run is made where the decision gains more by it than it costs.",
                 )
 
 
@@ -227,12 +226,12 @@ class ModelSettings:
     )
 
     def __post_init__(self) -> None:
-        """Refuse what no model can be made by. Whether formulas are terms, the design of the runs tells."""
+        """Refuse contradictions. Whether formulas are terms is checked by the design of the runs."""
         read = checked(self)
         if self.extension_terms and read.get("method") == AVERAGING:
             raise InvalidParameterError(
                 "extension_terms",
                 self.extension_terms,
-                'cannot be with method="averaging", which weighs all its terms by itself',
+                'cannot be combined with method="averaging", which weighs all its terms by itself',
                 remedy="Name them among its terms.",
             )

@@ -38,12 +38,12 @@ from airflow_provider_ernest.settings.values import (
 from airflow_provider_ernest.words import count as whole
 
 BEST_VALUE, CHEAPEST, FASTEST, BALANCED = OBJECTIVES = ("best_value", "cheapest", "fastest", "balanced")
-"""What is best among the configurations that keep to the limits as surely as asked.
+"""What is best among the configurations that keep to the limits with the probability asked for.
 
-Best value counts per run that keeps to them: the least dollars divided by the probability, or within a budget
-alone the least seconds. The others look at nothing but the predicted figures: the least dollars, the least
-seconds, and the least seconds times dollars, which is on the Pareto front at the point where a per cent more
-of one buys a per cent less of the other."""
+Best value: the least dollars divided by the probability, that is per run that keeps to the limits, or within
+a budget alone the least seconds. The others take the predicted figures only: the least dollars, the least
+seconds, and the least seconds times dollars, the point of the Pareto front where one per cent more of one
+buys one per cent less of the other."""
 
 CONFIDENCE = 0.8
 """The probability with which a goal is kept unless another is asked for."""
@@ -58,17 +58,6 @@ FAIL, FALLBACK, MOST_PROBABLE = REACTIONS = ("fail", "fallback", "most_probable"
 """What to do where no configuration can be chosen that keeps to the goal."""
 
 _FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)+")
-
-
-def require_goal(*, deadline_seconds: Any, budget_dollars: Any, objective: Any) -> None:
-    """Refuse what says nothing of what is best, or two things; None is what is not stated."""
-    if objective is None and (deadline_seconds is None) == (budget_dollars is None):
-        raise InvalidParameterError(
-            "(deadline_seconds, budget_dollars)",
-            (deadline_seconds, budget_dollars),
-            "is no goal" if deadline_seconds is None else "is two goals",
-            remedy='Give exactly one of them, or an objective such as "best_value".',
-        )
 
 
 @settings
@@ -89,7 +78,7 @@ class UntrainedType:
     )
 
     def __post_init__(self) -> None:
-        """Refuse what could leave half of each machine idle when the DAG file is parsed."""
+        """Refuse an unknown number of cores, which could leave half of each machine idle."""
         where = f"untrained_types[{self.instance_type!r}]."
         read = checked(self, within=where)
         # A template may yet tell them; what is read as None does not.
@@ -97,8 +86,8 @@ class UntrainedType:
             raise InvalidParameterError(
                 f"{where}cores_per_machine",
                 None,
-                f"leaves open how many make a machine {self.relative_speed} times as fast as {self.like}",
-                remedy=f"State it, also where it is that of {self.like}: production is sized for it.",
+                f"must be given for a machine {self.relative_speed} times as fast as {self.like}",
+                remedy=f"State it, also if it is that of {self.like}: production is sized for it.",
             )
 
 
@@ -164,15 +153,14 @@ def _billing(parameter: str, value: Any) -> Billing:
 def _untrained_types(parameter: str, value: Any) -> tuple[UntrainedType, ...]:
     if isinstance(value, str) or not isinstance(value, Sequence):
         raise InvalidParameterError(
-            parameter, value, "is no list", remedy=f"Write {parameter}=[UntrainedType(...), ...]."
+            parameter, value, "is not a list", remedy=f"Write {parameter}=[UntrainedType(...), ...]."
         )
-    return tuple(_untrained_type(parameter, each, position) for position, each in enumerate(value))
-
-
-def _untrained_type(parameter: str, value: Any, position: int) -> UntrainedType:
-    name = value.get("instance_type") if isinstance(value, Mapping) else getattr(value, "instance_type", None)
-    where = f"{parameter}[{name or position!r}]"
-    return settings_of(UntrainedType, value, where, within=f"{where}.", is_rendered=False)
+    read = []
+    for position, each in enumerate(value):
+        given = each if isinstance(each, Mapping) else getattr(each, "__dict__", {})
+        where = f"{parameter}[{given.get('instance_type') or position!r}]"
+        read.append(settings_of(UntrainedType, each, where, within=f"{where}.", is_rendered=False))
+    return tuple(read)
 
 
 @settings
@@ -274,12 +262,23 @@ class SizingGoal:
         for each in self.untrained_types:
             require_type("untrained_types", each, UntrainedType)
         read = checked(self)
-        goal = ("deadline_seconds", "budget_dollars", "objective")
-        # Which of them is stated, if any, a template may yet tell.
-        if all(name in read for name in goal):
-            require_goal(**{name: None if read[name] is None else getattr(self, name) for name in goal})
-        if "on_failure" in read:
-            self._check_reaction()
+        # A template may yet tell which of them is stated, if any.
+        if {"deadline_seconds", "budget_dollars", "objective"} <= read.keys():
+            stated = [read["deadline_seconds"], read["budget_dollars"]]
+            if read["objective"] is None and stated.count(None) != 1:
+                raise InvalidParameterError(
+                    "(deadline_seconds, budget_dollars)",
+                    (self.deadline_seconds, self.budget_dollars),
+                    "is no goal" if stated[0] is None else "is two goals",
+                    remedy='Give exactly one of them, or an objective such as "best_value".',
+                )
+        if read.get("on_failure") == FALLBACK and self.fallback_machines is None:
+            raise InvalidParameterError(
+                "on_failure",
+                self.on_failure,
+                "has no machines to fall back to",
+                remedy='Give fallback_machines, or use "fail" or "most_probable".',
+            )
         if not has_template([self.min_machines, self.max_machines, self.allowed_machines]):
             machines, fallback = self.machines, read.get("fallback_machines")
             if fallback is not None and fallback not in machines:
@@ -289,15 +288,6 @@ class SizingGoal:
                     f"is outside the {in_words(machines)} machines that production may have",
                     remedy="Correct it, or allow more machines.",
                 )
-
-    def _check_reaction(self) -> None:
-        if self.on_failure == FALLBACK and self.fallback_machines is None:
-            raise InvalidParameterError(
-                "on_failure",
-                self.on_failure,
-                "has none to take",
-                remedy='Give fallback_machines, or use "fail" or "most_probable".',
-            )
 
     @property
     def has_limits(self) -> bool:
@@ -334,16 +324,11 @@ def machine_counts(*, minimum: Any, maximum: Any, allowed: Any, prefix: str = ""
 
     Args:
         minimum: the fewest.
-        maximum: the most; may be missing where `allowed` says.
+        maximum: the most; may be missing where `allowed` is given.
         allowed: the only ones, as a list or its text; missing for all.
         prefix: of the parameters' names, for the errors.
-
-    Raises:
-        InvalidParameterError: a value cannot be, or none is left.
     """
-    least = whole_number(f"{prefix}min_machines", minimum)
-    if least < 1:
-        raise InvalidParameterError(f"{prefix}min_machines", least, "is not a number of at least 1")
+    least = count(f"{prefix}min_machines", minimum)
     most = optional_whole_number(f"{prefix}max_machines", maximum)
     name = f"{prefix}allowed_machines"
     listed = None if allowed in NOTHING else [whole_number(name, each) for each in texts(name, allowed)]

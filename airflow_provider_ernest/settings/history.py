@@ -31,8 +31,7 @@ MOST_GROWTH = 4.0
 """Beyond so many times the input that a model was trained for, its predictions are too far from its runs."""
 
 
-def _at_least_once(parameter: str, value: Any) -> float:
-    """A factor that does not make less of anything."""
+def _growth(parameter: str, value: Any) -> float:
     if number(parameter, value) < 1:
         raise InvalidParameterError(parameter, value, "is not a number of at least 1")
     return number(parameter, value)
@@ -58,7 +57,7 @@ class Reuse:
         default=SHAPE_TOLERANCE,
     )
     max_growth: Number = setting(
-        _at_least_once, "to how many times its size the input may have grown", default=MOST_GROWTH
+        _growth, "to how many times its size the input may have grown", default=MOST_GROWTH
     )
     accept_unknown_application: bool = setting(
         truth, "take an application that the Airflow worker cannot read for unchanged", default=False
@@ -76,7 +75,7 @@ def _job_pattern(parameter: str, value: Any) -> str:
         re.compile(line(parameter, value))
     except re.error as error:
         raise InvalidParameterError(
-            parameter, value, f"is no regular expression: {error}", remedy="Write it as Python does."
+            parameter, value, f"is not a regular expression: {error}", remedy="Use Python's syntax."
         ) from error
     return str(value)
 

@@ -36,7 +36,10 @@ def _conf(parameter: str, value: Any) -> Mapping[str, Any]:
     for name, each in mapping(parameter, value).items():
         if not isinstance(each, str | int | float) and not is_template(each):
             raise InvalidParameterError(
-                f"{parameter}[{name!r}]", each, "is no text", remedy="Write Spark's properties in quotes."
+                f"{parameter}[{name!r}]",
+                each,
+                "is not a string",
+                remedy="Write Spark's properties in quotes.",
             )
     return {**value}
 
@@ -44,7 +47,7 @@ def _conf(parameter: str, value: Any) -> Mapping[str, Any]:
 def _web_url(parameter: str, value: Any) -> str:
     if not line(parameter, value).startswith(("http://", "https://")):
         raise InvalidParameterError(
-            parameter, value, "is no http address", remedy="Write http://HOST:8080, say."
+            parameter, value, "is not an http address", remedy="Write http://HOST:8080, for example."
         )
     return str(value)
 
@@ -91,8 +94,8 @@ class SparkJob:
             raise InvalidParameterError(
                 "iterations",
                 self.iterations,
-                "cannot be predicted from sample runs of an unknown number",
-                remedy="Give sample_iterations, too: those that {{ sample.iterations }} stands for.",
+                "cannot be predicted from sample runs with an unknown number of iterations",
+                remedy="Give sample_iterations, too: the number that {{ sample.iterations }} stands for.",
             )
 
 

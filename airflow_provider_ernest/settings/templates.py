@@ -1,9 +1,9 @@
 """Settings objects, whose fields may be templates, and what operators keep of them.
 
-Settings are read by the same readers twice: when the DAG file is parsed, where templates are passed over, and
-once they are rendered, before anything is started. Airflow finds templates and outputs of tasks in mappings
-and lists, not in dataclasses: so an operator keeps the fields of a settings object as a mapping, which
-Airflow renders, serialises and shows as it is, and makes the object of it again when it runs.
+The same readers check settings twice: when the DAG file is parsed, where templates are passed over, and once
+they are rendered, before anything is started. Airflow finds templates and outputs of tasks in mappings and
+lists, not in dataclasses: so an operator keeps the fields of a settings object as a mapping, which Airflow
+renders, serialises and shows, and makes the object of it again when it runs.
 """
 
 from __future__ import annotations
@@ -56,16 +56,15 @@ def setting(
     keeps_templates: bool = False,
     kw_only: bool = True,
 ) -> Any:
-    """A field of a settings object, with all that is ever said of it: the command line has it from here, too.
+    """A field of a settings object.
 
     Args:
         read: checks its value and gives it its type.
-        says: what it is; a sentence without its first capital and its full stop.
-        default: without one, and without a factory of one, it must be stated. Where it is None, nothing may
-            be stated.
+        says: what it is, for the docstring and the command line's help.
+        default: without it or a factory the field must be given. Where it is None, so may the field be.
         default_factory: makes the default.
         keeps_templates: it may hold templates that only a later task than the one that reads it renders.
-        kw_only: it must be named where it is stated.
+        kw_only: it cannot be given by position.
     """
     given = {"default": default, "default_factory": default_factory}
     defaults = {name: value for name, value in given.items() if value is not MISSING}
@@ -78,7 +77,7 @@ def setting(
 def settings(kind: type[Kind]) -> type[Kind]:
     """Make a settings object of a class: frozen, by keywords, checked, with its fields in its docstring."""
     if "__post_init__" not in vars(kind):
-        kind.__post_init__ = _check  # type: ignore[attr-defined]
+        kind.__post_init__ = checked  # type: ignore[attr-defined]
     made = dataclass(frozen=True, kw_only=True)(kind)
     each_field: Any = fields(made)  # type: ignore[arg-type]
     told = "".join(f"\n        {each.name}: {each.metadata['says']}" for each in each_field)
@@ -92,10 +91,7 @@ def checked(given: DataclassInstance, *, within: str = "") -> dict[str, Any]:
 
     Args:
         given: the object.
-        within: what the names of fields are preceded by in errors, such as "billing.".
-
-    Raises:
-        InvalidParameterError: a value cannot be.
+        within: prefix of the fields' names in errors, such as "billing.".
     """
     read = {}
     for each in fields(given):
@@ -107,32 +103,21 @@ def checked(given: DataclassInstance, *, within: str = "") -> dict[str, Any]:
     return read
 
 
-def _check(given: DataclassInstance) -> None:
-    checked(given)
-
-
 def require_type(parameter: str, value: Any, *kinds: type) -> None:
     """Refuse what is no object of one of these classes, such as a dictionary of their fields."""
     if not isinstance(value, kinds):
         names = " or ".join(kind.__name__ for kind in kinds)
         raise InvalidParameterError(
-            parameter, value, f"is no {names}", remedy=f"Write {parameter}={kinds[0].__name__}(...)."
+            parameter, value, f"is not of type {names}", remedy=f"Write {parameter}={kinds[0].__name__}(...)."
         )
 
 
 def as_template(kind: type[Spec], given: Any, parameter: str) -> Any:
     """A settings object as the value of a template field: its fields as plain data.
 
-    Values are not copied: outputs of tasks stay those of the DAG. What is literal is checked here, since
-    every settings object checks itself; what is not, `settings_of` checks when the task runs.
-
-    Args:
-        kind: class of the settings.
-        given: an object of it, a mapping of its fields, or a template that renders to such a mapping.
-        parameter: of the operator, for the errors.
-
-    Raises:
-        InvalidParameterError: it is something else, or a literal value cannot be.
+    `given` is an object of the class, a mapping of its fields, or a template that renders to one. Values are
+    not copied: outputs of tasks stay those of the DAG. Literal values are checked here, the others by
+    `settings_of` when the task runs.
     """
     if is_template(given):
         return given
@@ -161,11 +146,11 @@ def settings_of(
             name in `kind.readers` or of its annotation; one that has neither is taken as it is.
         given: a mapping of its fields, also as JSON text; or an object of that class.
         parameter: that has the settings, for the errors.
-        within: what the names of fields are preceded by in errors, such as "billing.".
+        within: prefix of the fields' names in errors, such as "billing.".
         is_rendered: no template may be left. Else they are passed over.
 
     Raises:
-        InvalidParameterError: a field is unknown or missing, or a value cannot be.
+        InvalidParameterError: a field is unknown or missing, or a value cannot work.
     """
     if isinstance(given, kind):
         given = {one.name: getattr(given, one.name) for one in fields(kind)}
@@ -198,7 +183,7 @@ def _text_by_name(parameter: str, value: Any) -> dict[str, str]:
 
 def _text(parameter: str, value: Any) -> str:
     if value is None:
-        raise InvalidParameterError(parameter, value, "is no text")
+        raise InvalidParameterError(parameter, value, "is not a string")
     return str(value)
 
 

@@ -1,7 +1,6 @@
-"""Values as users state them: literals of a DAG file, or what its templates have rendered to, maybe as text.
+"""Readers of values as users state them: literals of a DAG file, or what its templates have rendered to.
 
-Each reader takes the name of a parameter and its value, and returns the value in its type or raises an
-`InvalidParameterError`.
+Each takes a parameter's name and value, and returns the value in its type or raises `InvalidParameterError`.
 """
 
 from __future__ import annotations
@@ -11,11 +10,12 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 
 Reader = Callable[[str, Any], Any]
+Read = TypeVar("Read")
 
 NOTHING = (None, "", "None")
 """What stands for no value: Jinja renders everything as text unless a DAG renders natively."""
@@ -27,7 +27,7 @@ def is_template(value: Any) -> bool:
     """Whether a value is known only when a task runs: a text with Jinja in it, or the output of a task."""
     if isinstance(value, str):
         return "{{" in value or "{%" in value
-    # What Airflow resolves. This module knows no Airflow: the command line reads settings, too.
+    # Airflow's attribute. This module must not import Airflow: the command line reads settings, too.
     return hasattr(value, "iter_references")
 
 
@@ -40,12 +40,12 @@ def has_template(value: Any) -> bool:
     return is_template(value)
 
 
-def optional(read: Reader) -> Reader:
+def optional(read: Callable[[str, Any], Read]) -> Callable[[str, Any], Read | None]:
     """A reader that takes no value, or what Jinja makes of it, for None."""
     return partial(read_or_nothing, read)
 
 
-def read_or_nothing(read: Reader, parameter: str, value: Any) -> Any:
+def read_or_nothing(read: Callable[[str, Any], Read], parameter: str, value: Any) -> Read | None:
     """The value as `read` reads it; None where there is none. See `optional`."""
     return None if value in NOTHING else read(parameter, value)
 
@@ -57,12 +57,8 @@ def number(parameter: str, value: Any) -> float:
     except (TypeError, ValueError):
         result = math.nan
     if not math.isfinite(result) or isinstance(value, bool):
-        raise InvalidParameterError(
-            parameter,
-            value,
-            "is not a finite number",
-            remedy="Give a number or a template that renders to one.",
-        )
+        remedy = "Give a number or a template that renders to one."
+        raise InvalidParameterError(parameter, value, "is not a finite number", remedy=remedy)
     return result
 
 
@@ -74,14 +70,7 @@ def whole_number(parameter: str, value: Any) -> int:
     return int(result)
 
 
-def optional_number(parameter: str, value: Any) -> float | None:
-    """A finite number, or None where none is given."""
-    return None if value in NOTHING else number(parameter, value)
-
-
-def optional_whole_number(parameter: str, value: Any) -> int | None:
-    """A whole number, or None where none is given."""
-    return None if value in NOTHING else whole_number(parameter, value)
+optional_number, optional_whole_number = optional(number), optional(whole_number)
 
 
 def positive(parameter: str, value: Any, *, remedy: str = "") -> float:
@@ -161,46 +150,38 @@ def optional_text(value: Any) -> str | None:
 
 def texts(parameter: str, value: Any) -> tuple[str, ...]:
     """Several texts: a list, its printed form as Jinja renders it, or texts separated by commas."""
-    if isinstance(value, str):
-        value = _listed(parameter, value.strip())
-    if value is None:
+    value = value.strip() if isinstance(value, str) else value
+    if value is None or value in ("", "None"):
         return ()
-    if isinstance(value, Mapping) or not hasattr(value, "__iter__"):
-        raise InvalidParameterError(parameter, value, "is no list")
-    return tuple(str(text) for text in value)
-
-
-def _listed(parameter: str, text: str) -> Any:
-    if text in NOTHING:
-        return None
-    if text[0] not in "[(":
-        return [part.strip() for part in text.split(",") if part.strip()]
+    if isinstance(value, str) and value[0] not in "[(":
+        value = [part.strip() for part in value.split(",") if part.strip()]
     try:
-        return ast.literal_eval(text)
+        listed = ast.literal_eval(value) if isinstance(value, str) else value
     except (ValueError, SyntaxError):
-        raise InvalidParameterError(
-            parameter, text, "is no list", remedy="Give a list, or texts separated by commas."
-        ) from None
+        listed = None
+    if isinstance(listed, Mapping) or not hasattr(listed, "__iter__"):
+        remedy = "Give a list, or texts separated by commas."
+        raise InvalidParameterError(parameter, value, "is not a list", remedy=remedy)
+    return tuple(str(text) for text in listed)
 
 
 def listed_texts(parameter: str, value: Any) -> tuple[Any, ...]:
     """A list or tuple of texts, which may hold templates. A single text would be taken for its characters."""
     if isinstance(value, str) or not isinstance(value, Sequence):
         raise InvalidParameterError(
-            parameter, value, "is no list of texts", remedy=f"Write {parameter}=[...], one text for each."
+            parameter, value, "is not a list of strings", remedy=f"Write {parameter}=[...], one string each."
         )
     for position, each in enumerate(value):
         if not isinstance(each, str) and not is_template(each):
-            raise InvalidParameterError(
-                f"{parameter}[{position}]", each, "is no text", remedy="Write it in quotes."
-            )
+            remedy = "Write it in quotes."
+            raise InvalidParameterError(f"{parameter}[{position}]", each, "is not a string", remedy=remedy)
     return tuple(value)
 
 
 def mapping(parameter: str, value: Any) -> Mapping[str, Any]:
     """A mapping with texts as names."""
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
-        raise InvalidParameterError(parameter, value, "is no mapping of names to values")
+        raise InvalidParameterError(parameter, value, "is not a mapping of names to values")
     return value
 
 
@@ -224,7 +205,7 @@ def optional_document(parameter: str, value: Any) -> dict[str, Any] | None:
     if isinstance(value, str):
         value = _from_json(parameter, value, what="documents")
     if value is not None and not isinstance(value, dict):
-        raise InvalidParameterError(parameter, value, "is no document")
+        raise InvalidParameterError(parameter, value, "is not a document (a mapping)")
     return value
 
 
@@ -233,7 +214,7 @@ def document(parameter: str, value: Any) -> dict[str, Any]:
     given = optional_document(parameter, value)
     if given is None:
         raise InvalidParameterError(
-            parameter, value, "names nothing", remedy="Pass the output of the task that made it."
+            parameter, value, "is empty", remedy="Pass the output of the task that made it."
         )
     return given
 
@@ -242,14 +223,9 @@ def documents(parameter: str, value: Any) -> Iterable[Any]:
     """Several documents, given as such or as the JSON text of a list of them; none where none are given."""
     if not isinstance(value, str):
         return value or ()
-    try:
-        listed = json.loads(value or "null") or ()
-    except ValueError:
-        listed = None
+    listed = _from_json(parameter, value or "null", what="documents") or ()
     if not isinstance(listed, list | tuple):
-        raise InvalidParameterError(
-            parameter, value, "is no JSON list", remedy="Render documents with the filter tojson."
-        )
+        raise InvalidParameterError(parameter, value, "is not a JSON list")
     return listed
 
 
@@ -257,6 +233,5 @@ def _from_json(parameter: str, text: str, *, what: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
-        raise InvalidParameterError(
-            parameter, text, "is no JSON", remedy=f"Render {what} with the filter tojson."
-        ) from None
+        remedy = f"Render {what} with the filter tojson."
+        raise InvalidParameterError(parameter, text, "is not JSON", remedy=remedy) from None

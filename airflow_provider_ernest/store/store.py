@@ -9,10 +9,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from itertools import islice
 from typing import Any
 
-from airflow_provider_ernest.documents.base import Record, Stored, moment_of, new_id_after
+from airflow_provider_ernest.documents.base import Record, Stored, moment_of, new_id
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.surveys import Survey
 from airflow_provider_ernest.exceptions import InvalidDocumentError
@@ -141,7 +142,10 @@ class ModelStore:
         own = moment_of(model.id)
         if newest is None or own is None or own > newest:
             return model
-        return replace(model, id=new_id_after(newest) or model.id)
+        try:
+            return replace(model, id=new_id(newest + timedelta(microseconds=1)))
+        except OverflowError:  # no time follows on that
+            return model
 
     def places(self) -> list[records.Place]:
         """Where all records lie, by their files' names: job by job, oldest first in each folder."""

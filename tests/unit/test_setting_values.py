@@ -60,7 +60,7 @@ def test_values_survive_rendering_as_text(read, given, expected):
         *((number, given, "^field=") for given in ("", "ten", None, float("nan"), "inf", True, [1])),
         (whole_number, "2.5", r"field='2\.5' is not a whole number"),
         *((optional_document, given, "^field=") for given in ("{'machines': 2}", "[1]", 3)),
-        *((texts, given, "field=.* is no list") for given in (7, {"a": 1}, "[a", "[__import__('os')]")),
+        *((texts, given, "field=.* is not a list") for given in (7, {"a": 1}, "[a", "[__import__('os')]")),
         *((truth, given, "field=.* is neither true nor false") for given in ("maybe", 2, [])),
     ],
 )
@@ -113,7 +113,7 @@ def test_numbers_of_machines_are_bounds_or_what_is_allowed_within_them(minimum, 
         (1, None, [], "allowed_machines=.* leaves none from 1 to any number"),
         (1, 3, [4], "leaves none from 1 to 3"),
         (1, 3, [1.5], "allowed_machines=.*1.5.* is not a whole number"),
-        (1, 3, 3, "allowed_machines=3 is no list"),
+        (1, 3, 3, "allowed_machines=3 is not a list"),
         (1, 1e12, None, "max_machines=1000000000000 is more than"),
     ],
 )

@@ -58,13 +58,17 @@ EMR = EmrJobFlow(
         (SizingGoal, {**GOAL, "max_error_percent": 0}, "max_error_percent=0 is not above 0"),
         (SizingGoal, {**GOAL, "max_machines": None}, "max_machines=None sets no limit"),
         (SizingGoal, {**GOAL, "on_failure": "retry"}, "on_failure='retry' is unknown. Use one of fail, fall"),
-        (SizingGoal, {**GOAL, "on_failure": "fallback"}, "'fallback' has none to take. Give fallback_machi"),
+        (
+            SizingGoal,
+            {**GOAL, "on_failure": "fallback"},
+            "'fallback' has no machines to fall back to",
+        ),
         (SizingGoal, {**GOAL, "scale": "large"}, "scale='large' is not a finite number"),
         (SizingGoal, {**GOAL, "min_machines": 5}, "min_machines=5 is more than max_machines=4"),
         (SizingGoal, {**GOAL, "fallback_machines": 5}, "fallback_machines=5 is outside the 1 to 4"),
         (SizingGoal, {**GOAL, "allow_mixed": "yes"}, "allow_mixed=.* is neither True nor False"),
-        (SizingGoal, {**GOAL, "billing": {"boot_seconds": 1}}, "billing=.* is no Billing"),
-        (SizingGoal, {**GOAL, "untrained_types": [{}]}, "untrained_types={} is no UntrainedType"),
+        (SizingGoal, {**GOAL, "billing": {"boot_seconds": 1}}, "billing=.* is not of type Billing"),
+        (SizingGoal, {**GOAL, "untrained_types": [{}]}, "untrained_types={} is not of type UntrainedType"),
         (Billing, {"expected_runs": 0}, "expected_runs=0 is not a number of at least 1"),
         (
             UntrainedType,
@@ -74,9 +78,9 @@ EMR = EmrJobFlow(
         (SampledInput, {"path": "/in", "sampling": "file"}, "sampling='file' is unknown. Use one of files"),
         (SampledInput, {"path": "/in", "partitions": 0}, "partitions=0 is not a number of at least 1"),
         (SampledInput, {"path": ""}, "path='' is not a text"),
-        (SparkJob, {**JOB, "application_args": "--in /data"}, "application_args=.* is no list of texts"),
-        (SparkJob, {**JOB, "application_args": ["--top", 5]}, r"application_args\[1\]=5 is no text"),
-        (SparkJob, {**JOB, "conf": ["a=b"]}, "conf=.* is no mapping"),
+        (SparkJob, {**JOB, "application_args": "--in /data"}, "application_args=.* is not a list of strings"),
+        (SparkJob, {**JOB, "application_args": ["--top", 5]}, r"application_args\[1\]=5 is not a string"),
+        (SparkJob, {**JOB, "conf": ["a=b"]}, "conf=.* is not a mapping"),
         (SparkJob, {**JOB, "iterations": 20}, "iterations=20 cannot be predicted .*sample_iterations"),
         (DesignBounds, {"max_machines": 4, "cost": "euro"}, "cost='euro' is unknown"),
         (DesignBounds, {"max_machines": 4, "cost": "dollars"}, "cost_options={} lacks full_seconds"),
@@ -87,24 +91,36 @@ EMR = EmrJobFlow(
         (DesignBounds, {"max_machines": 4, "budget": 1, "budget_share": 1}, "is two budgets"),
         (DesignBounds, {"max_machines": 4, "rounds": 4}, "rounds=4 is not a number of 1 to 3"),
         (DesignBounds, {"max_machines": 4, "rounds": 0}, "rounds=0 is not a number of at least 1"),
-        (DesignBounds, {"max_machines": 4, "rounds": 2, "budget": 9}, "budget=9 cannot be with rounds=2"),
-        (DesignBounds, {"max_machines": 4, "rounds": 2, "criterion": "I"}, "criterion='I' cannot be with"),
+        (
+            DesignBounds,
+            {"max_machines": 4, "rounds": 2, "budget": 9},
+            "budget=9 cannot be combined with rounds=2",
+        ),
+        (
+            DesignBounds,
+            {"max_machines": 4, "rounds": 2, "criterion": "I"},
+            "criterion='I' cannot be combined with",
+        ),
         (ModelSettings, {"method": "best"}, "method='best' is unknown"),
-        (ModelSettings, {"terms": "machines"}, "terms='machines' is no list of texts"),
+        (ModelSettings, {"terms": "machines"}, "terms='machines' is not a list of strings"),
         (
             ModelSettings,
             {"extension_terms": ["scale"]},
-            'extension_terms=.* cannot be with method="averaging"',
+            'extension_terms=.* cannot be combined with method="averaging"',
         ),
         (Reuse, {"max_growth": 0.5}, "max_growth=0.5 is not a number of at least 1"),
         (Reuse, {"accept_unknown_application": "perhaps"}, "'perhaps' is neither True nor False"),
         (EventLogs, {"place": "/logs", "job": "a", "job_pattern": "b"}, "is two jobs"),
-        (EventLogs, {"place": "/logs", "job_pattern": "("}, "is no regular expression"),
+        (EventLogs, {"place": "/logs", "job_pattern": "("}, "is not a regular expression"),
         (EventLogs, {"with_recorded": False}, "leaves no past runs"),
         (EventLogs, {"place": "/logs", "most_runs": 0}, "most_runs=0"),
         (EventLogs, {"place": "/logs", "max_age_days": -1}, "max_age_days=-1"),
         (ConnectedCluster, {**CONNECTED, "machines": "4 or 5"}, "machines='4 or 5' is not"),
-        (ConnectedCluster, {**CONNECTED, "web_url": "lake:8080"}, "web_url='lake:8080' is no http address"),
+        (
+            ConnectedCluster,
+            {**CONNECTED, "web_url": "lake:8080"},
+            "web_url='lake:8080' is not an http address",
+        ),
     ],
 )
 def test_a_value_that_cannot_be_is_refused_with_the_dag_file(kind: Any, fields: dict[str, Any], named: str):
@@ -135,7 +151,7 @@ def test_a_type_of_another_speed_says_its_cores(relative_speed: Any):
     """Else production would use those that the trained type has, of machines that have twice as many."""
     fields = {"instance_type": "big", "like": "small", "price_per_hour": 1}
     with pytest.raises(
-        InvalidParameterError, match=r"untrained_types\['big'\]\.cores_per_machine=None leaves open"
+        InvalidParameterError, match=r"untrained_types\['big'\]\.cores_per_machine=None must be given"
     ):
         UntrainedType(**fields, relative_speed=relative_speed)
 
@@ -173,9 +189,9 @@ ON_S3 = {
     [
         (
             {"cluster": {"machines": 4}},
-            r"cluster={'machines': 4} is no LocalClusterSpec or EC2ClusterSpec or",
+            r"cluster={'machines': 4} is not of type LocalClusterSpec or EC2ClusterSpec or",
         ),
-        ({"goal": GOAL}, "goal=.* is no SizingGoal"),
+        ({"goal": GOAL}, "goal=.* is not of type SizingGoal"),
         ({"parallel_runs": 0}, "parallel_runs=0"),
         ({"run_retries": -1}, "run_retries=-1"),
         ({"run_timeout_seconds": 0}, "run_timeout_seconds=0"),
@@ -193,7 +209,7 @@ ON_S3 = {
         ),
         (
             {"goal": SizingGoal(**{**GOAL, "price_per_hour": {"m5.large": 1}})},
-            r"price_per_hour={'m5\.large': 1} leaves open what a machine of type local costs",
+            r"price_per_hour={'m5\.large': 1} does not say what a machine of type local costs",
         ),
         ({"goal": SizingGoal(**{**GOAL, "max_machines": 8})}, "max_machines=8 is outside the 1 to 4"),
         (

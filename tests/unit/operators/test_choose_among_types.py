@@ -207,7 +207,7 @@ def test_a_type_like_one_whose_training_failed_is_not_offered(context, models):
     [
         ({"like": "r5.large"}, r"like='r5\.large' is none of the types .*m5\.large, c5\.xlarge"),
         ({"instance_type": "m5.large"}, r"untrained_types='m5\.large' was trained"),
-        ({"cores_per_machine": "None"}, r"cores_per_machine=None leaves open how many"),
+        ({"cores_per_machine": "None"}, r"cores_per_machine=None must be given"),
     ],
 )
 def test_an_extrapolation_that_cannot_be_is_named(context, models, changes, named):

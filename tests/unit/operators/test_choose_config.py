@@ -542,7 +542,7 @@ def test_a_price_that_is_not_known(heard):
     logged, pushed, printed = heard("choose", "--deadline-seconds", "60", price_per_hour=None)
 
     assert logged == pushed == printed.replace("--price-per-hour", "price_per_hour")
-    assert "price_per_hour=None leaves open what a machine of type local costs." in pushed
+    assert "price_per_hour=None does not say what a machine of type local costs." in pushed
 
 
 @pytest.mark.parametrize("command", ["choose", "predict"])

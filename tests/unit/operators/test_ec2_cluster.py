@@ -407,8 +407,8 @@ def test_a_resize_that_fails_keeps_the_old_machines_and_no_new_ones(api, spark, 
     ("given", "size", "named"),
     [
         (None, 3, r"cluster=None .* output of the task"),
-        ("None", None, "cluster='None' names nothing"),
-        ("None", "", "cluster='None' names nothing"),
+        ("None", None, "cluster='None' is empty"),
+        ("None", "", "cluster='None' is empty"),
         ("there", None, "size=None"),
     ],
 )

@@ -198,7 +198,7 @@ def test_a_run_that_failed_is_no_observation(submissions, context, ti):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"decision": "no document"}, "is no JSON"),
+        ({"decision": "no document"}, "is not JSON"),
         ({"decision": {"schema": 99}}, "schema 99"),
         ({"decision": decided(job="")}, "names no job"),
         ({"decision": decided(), "store": "/dev/null/store"}, "StoreError"),

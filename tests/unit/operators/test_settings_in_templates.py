@@ -95,8 +95,8 @@ def test_a_goal_may_be_told_by_another_task(context, ti, model, as_text):
             {"deadline_seconds": "{{ x }}", "max_machines": 8, "billing": {"boot_seconds": -1}},
             "billing.boot_seconds=-1",
         ),
-        (Billing(), "goal=.* is no SizingGoal"),
-        (None, "goal=None is no SizingGoal"),
+        (Billing(), "goal=.* is not of type SizingGoal"),
+        (None, "goal=None is not of type SizingGoal"),
     ],
 )
 def test_what_cannot_be_is_refused_when_the_dag_is_parsed(goal, named):
