@@ -1,6 +1,6 @@
 """The identity of a job's code: a hash of the file that is submitted, and of those that it needs.
 
-It is taken once (`hash_where_readable`), or again and again of files that may change (`ArtifactWatch`).
+`hash_where_readable` takes it once, `ArtifactWatch` again and again of files that may change.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,6 @@ _DEPENDENCY_OPTIONS = ("py_files", "jars")
 _FILES = (*_DEPENDENCY_OPTIONS, "files", "archives", "properties_file")
 """Those that name any files."""
 _OF_THE_MACHINES = "local:/"
-_CHUNK_BYTES = 1 << 20
 
 
 def dependency_options(submit_options: Mapping[str, Any]) -> dict[str, Any]:
@@ -31,47 +31,29 @@ def dependency_options(submit_options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def artifact_paths(application: str, submit_options: Mapping[str, Any]) -> tuple[str, ...]:
-    """The files that make an application: its own, and then its dependencies, each of them once.
-
-    Args:
-        application: path of its JAR or .py file.
-        submit_options: further arguments of `SparkSubmitHook`, of which py_files and jars count: texts
-            with commas between, as Spark takes them, or lists.
+    """The files that make an application: its own, then those in py_files and jars, each of them once.
 
     Raises:
-        InvalidParameterError: one of these options is neither.
+        InvalidParameterError: one of these options is neither a list nor a text with commas.
     """
-    return tuple(dict.fromkeys([application, *(path for _, path in _dependencies(submit_options))]))
-
-
-def _dependencies(submit_options: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return [
-        (name, path) for name in _DEPENDENCY_OPTIONS for path in listed_paths(name, submit_options.get(name))
-    ]
+    named = [listed_paths(name, submit_options.get(name)) for name in _DEPENDENCY_OPTIONS]
+    return tuple(dict.fromkeys([application, *chain(*named)]))
 
 
 def listed_paths(option: str, value: Any) -> list[str]:
-    """The paths in a list, or in a text with commas between; none of None.
-
-    Raises:
-        InvalidParameterError: it is neither.
-    """
+    """The paths in a list, or in a text with commas between; none of None."""
     if value is None:
         return []
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, Sequence) or not all(isinstance(part, str) for part in parts):
         raise InvalidParameterError(
-            option, value, "names no files", remedy="Give a list of paths, or a text with commas between."
+            option, value, "is not a list of files", remedy="Give a list of paths, or one text with commas."
         )
     return [part.strip() for part in parts if part.strip()]
 
 
 def require_application(application: str) -> None:
-    """Check that an application exists where this process can see; other schemes are Spark's to fetch.
-
-    Raises:
-        MissingResourceError: a local path without a file.
-    """
+    """Raise a `MissingResourceError` if a local application has no file; Spark fetches other schemes."""
     local = local_path(application)
     if local is not None and not Path(local).is_file():
         raise MissingResourceError(
@@ -81,33 +63,25 @@ def require_application(application: str) -> None:
 
 
 def require_dependencies(submit_options: Mapping[str, Any]) -> None:
-    """Check that the files exist that an application is submitted with.
+    """Raise a `MissingResourceError` if a local file that an application is submitted with is missing.
 
-    Those of other schemes, and those that patterns name, are Spark's to find. Of a local one that is not
-    there Spark says a line in its log, and the job fails later on, or computes something else.
-
-    Raises:
-        MissingResourceError: a local path without a file.
-        InvalidParameterError: an option that names no files.
+    Spark only logs a line then, and the job fails later on, or computes something else. Other schemes and
+    patterns are left to Spark.
     """
     named = ((name, path) for name in _FILES for path in listed_paths(name, submit_options.get(name)))
     for name, path in named:
-        # What stands behind "#" is what the executors call it.
+        # After "#" comes its name on the executors.
         path = path.partition("#")[0] if name == "archives" else path
         local = None if any(sign in path for sign in "*?[{") else local_path(path)
         if local is not None and not Path(local).exists():
             raise MissingResourceError(
-                f"There is no {path!r}, which {name} of submit_options names.",
+                f"There is no {path!r}, which submit_options names in {name}.",
                 remedy="Give the path of a file that exists on the Airflow worker.",
             )
 
 
 def sha256_of(path: str, *, s3_clients: S3Clients | None = None) -> str:
-    """SHA-256 of a file's content, read in pieces; see `place_of`.
-
-    Raises:
-        MissingResourceError: it cannot be read.
-    """
+    """SHA-256 of a file's content; a `MissingResourceError` where it cannot be read."""
     try:
         return _sha256(place_of(path, s3_clients=s3_clients))
     except OSError as error:
@@ -120,7 +94,7 @@ def sha256_of(path: str, *, s3_clients: S3Clients | None = None) -> str:
 def _sha256(file: WatchedFile) -> str:
     digest = hashlib.sha256()
     with file.open() as content:
-        while piece := content.read(_CHUNK_BYTES):
+        while piece := content.read(1 << 20):
             digest.update(piece)
     return digest.hexdigest()
 
@@ -150,18 +124,11 @@ def hash_where_readable(
 ) -> str | None:
     """The hash of an application where this process can read all of it; otherwise None, and a warning.
 
-    Args:
-        application: as it is submitted: a path, or an address that Spark fetches.
-        log: the logger that the warning goes to.
-        dependencies: further files of it; see `artifact_paths`. Of one that the cluster's machines have
-            themselves (``local:/``) the address counts, for lack of the content.
-        s3_clients: see `place_of`.
-
-    Returns:
-        SHA-256 of the application's file, or of all together; see `combined_sha256`.
+    See `combined_sha256`. For dependencies that the cluster's machines have themselves (``local:/``) the
+    address counts instead of the content.
 
     Raises:
-        MissingResourceError: the application has a local path that cannot be read. Of a dependency that is
+        MissingResourceError: the application has a local path that cannot be read. For a dependency that is
             no failure: Spark may find it, by a pattern or from a folder of its own.
     """
     others = [path for path in dict.fromkeys(dependencies) if path != application]
@@ -170,7 +137,7 @@ def hash_where_readable(
         content, problem = _sha256_or_problem(path, is_dependency=bool(hashes), s3_clients=s3_clients)
         if problem:
             log.warning(
-                "A change of %r will not be noticed, for its hash cannot be taken: %s",
+                "Changes of %r will not be noticed, because it cannot be hashed: %s",
                 without_credentials(path),
                 without_credentials(problem),
             )
@@ -187,17 +154,17 @@ def _sha256_or_problem(
     if local_path(path) is not None and not is_dependency:
         return sha256_of(path), ""
     if is_of_the_machines(path):
-        # This process may have a file of the same name; it need not be the one that ran.
+        # A file of the same name on this host need not be the one that ran.
         return _hash_of_address(path) if is_dependency else None, "only the cluster's machines can read it"
     try:
         return sha256_of(path, s3_clients=s3_clients), ""
-    # The libraries behind fsspec raise errors of their own. None is worth the runs that are paid for.
+    # The libraries behind fsspec raise errors of their own. None should fail runs that are paid for.
     except Exception as error:
         return None, str(error).partition("\n")[0] or type(error).__name__
 
 
 def is_of_the_machines(path: str) -> bool:
-    """Whether the machines of the cluster have the file themselves, so that no other process can read it."""
+    """Whether only the machines of the cluster can read the file."""
     return path.startswith(_OF_THE_MACHINES)
 
 
@@ -207,8 +174,7 @@ def _hash_of_address(path: str) -> str:
 
 
 SETTLED, SETTLING, MISSING, TROUBLE = "settled", "settling", "missing", "trouble"
-"""What a look finds: files that stay as they are, files that change or may still be written, a file that is
-not there, and a storage that does not answer."""
+"""What a look finds: unchanged files, files that may still be written, a missing file, silent storage."""
 
 DEFAULT_SETTLE_SECONDS = 5.0
 _CONTENT = "content "
@@ -216,32 +182,19 @@ _CONTENT = "content "
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """What a look at the files found.
+    """What a look at the files found."""
 
-    Attributes:
-        state: `SETTLED`, `SETTLING`, `MISSING` or `TROUBLE`.
-        sha256: the application's hash, see `combined_sha256`; None unless `SETTLED`.
-        path: that is missing, or was looked at when there was trouble.
-        problem: what was the trouble.
-    """
-
-    state: str
-    sha256: str | None = None
-    path: str = ""
+    state: str  # `SETTLED`, `SETTLING`, `MISSING` or `TROUBLE`
+    sha256: str | None = None  # of the application, see `combined_sha256`; None unless `SETTLED`
+    path: str = ""  # the one that is missing or made trouble
     problem: Exception | None = None
 
 
 class ArtifactWatch:
-    """The files of an application under watch.
+    """Watches the files of an application: its own, and then its dependencies; see `artifact_paths`.
 
-    A look asks their storages for what they tell without reading (size, times, ETag). Only where that has
-    changed, and then stayed the same for the time to settle, is the file read: a copy under way is none.
-
-    Args:
-        paths: the application, and then its dependencies; see `artifact_paths`.
-        settle_seconds: for how long files must stay as they are before they are read.
-        s3_clients: see `place_of`.
-        clock: gives seconds that only grow.
+    A look asks their storages for what they tell without reading (size, times, ETag). A file is read only
+    when that has changed and then stayed the same for `settle_seconds`: it may be a copy under way.
     """
 
     def __init__(
@@ -263,12 +216,7 @@ class ArtifactWatch:
         self._looking_at = ""
 
     def look(self) -> Look:
-        """Look at all files, once.
-
-        Raises:
-            MissingResourceError: nothing installed reads one of the addresses.
-            InvalidParameterError: one of them names no file.
-        """
+        """Look at all files, once; only errors of this package are raised, such as for an unknown scheme."""
         try:
             return self._look()
         except FileNotFoundError:
@@ -285,8 +233,12 @@ class ArtifactWatch:
     def _look(self) -> Look:
         probes = {path: self._probe(path) for path in self.paths}
         known = all(_key(path, probe) in self._hashes for path, probe in probes.items())
-        if not known and not self._has_settled(probes):
-            return Look(state=SETTLING)
+        if not known:
+            if probes != self._pending:
+                self._pending, self._pending_since = probes, self._clock()
+                return Look(state=SETTLING)
+            if self._clock() - self._pending_since < self.settle_seconds:
+                return Look(state=SETTLING)
         if not all(self._read(path, probe) for path, probe in probes.items()):
             # One was replaced meanwhile: what was read may be half of each.
             self._pending = {}
@@ -295,12 +247,6 @@ class ArtifactWatch:
         self._hashes = {key: self._hashes[key] for key in (_key(*each) for each in probes.items())}
         hashes = [self._hashes[_key(path, probes[path])] for path in self.paths]
         return Look(state=SETTLED, sha256=combined_sha256(hashes))
-
-    def _has_settled(self, probes: dict[str, str]) -> bool:
-        if probes != self._pending:
-            self._pending, self._pending_since = probes, self._clock()
-            return False
-        return self._clock() - self._pending_since >= self.settle_seconds
 
     def _read(self, path: str, probe: str) -> bool:
         """Hash a file unless that is known; returns whether it stayed as it was meanwhile."""

@@ -1,11 +1,9 @@
 """The shape of an input: how many partitions, bytes and columns, in which format. Nothing of its content.
 
-The columns are told by the beginnings of a few files: of text, by its records, of Avro and columnar files by
-their own headers and footers. What is counted is compared later with the count of other data of the same
-kind, so it must not depend on which records happen to come first. JSON records may leave keys out, and those
-that hardly a record has are no columns. Sparse records (libsvm) name some features of many: neither how many
-a record names nor the largest index in a thousand records is the same a day later, so they have no count;
-dense ones have.
+Columns are counted at the beginnings of a few files: of text by its records, of Avro and columnar files by
+their headers and footers. The count is compared later with that of other data, so it must not depend on which
+records come first: rare keys of JSON records are no columns. Sparse records (libsvm) have no count, since how
+many features they name, and the largest index, change from day to day; dense ones have.
 """
 
 from __future__ import annotations
@@ -47,32 +45,31 @@ _SPARSE_RECORD = re.compile(r"\s*[-+]?[\d.]\S*(?P<features>(?:\s+\d+:\S+)*)\s*(?
 _USUAL_SHARE = 0.01
 """Keys of fewer JSON records than this share are no columns."""
 _DENSE_SHARE = 0.95
-"""Of libsvm records so many name equally many features where these are all that there are."""
+"""Libsvm is dense if this share of the records name equally many features."""
 _ENOUGH_TO_GUESS = 10
-"""Records of equal shape before text of an unknown format is taken for a table: a letter may be two lines."""
+"""Fewer records of equal shape do not make a table of text in an unknown format."""
 
 
 def input_fingerprint(input_path: str, *, partitions: int | None, header: bool, log: Any) -> InputFingerprint:
     """Tell the shape of an input by its listing and the beginnings of its first files.
 
-    Never raises: what cannot be listed or read stays None, and one line in the log says why.
-
-    Args:
-        input_path: a file or folder, local or of any fsspec scheme; empty for none.
-        partitions: that Spark reads of it; None for its number of files.
-        header: each file begins with a line that names the columns.
-        log: where what cannot be found out is logged.
+    Never raises: what cannot be listed or read stays None, and one line in the log says why. The partitions
+    are by default the number of files; with `header`, each file begins with a line that names the columns.
     """
     if not input_path:
         return InputFingerprint(partitions=partitions)
     try:
         listing = list_input(input_path)
         total_bytes = listing.total_bytes
-    # The libraries behind fsspec raise errors of their own. None is worth a run.
+    # The libraries behind fsspec raise errors of their own. None should fail a run.
     except Exception as error:
         log.info("The shape of the input cannot be told: %s", _problem(error))
         return InputFingerprint(partitions=partitions)
-    file_format = _most_common_format(listing)
+    sizes: Counter[str] = Counter()
+    for file in listing.files:
+        sizes[_format(file.path)] += file.size_bytes
+    # That of most bytes; of equals the first in the alphabet.
+    file_format = min(sizes, key=lambda name: (-sizes[name], name)) or None
     try:
         columns = _columns(input_path, listing, file_format=file_format, header=header)
         problem = f"nothing tells them in {file_format or 'such'} files" if columns is None else ""
@@ -88,17 +85,9 @@ def input_fingerprint(input_path: str, *, partitions: int | None, header: bool, 
     )
 
 
-def _most_common_format(listing: InputListing) -> str | None:
-    """The suffix that most bytes have; of equals the first in the alphabet."""
-    sizes: Counter[str] = Counter()
-    for file in listing.files:
-        sizes[_format(file.path)] += file.size_bytes
-    return min(sizes, key=lambda name: (-sizes[name], name)) or None
-
-
 def _format(path: str) -> str:
     """A file's suffix; with the one before where it is the compression's, as in "csv.gz"."""
-    # Others are numbers and dates, which each file may have its own of.
+    # Others are numbers and dates, which differ from file to file.
     names = [suffix[1:].lower() for suffix in PurePosixPath(path).suffixes]
     suffixes = [name for name in names if name.isalnum() and name[0].isalpha()]
     *_, before, last = ("", "", *suffixes)
@@ -160,13 +149,9 @@ def _problem(error: Exception) -> str:
 
 
 def columns_of_text(beginning: bytes, *, kind: str, header: bool, is_whole: bool) -> int | None:
-    """Columns of line-oriented text; None where it has no structure that can be told.
+    """Columns of line-oriented text, by its kind such as "csv" (empty: unknown); None without structure.
 
-    Args:
-        beginning: of the file's content, decompressed.
-        kind: the file's suffix without its dot, such as "csv"; empty for unknown.
-        header: the first line names the columns.
-        is_whole: whether that is all of the file; otherwise the last line may be cut off.
+    Unless `is_whole`, the last line of the beginning may be cut off.
     """
     # Whatever the encoding, if it has ASCII's delimiters: each byte stays one character.
     text = beginning.removeprefix(b"\xef\xbb\xbf").decode("latin-1")

@@ -44,9 +44,7 @@ def find_java() -> Path:
         )
     major = re.search(r'version "(?:1\.)?(\d+)', version)
     if major is None or int(major[1]) < MIN_JAVA:
-        raise MissingResourceError(
-            f"{found} is no Java that Spark can run on: it says {version!r}.", remedy=_JAVA_REMEDY
-        )
+        raise MissingResourceError(f"Spark cannot run on {found}: it says {version!r}.", remedy=_JAVA_REMEDY)
     return Path(found)
 
 
@@ -94,10 +92,10 @@ def find_spark_home() -> Path:
 
 
 def find_spark_submit() -> Path:
-    """The ``spark-submit`` here: on the PATH, below SPARK_HOME, or of the pyspark that this Python has.
+    """The ``spark-submit`` on the PATH, below SPARK_HOME, or of the pyspark that this Python has.
 
-    The last is there wherever ``airflow-provider-ernest[local]`` is, even where an environment's programs are
-    not on the PATH, as in a service that starts Python by its path.
+    The last helps where an environment's programs are not on the PATH, as in a service that starts Python by
+    its path.
 
     Raises:
         MissingResourceError: there is none.
@@ -123,14 +121,9 @@ def scala_version(spark_home: Path) -> str:
 def daemon_command(java: Path, spark_home: Path, environment: Mapping[str, str]) -> list[str]:
     """The command line of a Spark daemon up to the name of its class.
 
-    It comes from Spark's own launcher, the program that ``spark-class`` asks too: the Java module
-    options that Spark needs differ between its versions.
-
-    Args:
-        java: the program to ask with.
-        spark_home: the installation.
-        environment: what the daemon will run with; the launcher reads SPARK_HOME, SPARK_CONF_DIR,
-            SPARK_SCALA_VERSION, SPARK_DAEMON_MEMORY and SPARK_DAEMON_JAVA_OPTS of it.
+    It comes from Spark's own launcher, as for ``spark-class``, since Java's module options differ between
+    versions of Spark. The launcher reads SPARK_HOME, SPARK_CONF_DIR, SPARK_SCALA_VERSION, SPARK_DAEMON_MEMORY
+    and SPARK_DAEMON_JAVA_OPTS of the environment that the daemon will run with.
 
     Raises:
         ClusterStartError: the launcher failed.

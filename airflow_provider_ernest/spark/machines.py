@@ -10,67 +10,42 @@ from airflow_provider_ernest.documents.base import Document
 
 @dataclass(frozen=True, kw_only=True)
 class Bandwidth(Document):
-    """What the probe measured on one machine, in 10^9 bytes per second, and how that compares.
+    """What the probe measured on one machine, in 10^9 bytes per second, and how that compares."""
 
-    Attributes:
-        memory_gigabytes_per_second: copied within memory by all cores together, read and written.
-        network_gigabytes_per_second: the worse of sending and receiving; None with a single machine.
-        score: the worse of the two, each relative to the median machine of the cluster: 1.0 is ordinary.
-    """
-
-    memory_gigabytes_per_second: float
-    network_gigabytes_per_second: float | None
-    score: float
+    memory_gigabytes_per_second: float  # copied within memory by all cores together, read and written
+    network_gigabytes_per_second: float | None  # the worse of sending and receiving; None with one machine
+    score: float  # the worse of the two, each relative to the cluster's median machine: 1.0 is ordinary
 
 
 @dataclass(frozen=True, kw_only=True)
 class Machine(Document):
-    """One worker host.
+    """One worker host."""
 
-    Attributes:
-        worker_id: as the Spark master registered it; "" where no standalone master tells.
-        host: its address; "" where the cluster places executors as it likes.
-        cores: that it offers to executors.
-        memory_megabytes: that it offers to executors.
-        instance_id: the cloud's name of it.
-        market: "on-demand" or "spot".
-        price_per_hour: in dollars; None where unknown.
-        bandwidth: what the probe measured; None where it was not probed.
-    """
-
-    worker_id: str = ""
-    host: str = ""
-    cores: int
+    worker_id: str = ""  # as the Spark master registered it; "" where no standalone master tells
+    host: str = ""  # its address; "" where the cluster places executors as it likes
+    cores: int  # offered to executors, as the memory
     memory_megabytes: int
-    instance_id: str | None = None
-    market: str | None = None
-    price_per_hour: float | None = None
-    bandwidth: Bandwidth | None = None
+    instance_id: str | None = None  # in the cloud
+    market: str | None = None  # "on-demand" or "spot"
+    price_per_hour: float | None = None  # in dollars
+    bandwidth: Bandwidth | None = None  # None where it was not probed
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement(Document):
-    """What one round of the probe measured on one machine, in 10^9 bytes per second.
-
-    Attributes:
-        host: the machine's address.
-        memory_windows: the rate of each window; at least one.
-        sent: the rate of each transfer to another machine; none with a single machine.
-        received: the rate of each transfer from another machine.
-    """
+    """What one round of the probe measured on one machine, in 10^9 bytes per second."""
 
     host: str
-    memory_windows: tuple[float, ...]
-    sent: tuple[float, ...] = ()
-    received: tuple[float, ...] = ()
+    memory_windows: tuple[float, ...]  # the rate of each window; at least one
+    sent: tuple[float, ...] = ()  # the rate of each transfer to another machine; none with a single machine
+    received: tuple[float, ...] = ()  # the rate of each transfer from another machine
 
 
 def rate(measurements: Iterable[Measurement]) -> dict[str, Bandwidth]:
     """The bandwidth of each host, of one measurement for each machine and round, in any order.
 
-    Memory counts by its best window of all rounds: noise only ever lowers a rate, and a slow machine is
-    slow in all of them. Network counts by the best transfer in each direction, since a slow partner would
-    blame an innocent machine, and then by the worse direction.
+    Memory counts by its best window of all rounds: noise only lowers a rate. Network counts by the best
+    transfer in each direction, since a slow partner is not the machine's fault, and then by the worse one.
     """
     rounds: dict[str, list[Measurement]] = {}
     for measurement in measurements:

@@ -23,29 +23,16 @@ class ActiveApplication:
 
 @dataclass(frozen=True, kw_only=True)
 class MasterState:
-    """What the master knows.
+    """What the master knows."""
 
-    Attributes:
-        master_url: spark://host:port.
-        machines: whose workers can take executors.
-        lost: hosts of workers that it has lost; it lists them for a while.
-        applications: that have not ended.
-    """
-
-    master_url: str
-    machines: tuple[Machine, ...]
-    lost: tuple[str, ...] = ()
-    applications: tuple[ActiveApplication, ...] = ()
+    master_url: str  # spark://host:port
+    machines: tuple[Machine, ...]  # whose workers can take executors
+    lost: tuple[str, ...] = ()  # hosts of workers that it has lost; it lists them for a while
+    applications: tuple[ActiveApplication, ...] = ()  # that have not ended
 
 
 def read_state(web_url: str, *, timeout_seconds: float) -> MasterState:
-    """Ask a Spark standalone master for its state.
-
-    Proxies of the environment are not used: a cluster is reached directly, or not at all.
-
-    Args:
-        web_url: http address of the master's page.
-        timeout_seconds: how long each step of the exchange may take.
+    """Ask a Spark standalone master for its state, by its page's address and never by a proxy.
 
     Raises:
         ClusterLostError: it cannot be reached in that time, or answers with something else.
@@ -65,7 +52,7 @@ def read_state(web_url: str, *, timeout_seconds: float) -> MasterState:
         return _parse(json.loads(body))
     except (ValueError, KeyError, TypeError) as error:
         raise ClusterLostError(
-            f"What answers at {address} is no Spark standalone master: {type(error).__name__}: {error}.",
+            f"The server at {address} is not a Spark standalone master: {type(error).__name__}: {error}.",
             remedy="Another server may have taken the address since; start the cluster again.",
         ) from error
 

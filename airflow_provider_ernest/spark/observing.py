@@ -46,12 +46,11 @@ def observe(
         directory: the folder that only this run wrote its event log to.
         instance_type: the machines' type.
         submitted_at: when spark-submit was started, seconds since the epoch.
-        waited_seconds: time that the run waited for machines that others held.
+        waited_seconds: for machines that other runs held.
         origin: the task instance that observes.
 
     Raises:
-        SampleRunError: there is no event log, or it tells of fewer machines than designed or of one that
-            was lost on the way.
+        SampleRunError: there is no event log, or machines were missing or lost.
     """
     event_log = find_event_log(directory)
     if event_log is None:
@@ -88,26 +87,17 @@ def logged_application(directory: Path) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class TimedRun:
-    """How a run that nobody designed went, such as one of production.
-
-    Attributes:
-        machines: that it ran on.
-        seconds: from submission to end.
-        run_seconds: the part from the moment that all machines were there, but for those that joined when
-            work was under way, as under dynamic allocation; None where it is not known.
-        startup_seconds: the part before.
-        application_id: Spark's id of it.
-        event_log: where its event log lies.
-        log: the log, read once for all that is made of it; None where it cannot be read.
-    """
+    """How a run that nobody designed went, such as one of production."""
 
     machines: int
-    seconds: float
+    seconds: float  # from submission to end
+    # the part from the moment that all machines were there, without those that joined during the work, as
+    # under dynamic allocation
     run_seconds: float | None = None
-    startup_seconds: float | None = None
+    startup_seconds: float | None = None  # the part before
     application_id: str | None = None
     event_log: str | None = None
-    log: EventLog | None = None
+    log: EventLog | None = None  # None where it cannot be read
 
     @property
     def spark(self) -> str | None:
@@ -121,12 +111,11 @@ def time_run(log: EventLog, *, submitted_at: float | None, machines: int) -> Tim
 
     Args:
         log: its event log.
-        submitted_at: when spark-submit was started, seconds since the epoch; None to take the moment at
-            which the driver had begun, for the log has none before.
-        machines: asked for. Where the run lost some, those that replaced them do not count beside them.
+        submitted_at: when spark-submit was started, seconds since the epoch; None for the driver's start.
+        machines: asked for. Replacements of machines that were lost do not count beside them.
 
     Raises:
-        SampleRunError: the log has no end, or the job was not run on machines.
+        SampleRunError: the log has no end, or no machine worked.
     """
     present = len(log.machines)
     used = min(present, machines) if log.lost else present

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 POLL_SECONDS = 1.0
 REPORT_SECONDS = 10.0
 CLUSTER_LOST_SECONDS = 15.0
-"""So long may the master be silent: a driver whose cluster has died would wait for ever."""
+"""The master may be silent this long: a driver whose cluster has died would wait for ever."""
 REGISTER_SECONDS = 120.0
-"""So long may granted machines take to register: where an executor's JVM cannot start, for a wrong option
-say, the master starts another one, again and again, and the driver would wait for ever."""
+"""Granted machines may take this long to register. If an executor's JVM cannot start, because of a wrong
+option for example, the master starts another one, again and again, and the driver would wait for ever."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,11 +37,7 @@ class RunLimits:
 
 
 def require_workers(web_url: str, machines: int) -> None:
-    """Refuse to submit a run to a cluster that no longer has its machines: it would wait, and cost, in vain.
-
-    Raises:
-        ClusterLostError: the master does not answer, or counts on fewer workers.
-    """
+    """Raise a `ClusterLostError` if the cluster has lost machines that a run would wait for in vain."""
     state = read_state(web_url, timeout_seconds=10.0)
     alive = len(state.machines)
     if alive < machines:
@@ -61,13 +57,12 @@ class RunWatch:
 
     Args:
         directory: the folder that the run's event log is written to; only this run writes there.
-        machines: the machines that the run asks for.
-        cores: the cores that it asks for, on all of them.
-        web_url: the standalone master's page; None where there is none, then waiting cannot be told
-            from starting.
+        machines: that the run asks for.
+        cores: that it asks for, on all of them.
+        web_url: the standalone master's page; without one waiting cannot be told from starting.
         limits: when to end the run.
         end: ends the run's processes; called from the watching thread.
-        log: the logger that progress goes to.
+        log: gets the progress.
     """
 
     def __init__(
@@ -114,7 +109,12 @@ class RunWatch:
     def _watch(self) -> None:
         started_at = time.monotonic()
         while not self._stopped.wait(POLL_SECONDS):
-            self._look_at_event_log()
+            event_log = find_event_log(self._directory)
+            if event_log is not None:
+                if self.application_id is None:
+                    self.application_id = application_of_name(event_log.name)
+                    self._log.info("Spark application %s, event log %s", self.application_id, event_log)
+                self._progress.read(event_log)
             self._look_at_master()
             reason = self._reason_to_end(time.monotonic() - started_at)
             if reason is not None:
@@ -123,15 +123,6 @@ class RunWatch:
                 self._end()
                 return
             self._report()
-
-    def _look_at_event_log(self) -> None:
-        event_log = find_event_log(self._directory)
-        if event_log is None:
-            return
-        if self.application_id is None:
-            self.application_id = application_of_name(event_log.name)
-            self._log.info("Spark application %s, event log %s", self.application_id, event_log)
-        self._progress.read(event_log)
 
     def _look_at_master(self) -> None:
         if self._web_url is None:

@@ -3,8 +3,8 @@
 Three ways (Ernest, sections 3.2 and 4.2):
 
 ``files``
-    A seeded random subset of the input's files. Nothing is copied: a local input becomes a folder of
-    links, a remote one a path pattern that names the chosen files. The right way for sparse or skewed data.
+    A seeded random subset of the input's files. Nothing is copied: a local input becomes a folder of links, a
+    remote one a path pattern of the chosen files. The right way for sparse or skewed data.
 ``first_rows``
     The first rows of line-oriented files, copied. For inputs of a few large files, if order says nothing.
 ``argument``
@@ -37,21 +37,13 @@ _COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".zip", ".xz")
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """What `{{ sample.… }}` offers in the application's arguments.
+    """What `{{ sample.… }}` offers in the application's arguments."""
 
-    Attributes:
-        input: path or path pattern of the sample.
-        scale: the share of the input, by bytes, that it holds.
-        machines: how many machines the run has.
-        partitions: how many files or pieces the sample has.
-        iterations: iterations to train with, for iterative jobs.
-    """
-
-    input: str
-    scale: float
+    input: str  # path or path pattern of the sample
+    scale: float  # the share of the input, by bytes, that it holds
     machines: int
-    partitions: int
-    iterations: int | None = None
+    partitions: int  # files or pieces of the sample
+    iterations: int | None = None  # to train with, for iterative jobs
 
 
 def take_sample(
@@ -81,7 +73,7 @@ def take_sample(
     """
     if method not in SAMPLINGS:
         raise InvalidParameterError(
-            "sampling", method, "is no way of sampling", remedy=f"Use one of {', '.join(SAMPLINGS)}."
+            "sampling", method, "is unknown", remedy=f"Use one of {', '.join(SAMPLINGS)}."
         )
     listing = list_input(input_path)
     sample = Sample(
@@ -109,12 +101,16 @@ def _of_files(
         )
     chosen = _choose(listing, scale=sample.scale, minimum_files=minimum_files, seed=seed)
     local = local_path(listing.folder)
-    return replace(
-        sample,
-        input=_pattern(listing.folder, chosen) if local is None else _link(Path(local), chosen, staging),
-        scale=sum(file.size_bytes for file in chosen) / listing.total_bytes,
-        partitions=len(chosen),
-    )
+    if local is None:
+        path = _pattern(listing.folder, chosen)
+    else:
+        path = str(staging)
+        for file in chosen:
+            link = staging / file.path
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(Path(local).resolve() / file.path)
+    scale = sum(file.size_bytes for file in chosen) / listing.total_bytes
+    return replace(sample, input=path, scale=scale, partitions=len(chosen))
 
 
 def _choose(listing: InputListing, *, scale: float, minimum_files: int, seed: str) -> list[InputFile]:
@@ -132,44 +128,23 @@ def _choose(listing: InputListing, *, scale: float, minimum_files: int, seed: st
     return chosen
 
 
-def _link(folder: Path, files: list[InputFile], staging: Path) -> str:
-    source = folder.resolve()
-    for file in files:
-        link = staging / file.path
-        link.parent.mkdir(parents=True, exist_ok=True)
-        link.symlink_to(source / file.path)
-    return str(staging)
-
-
 def _pattern(folder: str, files: list[InputFile]) -> str:
     """A Hadoop path pattern that matches exactly these files."""
-    names = ",".join(_escape(file.path) for file in files)
+    names = ",".join(re.sub(r"([\\{}\[\]*?,^])", r"\\\1", file.path) for file in files)
     return f"{folder}/{{{names}}}" if len(files) > 1 else f"{folder}/{names}"
-
-
-def _escape(path: str) -> str:
-    return "".join(f"\\{character}" if character in "\\{}[]*?,^" else character for character in path)
 
 
 def _of_first_rows(sample: Sample, listing: InputListing, *, header: bool, staging: Path) -> Sample:
     """Copy the first rows of line-oriented files, in as many pieces as the sample should have partitions."""
     for file in listing.files:
         if file.path.lower().endswith(_COLUMNAR + _COMPRESSED):
-            raise InvalidParameterError(
-                "sampling",
-                "first_rows",
-                f"cannot cut {file.path}, which is no plain text",
-                remedy="Use 'files'.",
-            )
-    # Rows are measured against rows: headers are none of them.
+            problem = f"cannot cut {file.path}, which is not plain text"
+            raise InvalidParameterError("sampling", FIRST_ROWS, problem, remedy="Use 'files'.")
+    # Rows are measured against rows, without headers.
     rows_bytes = listing.total_bytes - (_header_bytes(sample.input, listing) if header else 0)
     if rows_bytes <= 0:
-        raise InvalidParameterError(
-            "header",
-            header,
-            f"leaves no rows of {sample.input}",
-            remedy="Its files begin with no header line.",
-        )
+        problem, remedy = f"leaves no rows of {sample.input}", "Its files have no header line."
+        raise InvalidParameterError("header", header, problem, remedy=remedy)
     staging.mkdir(parents=True, exist_ok=True)
     rows = _rows(sample.input, listing, header=header)
     piece_bytes = sample.scale * rows_bytes / sample.partitions
@@ -189,7 +164,7 @@ def _of_first_rows(sample: Sample, listing: InputListing, *, header: bool, stagi
 
 
 def _header_bytes(input_path: str, listing: InputListing) -> int:
-    """The bytes of the header lines of all files, each of which is taken to begin as the first does."""
+    """The bytes of the header lines of all files, as if each began as the first does."""
     filesystem, base = opened_input(input_path)
     with filesystem.open(str(base / listing.files[0].path), "rb") as lines:
         first = len(lines.readline())
@@ -216,15 +191,10 @@ class InputFile:
 
 @dataclass(frozen=True, kw_only=True)
 class InputListing:
-    """The files that Spark would read of an input.
+    """The files that Spark would read of an input."""
 
-    Attributes:
-        folder: the input's folder (its parent where the input is one file), in the user's scheme.
-        files: sorted by path; none is empty or hidden.
-    """
-
-    folder: str
-    files: tuple[InputFile, ...]
+    folder: str  # the input's folder (its parent where the input is one file), in the user's scheme
+    files: tuple[InputFile, ...]  # sorted by path; none is empty or hidden
 
     @property
     def total_bytes(self) -> int:
@@ -233,32 +203,24 @@ class InputListing:
 
 
 def list_input(input_path: str) -> InputListing:
-    """List an input: recursively, without the files that Hadoop passes over.
-
-    Args:
-        input_path: a file or folder, local or of any fsspec scheme (s3a is listed as s3).
+    """List an input, a file or folder of any fsspec scheme: recursively, without files that Hadoop skips.
 
     Raises:
-        MissingResourceError: the path does not exist, or holds no file with any content, or the library that
-            reads its scheme is not installed.
+        MissingResourceError: the path does not exist, or has no file with content, or the library that reads
+            its scheme is not installed.
     """
     filesystem, root = filesystem_of(_as_address(input_path))
+    remedy = "Correct input_path, or create the data first."
     if not filesystem.exists(root):
-        raise MissingResourceError(
-            f"The input path {input_path!r} does not exist.",
-            remedy="Correct input_path, or create the data first.",
-        )
-    base = _folder_of(filesystem, root)
+        raise MissingResourceError(f"The input path {input_path!r} does not exist.", remedy=remedy)
+    _, base = opened_input(input_path)
     files = tuple(
         InputFile(path=str(relative), size_bytes=int(info["size"]))
         for path, info in sorted(filesystem.find(root, detail=True).items())
         if info["size"] and not _is_hidden(relative := PurePosixPath(path).relative_to(base))
     )
     if not files:
-        raise MissingResourceError(
-            f"The input path {input_path!r} holds no file with content.",
-            remedy="Correct input_path, or create the data first.",
-        )
+        raise MissingResourceError(f"The input path {input_path!r} has no file with content.", remedy=remedy)
     is_folder = base == PurePosixPath(root)
     return InputListing(folder=_folder_in_scheme(_as_address(input_path), is_folder=is_folder), files=files)
 
@@ -266,18 +228,13 @@ def list_input(input_path: str) -> InputListing:
 def opened_input(input_path: str) -> tuple[Any, PurePosixPath]:
     """The file system of an input, and the folder on it that `InputFile.path` is relative to."""
     filesystem, root = filesystem_of(_as_address(input_path))
-    return filesystem, _folder_of(filesystem, root)
+    # One file's folder is its parent.
+    return filesystem, PurePosixPath(root) if filesystem.isdir(root) else PurePosixPath(root).parent
 
 
 def _as_address(input_path: str) -> str:
     """The path as fsspec takes it; Hadoop takes one slash after a scheme for three, as in hdfs:/data."""
     return _ONE_SLASH.sub(r"\1///", input_path)
-
-
-def _folder_of(filesystem: Any, root: str) -> PurePosixPath:
-    """The input's folder: itself, or the one that its only file lies in."""
-    path = PurePosixPath(root)
-    return path if filesystem.isdir(root) else path.parent
 
 
 def _folder_in_scheme(input_path: str, *, is_folder: bool) -> str:

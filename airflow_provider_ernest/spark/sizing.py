@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.settings.values import count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,18 +26,14 @@ def kept_sizes(operator: Any) -> list[str]:
 
 
 def refuse_sizes(options: Mapping[str, Any], *, within: str = "") -> None:
-    """Refuse arguments of `SparkSubmitHook` that would win over the size of a run.
-
-    Raises:
-        InvalidParameterError: one of `SIZES` is among them.
-    """
+    """Refuse arguments of `SparkSubmitHook` that would win over the size of a run."""
     for name, means in SIZES.items():
         if options.get(name) is not None:
             raise InvalidParameterError(
                 f"{within}[{name!r}]" if within else name,
                 options[name],
-                "wins over the size that is decided on, as spark-submit takes it",
-                remedy=f"Leave it out, or say {means} in conf where you size the run yourself.",
+                "would override the size that is decided on",
+                remedy=f"Leave it out, or set {means} in conf if you size the run yourself.",
             )
 
 
@@ -45,22 +42,14 @@ def sizing_conf(
 ) -> dict[str, str]:
     """Properties for a run on `machines` machines with one executor each.
 
-    They serve a standalone master (``spark.cores.max``) and YARN or Kubernetes
-    (``spark.executor.instances``) alike. No task starts before all machines are there, since Spark
-    would otherwise begin with the first and the time would be that of no known machine count.
-    ``spark.locality.wait`` is 0 because a small sample lies on one host and Spark's default of 3 s
-    would keep the work there: four machines were slower than one.
-
-    Args:
-        machines: how many machines, at least 1.
-        cores_per_machine: cores of each; its executor takes them all.
-        machines_wait_seconds: how long Spark waits for machines before it starts with fewer.
-
-    Raises:
-        InvalidParameterError: a count below 1.
+    They serve a standalone master (``spark.cores.max``) and YARN or Kubernetes (``spark.executor.instances``)
+    alike. No task starts before all machines are there (for `machines_wait_seconds`): Spark would begin with
+    the first, and the time would be that of no known machine count. ``spark.locality.wait`` is 0 because a
+    small sample lies on one host and Spark's default of 3 s would keep the work there: four machines were
+    slower than one.
     """
-    _require_some("machines", machines)
-    _require_some("cores_per_machine", cores_per_machine)
+    count("machines", machines)
+    count("cores_per_machine", cores_per_machine)
     return {
         "spark.cores.max": str(machines * cores_per_machine),
         "spark.executor.cores": str(cores_per_machine),
@@ -82,7 +71,7 @@ def bounded_allocation_conf(*, machines: int) -> dict[str, str]:
     Raises:
         InvalidParameterError: a count below 1.
     """
-    _require_some("machines", machines)
+    count("machines", machines)
     return {
         "spark.dynamicAllocation.enabled": "true",
         "spark.dynamicAllocation.minExecutors": str(machines),
@@ -105,8 +94,3 @@ def event_log_conf(directory: str) -> dict[str, str]:
         # Else nothing tells how much of a cached data set was in memory; the log grows by some per cent.
         "spark.eventLog.logBlockUpdates.enabled": "true",
     }
-
-
-def _require_some(parameter: str, value: int) -> None:
-    if value < 1:
-        raise InvalidParameterError(parameter, value, "is not a number of at least 1")

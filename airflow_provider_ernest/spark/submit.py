@@ -53,18 +53,20 @@ _OURS = frozenset({"self", "conf", "conn_id", "application_args", "name"})
 class ErnestSubmitHook(SparkSubmitHook):
     """The provider's hook, ended with its task and pointed at a master by address or by connection.
 
+    The driver's output is folded in the task's log; see `FoldedOutput`. Its web pages listen where the driver
+    does, at ``spark.driver.bindAddress``, unless SPARK_LOCAL_IP says otherwise, in the task's environment or
+    in `options` (``env_vars``).
+
     Args:
         master_url: address of a master that has no Airflow connection, such as spark://10.0.0.7:7077.
         spark_conn_id: the Airflow connection of the master. Exactly one of the two is given.
+        conf: Spark properties.
+        application_args: the application's.
+        name: of the application.
         options: further arguments of `SparkSubmitHook`, such as java_class, jars or py_files.
-        secret: that the cluster's processes share. It is handed over in a private file that exists while
-            the application runs, and masked in Airflow's logs; so is one found in `conf`. On a command
-            line, whoever has an account on the host could read it.
-
-    The driver's output is folded in the task's log; see `FoldedOutput`.
-
-    The driver's web pages listen where the driver does, at ``spark.driver.bindAddress``, unless
-    SPARK_LOCAL_IP says otherwise, in the task's environment or in `options` (``env_vars``).
+        secret: shared by the cluster's processes. It is handed over in a private file that exists while the
+            application runs, and masked in Airflow's logs, as one found in `conf`. On a command line, anybody
+            with an account on the host could read it.
 
     Raises:
         InvalidParameterError: both or neither of the two, or an option that the hook does not know.
@@ -84,7 +86,7 @@ class ErnestSubmitHook(SparkSubmitHook):
     ) -> None:
         if (master_url is None) == (spark_conn_id is None):
             raise InvalidParameterError(
-                "spark_conn_id", spark_conn_id, "must be given exactly where no cluster is given"
+                "spark_conn_id", spark_conn_id, "must be given if, and only if, no cluster is given"
             )
         self._master_url = master_url
         if spark_conn_id is not None:
@@ -104,8 +106,12 @@ class ErnestSubmitHook(SparkSubmitHook):
             **options,
         )
         self.output = FoldedOutput(self.log)
-        if self._connection["master"].startswith("spark://"):
-            self._bind_pages(conf.get(BIND_ADDRESS))
+        is_standalone = self._connection["master"].startswith(_STANDALONE)
+        is_client = self._connection["deploy_mode"] != "cluster"
+        address = conf.get(BIND_ADDRESS) if is_standalone and is_client else None
+        if address and "SPARK_LOCAL_IP" not in os.environ:
+            # The driver's pages listen where the driver does: Spark's default is all interfaces.
+            self._env_vars = {"SPARK_LOCAL_IP": address, **(self._env_vars or {})}
 
     def get_connection(self, conn_id: str) -> Connection:  # type: ignore[override]
         """The master's connection, made up where only its address is known."""
@@ -117,14 +123,12 @@ class ErnestSubmitHook(SparkSubmitHook):
         return Connection(conn_id=conn_id, conn_type="spark", host=self._master_url)
 
     def run(self, application: str) -> None:
-        """Submit and wait. Must be called from the task's main thread.
-
-        The driver ends with this process, however that ends: Spark's own exit code is what counts,
-        since log and master report success after a killed driver too.
+        """Submit and wait, from the task's main thread. The driver ends with this process, however that ends.
 
         Raises:
-            SampleRunError: the application ended with another exit code than 0, or `end` came first.
-            MissingResourceError: there is no such program as spark-submit.
+            SampleRunError: the application ended with another exit code than 0, or `end` came first. Log and
+                master report success even after a killed driver.
+            MissingResourceError: there is no spark-submit.
         """
         if self._is_ended:
             raise SampleRunError(f"{application} was ended before it was submitted.")
@@ -135,7 +139,7 @@ class ErnestSubmitHook(SparkSubmitHook):
         except AirflowException as error:
             raise SampleRunError(
                 f"{application} failed: {self._failure()}",
-                remedy="All that the driver printed is in this task's log, above, in “Spark's output”.",
+                remedy="See the driver's output in this task's log, above, under “Spark's output”.",
             ) from error
         except FileNotFoundError as error:
             raise MissingResourceError(
@@ -149,8 +153,8 @@ class ErnestSubmitHook(SparkSubmitHook):
         from airflow_provider_ernest.spark.installation import find_spark_submit
 
         (program,) = super()._get_spark_binary_path()
-        is_looked_for = program == "spark-submit" and shutil.which(program) is None
-        return [str(find_spark_submit()) if is_looked_for else program]
+        is_missing = program == "spark-submit" and shutil.which(program) is None
+        return [str(find_spark_submit()) if is_missing else program]
 
     def end(self) -> list[int]:
         """End driver and spark-submit; returns the ids of the processes ended. May be repeated."""
@@ -182,11 +186,6 @@ class ErnestSubmitHook(SparkSubmitHook):
         told = exception_line(exception, arguments=arguments)
         return told if told.endswith(".") else f"{told}."
 
-    def _bind_pages(self, address: str | None) -> None:
-        """Have the driver's pages listen where the driver does: Spark's default is all interfaces."""
-        if address and self._connection["deploy_mode"] != "cluster" and "SPARK_LOCAL_IP" not in os.environ:
-            self._env_vars = {"SPARK_LOCAL_IP": address, **(self._env_vars or {})}
-
     @contextmanager
     def _secret_handed_over(self) -> Iterator[None]:
         """Let spark-submit read the secret from a file, which is removed in any case."""
@@ -212,11 +211,7 @@ class ErnestSubmitHook(SparkSubmitHook):
 
 
 def require_connection(spark_conn_id: str) -> Connection:
-    """The Spark connection of that name.
-
-    Raises:
-        MissingResourceError: there is none.
-    """
+    """The Spark connection of that name; a `MissingResourceError` where there is none."""
     try:
         return SparkSubmitHook.get_connection(spark_conn_id)
     except AirflowNotFoundException as error:
@@ -249,11 +244,7 @@ def master_address(spark_conn_id: str) -> tuple[str, int]:
 
 
 def check_options(options: Mapping[str, Any]) -> None:
-    """Refuse options that the provider's hook does not know, or that are set here.
-
-    Raises:
-        InvalidParameterError: there is one.
-    """
+    """Refuse options that the provider's hook does not know, or that are set here."""
     refuse_sizes(options, within="submit_options")
     known = set(inspect.signature(SparkSubmitHook.__init__).parameters) - _OURS
     for option in options:
@@ -261,19 +252,17 @@ def check_options(options: Mapping[str, Any]) -> None:
             raise InvalidParameterError(
                 "submit_options",
                 option,
-                "is no argument of SparkSubmitHook that can be set here",
-                remedy=f"Known are: {', '.join(sorted(known))}.",
+                "is not an argument of SparkSubmitHook that can be set here",
+                remedy=f"Use one of {', '.join(sorted(known))}.",
             )
 
 
 def driver_conf(master_url: str, *, conf: Mapping[str, str] | None = None) -> dict[str, str]:
     """Properties of a driver on this host for a cluster on other hosts; what `conf` sets is left alone.
 
-    Spark would take the address that the host's name stands for, which is often one that only the host
-    itself knows (127.0.1.1 on Debian). Executors could not connect to the driver and would be started
-    again and again. PySpark's driver gets the Python of this process, whatever the executors use.
-
-    Of addresses it says something for standalone masters (spark://host:port) only.
+    With a standalone master, the driver's address: Spark would take the one that the host's name stands for,
+    often one that only the host itself knows (127.0.1.1 on Debian); executors could not connect to the driver
+    and would be started again and again. PySpark's driver gets the Python of this process.
 
     Raises:
         ClusterLostError: the master's name is unknown, or there is no route to it.
@@ -289,17 +278,12 @@ def driver_conf(master_url: str, *, conf: Mapping[str, str] | None = None) -> di
 
 
 def local_address(master_url: str) -> str:
-    """This host's address on the route to a standalone master. Nothing is sent.
-
-    Raises:
-        ClusterLostError: the master's name is unknown, or there is no route to it.
-    """
+    """This host's address on the route to a standalone master. Nothing is sent."""
     # With several masters (high availability) the first stands for all.
     host, _, port = master_url.removeprefix(_STANDALONE).split(",")[0].rpartition(":")
     try:
-        family, kind, _, _, address = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_DGRAM)[
-            0
-        ]
+        found = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_DGRAM)
+        family, kind, _, _, address = found[0]
         with socket.socket(family, kind) as probe:
             probe.connect(address)  # of a datagram socket: only the route is looked up
             return str(probe.getsockname()[0])
@@ -324,13 +308,12 @@ def _is_own(host: str) -> bool:
 class SecretFile:
     """Spark's shared secret on its way to spark-submit: in a private file, never on a command line.
 
-    spark-submit takes it from a file of properties, in a directory of its own that only this user may enter.
-    Such a file replaces spark-defaults.conf (Spark 4 can read both, with ``--load-spark-defaults``, which
-    older ones refuse), so what it would have read is copied.
+    spark-submit reads it from a file of properties in a directory that only this user may enter. Such a file
+    replaces spark-defaults.conf (Spark 4 can read both, with ``--load-spark-defaults``, which older versions
+    refuse), so the content of that is copied.
 
-    It must be removed when spark-submit has ended. At any other end of this process Python removes it; after
-    a SIGKILL the next process that hands over a secret does, or the keeper of a local cluster at its end, or
-    the reaper. See `processes`.
+    Remove it when spark-submit has ended. At any other end of this process Python removes it; after a SIGKILL
+    the next process that hands over a secret does, the keeper of a local cluster, or the reaper.
 
     Raises:
         InvalidParameterError: a secret that a file of properties cannot hold. It is not shown.
@@ -343,7 +326,8 @@ class SecretFile:
                 "secret", "***", "is empty, begins or ends with a space, or has control characters"
             )
         folder = make_owned(runtime_folder())
-        self._remove = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self.remove = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        """Removes it; may be called again."""
         self.path = folder / "spark.conf"
         # The last value of a key counts. A backslash at the end of the last line would join our first one.
         content = replaced + b"\n\n" + _property("spark.authenticate", "true")
@@ -352,18 +336,13 @@ class SecretFile:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
 
-    def remove(self) -> None:
-        """Remove it; may be repeated."""
-        self._remove()
-
 
 def replaced_properties(
     properties_file: str | None, *, spark_submit: str, environment: Mapping[str, str]
 ) -> bytes:
-    """What spark-submit would read if it were not given another file of properties.
+    """The properties that spark-submit would read: the user's own file, or spark-defaults.conf.
 
-    That is the user's own `properties_file`, or spark-defaults.conf, by the `environment` that the program
-    runs with; what Spark's spark-env.sh changes in that is not seen here.
+    They are found by the environment that the program runs with, without changes by Spark's spark-env.sh.
 
     Raises:
         MissingResourceError: the user's own file cannot be read.
@@ -397,52 +376,38 @@ def _home_of(spark_submit: str, environment: Mapping[str, str]) -> str | None:
 
 
 def _property(key: str, value: str) -> bytes:
-    """A line of a file of Java properties."""
-    escaped = "".join(
-        f"\\{character}" if character in "\\ " else character if character.isascii() else _unicode(character)
-        for character in value
-    )
-    return f"{key}={escaped}\n".encode("ascii")
+    """A line of a file of Java properties: UTF-16 units as escapes, as all of Java's text."""
+    escaped = []
+    for character in value:
+        units = character.encode("utf-16-be").hex()
+        unicode = "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+        plain = f"\\{character}" if character in "\\ " else character
+        escaped.append(plain if character.isascii() else unicode)
+    return f"{key}={''.join(escaped)}\n".encode("ascii")
 
-
-def _unicode(character: str) -> str:
-    units = character.encode("utf-16-be")
-    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
-
-
-# What spark-submit prints: hundreds of lines that Airflow's page folds, and why the driver failed.
 
 GROUP, END = "::group::Spark's output", "::endgroup::"
-"""What begins and ends a group of lines that Airflow's page of a log folds."""
+"""Airflow's page of a log folds the lines between them."""
 
 _LOGGED = re.compile(r"\d\d(?:\d\d)?[/-]\d\d[/-]\d\d[ T]\d\d:\d\d:\d\d")
-"""So begins a line of Spark's own log. It is no part of a trace that ended the driver."""
+"""The beginning of a line of Spark's own log, which is not part of a trace that ended the driver."""
 _TRACE = re.compile(r'Traceback \(most recent call last\):|Exception in thread "main" ')
 _EXCEPTION = re.compile(
     r'(?:Exception in thread "main" |Caused by: |: )?'
     r"((?:[A-Za-z_][\w$]*\.)*[A-Z][\w$]*(?:Error|Exception|Interrupt)(?:: .*)?)"
 )
 _REFUSED_SECRET = re.compile(r"SaslException: .*Mismatched response")
-"""What a driver logs whose secret is not its master's. It fails afterwards by whichever call came first."""
+"""Logged by a driver whose secret is not its master's. It then fails in whichever call came first."""
 _ONLY_EXIT_CODE = "org.apache.spark.SparkUserAppException"
 """Behind the trace of a Python program, it says no more than that there was one."""
 
 
 class FoldedOutput:
-    """The output of a driver in a group of the task's log; also the logger of what is said beside it.
-
-    What goes to this logger stands between groups, where it is seen without unfolding anything.
-
-    Args:
-        log: the task's logger.
-
-    Attributes:
-        failure: the last exception of an uncaught trace, as it was printed; empty where there was none.
-        secret_is_refused: whether the cluster did not take the driver's shared secret.
-    """
+    """Folds a driver's output in the task's log, and logs messages between the folded groups."""
 
     def __init__(self, log: Any) -> None:
         self.failure = ""
+        """The last exception of an uncaught trace, as it was printed."""
         self.secret_is_refused = False
         self._log = log
         self._lock = Lock()
@@ -450,7 +415,7 @@ class FoldedOutput:
         self._is_in_trace = False
 
     def lines(self, output: Iterable[Any]) -> Iterator[Any]:
-        """The same lines, of which the first and each after a word from beside begins a group."""
+        """The same lines; a group begins with the first one, and after each other message."""
         try:
             for line in output:
                 self._look_at(str(line).rstrip())
@@ -464,13 +429,13 @@ class FoldedOutput:
                 self._close()
 
     def info(self, message: str, *values: object) -> None:
-        """Log beside the output."""
+        """Log outside the folded output."""
         with self._lock:
             self._close()
             self._log.info(message, *values)
 
     def error(self, message: str, *values: object) -> None:
-        """Log an error beside the output."""
+        """Log an error outside the folded output."""
         with self._lock:
             self._close()
             self._log.error(message, *values)
@@ -492,39 +457,37 @@ class FoldedOutput:
             self.failure = found[1]
 
 
-# A run that any hook of this kind submits, as its task sees it.
-
-
-WAITING_PROPERTIES = ("spark.yarn.submit.waitAppCompletion", "spark.kubernetes.submission.waitAppCompletion")
+_WAITING_PROPERTIES = ("spark.yarn.submit.waitAppCompletion", "spark.kubernetes.submission.waitAppCompletion")
 
 
 class SubmittedRun:
-    """A run that is about to be submitted by a hook.
+    """A run that a hook is about to submit.
 
-    Args:
-        hook: the hook, before it submits.
-        finds_event_log: whether to look for its event log, in a folder where others' may lie, too, and many.
+    With `finds_event_log`, its event log is looked for in a folder that may hold many others.
     """
 
     def __init__(self, hook: SparkSubmitHook, *, finds_event_log: bool) -> None:
         self.submitted_at = time.time()
         self._hook = hook
         # Looked at now: the stock operator sets them, too, but later, and then waits in another way.
-        unawaited = (key for key in WAITING_PROPERTIES if str(hook._conf.get(key)).lower() == "false")
+        unawaited = (key for key in _WAITING_PROPERTIES if str(hook._conf.get(key)).lower() == "false")
         self._unawaited = next(unawaited, "")
-        self._folder = event_log_folder(hook._conf) if finds_event_log else None
+        place = str(hook._conf.get("spark.eventLog.dir") or "")
+        folder = Path(place.removeprefix("file://").removeprefix("file:"))
+        # Another host's or storage's folder cannot be looked into.
+        self._folder = folder if finds_event_log and folder.is_absolute() else None
         self._before = {application_of_name(path.name) for path in self._logs()}
 
     @property
     def untimed_because(self) -> str:
-        """Why its time is not the time that passed in this task; empty where it is."""
+        """Why its time is not the time that passed in this task; empty if it is."""
         if getattr(self._hook, "_submit_sp", None) is None:
             return "an earlier attempt had submitted it"
         return f"{self._unawaited} let spark-submit end before it" if self._unawaited else ""
 
     @property
     def event_log(self) -> Path | None:
-        """Its event log; None where it lies elsewhere, or others began one there, or it is not looked for."""
+        """Its event log; None if it lies elsewhere, others began one there, or it is not looked for."""
         # By application, not by file: Spark renames each log when its application ends.
         found = [path for path in self._logs() if application_of_name(path.name) not in self._before]
         return found[0] if len(found) == 1 else None
@@ -545,10 +508,3 @@ class SubmittedRun:
         # A path with a null character is no path.
         except (OSError, ValueError):
             return []
-
-
-def event_log_folder(conf: Mapping[Any, Any]) -> Path | None:
-    """The folder of this host that a run's properties send its event log to; None for any other place."""
-    place = str(conf.get("spark.eventLog.dir") or "")
-    path = Path(place.removeprefix("file://").removeprefix("file:"))
-    return path if path.is_absolute() else None

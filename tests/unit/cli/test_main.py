@@ -148,9 +148,7 @@ def test_all_options_with_a_default_say_it():
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
 def test_a_full_disk_is_told_with_the_remedy():
-    program = (
-        "from airflow_provider_ernest.command_line import main; raise SystemExit(main())"
-    )
+    program = "from airflow_provider_ernest.command_line import main; raise SystemExit(main())"
     argv = ["design", "--max-machines", "4", "--partitions", "40", "--cores-per-machine", "1"]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(

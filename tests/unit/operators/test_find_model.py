@@ -228,7 +228,7 @@ def test_other_settings_samples_and_machines_are_another_job(site, trained, cont
 def test_a_dependency_that_is_not_there_is_found_out_before_anything_costs_money(site, context):
     job = spark_job(site.application, submit_options={"jars": "s3://code/a.jar,/nowhere/lib.jar"})
 
-    with pytest.raises(AirflowFailException, match=r"no '/nowhere/lib\.jar', which jars of submit_options"):
+    with pytest.raises(AirflowFailException, match=r"no '/nowhere/lib\.jar', which submit_options"):
         site.find(context, job=job)
 
 

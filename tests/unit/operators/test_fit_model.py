@@ -76,7 +76,7 @@ def test_runs_that_are_paid_for_are_fitted_though_only_the_machines_can_read_the
     fit(application=unreadable)
 
     assert (stored().artifact, stored().artifact_sha256) == (unreadable, None)
-    assert f"A change of '{unreadable}' will not be noticed" in capsys.readouterr().out
+    assert f"Changes of '{unreadable}' will not be noticed" in capsys.readouterr().out
 
 
 def test_a_local_application_that_is_gone_is_named(fit, tmp_path):

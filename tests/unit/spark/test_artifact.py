@@ -100,7 +100,7 @@ def test_the_files_of_an_application_are_those_it_is_submitted_with():
 
 @pytest.mark.parametrize("value", [7, {"a.jar": 1}, [1]])
 def test_dependencies_that_name_no_files_are_refused(value):
-    with pytest.raises(InvalidParameterError, match=r"jars=.*names no files"):
+    with pytest.raises(InvalidParameterError, match=r"jars=.*is not a list of files"):
         artifact_paths("job.jar", {"jars": value})
 
 

@@ -142,7 +142,7 @@ def test_an_input_that_is_missing_or_empty_is_named(method: str, sampled, tmp_pa
         sampled(tmp_path / "no-such-folder", method=method)
     (tmp_path / "input").mkdir()
     (tmp_path / "input" / "_SUCCESS").write_text("")
-    with pytest.raises(MissingResourceError, match="holds no file with content"):
+    with pytest.raises(MissingResourceError, match="has no file with content"):
         sampled(tmp_path / "input", method=method)
 
 
