@@ -247,10 +247,13 @@ def test_a_dependency_that_is_not_there_is_found_out_before_anything_costs_money
         ({"application_args": ["{{ sample.input }}", "{{ sample.rows }}"]}, r"no attribute 'rows'"),
         ({"application_args": ["{{ sample.input }}", "--output={{ nowhere }}"]}, r"'nowhere' is undefined"),
         ({"conf": {"spark.mine": "{{ 1 +  }}"}}, r"conf\['spark.mine'\].*TemplateSyntaxError"),
-        ({"submit_options": {"files": "/nowhere/{{ 'a' }}.cfg"}}, r"no '/nowhere/a.cfg', which files of"),
+        (
+            {"submit_options": {"files": "/nowhere/{{ 'a' }}.cfg"}},
+            r"no '/nowhere/a.cfg', which submit_options names in files",
+        ),
         (
             {"submit_options": {"archives": "/nowhere/env.zip#env"}},
-            r"no '/nowhere/env.zip', which archives of",
+            r"no '/nowhere/env.zip', which submit_options names in archives",
         ),
         (
             {"submit_options": {"packages": "org.a:b"}},
