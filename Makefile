@@ -15,6 +15,8 @@ AGAIN = $(BIN)/python -m pytest --last-failed --last-failed-no-failures=none
 # A Spark of a test lives for a minute: what Java spends on fast code and on collectors of its own it never gets back,
 # and half of the time of all processors went there.
 FOR_SHORT_LIVES := -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
+# The classes of Spark as Java has read them before. Who has another class path says nothing of it and reads its own.
+SPARK_CLASSES := $(abspath build/spark_classes.jsa)
 # The processes of Airflow and of the tests keep what they have compiled: each new one would compile it again.
 unexport PYTHONDONTWRITEBYTECODE
 # The stock operators look for spark-submit on PATH.
@@ -75,8 +77,13 @@ unit: install ## tests that start neither Spark nor Airflow; what users see, onc
 	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile $(UNIT_TESTS) || $(AGAIN) $(UNIT_TESTS)
 	$(OTHER_PROCESSOR) $(BIN)/python -m pytest --quiet --numprocesses=$(WORKERS) --dist=loadfile tests/golden
 
-integration: export JDK_JAVA_OPTIONS := $(FOR_SHORT_LIVES)
-integration: install java network-tools browser ## tests with a real Spark cluster, a real Airflow, a real browser
+$(SPARK_CLASSES): export JDK_JAVA_OPTIONS := $(FOR_SHORT_LIVES)
+$(SPARK_CLASSES): $(VENV)/.installed | java
+	@echo "Having Java keep the classes of Spark for the tests (a minute)"
+	@mkdir -p build && $(BIN)/python -m tests.integration.spark_classes $@ >build/spark_classes.log 2>&1
+
+integration: export JDK_JAVA_OPTIONS := $(FOR_SHORT_LIVES) -XX:SharedArchiveFile=$(SPARK_CLASSES) -Xlog:disable -Xlog:all=error:stderr
+integration: install java network-tools browser $(SPARK_CLASSES) ## tests with a real Spark cluster, a real Airflow, a real browser
 	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder \
 		--durations=10 -m "not alone" $(INTEGRATION_TESTS) \
 		|| $(AGAIN) -m "not alone" $(INTEGRATION_TESTS)

@@ -247,16 +247,6 @@ _DAEMON_MEMORY = "128m"
 # code of jobs, and that has no business with Airflow's connections.
 _FOREIGN_SETTINGS = ("SPARK_", "PYSPARK_", "_PYSPARK_", "AIRFLOW", "_AIRFLOW", "__AIRFLOW")
 
-_LOGGING = """\
-rootLogger.level = info
-rootLogger.appenderRef.console.ref = console
-appender.console.type = Console
-appender.console.name = console
-appender.console.target = SYSTEM_ERR
-appender.console.layout.type = PatternLayout
-appender.console.layout.pattern = %d{yy/MM/dd HH:mm:ss.SSS} %p %c{1}: %m%n%ex
-"""
-
 # Without retries a port that is taken is an error; otherwise Spark would quietly take the next one.
 _DEFAULTS = """\
 spark.master.rest.enabled false
@@ -288,7 +278,6 @@ class DaemonLauncher:
     def __init__(self, order: KeeperOrder, directory: ClusterDirectory) -> None:
         self._spec = order.spec
         self._directory = directory
-        (directory.conf / "log4j2.properties").write_text(_LOGGING)
         directory.write_secret(secrets.token_hex(_SECRET_BYTES), defaults=_DEFAULTS)
         directory.work.mkdir(parents=True, exist_ok=True)
         spark_home = Path(order.spark_home)
@@ -318,7 +307,12 @@ class DaemonLauncher:
         log_file = self._directory.logs / f"{name}.log"
         with log_file.open("wb") as output:
             process = subprocess.Popen(
-                [*self._command, *class_and_arguments],
+                [
+                    *self._command,
+                    *class_and_arguments,
+                    "--properties-file",
+                    str(self._directory.defaults_file),
+                ],
                 env={**self._environment, "SPARK_LOCAL_IP": host, "SPARK_LOCAL_HOSTNAME": host},
                 cwd=self._directory.path,
                 stdin=subprocess.DEVNULL,
@@ -353,7 +347,9 @@ def _environment(directory: ClusterDirectory, spark_home: Path) -> dict[str, str
     return environment | {
         "PATH": os.pathsep.join(path),
         "SPARK_HOME": str(spark_home),
-        "SPARK_CONF_DIR": str(directory.conf),
+        # None: neither the installation's own configuration applies, nor do files on the class path keep Java
+        # from sharing the classes that it has read before.
+        "SPARK_CONF_DIR": str(directory.conf / "none"),
         "SPARK_LOCAL_DIRS": str(directory.scratch / "local"),
         "SPARK_SCALA_VERSION": scala_version(spark_home),
         "SPARK_DAEMON_MEMORY": _DAEMON_MEMORY,
