@@ -25,19 +25,57 @@ OPERATORS = (
 """Modules of operators, in the order in which a DAG comes to them."""
 
 
-def _folder_option(description: str, kind: str) -> dict[str, Any]:
+def _option(description: str, example: str, *, of: str = "string", default: str = "") -> dict[str, Any]:
     return {
-        "description": f"{description} Default: AIRFLOW_HOME/ernest/{kind}.",
+        "description": description,
         "version_added": "0.1.0",
-        "type": "string",
-        "example": f"/var/lib/ernest/{kind}",
-        "default": "",
+        "type": of,
+        "example": example,
+        "default": default,
     }
+
+
+def _folder(description: str, kind: str) -> dict[str, Any]:
+    return _option(f"{description} Default: AIRFLOW_HOME/ernest/{kind}.", f"/var/lib/ernest/{kind}")
+
+
+OPTIONS = {
+    "store": _folder("Root of the model store: a path or any URL of Airflow's object storage.", "store"),
+    "event_logs": _folder("Event logs of sample and production runs.", "event_logs"),
+    "staging": _folder("Samples while their run lasts; machines and Airflow workers must see it.", "staging"),
+    "clusters": _folder("State and logs of local clusters.", "clusters"),
+    "history": _folder("What was read of event logs, on each worker.", "history"),
+    "deployment": _option(
+        "Id of this deployment of Airflow in the names and tags of what it starts at AWS: 1 to "
+        "40 letters, digits, '.', '_' and '-', another one for each deployment in an account. "
+        "Default: made once, and kept in the model store.",
+        "prod-eu",
+    ),
+    "history_server": _option(
+        "Address, by http or https, of a Spark history server that reads the event logs: runs "
+        "are linked to their applications there. Default: none.",
+        "https://spark-history.example.com:18080",
+    ),
+    "retention_days": _option(
+        "Documents of the model store that are older than so many days are removed where "
+        "PruneStoreOperator runs, or `ernest store prune`. 0 keeps all.",
+        "180",
+        of="float",
+        default="0",
+    ),
+    "retention_models": _option(
+        "So many newest models of each job and instance type are kept at any age, and so many "
+        "newest documents of each other kind.",
+        "10",
+        of="integer",
+        default="5",
+    ),
+}
+"""Of the section ``[ernest]`` of Airflow's configuration."""
 
 
 def get_provider_info() -> dict[str, Any]:
     """Name, modules and configuration of the provider, in the form of Airflow's provider schema."""
-    store = _folder_option("Root of the model store: a path or any URL of Airflow's object storage.", "store")
     return {
         "package-name": "airflow-provider-ernest",
         "name": "Ernest",
@@ -80,48 +118,7 @@ def get_provider_info() -> dict[str, Any]:
         "config": {
             "ernest": {
                 "description": "Where airflow-provider-ernest keeps things, and where it links to.",
-                "options": {
-                    "store": store,
-                    "event_logs": _folder_option("Event logs of sample and production runs.", "event_logs"),
-                    "staging": _folder_option(
-                        "Samples while their run lasts; machines and Airflow workers must see it.", "staging"
-                    ),
-                    "clusters": _folder_option("State and logs of local clusters.", "clusters"),
-                    "history": _folder_option("What was read of event logs, on each worker.", "history"),
-                    "deployment": {
-                        "description": "Id of this deployment of Airflow in the names and tags of what it "
-                        "starts at AWS: 1 to 40 letters, digits, '.', '_' and '-', another one for each "
-                        "deployment in an account. Default: made once, and kept in the model store.",
-                        "version_added": "0.1.0",
-                        "type": "string",
-                        "example": "prod-eu",
-                        "default": "",
-                    },
-                    "history_server": {
-                        "description": "Address, by http or https, of a Spark history server that reads the "
-                        "event logs: runs are linked to their applications there. Default: none.",
-                        "version_added": "0.1.0",
-                        "type": "string",
-                        "example": "https://spark-history.example.com:18080",
-                        "default": "",
-                    },
-                    "retention_days": {
-                        "description": "Documents of the model store that are older than so many days are "
-                        "removed where PruneStoreOperator runs, or `ernest store prune`. 0 keeps all.",
-                        "version_added": "0.1.0",
-                        "type": "float",
-                        "example": "180",
-                        "default": "0",
-                    },
-                    "retention_models": {
-                        "description": "So many newest models of each job and instance type are kept at any "
-                        "age, and so many newest documents of each other kind.",
-                        "version_added": "0.1.0",
-                        "type": "integer",
-                        "example": "10",
-                        "default": "5",
-                    },
-                },
+                "options": OPTIONS,
             }
         },
     }

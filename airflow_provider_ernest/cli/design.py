@@ -109,13 +109,6 @@ def _add_arguments(parser: ArgumentParser) -> None:
     add_setting(runs, DesignBounds, "min_runs")
     add_setting(runs, DesignBounds, "max_runs", help="the most; default: two more (with --next: 12)")
     runs.add_argument(
-        "--max-repetitions",
-        metavar="N",
-        type=int,
-        default=1,
-        help="how often the same run may be made; default %(default)s",
-    )
-    runs.add_argument(
         "--observed",
         metavar="RUNS",
         help="file of runs already made, see fit: they count as information, at no cost",
@@ -249,7 +242,6 @@ def _design(args: Namespace, candidates: Candidates, observed: Sequence[Observat
         cost=resolve_cost(args.cost, **stated),
         min_runs=args.min_runs,
         max_runs=args.max_runs,
-        max_repetitions=args.max_repetitions,
         iterations=args.iterations,
         observed=observed,
     )
@@ -296,7 +288,6 @@ def _proposal(args: Namespace, candidates: Candidates, observed: Sequence[Observ
         most=args.most,
         min_runs=args.min_runs or FEWEST_RUNS,
         max_runs=args.max_runs or MOST_RUNS,
-        max_repetitions=args.max_repetitions,
         iterations=args.iterations,
     )
 

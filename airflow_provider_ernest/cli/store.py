@@ -34,7 +34,6 @@ from airflow_provider_ernest.exceptions import InvalidParameterError, MissingRes
 from airflow_provider_ernest.words import UNKNOWN, age, count, counted, duration, machines, percentage
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.learning.freshness import State
     from airflow_provider_ernest.store.catalogue import CatalogueEntry
     from airflow_provider_ernest.store.pruning import Prune
     from airflow_provider_ernest.store.store import ModelStore
@@ -177,25 +176,20 @@ class _Group:
     Attributes:
         entries: of the catalogue, oldest first.
         ids: of all documents by kind, oldest first.
-        model: the newest; None if there is none.
-        state: of that model.
+        row: the newest model, its state, and how many documents there are.
     """
 
-    job: str
-    instance_type: str
     entries: list[CatalogueEntry]
     ids: dict[str, list[str]]
-    model: CatalogueEntry | None
-    state: State | None
+    row: dict[str, Any]
 
 
 def _groups(store: ModelStore, job: str | None) -> list[_Group]:
     from airflow_provider_ernest.learning.freshness import Lineage
     from airflow_provider_ernest.store.files import safe_name
 
-    entries = store.catalogue.entries(job)
     of_job, of_group = defaultdict(list), defaultdict(list)
-    for entry in entries:
+    for entry in store.catalogue.entries(job):
         of_job[entry.job].append(entry)
         of_group[entry.job, entry.instance_type].append(entry)
     # What a long name was cannot be told from its folder's.
@@ -206,35 +200,24 @@ def _groups(store: ModelStore, job: str | None) -> list[_Group]:
         ids[pair[0], pair[1]][place.form.kind].append(place.file.removesuffix(".json"))
     groups = []
     for name in sorted({*ids, *of_group}):
-        if job in (None, name[0]):
-            models = [entry for entry in of_group[name] if entry.kind == "model"]
-            model = max(models, key=lambda entry: (entry.at, entry.id), default=None)
-            groups.append(
-                _Group(
-                    job=name[0],
-                    instance_type=name[1],
-                    entries=of_group[name],
-                    ids=ids[name],
-                    model=model,
-                    state=Lineage(model, of_job[name[0]]).state() if model else None,
-                )
-            )
+        if job not in (None, name[0]):
+            continue
+        models = [entry for entry in of_group[name] if entry.kind == "model"]
+        model = max(models, key=lambda entry: (entry.at, entry.id), default=None)
+        state = Lineage(model, of_job[name[0]]).state() if model else None
+        row = {
+            "job": name[0],
+            "instance_type": name[1],
+            "id": model.id if model else None,
+            "at": model.at if model else None,
+            "state": state.name if state else None,
+            "cause": state.cause if state else "",
+            "reason": state.reason if state else "",
+            "median_error_percent": model.median_error_percent if model else None,
+            **{f"{kind}s": len(ids[name][kind]) for kind in (*_COUNTED.values(), "mark")},
+        }
+        groups.append(_Group(entries=of_group[name], ids=ids[name], row=row))
     return groups
-
-
-def _group_row(group: _Group) -> dict[str, Any]:
-    model, state = group.model, group.state
-    return {
-        "job": group.job,
-        "instance_type": group.instance_type,
-        "id": model.id if model else None,
-        "at": model.at if model else None,
-        "state": state.name if state else None,
-        "cause": state.cause if state else "",
-        "reason": state.reason if state else "",
-        "median_error_percent": model.median_error_percent if model else None,
-        **{f"{kind}s": len(group.ids[kind]) for kind in (*_COUNTED.values(), "mark")},
-    }
 
 
 def _group_table(rows: Iterable[dict[str, Any]]) -> list[str]:
@@ -272,8 +255,8 @@ def _document_rows(groups: Iterable[_Group], kind: str) -> list[dict[str, Any]]:
             rows.append(
                 {
                     "kind": kind,
-                    "job": group.job,
-                    "instance_type": group.instance_type,
+                    "job": group.row["job"],
+                    "instance_type": group.row["instance_type"],
                     "id": name,
                     "at": entry.at if entry else moment.isoformat() if moment else "",
                     "model_id": entry.model_id if entry and entry.model_id != name else None,
@@ -327,12 +310,8 @@ def _run_list(args: Namespace) -> None:
     from airflow_provider_ernest.store.records import list_set_aside
 
     store = open_store(args)
-    groups = [
-        group
-        for group in _groups(store, args.job)
-        if args.state is None or (group.state is not None and group.state.name == args.state)
-    ]
-    rows = _document_rows(groups, args.kind) if args.kind else [_group_row(group) for group in groups]
+    groups = [group for group in _groups(store, args.job) if args.state in (None, group.row["state"])]
+    rows = _document_rows(groups, args.kind) if args.kind else [group.row for group in groups]
     torn, surveys = list_set_aside(store.root), store.survey_ids()
     is_narrowed = bool(args.job or args.kind or args.state)
 

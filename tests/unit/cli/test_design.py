@@ -30,7 +30,7 @@ def test_each_core_gets_a_partition(designed):
 
 def test_the_options_reach_the_design(designed):
     options = ["--criterion", "A", "--terms", "1", "scale/machines", "--min-runs", "5", "--max-runs", "5"]
-    design = designed(*options, "--max-repetitions", "2", "--iterations", "3")
+    design = designed(*options, "--iterations", "3")
     assert (design.criterion, design.terms, design.weighting) == ("A", ("1", "scale/machines"), "absolute")
     assert len(design.experiments) == 5
     assert {run.iterations for run in design.experiments} == {3}
