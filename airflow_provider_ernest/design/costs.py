@@ -407,7 +407,7 @@ class Spending:
         raise InvalidParameterError(
             "budget_share",
             share,
-            f'says nothing with cost="{bounds.cost}", by which production costs nothing',
+            f'has no meaning with cost="{bounds.cost}", by which production costs nothing',
             remedy='Use cost="machine_seconds" or "dollars", or state a deadline.',
         )
 

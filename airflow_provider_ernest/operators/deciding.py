@@ -217,9 +217,19 @@ def decided_outputs(
     there = _conf_there(handle, stated)
     made = outputs(decision, shapes, conf=conf, dynamic_allocation=goal.dynamic_allocation, conf_there=there)
     try:
-        made[SPARK_CONF] = decided_conf(
-            decision, shapes=shapes, handle=handle, conf=conf, stated=stated, context=context
-        )
+        groups = groups_of(decision, shapes)
+        layout = layout_on(groups)
+        cluster = {
+            **(handle.spark_conf() if handle else {}),
+            **({} if HEAP in conf else _memory(groups, layout)),
+            # Only a driver on this machine can write into a folder of it.
+            **(event_log_conf(str(event_logs(context))) if handle and handle.kind == LOCAL else {}),
+        }
+        made[SPARK_CONF] = {
+            **{name: value for name, value in cluster.items() if name not in stated},
+            **conf,
+            **sizing_conf(machines=layout.count, cores_per_machine=layout.cores),
+        }
         if HEAP not in made[SPARK_CONF]:
             log.warning(
                 "%s is not set for production, since the memory of its machines is unknown: unless the "
@@ -245,14 +255,10 @@ def handle_for(decision: Decision, types: Sequence[Type]) -> ClusterHandle | Non
     """The cluster of the decided type; for a mix, of the type with most machines."""
     parts = decision.composition or (decision.config,)
     main = max(parts, key=lambda part: part.machines).instance_type
-    return next(
-        (
-            each.cluster
-            for each in types
-            if each.cluster and main in (each.instance_type, each.cluster.instance_type)
-        ),
-        None,
-    )
+    for each in types:
+        if each.cluster and main in (each.instance_type, each.cluster.instance_type):
+            return each.cluster
+    return None
 
 
 def _conf_there(handle: ClusterHandle | None, stated: Collection[str]) -> dict[str, dict[str, str]]:
@@ -272,31 +278,6 @@ def _conf_there(handle: ClusterHandle | None, stated: Collection[str]) -> dict[s
         return {}
     there = handle.spark_conf().items()
     return {key: {name: value for name, value in there if name != HEAP and name not in stated}}
-
-
-def decided_conf(
-    decision: Decision,
-    *,
-    shapes: Mapping[str, MachineShape],
-    handle: ClusterHandle | None,
-    conf: Mapping[str, str],
-    stated: Collection[str],
-    context: Context,
-) -> dict[str, str]:
-    """Return the cluster's properties that the job does not state, the job's own, and the sizing."""
-    groups = groups_of(decision, shapes)
-    layout = layout_on(groups)
-    cluster = {
-        **(handle.spark_conf() if handle else {}),
-        **({} if HEAP in conf else _memory(groups, layout)),
-        # Only a driver on this machine can write into a folder of it.
-        **(event_log_conf(str(event_logs(context))) if handle and handle.kind == LOCAL else {}),
-    }
-    return {
-        **{name: value for name, value in cluster.items() if name not in stated},
-        **conf,
-        **sizing_conf(machines=layout.count, cores_per_machine=layout.cores),
-    }
 
 
 def _memory(groups: Sequence[MachineGroup], layout: Layout) -> dict[str, str]:

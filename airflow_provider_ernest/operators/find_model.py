@@ -19,7 +19,7 @@ from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink
 from airflow_provider_ernest.operators.task_context import (
-    OfJobAndInput,
+    OfJob,
     failure_pushed,
     in_time,
     no_vain_retries,
@@ -61,7 +61,7 @@ INSTALLED = "installed"
 """Stands for the version of this worker's PySpark."""
 
 
-class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
+class FindModelOperator(OfJob, EmitsLineage, BaseOperator, SkipMixin):
     """Look for a stored model that holds for this run; if there is one, skip the tasks of the training.
 
     A model is reused if the application's content, Spark's version and the job's settings are unchanged, the
@@ -139,8 +139,7 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._keep_job(job)
-        self._keep_input(input)
+        self._keep_job(job, input)
         self.types = types
         self.shared_tasks = shared_tasks
         self.model: Any = as_template(ModelSettings, model or ModelSettings(), "model")
@@ -248,9 +247,13 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
         shape = input_fingerprint(
             sampled.path, partitions=sampled.partitions, header=sampled.header, log=self.log
         )
+        try:
+            installed = version("pyspark")
+        except PackageNotFoundError:
+            installed = None
         return {
             each["instance_type"]: RunConditions(
-                spark=spark_release(each.get("spark")),
+                spark=installed if each.get("spark") == INSTALLED else each.get("spark"),
                 settings={**settings, **settings_digests(further=each.get("settings"))},
                 input=shape,
                 cores_per_machine=each.get("cores_per_machine"),
@@ -304,6 +307,8 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
         A run that could not tell whether the other's model holds for it does not wait. A failure to find out
         is a warning, and this run trains.
         """
+        from airflow.providers.standard.triggers.temporal import TimeDeltaTrigger
+
         from airflow_provider_ernest.store.leases import TrainingLeases
 
         training = [each for each in self.types if found[each["instance_type"]].model is None]
@@ -330,30 +335,18 @@ class FindModelOperator(OfJobAndInput, EmitsLineage, BaseOperator, SkipMixin):
                 other.taken_at.strftime("%Y-%m-%d %H:%M UTC"),
                 duration(left_seconds),
             )
-            self._look_again_in(left_seconds)
+            pause = timedelta(seconds=min(_LOOKS_SECONDS, left_seconds))
+            timeout = pause + timedelta(seconds=_LATE_SECONDS)
+            self.defer(trigger=TimeDeltaTrigger(pause), timeout=timeout, method_name="look_again")
         return not is_first
-
-    def _look_again_in(self, left_seconds: float) -> None:
-        """Defer until the next look, or until the other training is too old."""
-        from airflow.providers.standard.triggers.temporal import TimeDeltaTrigger
-
-        pause = timedelta(seconds=min(_LOOKS_SECONDS, left_seconds))
-        timeout = pause + timedelta(seconds=_LATE_SECONDS)
-        self.defer(trigger=TimeDeltaTrigger(pause), timeout=timeout, method_name="look_again")
 
     def _skip(self, reused: set[str], context: Context) -> None:
         """Skip the tasks that reused models make needless, as Airflow's own branching does."""
-        needless = [
-            task_id
-            for each in self.types
-            if each["instance_type"] in reused
-            for task_id in (
-                *each["training_tasks"],
-                *(() if keeps_cluster(self.dag, each) else each["cluster_tasks"]),
-            )
-        ]
-        if len(reused) == len(self.types):
-            needless += self.shared_tasks
+        needless = [*self.shared_tasks] if len(reused) == len(self.types) else []
+        for each in self.types:
+            if each["instance_type"] in reused:
+                needless += each["training_tasks"]
+                needless += () if keeps_cluster(self.dag, each) else each["cluster_tasks"]
         if needless:
             self.skip(context["ti"], [self.dag.get_task(task_id) for task_id in needless])
 
@@ -379,45 +372,12 @@ def artifact_hash(application: str, submit_options: Mapping[str, Any], *, log: A
     return hash_where_readable(own, dependencies=dependencies, log=log, s3_clients=s3_clients())
 
 
-def hash_of_training(
-    before: str | None, application: str, submit_options: Mapping[str, Any], *, log: Any
-) -> tuple[str | None, tuple[str, ...]]:
-    """Return the hash of the application that sample runs were made with, and warnings.
-
-    Args:
-        before: the hash before the sample runs; None if nobody took it.
-        application: path of the JAR or .py file.
-        submit_options: what it is submitted with.
-        log: told why the hash cannot be taken.
-
-    Raises:
-        MissingResourceError: the application's path is local, and cannot be read.
-    """
-    after = artifact_hash(application, submit_options, log=log)
-    if before is None or after is None or before == after:
-        return before or after, ()
-    return before, ("The application was replaced during the sample runs: they may be of two versions.",)
-
-
 def pushed_conditions(value: Any, instance_type: str) -> RunConditions | None:
     """Return a type's conditions from the XCom ``conditions`` of a `FindModelOperator`; None if not there."""
     from airflow_provider_ernest.documents.runs import RunConditions
 
     of_type = (optional_document("conditions", value) or {}).get(instance_type)
     return RunConditions.from_dict(of_type) if of_type else None
-
-
-def spark_release(stated: str | None) -> str | None:
-    """Spark's version; None if unknown. Resolves `INSTALLED`."""
-    if stated != INSTALLED:
-        return stated
-    try:
-        return version("pyspark")
-    except PackageNotFoundError:
-        return None
-
-
-# Of concurrent runs of a job one trains; the others wait for its model.
 
 
 _ENDED = {"success", "failed", "skipped", "upstream_failed", "removed"}
@@ -427,7 +387,7 @@ _ENDED = {"success", "failed", "skipped", "upstream_failed", "removed"}
 def _turn(
     leases: TrainingLeases, tasks: tuple[str, ...], *, most_seconds: float, context: Context
 ) -> tuple[TrainingLease | None, float, bool]:
-    """Take a run's turn to train.
+    """Of concurrent runs of a job one trains; the others wait for its model.
 
     Args:
         leases: of the job.
@@ -474,10 +434,6 @@ _LATE_SECONDS = 600.0
 """How late a triggerer may end a wait; without a triggerer, the task fails then."""
 
 
-# Render and check what sample runs are submitted with before a machine is started. Otherwise each sample run,
-# and each of its tries, would find a broken template or a missing file on machines that are paid for.
-
-
 _OF_TASKS = "xcom"
 """A template with this word may ask for the output of a task that has not run yet."""
 
@@ -487,9 +443,8 @@ _COORDINATES = re.compile(r"[^:,\s]+(:[^:,\s]+){2,4}")
 def _rehearse(operator: BaseOperator, job: SparkJob, sampled: SampledInput, context: Context) -> None:
     """Render what sample runs will be submitted with, with stand-ins for their samples, and check it.
 
-    Raises:
-        InvalidParameterError: a text cannot be rendered, or is no valid package.
-        MissingResourceError: a local file does not exist.
+    Otherwise each sample run, and each of its tries, would find a broken template or a missing file on
+    machines that are paid for.
     """
     from airflow_provider_ernest.spark.artifact import listed_paths, require_dependencies
     from airflow_provider_ernest.spark.sampling import Sample
@@ -505,7 +460,10 @@ def _rehearse(operator: BaseOperator, job: SparkJob, sampled: SampledInput, cont
     for each in listed_paths("packages", options.get("packages")):
         if not _COORDINATES.fullmatch(each):
             raise InvalidParameterError(
-                "packages", each, "is no package that Spark can find", remedy="Write group:artifact:version."
+                "packages",
+                each,
+                "is not a Maven package",
+                remedy="Write group:artifact:version.",
             )
 
 
@@ -536,5 +494,5 @@ def _rendered(operator: BaseOperator, name: str, value: Any, context: Context, *
             "(not shown)" if is_secret else value,
             f"cannot be rendered: {type(error).__name__}{why}",
             remedy="Correct the template. Arguments may name sample.input, .scale, .machines, .partitions "
-            "and .iterations, and all texts what Airflow knows.",
+            "and .iterations; all texts may use Airflow's variables.",
         ) from error

@@ -12,7 +12,7 @@ from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink
 from airflow_provider_ernest.operators.task_context import (
-    OfJobAndInput,
+    OfJob,
     end_unless_begun,
     failure_pushed,
     no_vain_retries,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.store.store import ModelStore
 
 
-class FitModelOperator(OfJobAndInput, EmitsLineage, BaseOperator):
+class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
     """Fit the model to the observations, cross-validate it, store it (Ernest, sections 3.1 and 3.3).
 
     Give it ``trigger_rule="all_done_min_one_success"``: it goes on without failed runs if the rest determine
@@ -119,8 +119,7 @@ class FitModelOperator(OfJobAndInput, EmitsLineage, BaseOperator):
     ) -> None:
         super().__init__(**kwargs)
         self.observations = observations
-        self._keep_job(job)
-        self._keep_input(input)
+        self._keep_job(job, input)
         self.model: Any = as_template(ModelSettings, model or ModelSettings(), "model")
         self.goal: Any = None if goal is None else as_template(SizingGoal, goal, "goal")
         self.artifact_sha256 = artifact_sha256
@@ -215,7 +214,7 @@ class FitModelOperator(OfJobAndInput, EmitsLineage, BaseOperator):
         origin: Origin,
         notes: tuple[str, ...] = (),
     ) -> Model:
-        from airflow_provider_ernest.operators.find_model import hash_of_training, pushed_conditions
+        from airflow_provider_ernest.operators.find_model import artifact_hash, pushed_conditions
         from airflow_provider_ernest.prediction.training import train
         from airflow_provider_ernest.privacy import without_credentials
 
@@ -223,9 +222,11 @@ class FitModelOperator(OfJobAndInput, EmitsLineage, BaseOperator):
         terms = self._terms(observations, settings, design)
         types = sorted({observation.instance_type for observation in observations})
         instance_type = self.instance_type or ", ".join(types) or "local"
-        artifact_sha256, warnings = hash_of_training(
-            optional_text(self.artifact_sha256), job.application, job.submit_options, log=self.log
-        )
+        # The hash is that before the sample runs, if it was taken then.
+        before = optional_text(self.artifact_sha256)
+        after = artifact_hash(job.application, job.submit_options, log=self.log)
+        if before and after and before != after:
+            notes = (REPLACED, *notes)
         prior = prior_of(
             store,
             settings,
@@ -243,13 +244,13 @@ class FitModelOperator(OfJobAndInput, EmitsLineage, BaseOperator):
             terms=terms,
             prior=prior,
             artifact=without_credentials(job.application),
-            artifact_sha256=artifact_sha256,
+            artifact_sha256=before or after,
             input_path=without_credentials(sampled.path),
             origin=origin,
             design=design,
             cluster=self._cluster(),
             conditions=pushed_conditions(self.conditions, instance_type),
-            warnings=(*warnings, *notes),
+            warnings=notes,
         )
 
     def _cluster(self) -> TrainingCluster | None:
@@ -305,6 +306,8 @@ class FitModelOperator(OfJobAndInput, EmitsLineage, BaseOperator):
                 raise
             self.log.warning("%s", error)
 
+
+REPLACED = "The application was replaced during the sample runs: they may be of two versions."
 
 NOT_TOGETHER = (
     "Past runs of the job do not go together with the sample runs and were left out: look whether they ran "

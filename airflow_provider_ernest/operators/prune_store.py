@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
@@ -68,8 +69,6 @@ class PruneStoreOperator(BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Plan, remove, log."""
-        from datetime import UTC, datetime
-
         from airflow_provider_ernest.processes import sweep
         from airflow_provider_ernest.settings.values import truth
         from airflow_provider_ernest.store.pruning import Prune, retention_days, retention_models

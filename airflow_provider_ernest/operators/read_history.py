@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
 from airflow_provider_ernest.hooks.store_location import store_root
-from airflow_provider_ernest.operators.task_context import OfJobAndInput, failure_pushed, no_vain_retries
+from airflow_provider_ernest.operators.task_context import OfJob, failure_pushed, no_vain_retries
 from airflow_provider_ernest.settings import EventLogs, SampledInput, SparkJob
 from airflow_provider_ernest.settings.templates import as_template, settings_of
 from airflow_provider_ernest.settings.values import is_template, optional_text, optional_whole_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from datetime import datetime
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from airflow.sdk import Context
 
@@ -25,7 +27,7 @@ MOST_SECONDS = 1800.0
 """Limit for reading logs; what was read by then counts."""
 
 
-class ReadHistoryOperator(OfJobAndInput, BaseOperator):
+class ReadHistoryOperator(OfJob, BaseOperator):
     """Read the past runs of the job from Spark's event logs and from records of its production.
 
     `history.observations` says which of them count, and at what scale; the task's log has a table of them,
@@ -77,8 +79,7 @@ class ReadHistoryOperator(OfJobAndInput, BaseOperator):
     ) -> None:
         super().__init__(**kwargs)
         self.history: Any = as_template(EventLogs, history, "history")
-        self._keep_job(job)
-        self._keep_input(input)
+        self._keep_job(job, input)
         self.types = types
         self.conditions = conditions
         self.artifact_sha256 = artifact_sha256
@@ -110,32 +111,25 @@ class ReadHistoryOperator(OfJobAndInput, BaseOperator):
 
     def _runs_of_job(self, logs: EventLogs) -> list[PastRun]:
         """The job's runs, including those whose names end in another number or random suffix."""
-        from airflow_provider_ernest.history.jobs import by_job, without_version
+        from airflow_provider_ernest.history.jobs import JobNames, by_job, without_version
 
-        names = self._names_in(logs)
+        job = str(logs.job or self._rendered_job().name)
+        # As stated, and without what differs from run to run.
+        names = {job, JobNames().job_of(job)}
+        stated = names if logs.job_pattern else ()
         # Runs of another program are left out later, with the reason.
-        jobs = by_job(self._runs(logs), stated=names if logs.job_pattern else (), by_program=False)
+        jobs = by_job(self._runs(logs, job, names), stated=stated, by_program=False)
         plain = {without_version(name) for name in names}
         names |= {job for job, those in jobs.joined.items() if not names.isdisjoint(those) or job in plain}
         return [run for name in names for run in jobs.runs.get(name, ())]
 
-    def _names_in(self, logs: EventLogs) -> set[str]:
-        """The job's name as stated, and without what differs from run to run."""
-        from airflow_provider_ernest.history.jobs import JobNames
-
-        job = str(logs.job or self._rendered_job().name)
-        return {job, JobNames().job_of(job)}
-
-    def _runs(self, logs: EventLogs) -> Iterator[PastRun]:
-        import time
-
+    def _runs(self, logs: EventLogs, job: str, names: Collection[str]) -> Iterator[PastRun]:
         from airflow_provider_ernest.history.jobs import JobNames, may_be_of
         from airflow_provider_ernest.history.scan import Scan
         from airflow_provider_ernest.operators.locations import folder
 
         if logs.place is None:
             return
-        job = str(logs.job or self._rendered_job().name)
         of_pattern = {} if logs.job_pattern is None else {logs.job_pattern: job}
         scanned = Scan(
             [logs.place],
@@ -145,7 +139,6 @@ class ReadHistoryOperator(OfJobAndInput, BaseOperator):
             cache=folder("history"),
         )
         until = time.monotonic() + MOST_SECONDS
-        names = self._names_in(logs)
         try:
             for run in scanned:
                 if may_be_of(run.job, names):
@@ -162,8 +155,6 @@ class ReadHistoryOperator(OfJobAndInput, BaseOperator):
             self.log.info("%d of them could not be read: %s", many, reason)
 
     def _of_type(self, each: Mapping[str, Any], logs: EventLogs, runs: Sequence[PastRun]) -> History:
-        from dataclasses import replace
-
         from airflow_provider_ernest.documents.decisions import ProductionRun
         from airflow_provider_ernest.history.observations import History, observations_of, with_recorded
         from airflow_provider_ernest.operators.find_model import pushed_conditions
@@ -225,8 +216,6 @@ class ReadHistoryOperator(OfJobAndInput, BaseOperator):
 
 
 def _since(logs: EventLogs) -> datetime | None:
-    from datetime import UTC, datetime, timedelta
-
     return None if logs.max_age_days is None else datetime.now(UTC) - timedelta(days=logs.max_age_days)
 
 

@@ -15,7 +15,7 @@ from airflow_provider_ernest.lineage import EmitsLineage, with_lineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink, SparkHistoryLink
 from airflow_provider_ernest.operators.locations import event_logs, staging
 from airflow_provider_ernest.operators.task_context import (
-    OfJobAndInput,
+    OfJob,
     as_mappings,
     failure_pushed,
     no_vain_retries,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook
 
 
-class SampleRunOperator(OfJobAndInput, EmitsLineage, BaseOperator):
+class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
     """Run the application as one experiment of the design says, and observe it.
 
     Map it over the design: ``SampleRunOperator.partial(...).expand(experiment=design.output)``. The
@@ -121,8 +121,7 @@ class SampleRunOperator(OfJobAndInput, EmitsLineage, BaseOperator):
     ) -> None:
         super().__init__(**kwargs)
         self.experiment = experiment
-        self._keep_job(job)
-        self._keep_input(input)
+        self._keep_job(job, input)
         self.cluster = cluster
         self.spark_conn_id = spark_conn_id
         self.cores_per_machine = cores_per_machine

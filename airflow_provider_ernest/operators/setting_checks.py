@@ -38,7 +38,7 @@ _OF_SAMPLE = re.compile(r"\bsample\b(?:\s*\.\s*(\w+)|\s*\[\s*['\"](\w+)['\"]\s*\
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedCluster:
-    """What is known beforehand of a cluster for sample runs.
+    """What is known of a cluster for sample runs before it starts.
 
     Attributes:
         machines: that it has at least.
@@ -68,26 +68,23 @@ class SizingSettings:
     run_timeout_seconds: Any = None
 
     def check(self) -> None:
-        """Refuse settings that do not fit together, as far as they are known.
-
-        Raises:
-            InvalidParameterError: a value that cannot work.
-        """
-        require_sample_named(
-            self.job.application_args, self.input.sampling, reads_all=_reads_all(self.bounds)
-        )
+        """Refuse settings that do not fit together, as far as they are known."""
+        least = self.bounds.min_scale
+        # By design, as if only machines vary.
+        reads_all = least not in NOTHING and not is_template(least) and number("min_scale", least) >= 1
+        require_sample_named(self.job.application_args, self.input.sampling, reads_all=reads_all)
         if not is_template(self.run_timeout_seconds):
             optional(positive)("run_timeout_seconds", self.run_timeout_seconds)
         require_averaging(self.bounds, self.model)
-        self._check_sample_runs()
+        if not is_template(self.bounds.max_machines):
+            require_available(self.bounds, min(cluster.machines for cluster in self.clusters))
+        self._check_budget()
         self._check_prices()
         self._check_production()
         if any(cluster.is_emr for cluster in self.clusters):
             self._check_emr()
 
-    def _check_sample_runs(self) -> None:
-        if not is_template(self.bounds.max_machines):
-            require_available(self.bounds, min(cluster.machines for cluster in self.clusters))
+    def _check_budget(self) -> None:
         share, cost = self.bounds.budget_share, self.bounds.cost
         if share in NOTHING or is_template(cost) or cost in (MACHINE_SECONDS, DOLLARS):
             return
@@ -95,7 +92,7 @@ class SizingSettings:
             raise InvalidParameterError(
                 "budget_share",
                 share,
-                f'says nothing with cost="{cost}", by which production costs nothing',
+                f'has no meaning with cost="{cost}", by which production costs nothing',
                 remedy='Use cost="machine_seconds" or "dollars", or state a deadline.',
             )
 
@@ -151,29 +148,23 @@ def require_available(bounds: DesignBounds, machines: int) -> None:
 
 
 def require_averaging(bounds: DesignBounds, model: ModelSettings) -> None:
-    """Refuse rounds of sample runs for a model that does not tell how sure it is."""
+    """Refuse rounds of sample runs for a model without a probability of its terms."""
     if is_template(bounds.rounds) or is_template(model.method) or model.method == AVERAGING:
         return
     if count("rounds", bounds.rounds) > 1:
         raise InvalidParameterError(
             "rounds",
             bounds.rounds,
-            f'cannot be with method="{model.method}", which determines all its terms',
+            f'is impossible with method="{model.method}", which determines all its terms',
             remedy=f'Use method="{AVERAGING}", or leave rounds out.',
         )
 
 
 def require_sample_named(arguments: Sequence[Any], sampling: str, *, reads_all: bool) -> None:
-    """Refuse arguments by which each sample run would read the whole input.
+    """Refuse arguments, with their templates, by which each sample run would read the whole input.
 
-    Args:
-        arguments: of the application, with their templates: rendered, they tell no more.
-        sampling: how the sample is taken. A staged sample needs its path in the arguments; "argument" needs
-            the share.
-        reads_all: sample runs are to read all of the input.
-
-    Raises:
-        InvalidParameterError: they do not name the sample.
+    A staged sample needs its path in the arguments; "argument" needs the share. `reads_all`: sample runs are
+    to read all of the input.
     """
     texts = [each for each in arguments if isinstance(each, str)]
     if reads_all or is_template(sampling) or len(texts) < len(arguments):
@@ -202,9 +193,3 @@ def require_emr_input(sampled: SampledInput) -> None:
             "copies rows to a folder of the Airflow worker, which the machines of EMR cannot read",
             remedy='Use "files" or "argument".',
         )
-
-
-def _reads_all(bounds: DesignBounds) -> bool:
-    """Whether all sample runs read the whole input by design, as if only machines vary."""
-    least = bounds.min_scale
-    return least not in NOTHING and not is_template(least) and number("min_scale", least) >= 1

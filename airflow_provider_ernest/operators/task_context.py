@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def no_vain_retries() -> Iterator[None]:
-    """Fail the task at once on an error that its input causes, instead of paying for retries."""
+    """Fail the task without retries on an error that its input causes."""
     try:
         yield
     except ErnestError as error:
@@ -40,8 +40,7 @@ def no_vain_retries() -> Iterator[None]:
 def failure_pushed(context: Context) -> Iterator[None]:
     """Push why the task fails as XCom ``failure``, for the tasks that go on without it.
 
-    Of foreign errors only the kind: a library's message may hold a password, which Airflow masks in logs but
-    not in XComs.
+    Of foreign errors only the kind: a library's message may hold a password, which XComs do not mask.
     """
     try:
         yield
@@ -134,11 +133,15 @@ class OfJob:
     """
 
     job: Any
+    input: Any
     application_args: Sequence[str] = ()
     conf: Mapping[str, Any]
     submit_options: Mapping[str, Any]
 
-    def _keep_job(self, job: Any) -> None:
+    def _keep_job(self, job: Any, sampled: Any = None) -> None:
+        """Keep the job, and its input if the operator is given one."""
+        if sampled is not None:
+            self.input = as_template(SampledInput, sampled, "input")
         if is_template(job):
             raise InvalidParameterError(
                 "job", job, "is a template", remedy="Write job=SparkJob(...): its fields may be templates."
@@ -152,6 +155,9 @@ class OfJob:
     def _rendered_job(self, **fields: Any) -> SparkJob:
         """The job; fields that are never rendered are set only if given here."""
         return settings_of(SparkJob, {**self.job, **fields}, "job")
+
+    def _rendered_input(self) -> SampledInput:
+        return settings_of(SampledInput, self.input, "input")
 
 
 def rendered_texts(operator: BaseOperator, value: Any, context: Context) -> Any:
@@ -169,23 +175,8 @@ def rendered_texts(operator: BaseOperator, value: Any, context: Context) -> Any:
     return dag.get_template_env(force_sandboxed=True).from_string(value).render(context)
 
 
-class OfJobAndInput(OfJob):
-    """Base of operators that are also given the job's input."""
-
-    input: Any
-
-    def _keep_input(self, sampled: Any) -> None:
-        self.input = as_template(SampledInput, sampled, "input")
-
-    def _rendered_input(self) -> SampledInput:
-        return settings_of(SampledInput, self.input, "input")
-
-
 def as_mappings(kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of an operator's `partial`, with job and input as mappings.
-
-    Airflow finds the XComs that a mapped task waits for in mappings, not in dataclasses.
-    """
+    """Arguments of a mapped operator, with job and input as mappings: Airflow finds XComs in these only."""
     kinds = {"job": SparkJob, "input": SampledInput}
     return {
         name: as_template(kinds[name], value, name) if name in kinds else value

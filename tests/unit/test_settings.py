@@ -217,7 +217,7 @@ ON_S3 = {
                 "bounds": DesignBounds(max_machines=4, budget_share=0.05),
                 "goal": SizingGoal(max_machines=4, budget_dollars=1, price_per_hour=1),
             },
-            'budget_share=0.05 says nothing with cost="relative_time"',
+            'budget_share=0.05 has no meaning with cost="relative_time"',
         ),
         ({**ON_S3, "staging_uri": None}, "application='job.py' is a local path"),
         ({**ON_S3, "staging_uri": "jobs/"}, "staging_uri='jobs/' is no folder on S3"),

@@ -219,7 +219,10 @@ def test_in_rounds_past_runs_leave_what_a_sample_run_is_worth_to_the_decision(co
 
 @pytest.mark.parametrize(
     ("stated", "says"),
-    [({}, "goal=None is missing"), ({"goal": {}, "model": {"method": "classic"}}, "cannot be with method")],
+    [
+        ({}, "goal=None is missing"),
+        ({"goal": {}, "model": {"method": "classic"}}, "impossible with method"),
+    ],
 )
 def test_rounds_need_a_decision_and_a_model_that_knows_how_sure_it_is(context, stated, says):
     with pytest.raises(AirflowFailException, match=says):
