@@ -257,7 +257,7 @@ def test_a_dependency_that_is_not_there_is_found_out_before_anything_costs_money
         ),
         (
             {"submit_options": {"packages": "org.a:b"}},
-            r"packages='org.a:b' is no package.*group:artifact:version",
+            r"packages='org.a:b' is not a Maven package.*group:artifact:version",
         ),
     ],
 )
