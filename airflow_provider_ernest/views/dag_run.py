@@ -1,4 +1,4 @@
-"""A DAG run as its card needs it: tasks, XComs and dependencies, wherever it was read."""
+"""A DAG run as its card needs it: tasks, XComs and dependencies."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any
 
 RECORD_KEY, REASONS, FAILURE = "record", "reasons", "failure"
-"""XComs of Ernest's tasks: a decision's record; why stored models are reused or not, by type of machine; why
-a task failed.
+"""XComs of Ernest's tasks: a decision's record; why models are reused or not, by type of machine; why a task
+failed.
 """
 KEYS = (RECORD_KEY, REASONS, FAILURE)
 PRODUCTION_RUN_KEY = "production_run"
@@ -17,20 +17,16 @@ PRODUCTION_RUN_KEY = "production_run"
 
 SUCCESS, FAILED, SKIPPED, UP_FOR_RETRY = "success", "failed", "skipped", "up_for_retry"
 NOT_RUN = (None, "scheduled", "queued", "upstream_failed", "skipped", "removed")
-"""States of task instances that have not begun. Some still have times: those of a cleared try, or those that
-Airflow sets for tasks it never starts.
-"""
+"""States of task instances that have not begun. Some still have times, of a cleared try or of Airflow's."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TaskRow:
-    """A task instance.
+    """A task instance, by its last try.
 
     Attributes:
         operator: name of its class.
         state: Airflow's; None if not scheduled.
-        started_at: of the last try.
-        ended_at: of the last try; None while it runs.
         name: display name in Airflow's pages; empty for the task's id.
     """
 
@@ -44,12 +40,12 @@ class TaskRow:
 
     @property
     def has_run(self) -> bool:
-        """Whether its last try has begun."""
+        """Whether it has begun."""
         return self.started_at is not None and self.state not in NOT_RUN
 
     @property
     def seconds(self) -> float | None:
-        """How long the last try took; None before its end."""
+        """How long it took; None before its end."""
         if self.started_at is None or self.ended_at is None or not self.has_run:
             return None
         return max(0.0, (self.ended_at - self.started_at).total_seconds())
@@ -129,12 +125,12 @@ def groups_of(run: RunRecord) -> list[Group]:
         owned.setdefault(_owner(task, deciders, behind), []).append(task)
     told = {
         group_id: steps
-        for group_id, steps in owned.items()
+        for group_id, steps in sorted(owned.items())
         if {OPERATORS[task.operator] for task in steps} & {FIT, CHOOSE, RECORD}
     }
     return [
         Group(group_id, tuple(steps), tuple(_production(run, steps, behind, alone=len(told) == 1)))
-        for group_id, steps in sorted(told.items())
+        for group_id, steps in told.items()
     ]
 
 
@@ -151,7 +147,7 @@ def _name(task: TaskRow) -> tuple[str, int]:
 
 
 def _behind(run: RunRecord, deciders: Mapping[str, str]) -> dict[str, str]:
-    """The groups by the tasks downstream of their decision; of several, the nearest."""
+    """The nearest deciding group upstream, by task."""
     owners: dict[str, str] = {}
     reached = {task_id: group_id for group_id, task_id in deciders.items()}
     while reached:
@@ -183,9 +179,9 @@ def _production(
 ) -> list[TaskRow]:
     """The task instances that the decision was made for.
 
-    These are directly downstream of the decision or of the start of production's cluster. Of several, those
-    named like Spark submit operators, else the first to begin. If the DAG's version is no longer known, only
-    the names are left, and only if there is a single group.
+    They are directly downstream of the decision, or of the task that starts production's cluster. Of several,
+    those named like Spark submit operators count, else the first to begin. If the DAG's version is no longer
+    known, only the names are left, and only if there is a single group.
     """
     others = [task for task in run.tasks if task.operator not in OPERATORS]
     submits = [task for task in others if SPARK_SUBMIT in task.operator]
@@ -199,9 +195,9 @@ def _production(
 
 
 def _first(tasks: list[TaskRow]) -> list[TaskRow]:
-    """All instances of the task that began first; of those that have not begun, the first by name."""
+    """All instances of the task that began first; if none has begun, of the first by name."""
     if not tasks:
         return []
     begun = [task for task in tasks if task.has_run]
-    chosen = min(begun, key=lambda task: str(task.started_at)) if begun else min(tasks, key=_name)
-    return sorted((task for task in tasks if task.task_id == chosen.task_id), key=_name)
+    first = min(begun, key=lambda task: str(task.started_at)) if begun else min(tasks, key=_name)
+    return sorted((task for task in tasks if task.task_id == first.task_id), key=_name)

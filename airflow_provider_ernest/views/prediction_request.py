@@ -17,17 +17,17 @@ from airflow_provider_ernest.words import machines
 MOST_MACHINES = 1_000_000
 WIDEST_SPAN = 1_000
 MOST_RUNS = 1_000_000_000
-"""So many runs may share the training."""
+"""Number of runs that may share the training."""
 
 MOST_COMPUTED = 200
-"""As many numbers of machines as a picture can tell apart."""
+"""Number of sizes that a chart can tell apart."""
 
 LARGEST = 1e9
-"""No price, deadline, budget or scale above it, or below its inverse, is meant."""
+"""Nobody means a price, deadline, budget or scale above it, or below its inverse."""
 
 
 def measured(parameter: str, value: Any) -> float:
-    """A number above 0 that people may mean."""
+    """A number above 0 that people can mean."""
     result = positive(parameter, value)
     if not 1 / LARGEST <= result <= LARGEST:
         raise InvalidParameterError(
@@ -37,7 +37,7 @@ def measured(parameter: str, value: Any) -> float:
 
 
 def _billing(_parameter: str, value: Billing) -> Billing:
-    """What can be billed, of numbers that people may mean."""
+    """Billing with numbers that people can mean."""
     for name in BESIDE_THE_PRICE:
         if name != "expected_runs" and getattr(value, name):
             measured(name, getattr(value, name))
@@ -49,7 +49,7 @@ class PredictionRequest:
     """What a model is asked.
 
     Raises:
-        InvalidParameterError: a number cannot be, or is far beyond what people mean.
+        InvalidParameterError: a number is impossible, or far beyond what people mean.
     """
 
     scale: float = setting(measured, "the production input relative to the one that was sampled", default=1.0)
@@ -79,20 +79,20 @@ class PredictionRequest:
     )
 
     def __post_init__(self) -> None:
-        """Refuse numbers with which nothing can be computed."""
+        """Check all fields."""
         checked(self)
 
     @property
     def has_goal(self) -> bool:
-        """Whether anything is said of what is best: a deadline, a budget or an objective."""
+        """Whether there is a deadline, a budget or an objective."""
         return (self.deadline_seconds, self.budget_dollars, self.objective) != (None, None, None)
 
     def goal(self) -> SizingGoal:
-        """What is to be kept and what is best; where nothing is said of that, the cheapest without limits.
+        """The goal; without one, the cheapest size without limits.
 
         Raises:
-            InvalidParameterError: there are both limits and no objective, what is no confidence, or what are
-                no numbers of machines.
+            InvalidParameterError: there are both limits and no objective, or the confidence or the numbers of
+                machines are invalid.
         """
         return SizingGoal(
             deadline_seconds=self.deadline_seconds,
@@ -104,20 +104,19 @@ class PredictionRequest:
         )
 
     def billing_at(self, price_per_hour: float) -> Billing:
-        """The billing of machines of a price; the training is left out where no runs are said to share it."""
+        """The billing at a price; without the training if it is not stated how many runs share it."""
         training = None if self.billing.expected_runs is None else self.billing.training_dollars
         asked = replace(self.billing, training_dollars=training)
         return asked.completed(price_per_hour=price_per_hour, training_dollars=0.0)
 
     def counts(self) -> list[int]:
-        """The numbers of machines to compute: all, or at most `MOST_COMPUTED` of them.
+        """The numbers of machines to compute: all, or `MOST_COMPUTED` of them, spread evenly by ratio.
 
-        Then they are spread evenly by ratio, so that no small number is missed: from 12 to 16 machines a
-        run changes as much as from 120 to 160.
+        A run changes as much from 12 to 16 machines as from 120 to 160.
 
         Raises:
             InvalidParameterError: they are more than `MOST_MACHINES`, in the wrong order, or more than
-                `WIDEST_SPAN`.
+                `WIDEST_SPAN` different ones.
         """
         least, most = self.min_machines, self.max_machines
         if most > MOST_MACHINES:
@@ -145,7 +144,7 @@ class PredictionRequest:
         return sorted({round(least * (most / least) ** (step / steps)) for step in range(steps + 1)})
 
     def left_out(self) -> str:
-        """That not all numbers of machines were considered, in a sentence; empty where all were."""
+        """A sentence if not all numbers of machines were considered; else empty."""
         considered, allowed = len(self.counts()), self.max_machines - self.min_machines + 1
         if considered == allowed:
             return ""
@@ -156,12 +155,11 @@ class PredictionRequest:
 
 
 def in_bounds(value: float | None) -> float | None:
-    """The scale, price, deadline or budget where it may be asked for; None where not."""
-    # What is no number is in no bounds.
+    """The scale, price, deadline or budget; None if it cannot be asked for. NaN is in no bounds."""
     return value if value is not None and 1 / LARGEST <= value <= LARGEST else None
 
 
 def machines_in_bounds(least: int, most: int) -> tuple[int, int]:
-    """The fewest and the most machines, as near to these as may be asked for."""
+    """The fewest and the most machines, as close to these as can be asked for."""
     least = min(max(1, least), MOST_MACHINES)
     return least, min(max(least, most), least + WIDEST_SPAN - 1, MOST_MACHINES)

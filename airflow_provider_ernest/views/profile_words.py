@@ -1,8 +1,8 @@
-"""A run's profile in words: the same in the terminal and in the report."""
+"""A run's profile in words, for terminal and pages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from airflow_provider_ernest.documents.models import UNEXPLAINED
@@ -52,8 +52,6 @@ _WITH_ARTICLE = {
     PYTHON_WORKER: "Python workers",
 }
 
-_SHORT = {CPU: "CPU", UNMEASURED: "unmeasured"}
-
 _SOURCES = {
     "measured": "measured by the cluster's probe",
     "stated": "as stated",
@@ -74,7 +72,7 @@ _LOST = {
     ),
     SHUFFLE_LOST: (
         "Shuffle data could not be fetched",
-        "Executors that went had held it: an external shuffle service (spark.shuffle.service.enabled) or "
+        "It was on executors that were lost: an external shuffle service (spark.shuffle.service.enabled) or "
         "spark.storage.decommission.shuffleBlocks.enabled keeps it.",
     ),
     PYTHON_WORKER_KILLED: (
@@ -84,7 +82,7 @@ _LOST = {
     ),
     PREEMPTED: (
         "preempted",
-        "Whoever came before it took the place: a queue or machines that are not preempted would keep it.",
+        "Others with a higher priority took their place: use a queue or machines that are not preempted.",
     ),
     DECOMMISSIONED: (
         "decommissioned",
@@ -92,15 +90,15 @@ _LOST = {
     ),
     LOST: ("lost", ""),
 }
-"""By cause: what became of the executors, or what happened where none is named, and what to do."""
+"""By cause: what became of the executors, or what happened if none is named, and what to do."""
 
 _MOST_NAMED = 3
 
 LEAST_UNMEASURED = 0.1
-"""Of the tasks' time; less that is unexplained is not told."""
+"""Smaller shares of the tasks' time are not mentioned as unexplained."""
 
 LEAST_SHARE = 0.05
-"""Of a stage's task time; less waiting is not worth naming."""
+"""Smaller shares of a stage's task time are not mentioned as waiting."""
 
 PHASES = (
     ("initialisation", "initialisation_seconds"),
@@ -113,12 +111,12 @@ PHASES = (
 
 
 def cautions(profile: RunProfile) -> list[str]:
-    """What is to be read before all else: what the run lost, and why its time is not that of its job."""
+    """What to read first: what the run lost, and why it does not count."""
     told = [_loss(loss) for loss in profile.losses]
     if profile.not_counted:
         told.append(
-            f"This run does not count: {profile.not_counted}. What follows is of what its log tells, and "
-            "nothing is advised that the rest could turn over."
+            f"This run does not count: {profile.not_counted}. What follows is only what its log tells, "
+            "without advice that the rest could refute."
         )
     return told
 
@@ -138,22 +136,17 @@ def _loss(loss: ExecutorLoss) -> str:
 
 
 def category_name(category: str) -> str:
-    """What kind of job it is, as people write it: SQL, streaming, MLlib, GraphX or RDDs."""
+    """The kind of job: SQL, streaming, MLlib, GraphX or RDDs."""
     return _CATEGORIES.get(category, category)
 
 
 def short(resource: str) -> str:
-    """What tasks need or wait for, in the narrow column of a table."""
-    return _SHORT.get(resource, resource)
-
-
-def within(resource: str) -> str:
-    """The same within a sentence: the network, garbage collection."""
-    return _WITH_ARTICLE.get(resource, resource)
+    """What tasks need or wait for, in a narrow column."""
+    return {CPU: "CPU", UNMEASURED: "unmeasured"}.get(resource, resource)
 
 
 def unmeasured_in_words(profile: RunProfile) -> str:
-    """That part of the tasks' time is unexplained, as a sentence; empty where it is next to none."""
+    """How much of the tasks' time is unexplained, as a sentence; empty if it is little."""
     total = sum(stage.task_seconds for stage in profile.stages) + profile.left_out_seconds
     share = profile.unmeasured_seconds / total if total > 0 else 0.0
     if share < LEAST_UNMEASURED:
@@ -165,31 +158,24 @@ def unmeasured_in_words(profile: RunProfile) -> str:
 
 
 def what_if_in_words(each: WhatIf) -> str:
-    """Its seconds, and by how many percent that is longer or shorter."""
+    """Its time, and by how many percent that is longer or shorter."""
     is_same = abs(each.change_percent) < 0.5
     return f"{duration(each.seconds)} ({'no change' if is_same else signed_percentage(each.change_percent)})"
 
 
 def capacity_in_words(capacity: Capacity | None) -> str:
-    """What a machine is taken to do, as a sentence; empty where nothing is known."""
+    """What a machine is assumed to do, as a sentence; empty if nothing is known."""
     if capacity is None:
         return ""
     cores = counted(capacity.cores, "core")
-    rates = list(_rates(capacity))
+    known = (
+        (capacity.network_gigabytes_per_second, "network in each direction"),
+        (capacity.disk_gigabytes_per_second, "disk"),
+    )
+    rates = [f"{data_amount(1e9 * rate)}/s of {what}" for rate, what in known if rate is not None]
     if not rates:
         return f"A machine has {cores}; what its network and its disks can do is not known."
     return f"A machine has {cores}, {' and '.join(rates)}: {_SOURCES.get(capacity.source, capacity.source)}."
-
-
-def _rates(capacity: Capacity) -> Iterator[str]:
-    if capacity.network_gigabytes_per_second is not None:
-        yield f"{_rate(capacity.network_gigabytes_per_second)} of network in each direction"
-    if capacity.disk_gigabytes_per_second is not None:
-        yield f"{_rate(capacity.disk_gigabytes_per_second)} of disk"
-
-
-def _rate(gigabytes_per_second: float) -> str:
-    return f"{data_amount(1e9 * gigabytes_per_second)}/s"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,8 +183,8 @@ class ToBeWon:
     """An upper bound of what could be won.
 
     Attributes:
-        share: of the replayed run; 0 where nothing could.
-        without: what had to be away, within a sentence: "waiting for the network".
+        share: of the replayed run's time.
+        without: what would have to go, as in "waiting for the network".
         name: the same in a narrow column: "network".
     """
 
@@ -208,41 +194,42 @@ class ToBeWon:
 
 
 def most_to_be_won(profile: RunProfile) -> ToBeWon | None:
-    """The largest of what waiting and stragglers cost; None where nothing is known.
+    """The most expensive of waiting and stragglers; None if nothing is known.
 
-    First tasks do not count: whatever the cluster, each executor has one.
+    First tasks do not count, since every executor has one.
     """
-    return max(_each(profile), key=lambda one: one.share, default=None)
+    waits = [
+        ToBeWon(
+            share=max(0.0, limit.improvement_percent) / 100,
+            without=f"waiting for {_WITH_ARTICLE.get(limit.resource, limit.resource)}",
+            name=short(limit.resource),
+        )
+        for limit in profile.limits
+    ]
+    stragglers = [
+        ToBeWon(
+            share=share_without(profile, cause.seconds_without),
+            without=f"its stragglers ({cause.cause})",
+            name="stragglers" if cause.cause == UNEXPLAINED else cause.cause,
+        )
+        for cause in profile.straggler_causes
+        if cause.cause != FIRST_TASK
+    ]
+    return max([*waits, *stragglers], key=lambda one: one.share, default=None)
 
 
 def share_without(profile: RunProfile, seconds: float) -> float:
-    """By what share a run of so many seconds is shorter than the replayed one."""
+    """The share by which a run of that many seconds is shorter than the replayed one."""
     return max(0.0, 1.0 - seconds / profile.replayed_seconds) if profile.replayed_seconds > 0 else 0.0
 
 
-def _each(profile: RunProfile) -> Iterator[ToBeWon]:
-    for limit in profile.limits:
-        yield ToBeWon(
-            share=max(0.0, limit.improvement_percent) / 100,
-            without=f"waiting for {within(limit.resource)}",
-            name=short(limit.resource),
-        )
-    for cause in profile.straggler_causes:
-        if cause.cause != FIRST_TASK:
-            yield ToBeWon(
-                share=share_without(profile, cause.seconds_without),
-                without=f"its stragglers ({cause.cause})",
-                name="stragglers" if cause.cause == UNEXPLAINED else cause.cause,
-            )
-
-
 def stage_number(stage: StageProfile) -> str:
-    """Spark's number, with that of the attempt where it is not the first."""
+    """Spark's number, with the attempt's if it is not the first."""
     return f"{stage.stage_id}.{stage.attempt}" if stage.attempt else str(stage.stage_id)
 
 
 def waiting(stage: StageProfile) -> list[tuple[str, float]]:
-    """What its tasks waited for with the share of their time, the most first; without what is little."""
+    """What its tasks waited for with the share of their time, the most first, without small shares."""
     if stage.task_seconds <= 0:
         return []
     waited = {**stage.blocked_seconds, UNMEASURED: stage.unmeasured_seconds}
@@ -251,22 +238,22 @@ def waiting(stage: StageProfile) -> list[tuple[str, float]]:
 
 
 def quantile(stage: StageProfile, share: float) -> str:
-    """The seconds that such a share of its tasks did not exceed."""
+    """The seconds that this share of its tasks did not exceed."""
     seconds = stage.quantiles_seconds
     return number(seconds[round(share * (len(seconds) - 1))]) if seconds else ""
 
 
 def counts(values: Iterable[int]) -> list[str]:
-    """Numbers, and nothing for none."""
+    """Numbers, and nothing for zeros."""
     return [count(value) if value else "" for value in values]
 
 
 def amounts(values: Iterable[int]) -> list[str]:
-    """Bytes with their unit, and nothing for none."""
+    """Bytes with their units, and nothing for zeros."""
     return [data_amount(value) if value else "" for value in values]
 
 
 def longest(stages: Sequence[StageProfile], most: int) -> list[StageProfile]:
-    """As many of the stages, those that took longest, in the order in which they began."""
+    """The stages that took longest, in the order in which they began."""
     kept = sorted(stages, key=lambda stage: -stage.seconds)[:most]
     return sorted(kept, key=lambda stage: (stage.began_seconds, stage.stage_id, stage.attempt))

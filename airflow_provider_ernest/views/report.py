@@ -1,8 +1,8 @@
 """Reports: a page of the Airflow UI as one HTML file that needs nothing else.
 
-The file holds the page's scripts, styles and the answers of the web API that its scripts would ask for. All
-that a user wrote is in those answers, as JSON that cannot break out of its element, and the policy lets no
-other script run.
+The file contains the page's scripts and styles, and the answers of the JSON API that its scripts ask for. All
+text of users is in these answers, as JSON that cannot break out of its element, and the policy lets no other
+script run.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from airflow_provider_ernest.views.view import json_ready
 
 
 def of_model(model: Model, prediction: Prediction, *, goal: SizingGoal | None = None) -> str:
-    """The page of a model, without what needs a store: its production runs, and asking it anew.
+    """The page of a model, without what needs a store: production runs and further questions.
 
     Args:
-        model: what is reported on.
-        prediction: by it alone; see `views.prediction.prediction_alone`.
-        goal: what was asked for.
+        model: the model.
+        prediction: from `views.prediction.prediction_alone`.
+        goal: that the prediction was asked for.
     """
     page = model_page_alone(model)
     budget = in_bounds(goal.budget_dollars) if goal else None
-    # Without a store nobody knows whether code, input or production runs speak against it.
+    # Without a store it is not known whether code, input or production runs still match the model.
     page = replace(page, badges=page.badges[1:], defaults=replace(page.defaults, budget_dollars=budget))
     answer = prediction.answer
     tiles = tuple(tile for tile in answer.tiles if tile.name != "kept")
@@ -49,11 +49,10 @@ def of_model(model: Model, prediction: Prediction, *, goal: SizingGoal | None = 
 
 
 def of_run(profile: RunProfile) -> str:
-    """What the page of a model says of a run's profile."""
-    name = profile.name or profile.application_id
+    """The page of a run's profile: what a model's page says of it."""
     run = explained_run(profile, purpose=SAMPLE, link=no_link)
     clarity = Clarity(report=None, sample=run, production=None)
-    return _whole_page("analysis", {"job": name}, {"api/clarity": clarity})
+    return _whole_page("analysis", {"job": profile.name or profile.application_id}, {"api/clarity": clarity})
 
 
 def of_survey(survey: Survey) -> str:
@@ -62,15 +61,10 @@ def of_survey(survey: Survey) -> str:
 
 
 def _whole_page(name: str, params: Mapping[str, str], answers: Mapping[str, Any]) -> str:
-    """The HTML of a page with its answers; the same arguments give the same text.
-
-    Args:
-        name: of the page.
-        params: of its address.
-        answers: of the web API, by their paths.
-    """
+    """The HTML of a page with the parameters of its address, and answers of the JSON API by path."""
     scripts = ((STATIC / "vendor" / CHARTS).read_text(encoding="utf-8"), bundled(f"pages/{name}.js"))
-    known = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
+    digests = (b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
+    known = " ".join(f"'sha256-{digest}'" for digest in digests)
     policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src {known}"
     brought = [{"path": path, "params": params, "answer": answer} for path, answer in answers.items()]
     data = harmless(json.dumps(json_ready(brought), ensure_ascii=True, separators=(",", ":")))
@@ -84,7 +78,3 @@ def _whole_page(name: str, params: Mapping[str, str], answers: Mapping[str, Any]
     page = before.replace("TITLE", name.capitalize()).replace("<!-- HEAD -->", head)
     page = page.replace("<html ", "<html data-report ", 1)
     return "\n".join([page.rstrip(), *body, f"</body>{after}"])
-
-
-def _digest(script: str) -> str:
-    return b64encode(hashlib.sha256(script.encode()).digest()).decode()

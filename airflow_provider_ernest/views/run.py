@@ -1,7 +1,7 @@
 """The card of a DAG run: what was decided and why, what production took, what the training cost, what failed.
 
-Its figures are those of the model's page: of the stored decision, model and production run. XComs are
-anybody's, and none of them is trusted.
+Its figures are those of the model's page, from the stored decision, model and production run. XComs are not
+trusted, since anybody may push them.
 """
 
 from __future__ import annotations
@@ -43,16 +43,20 @@ from airflow_provider_ernest.views.loaded import (
     load_decision,
     load_model,
     load_production,
+    newest_of,
     read_each,
+    visible_entries,
 )
 from airflow_provider_ernest.views.outcomes import Outcome, decisions_by_id, outcome_of
 from airflow_provider_ernest.views.records import Question, ShownDecision, question_of, shown_decision
 from airflow_provider_ernest.views.sample_runs import ApplicationLink, no_link
+from airflow_provider_ernest.words import shortened
 
 log = logging.getLogger(__name__)
 
 LONGEST_REASON = 1000
-"""Characters of a reason that are shown: it is a sentence or two."""
+"""Characters of a reason that are shown: it should be a sentence or two."""
+LONGEST_PROBLEM = 300
 MOST_FAILURES = 10
 MOST_LOOKED_AT = 20
 """Documents of a kind that are read for a task, the nearest in time: a DAG may have made thousands."""
@@ -79,7 +83,6 @@ NO_PRODUCTION = (
     "production task directly behind it."
 )
 ITS_LOG_SAYS_WHY = "It failed; its log says why."
-TRIED_AGAIN = " It will be tried again."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +90,7 @@ class FailedTask:
     """A task instance that failed, or that failed once and is tried again.
 
     Attributes:
-        name: how Airflow's pages call it; empty for its id.
+        name: its name in Airflow's pages; empty for its id.
         reason: why, and what to do, as far as it is known.
     """
 
@@ -183,13 +186,14 @@ class Run:
 
 
 Made = TypeVar("Made", DecisionRecord, Model, ProductionRun)
+Pushed = TypeVar("Pushed", DecisionRecord, ProductionRun)
 
 
 @dataclass
 class StoredOfRun:
     """What the model store has of a run, read when it is asked for.
 
-    Nothing where the store cannot be read, which `is_broken` tells then: the run is shown without.
+    If the store cannot be read, `is_broken` is true afterwards, and the run is shown without.
     """
 
     store: ModelStore | StoreError | None
@@ -210,7 +214,7 @@ class StoredOfRun:
             return []
 
     def made_by(self, run: RunRecord, task: TaskRow, kind: str, load: Load[Made]) -> Made | None:
-        """The document of a kind that the last attempt of a task instance made; None where it made none."""
+        """The document of a kind that the last attempt of a task instance made; None if it made none."""
         ended_at = task.ended_at
         own = [entry for entry in self.entries if (entry.kind, entry.dag_id) == (kind, run.dag_id)]
         if not own or ended_at is None or not isinstance(self.store, ModelStore):
@@ -241,7 +245,7 @@ def run_page(
     task_id: str | None = None,
     map_index: int = -1,
 ) -> Run | None:
-    """The cards of a run; None where a task instance is asked for that is not there.
+    """The cards of a run; None if a task instance is asked for that does not exist.
 
     Args:
         run: the run.
@@ -258,175 +262,151 @@ def run_page(
         groups = [
             group for group in groups if any(task in (*group.steps, *group.production) for task in named)
         ]
-    hints: list[str] = []
-    cards = []
+    cards = _Cards(run, stored, link)
+    shown = []
     for group in groups:
         asked = [task for task in group.production if (task.task_id, task.map_index) == (task_id, map_index)]
-        # Where another DAG decided, what records production is all that there is of it.
+        # Where another DAG decided, only the task that records production is there.
         production = next(iter(asked or group.production or group.of_kind(RECORD)), None)
-        cards.append(_card(run, group, stored, production, link, hints))
+        shown.append(cards.card(group, production))
+    hints = cards.hints
     if not groups:
         hints.append(NO_STEPS if task_id is None else NOT_OURS)
     if stored.is_broken:
         hints.append(NO_STORE)
-    return Run(dag_id=run.dag_id, run_id=run.run_id, state=run.state, cards=tuple(cards), hints=tuple(hints))
+    return Run(dag_id=run.dag_id, run_id=run.run_id, state=run.state, cards=tuple(shown), hints=tuple(hints))
 
 
-def _card(
-    run: RunRecord,
-    group: Group,
-    stored: StoredOfRun,
-    production: TaskRow | None,
-    link: ApplicationLink,
-    hints: list[str],
-) -> Card:
-    record = next(_decisions(run, group, stored, hints), None)
-    recorded = _recorded(run, group, stored, production, hints)
-    trained = [
-        model
-        for task in group.of_kind(FIT)
-        if task.state in (SUCCESS, FAILED)
-        and (model := stored.made_by(run, task, MODEL, load_model)) is not None
-    ]
-    failed = list(_failed(run, group))
-    if production is not None and recorded is None and production.state == SUCCESS:
-        hints.append(NOT_RECORDED.format(task_id=production.task_id))
-    return Card(
-        group_id=group.group_id,
-        decision=shown_decision(record.decision, record) if record else None,
-        question=question_of(record) if record else None,
-        latest_seconds=record.latest_seconds if record else None,
-        production=_production(production, recorded, record, stored, link),
-        training=_training(run, group, record, trained),
-        model=_model(run, record, trained, stored),
-        failures=tuple(failed[:MOST_FAILURES]),
-        failed=len(failed),
-    )
+class _Cards:
+    """Makes the cards of a run, and notes what is missing as hints."""
 
+    def __init__(self, run: RunRecord, stored: StoredOfRun, link: ApplicationLink) -> None:
+        self._run, self._stored, self._link = run, stored, link
+        self.hints: list[str] = []
 
-def _decisions(
-    run: RunRecord, group: Group, stored: StoredOfRun, hints: list[str]
-) -> Iterator[DecisionRecord]:
-    for task in group.of_kind(CHOOSE):
-        if task.state != SUCCESS:
-            continue
-        if not group.production:
-            hints.append(NO_PRODUCTION.format(task_id=task.task_id))
-        pushed = _pushed(DecisionRecord, run, task, RECORD_KEY, hints)
-        record = pushed or stored.made_by(run, task, DECISION, load_decision)
-        if record is None:
-            hints.append(NOT_KEPT.format(task_id=task.task_id))
-        else:
-            yield record
+    def card(self, group: Group, production: TaskRow | None) -> Card:
+        """The card of a group with that production task."""
+        run, stored = self._run, self._stored
+        record = self._decided(group)
+        recorded = self._recorded(group, production) if production else None
+        trained = [
+            model
+            for task in group.of_kind(FIT)
+            if task.state in (SUCCESS, FAILED)
+            and (model := stored.made_by(run, task, MODEL, load_model)) is not None
+        ]
+        if production is not None and recorded is None and production.state == SUCCESS:
+            self.hints.append(NOT_RECORDED.format(task_id=production.task_id))
+        failed = list(self._failed(group))
+        return Card(
+            group_id=group.group_id,
+            decision=shown_decision(record.decision, record) if record else None,
+            question=question_of(record) if record else None,
+            latest_seconds=record.latest_seconds if record else None,
+            production=self._production(production, recorded, record) if production else None,
+            training=self._training(group, record, trained),
+            model=self._model(record, trained),
+            failures=tuple(failed[:MOST_FAILURES]),
+            failed=len(failed),
+        )
 
-
-def _recorded(
-    run: RunRecord, group: Group, stored: StoredOfRun, production: TaskRow | None, hints: list[str]
-) -> ProductionRun | None:
-    """The record of a production run: its own task makes it, or a task behind it."""
-    if production is None:
+    def _decided(self, group: Group) -> DecisionRecord | None:
+        for task in group.of_kind(CHOOSE):
+            if task.state != SUCCESS:
+                continue
+            if not group.production:
+                self.hints.append(NO_PRODUCTION.format(task_id=task.task_id))
+            pushed = self._pushed(DecisionRecord, task, RECORD_KEY)
+            record = pushed or self._stored.made_by(self._run, task, DECISION, load_decision)
+            if record is not None:
+                return record
+            self.hints.append(NOT_KEPT.format(task_id=task.task_id))
         return None
-    behind = [task for task in group.of_kind(RECORD) if task.map_index in (-1, production.map_index)]
-    for task in (production, *behind):
-        if task.state == SUCCESS:
-            pushed = _pushed(ProductionRun, run, task, PRODUCTION_RUN_KEY, hints)
-            found = pushed or stored.made_by(run, task, PRODUCTION_RUN, load_production)
-            if found is not None:
-                return found
-    return None
 
-
-Read = TypeVar("Read", DecisionRecord, ProductionRun)
-
-
-def _pushed(form: type[Read], run: RunRecord, task: TaskRow, key: str, hints: list[str]) -> Read | None:
-    """What the task pushed; None where nothing is there, or a backend for XComs keeps it elsewhere."""
-    value = run.value(task, key)
-    if value is None or isinstance(value, str):
+    def _recorded(self, group: Group, production: TaskRow) -> ProductionRun | None:
+        """The record of the production run, made by its own task or by a task behind it."""
+        behind = [task for task in group.of_kind(RECORD) if task.map_index in (-1, production.map_index)]
+        for task in (production, *behind):
+            if task.state == SUCCESS:
+                pushed = self._pushed(ProductionRun, task, PRODUCTION_RUN_KEY)
+                found = pushed or self._stored.made_by(self._run, task, PRODUCTION_RUN, load_production)
+                if found is not None:
+                    return found
         return None
-    try:
-        return form.from_dict(value)
-    except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
-        hints.append(f"The result of {task.task_id} cannot be read: {_short(str(error))}")
-    return None
 
-
-def _production(
-    task: TaskRow | None,
-    recorded: ProductionRun | None,
-    record: DecisionRecord | None,
-    stored: StoredOfRun,
-    link: ApplicationLink,
-) -> ProductionTask | None:
-    if task is None:
+    def _pushed(self, form: type[Pushed], task: TaskRow, key: str) -> Pushed | None:
+        """What the task pushed; None if there is nothing, or an XCom backend keeps it elsewhere."""
+        value = self._run.value(task, key)
+        if value is None or isinstance(value, str):
+            return None
+        try:
+            return form.from_dict(value)
+        except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
+            problem = shortened(str(error), LONGEST_PROBLEM)
+            self.hints.append(f"The result of {task.task_id} cannot be read: {problem}")
         return None
-    outcome = None
-    if recorded is not None:
-        entries = (*stored.entries, *([entry_of(record)] if record else []))
-        its = [entry for entry in entries if (entry.kind, entry.id) == (DECISION, recorded.decision_id)]
-        decisions = decisions_by_id(entry for entry in its if stored.readable(entry.dag_id))
-        outcome = outcome_of(recorded, decisions, link)
-    return ProductionTask(
-        task_id=task.task_id,
-        map_index=task.map_index,
-        state=task.state,
-        seconds=task.seconds,
-        outcome=outcome,
-    )
 
+    def _production(
+        self, task: TaskRow, recorded: ProductionRun | None, record: DecisionRecord | None
+    ) -> ProductionTask:
+        outcome = None
+        if recorded is not None:
+            entries = (*self._stored.entries, *([entry_of(record)] if record else []))
+            its = [entry for entry in entries if (entry.kind, entry.id) == (DECISION, recorded.decision_id)]
+            decisions = decisions_by_id(visible_entries(its, self._stored.readable))
+            outcome = outcome_of(recorded, decisions, self._link)
+        return ProductionTask(
+            task_id=task.task_id,
+            map_index=task.map_index,
+            state=task.state,
+            seconds=task.seconds,
+            outcome=outcome,
+        )
 
-def _training(
-    run: RunRecord, group: Group, record: DecisionRecord | None, trained: Sequence[Model]
-) -> Training:
-    fits = group.of_kind(FIT)
-    found = [task for task in group.of_kind(FIND) if task.state == SUCCESS]
-    reasons = {record.instance_type: record.reuse} if record and record.reuse else {}
-    for task in found:
-        told = run.value(task, REASONS)
-        for name, reason in told.items() if isinstance(told, dict) else ():
-            if isinstance(reason, str):
-                reasons[name] = reason[:LONGEST_REASON]
-    costs = [training_dollars(model) for model in trained]
-    known = [cost for cost in costs if cost is not None]
-    return Training(
-        is_reused=bool(found and fits) and all(task.state == SKIPPED for task in fits),
-        reasons=reasons,
-        cost=sum(known) if known and len(known) == len(costs) else None,
-    )
+    def _training(self, group: Group, record: DecisionRecord | None, trained: Sequence[Model]) -> Training:
+        fits = group.of_kind(FIT)
+        found = [task for task in group.of_kind(FIND) if task.state == SUCCESS]
+        reasons = {record.instance_type: record.reuse} if record and record.reuse else {}
+        for task in found:
+            told = self._run.value(task, REASONS)
+            for name, reason in told.items() if isinstance(told, dict) else ():
+                if isinstance(reason, str):
+                    reasons[name] = reason[:LONGEST_REASON]
+        costs = [training_dollars(model) for model in trained]
+        known = [cost for cost in costs if cost is not None]
+        return Training(
+            is_reused=bool(found and fits) and all(task.state == SKIPPED for task in fits),
+            reasons=reasons,
+            cost=sum(known) if known and len(known) == len(costs) else None,
+        )
 
-
-def _model(
-    run: RunRecord, record: DecisionRecord | None, trained: Sequence[Model], stored: StoredOfRun
-) -> LinkedModel | None:
-    """The model that decided; else one that this run trained; else the DAG's newest."""
-    models = [entry for entry in stored.entries if entry.kind == MODEL and stored.readable(entry.dag_id)]
-    decided = (record.job, record.model_id) if record else None
-    of_run = [entry for entry in models if (entry.job, entry.id) == decided]
-    of_run += [entry_of(model) for model in trained]
-    of_dag = sorted((entry for entry in models if entry.dag_id == run.dag_id), key=lambda entry: entry.id)
-    for entry in [*of_run, *reversed(of_dag)][:1]:
+    def _model(self, record: DecisionRecord | None, trained: Sequence[Model]) -> LinkedModel | None:
+        """The model that decided; else one that this run trained; else the DAG's newest."""
+        models = [entry for entry in self._stored.entries if entry.kind == MODEL]
+        models = visible_entries(models, self._stored.readable)
+        decided = (record.job, record.model_id) if record else None
+        of_run = [entry for entry in models if (entry.job, entry.id) == decided]
+        of_run += [entry_of(model) for model in trained]
+        of_dag = newest_of((entry for entry in models if entry.dag_id == self._run.dag_id), MODEL, limit=1)
+        entry = next(iter([*of_run, *of_dag]), None)
+        if entry is None:
+            return None
         return LinkedModel(
             job=entry.job, instance_type=entry.instance_type, model_id=entry.id, is_of_run=bool(of_run)
         )
-    return None
 
-
-def _failed(run: RunRecord, group: Group) -> Iterator[FailedTask]:
-    """What failed of it. A report that failed is left out: nothing that was asked for is missing."""
-    reports = group.of_kind(REPORT)
-    for task in (*group.steps, *group.production):
-        if task.state not in (FAILED, UP_FOR_RETRY) or task in reports:
-            continue
-        said = run.value(task, FAILURE)
-        why = said[:LONGEST_REASON] if isinstance(said, str) and said else ITS_LOG_SAYS_WHY
-        yield FailedTask(
-            task_id=task.task_id,
-            map_index=task.map_index,
-            name=task.name,
-            state=task.state,
-            reason=why if task.state == FAILED else f"{why}{TRIED_AGAIN}",
-        )
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 300 else f"{text[:296]} ..."
+    def _failed(self, group: Group) -> Iterator[FailedTask]:
+        """Failed tasks, without failed reports: nothing that was asked for is missing then."""
+        reports = group.of_kind(REPORT)
+        for task in (*group.steps, *group.production):
+            if task.state not in (FAILED, UP_FOR_RETRY) or task in reports:
+                continue
+            said = self._run.value(task, FAILURE)
+            why = said[:LONGEST_REASON] if isinstance(said, str) and said else ITS_LOG_SAYS_WHY
+            yield FailedTask(
+                task_id=task.task_id,
+                map_index=task.map_index,
+                name=task.name,
+                state=task.state,
+                reason=why if task.state == FAILED else f"{why} It will be tried again.",
+            )

@@ -1,4 +1,4 @@
-"""The pages' scripts and styles, for pages that name them and for a report that carries them in itself."""
+"""The pages' scripts and styles: for pages that link to them, and for reports that contain them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 STATIC = Path(__file__).resolve().parents[1] / "web" / "static"
 
 CHARTS = "echarts.min.js"
-"""The charts' library, below ``static/vendor``."""
+"""The charts' library, in ``static/vendor``."""
 
 COMMON_STYLES = ("tokens", "base", "components", "tables", "controls", "notices")
 STYLES = {
@@ -20,7 +20,7 @@ STYLES = {
     "survey": ("model", "survey"),
     "analysis": ("model", "why"),
 }
-"""The pages, by name, with the style sheets that each has besides; its script is ``js/pages/NAME.js``."""
+"""The pages with their own style sheets; their scripts are ``js/pages/NAME.js``."""
 
 
 def styles_of(page: str) -> str:
@@ -29,14 +29,14 @@ def styles_of(page: str) -> str:
     return "".join((STATIC / "css" / f"{name}.css").read_text(encoding="utf-8") for name in names)
 
 
-# How all scripts of the pages are written; the tests hold them to it.
+# All scripts of the pages are written like this; a test checks it.
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) (\w+))", re.MULTILINE)
 
 
 @cache
 def modules_of(entry: str) -> tuple[str, ...]:
-    """A script and all that it imports, by their paths below ``static/js``, each behind what it imports.
+    """A script and all that it imports, as paths in ``static/js``, each after what it imports.
 
     Raises:
         ValueError: two of them import each other.
@@ -66,7 +66,7 @@ def bundled(entry: str) -> str:
 
 
 def harmless(data: str) -> str:
-    """JSON that no text in it can break out of where it stands in HTML: no ``<``, ``>`` or ``&`` is left."""
+    """JSON that cannot break out of its HTML element: it has no ``<``, ``>`` or ``&``."""
     for sign in "<>&":
         data = data.replace(sign, f"\\u{ord(sign):04x}")
     return data

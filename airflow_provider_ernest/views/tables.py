@@ -1,4 +1,4 @@
-"""Documents as lines of text: the same in task logs, in the demo and in benchmarks."""
+"""Documents as lines of text, for task logs, the command line, the demo and benchmarks."""
 
 from __future__ import annotations
 
@@ -38,37 +38,31 @@ if TYPE_CHECKING:
 SCREEN_WIDTH = 110
 
 FEWEST_FOR_REMARKS = 28
-"""As many characters are left for remarks even where long names of types make the line too long."""
+"""Characters left for remarks even if long names of types make the line too long."""
 
 MOST_ALTERNATIVES = 40
-"""Of more the log shows only those that matter; the document has all."""
+"""Of more, only those that matter are shown; the document has all."""
 
 MOST_OF_THE_FRONT = 24
 
 NEIGHBOURS = 2
-"""So many on either side of the chosen one are shown."""
+"""Number of alternatives shown on either side of the chosen one."""
 
 
 def decision_table(decision: Decision, *, only_front: bool = False) -> list[str]:
     """The configurations considered, and the one chosen.
 
-    Of more than `MOST_ALTERNATIVES` the chosen one with its neighbours, mixes of types and the Pareto front.
-
-    Args:
-        decision: with all alternatives.
-        only_front: show only the Pareto front and the chosen one.
+    Of more than `MOST_ALTERNATIVES` the chosen one with its neighbours, mixes of types and the Pareto front;
+    with `only_front` just the Pareto front and the chosen one.
     """
     lines = [f"goal: {decision.goal}"]
-    if decision.alternatives:
-        lines += _table_of(
-            _Considered(
-                alternatives=decision.alternatives,
-                marked=next(filter(decision.is_for, decision.alternatives), None),
-                mark="<- fallback" if decision.fallback_reason else "<- chosen",
-                confidence=decision.confidence,
-            ),
-            only_front=only_front,
-        )
+    considered = _Considered(
+        alternatives=decision.alternatives,
+        marked=next(filter(decision.is_for, decision.alternatives), None),
+        mark="<- fallback" if decision.fallback_reason else "<- chosen",
+        confidence=decision.confidence,
+    )
+    lines += _table_of(considered, only_front=only_front)
     if decision.predicted_seconds is None:
         return [*lines, f"fallback: {_machines(decision)}, without a prediction"]
     lines.append(
@@ -81,7 +75,7 @@ def decision_table(decision: Decision, *, only_front: bool = False) -> list[str]
 
 
 def same_cost_table(rows: Sequence[SameCost]) -> list[str]:
-    """For each rate of dollars per hour what each type of machine makes of it."""
+    """What each type of machine makes of each rate of dollars per hour."""
     if not rows:
         return ["the same dollars per hour: the types have no rate in common"]
     width = max(len("type"), *(len(each.instance_type) for row in rows for each in row.types))
@@ -110,21 +104,19 @@ def out_of_reach_table(
     nearest: Alternative | None,
     only_front: bool = False,
 ) -> list[str]:
-    """The configurations considered, none of which keeps to the goal.
+    """The configurations considered, none of which keeps to the goal; see `decision_table`.
 
     Args:
         alternatives: all of them.
         goal: in words.
         confidence: the probability that was asked for.
-        nearest: the one that keeps to the goal most probably; None where none can be taken.
+        nearest: the one most likely to keep to the goal; None if there is none.
         only_front: show only the Pareto front and the nearest.
     """
-    lines = [f"goal: {goal}"]
-    if alternatives:
-        considered = _Considered(
-            alternatives=alternatives, marked=nearest, mark="<- nearest", confidence=confidence
-        )
-        lines += _table_of(considered, only_front=only_front)
+    considered = _Considered(
+        alternatives=alternatives, marked=nearest, mark="<- nearest", confidence=confidence
+    )
+    lines = [f"goal: {goal}", *_table_of(considered, only_front=only_front)]
     return [line.rstrip() for line in lines]
 
 
@@ -137,16 +129,15 @@ class _Considered:
     mark: str
     confidence: float | None
 
-    def of_front(self) -> _Considered:
-        """Those on the Pareto front, and the marked one."""
-        kept = tuple(each for each in self.alternatives if each.is_pareto or each == self.marked)
-        return replace(self, alternatives=kept)
-
 
 def _table_of(considered: _Considered, *, only_front: bool) -> list[str]:
-    """A heading, and a line for each alternative that is shown."""
+    """A heading, and a line for each alternative that is shown; nothing without alternatives."""
+    if not considered.alternatives:
+        return []
     names = {each.instance_type for each in considered.alternatives}
-    considered = considered.of_front() if only_front else considered
+    if only_front:
+        kept = (each for each in considered.alternatives if each.is_pareto or each == considered.marked)
+        considered = replace(considered, alternatives=tuple(kept))
     shown = _shown(considered)
     width = max(len("type"), *(len(each.instance_type) for each in shown)) if len(names) > 1 else 0
     certain = any(each.probability is not None for each in shown)
@@ -209,7 +200,7 @@ def _certainty(decision: Decision) -> list[str]:
 
 
 def _machines(decision: Decision) -> str:
-    """What was chosen, in words; the type is named where there were several to choose from."""
+    """What was chosen, in words; the type is named if there were several to choose from."""
     if decision.composition:
         return " + ".join(f"{part.machines} {part.instance_type}" for part in decision.composition)
     chosen = machines(decision.config.machines)
@@ -233,7 +224,7 @@ def _marks(alternative: Alternative, considered: _Considered) -> tuple[str, ...]
 
 
 def _joined(marks: Sequence[str], room: int) -> str:
-    """Remarks in what is left of a line; the document has them in full."""
+    """Remarks, cut to what is left of a line."""
     joined, width = "  ".join(mark for mark in marks if mark), max(room, FEWEST_FOR_REMARKS)
     return joined if len(joined) <= width else f"{joined[: width - 4].rstrip()} ..."
 
@@ -243,7 +234,7 @@ def _range(interval: tuple[float, float] | None) -> str:
 
 
 ERRORS = {"relative": "errors relative to the run's time", "absolute": "errors in seconds"}
-"""What the weighting of a design means."""
+"""A design's weighting, in words."""
 
 WORTH_MENTIONING = 0.01
 """A lower probability that the driver takes a machine is not shown."""

@@ -1,4 +1,4 @@
-"""Views: frozen dataclasses that say what is shown. JSON answers and their description come of them."""
+"""Views: frozen dataclasses of what is shown. They define the JSON answers and the API's description."""
 
 from __future__ import annotations
 
@@ -10,23 +10,17 @@ View = TypeVar("View")
 
 
 def view_of(view: type[View], source: object, **others: Any) -> View:
-    """A view of a document: its fields are the document's attributes of the same names.
-
-    Args:
-        view: a dataclass.
-        source: what its fields are read from.
-        others: the fields that are given, whether or not the source has such attributes.
-    """
+    """A view with the source's attributes of the same names, and `others` instead of or besides these."""
     names = [each.name for each in fields(view) if each.name not in others]  # type: ignore[arg-type]
     return view(**{name: getattr(source, name) for name in names}, **others)
 
 
 def json_ready(content: Any) -> Any:
-    """Views and documents as objects, tuples as lists; what is not finite is null.
+    """Views and documents as objects, tuples as lists.
 
-    JSON has no NaN and no infinity: browsers refuse the whole answer for one of them.
+    NaN and infinity become null: browsers refuse a whole answer for one of them.
     """
-    # Airflow reads the options of all commands, and these load this module.
+    # Airflow reads the options of all commands, which imports this module.
     import msgspec
 
     return _finite(msgspec.to_builtins(content))

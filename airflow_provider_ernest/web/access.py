@@ -1,7 +1,7 @@
 """Who may see what: a login for everything, and for what a DAG made the right to read that DAG.
 
-Airflow's own dependencies answer by what they find in the address; here what is to be read names its DAG. So
-the questions that they ask of the auth manager are asked directly, with the same details.
+Airflow's own dependencies look for the DAG in the address; here the documents name it. So the auth manager is
+asked directly, with the same details.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ Teams = dict[str | None, set[str]]
 
 
 def dag_teams() -> Callable[[set[str]], Teams]:
-    """Groups DAGs by their teams, as Airflow's database knows them."""
+    """Groups DAGs by their teams in Airflow's database."""
     return by_team
 
 
 def by_team(dag_ids: set[str]) -> Teams:
-    """The DAGs by the team that they belong to; None for those of no team.
+    """The DAGs by their teams; None for those of no team.
 
-    Where Airflow has teams, a DAG that its database does not know is left out: nobody can tell whose it was.
+    If Airflow has teams, a DAG that its database does not know is left out: nobody can tell whose it was.
     """
     teams: Teams = {}
     if not dag_ids:
@@ -45,7 +45,7 @@ def _owners(dag_ids: set[str]) -> dict[str, str | None]:
     mapping = getattr(DagModel, "get_dag_id_to_team_name_mapping", None)
     if mapping:
         return dict(mapping(list(dag_ids)))
-    # Airflow 3.1 has teams already, and no setting for them; it tells them for one DAG at a time.
+    # Airflow 3.1 has teams, but no setting for them, and tells the team of one DAG at a time.
     team_of = getattr(DagModel, "get_team_name", None)
     if not team_of:
         return {}
@@ -66,20 +66,13 @@ NO_RUN = (
     "You may not read this. Ask your Airflow administrator for the right to read the runs, task instances "
     "and XComs of the DAG."
 )
-RUN_ENTITIES = (DagAccessEntity.RUN, DagAccessEntity.TASK_INSTANCE, DagAccessEntity.XCOM)
 
 ANY_DAG = "~"
-"""No DAG can have this name, so that only those may read it whose right is not for DAGs by their names."""
+"""No DAG can have this name: only those may read it whose right is not limited to named DAGs."""
 
 
 class Access:
-    """What the user of a request may read.
-
-    Args:
-        user: as Airflow knows him.
-        manager: Airflow's auth manager.
-        teams: groups DAGs by their teams.
-    """
+    """What the user of a request may read, by Airflow's auth manager; `teams` groups DAGs by their teams."""
 
     def __init__(self, user: Any, manager: Any, teams: Callable[[set[str]], Teams]) -> None:
         self._user = user
@@ -87,29 +80,21 @@ class Access:
         self._teams = teams
 
     def may_see_pages(self) -> bool:
-        """Whether these pages are for him at all."""
+        """Whether the user may see these pages at all."""
         return bool(self._manager.is_authorized_view(access_view=AccessView.PLUGINS, user=self._user))
 
     def may_read_all(self) -> bool:
-        """Whether he may read any DAG by whatever name, and so what no DAG made.
-
-        Where Airflow has teams, this is of DAGs that belong to none: of theirs it says nothing.
-        """
-        # Some auth managers answer yes for no DAG in particular where the user may read a single one.
+        """Whether the user may read all DAGs that belong to no team, and so what no DAG made."""
+        # Without a DAG's name, some auth managers say yes to users who may read a single one.
         return all(
             self._manager.is_authorized_dag(method="GET", details=details, user=self._user)
             for details in (None, DagDetails(id=ANY_DAG))
         )
 
     def readable(self, dag_ids: Iterable[str | None]) -> Callable[[str | None], bool]:
-        """Which of these DAGs he may read. A DAG that Airflow has forgotten is asked for by its name.
+        """Return a function that tells whether the user may read a DAG; None stands for what no DAG made.
 
-        Args:
-            dag_ids: of the DAGs, which are asked about at once; None stands for what no DAG made.
-
-        Returns:
-            Tells it of each of them; any other is asked about when it comes up, such as one that is named
-            in a document only.
+        These DAGs are asked about at once; any other, such as one named in a document only, when it comes up.
         """
         known: dict[str | None, bool] = {}
 
@@ -136,18 +121,18 @@ class Access:
         return allowed
 
     def require_run(self, dag_id: str) -> None:
-        """Refuse him unless he may read the DAG's runs, task instances and XComs.
+        """Raise HTTPException 403 unless the user may read the DAG's runs, task instances and XComs.
 
-        Raises:
-            HTTPException: 403, whether there is such a DAG or not.
+        It is the same for DAGs that do not exist.
         """
+        entities = (DagAccessEntity.RUN, DagAccessEntity.TASK_INSTANCE, DagAccessEntity.XCOM)
         for team in self._teams({dag_id}):
             details = DagDetails(id=dag_id, **_of_team(team))
             if all(
                 self._manager.is_authorized_dag(
                     method="GET", access_entity=entity, details=details, user=self._user
                 )
-                for entity in RUN_ENTITIES
+                for entity in entities
             ):
                 return
         raise HTTPException(403, NO_RUN)
@@ -163,11 +148,7 @@ def current_access(
     manager: Annotated[Any, Depends(auth_manager)],
     teams: Annotated[Callable[[set[str]], Teams], Depends(dag_teams)],
 ) -> Access:
-    """Of the user who asks.
-
-    Raises:
-        HTTPException: 401 without a login.
-    """
+    """The access of the user who asks; HTTPException 401 without a login."""
     return Access(user, manager, teams)
 
 
@@ -175,15 +156,11 @@ AccessDep = Annotated[Access, Depends(current_access)]
 
 
 def requires_pages(access: AccessDep) -> None:
-    """Refuse users whom these pages are not for.
-
-    Raises:
-        HTTPException: 401 without a login, 403 without the right to see plugins.
-    """
+    """Raise HTTPException 401 without a login, 403 without the right to see plugins."""
     if not access.may_see_pages():
         raise HTTPException(403, NO_PAGES)
 
 
 def _of_team(team: str | None) -> dict[str, Any]:
-    """The name of a team as an argument; none where there is no team, as in versions without them."""
+    """The team's name as an argument; none without a team, as in versions that have none."""
     return {} if team is None else {"team_name": team}

@@ -1,7 +1,7 @@
-"""What Airflow loads: where the pages are mounted, and where its own pages link to them.
+"""Airflow's plugin: where the pages are mounted, and where Airflow's own pages link to them.
 
-Every component of Airflow imports this module, the scheduler too. So it loads nothing that only answers
-to requests need.
+Every component of Airflow imports this module, even the scheduler. So it imports nothing that only requests
+need.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Message = MutableMapping[str, Any]
 
 
 class LazyApp:
-    """The pages, built once, at the first request that any thread or event loop gets."""
+    """The pages, built once, at the first request in any thread or event loop."""
 
     def __init__(self) -> None:
         self._app: FastAPI | None = None
@@ -34,7 +34,7 @@ class LazyApp:
         send: Callable[[Message], Awaitable[None]],
     ) -> None:
         """Answer as the application does."""
-        # In a thread: imports take their time, and Airflow's other pages are not to wait for them.
+        # In a thread, since Airflow's other pages must not wait for imports.
         app = self._app if self._app is not None else await asyncio.to_thread(self._built)
         await app(scope, receive, send)
 
@@ -48,7 +48,7 @@ class LazyApp:
 
 
 MOUNTED_AT = "ernest"
-"""Below Airflow's root. The addresses are relative, or they would not work behind a path prefix."""
+"""Below Airflow's root. Addresses are relative, to work under a path prefix."""
 
 
 class ErnestPlugin(AirflowPlugin):

@@ -1,4 +1,7 @@
-"""Errors in plain words: as JSON to the scripts of the pages, as a short page to people."""
+"""Answers as JSON, errors in plain words, security headers, and a limit of requests at once.
+
+Errors are JSON for scripts, and a short page for people.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,7 @@ from airflow_provider_ernest.exceptions import (
     StoreError,
 )
 from airflow_provider_ernest.views.view import json_ready
+from airflow_provider_ernest.words import shortened
 
 log = logging.getLogger(__name__)
 
@@ -37,21 +41,23 @@ STORE_UNREADABLE = (
     "it names the same place as that of the workers, and its permissions. The API server's log says more."
 )
 LONGEST_VALUE = 80
-"""Characters of a wrong value that are repeated to its sender."""
+"""Characters of an invalid value that are repeated to its sender."""
 
 PAGES = ("", "/", "/models", "/model", "/run", "/survey")
 
 
 def handle_errors(app: FastAPI) -> None:
-    """Let the application answer errors in this module's words."""
+    """Let the application answer errors by this module."""
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _wrong_parameters)
     app.add_exception_handler(ErnestError, _ours)
 
 
 def error_answer(scope: Any, status: int, detail: str) -> Response:
-    """An error, as a page where a page was asked for."""
-    if not _is_for_people(scope):
+    """An error, as a page if a page was asked for."""
+    path, accepted = scope["path"].removeprefix(scope.get("root_path", "")), dict(scope["headers"])
+    is_browsed = b"text/html" in accepted.get(b"accept", b"") and not path.startswith("/api/")
+    if path not in PAGES and not is_browsed:
         return JSONResponse({"detail": detail}, status)
     title = HTTPStatus(status).phrase
     # The page lies directly below the root of Airflow.
@@ -67,14 +73,6 @@ def error_answer(scope: Any, status: int, detail: str) -> Response:
     )
 
 
-def _is_for_people(scope: Any) -> bool:
-    path = scope["path"].removeprefix(scope.get("root_path", ""))
-    if path in PAGES:
-        return True
-    accepted = dict(scope["headers"]).get(b"accept", b"")
-    return b"text/html" in accepted and not path.startswith("/api/")
-
-
 async def _refused(request: Request, error: Any) -> Response:
     detail = str(error.detail)
     if error.status_code == HTTPStatus.UNAUTHORIZED:
@@ -88,7 +86,8 @@ async def _refused(request: Request, error: Any) -> Response:
 
 async def _wrong_parameters(request: Request, error: Any) -> Response:
     problems = [
-        f"{one['loc'][-1]}={_shortened(one.get('input'))}: {one['msg'][:1].lower()}{one['msg'][1:]}."
+        f"{one['loc'][-1]}={shortened(repr(one.get('input')), LONGEST_VALUE)}: "
+        f"{one['msg'][:1].lower()}{one['msg'][1:]}."
         if one["type"] != "missing"
         else f"{one['loc'][-1]} is missing."
         for one in error.errors()
@@ -99,17 +98,12 @@ async def _wrong_parameters(request: Request, error: Any) -> Response:
 
 async def _ours(request: Request, error: Any) -> Response:
     if isinstance(error, StoreError | InvalidDocumentError):
-        # Its own words name places on the server, maybe those of jobs that this user may not know of.
+        # Its own words name places on the server, maybe of jobs that this user must not know of.
         log.error("The model store cannot be read for the pages", exc_info=error)
         return error_answer(request.scope, HTTPStatus.SERVICE_UNAVAILABLE, STORE_UNREADABLE)
     missing = isinstance(error, MissingResourceError)
     status = HTTPStatus.NOT_FOUND if missing else HTTPStatus.UNPROCESSABLE_ENTITY
     return error_answer(request.scope, status, str(error))
-
-
-def _shortened(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 4]} ..."
 
 
 class JsonAnswer(Response):
@@ -119,12 +113,12 @@ class JsonAnswer(Response):
 
     def render(self, content: Any) -> bytes:
         """The text of the answer."""
-        # Escaped, since XComs may hold halves of characters, which UTF-8 cannot.
+        # Escaped, since XComs may hold halves of characters, which UTF-8 cannot encode.
         return json.dumps(json_ready(content), ensure_ascii=True, separators=(",", ":")).encode("ascii")
 
 
 SECURITY = {
-    # Nothing from elsewhere, no scripts in the page itself, and frames only around it in Airflow's own pages.
+    # Nothing from elsewhere, no inline scripts, and only Airflow's own pages may frame it.
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
         "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
@@ -135,7 +129,7 @@ SECURITY = {
 
 
 class Headers:
-    """ASGI middleware: adds the headers, and turns an unforeseen exception into a plain answer."""
+    """ASGI middleware: adds the security headers, and turns unexpected exceptions into a plain answer."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -165,15 +159,14 @@ class Headers:
             await error_answer(scope, 500, BROKEN)(scope, receive, with_headers)
 
 
-# The pages share the threads of Airflow's API server, and tasks that cannot send it their heartbeats are
-# killed: a store that does not answer must not take all of them.
-
+# The pages share the threads of Airflow's API server, which kills tasks whose heartbeats it cannot receive: a
+# store that does not answer must not block all of them.
 
 MOST_AT_ONCE = 8
-"""Of the 40 threads that an API server has for all that it answers."""
+"""Of the API server's 40 threads."""
 MOST_SECONDS_IN_LINE = 10.0
 MOST_SECONDS = 30.0
-"""The first reader of a large store on an object store looks through all of it."""
+"""The first request to a large store on an object store reads through all of it."""
 
 BUSY = (
     "Ernest's pages are busy: too many requests are waiting for the model store. Try again in a minute. "
@@ -187,10 +180,10 @@ NO_ANSWER = (
 
 
 class Limiter:
-    """ASGI middleware: answers 503 to requests of the API beyond so many at once, and to those that hang.
+    """ASGI middleware: answers 503 to API requests that are too many at once, or that hang.
 
-    Work that is not done in time cannot be stopped. It keeps its place until it ends, so that threads that
-    hang never are more than places.
+    Work that is late cannot be stopped. It keeps its place until it ends, so that no more threads hang than
+    there are places.
     """
 
     def __init__(
@@ -209,7 +202,7 @@ class Limiter:
         self._places: WeakKeyDictionary[AbstractEventLoop, Semaphore] = WeakKeyDictionary()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on when there is a place for it."""
+        """Pass the request on once there is a place for it."""
         if scope["type"] != "http" or "/api/" not in scope["path"]:
             await self.app(scope, receive, send)
             return

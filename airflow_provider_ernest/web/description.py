@@ -33,8 +33,8 @@ ANSWERS = {
     "Run": "run",
     "SurveyPage": "survey",
 }
-"""The views that are answered with, by name, and the modules of `views` that have them. Names, since some of
-these modules bring the mathematics, which must not be loaded when the API server starts."""
+"""The views that routes answer with, and their modules in `views`. Names, since some of these modules import
+the mathematics, which must not be loaded when the API server starts."""
 
 
 def _response(name: str, description: str) -> dict[str, Any]:
@@ -49,7 +49,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
 
 
 def answers(name: str) -> dict[str, Any]:
-    """How a route describes its answer, one of `ANSWERS`, for its decorator."""
+    """The description of a route's answer, one of `ANSWERS`, as arguments of its decorator."""
     return {
         "responses": {
             200: _response(name, "The answer."),
@@ -60,23 +60,19 @@ def answers(name: str) -> dict[str, Any]:
     }
 
 
-def view_named(name: str) -> type[Any]:
-    """The view of that name, one of `ANSWERS`; its module is loaded if need be."""
-    view: type[Any] = getattr(import_module(f"airflow_provider_ernest.views.{ANSWERS[name]}"), name)
-    return view
-
-
 def schemas() -> dict[str, Any]:
-    """The schemas of all answers, by name. What dataclasses say of themselves describes them."""
-    views = [Refusal, *map(view_named, ANSWERS)]
+    """The schemas of all answers by name, described by the dataclasses' docstrings."""
+    views: list[Any] = [Refusal]
+    for name, module in ANSWERS.items():
+        views.append(getattr(import_module(f"airflow_provider_ernest.views.{module}"), name))
     _, found = msgspec.json.schema_components(views, ref_template=REFERENCE)
     return {name: _described(schema) for name, schema in sorted(found.items())}
 
 
 def _described(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a dataclass; the attributes that its docstring lists describe the properties.
+    """The schema of a dataclass, whose docstring describes the properties.
 
-    An answer has all of its fields, those with defaults, too, and no others.
+    An answer has all fields, also those with defaults, and no others.
     """
     words, _, rest = schema.get("description", "").partition("\n\n")
     attributes = dict(_attributes(rest))
@@ -95,7 +91,7 @@ def _described(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _attributes(text: str) -> Iterator[tuple[str, str]]:
-    """What a docstring, behind its first line, says of each attribute."""
+    """What a docstring, after its first line, says of each attribute."""
     _, _, listed = text.partition("Attributes:\n")
     section = re.split(r"\n\s*\n", listed)[0]
     # Further lines of an attribute are indented more than its name.

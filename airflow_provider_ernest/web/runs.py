@@ -1,4 +1,4 @@
-"""The JSON API of DAG runs."""
+"""The JSON API of DAG runs, which it reads from Airflow's database."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ RunReader = Callable[[str, str], RunRecord | None]
 
 
 def run_reader() -> RunReader:
-    """Reads a run by the ids of its DAG and its own; None where there is none."""
+    """Reads a run by the ids of its DAG and its own; None if there is none."""
 
     def read(dag_id: str, run_id: str) -> RunRecord | None:
-        # Not the request's session: the model store is read after it, and that may take its time.
+        # Not the request's session, which would stay open while the model store is read.
         with create_session(scoped=False) as session:
             return read_run(session, dag_id, run_id)
 
@@ -50,12 +50,12 @@ def run_reader() -> RunReader:
 
 
 def read_run(session: Any, dag_id: str, run_id: str) -> RunRecord | None:
-    """A run as the session sees it; None where there is none."""
+    """A run in the session's database; None if there is none."""
     run = session.scalar(select(DagRun).where(DagRun.dag_id == dag_id, DagRun.run_id == run_id))
     if run is None:
         return None
     tasks = _tasks(session, dag_id, run_id)
-    # Of others' tasks nothing is read but the record of a production run, whatever they returned.
+    # Of other tasks only the record of a production run is read.
     ours = {task.task_id for task in tasks if task.operator in OPERATORS}
     return RunRecord(
         dag_id=dag_id,
@@ -68,21 +68,11 @@ def read_run(session: Any, dag_id: str, run_id: str) -> RunRecord | None:
 
 
 def _tasks(session: Any, dag_id: str, run_id: str) -> tuple[TaskRow, ...]:
-    # Columns, for the objects would bring their trigger, their DAG version and more.
+    # Columns, since objects would load their trigger, DAG version and more.
     table = TaskInstance.__table__
-    names = (
-        "task_id",
-        "map_index",
-        "operator",
-        "state",
-        "start_date",
-        "end_date",
-        "rendered_map_index",
-        "task_display_name",
-    )
-    rows = session.execute(
-        select(*(table.c[name] for name in names)).where(table.c.dag_id == dag_id, table.c.run_id == run_id)
-    )
+    names = ("task_id", "map_index", "operator", "state", "start_date", "end_date")
+    columns = [table.c[name] for name in (*names, "rendered_map_index", "task_display_name")]
+    rows = session.execute(select(*columns).where(table.c.dag_id == dag_id, table.c.run_id == run_id))
     return tuple(
         TaskRow(
             task_id=row.task_id,
@@ -100,10 +90,10 @@ def _tasks(session: Any, dag_id: str, run_id: str) -> tuple[TaskRow, ...]:
 def _values(
     session: Any, dag_id: str, run_id: str, task_ids: Iterable[str]
 ) -> dict[tuple[str, int, str], Any]:
-    """The XComs as the database holds them, as Airflow's own pages show them.
+    """The XComs as they are in the database, as Airflow's own pages show them.
 
-    No class is made of anything, and no backend for XComs is asked, which would open whatever a task has
-    named: what such a backend keeps elsewhere is seen as the reference to it.
+    Nothing is deserialized into classes, and no XCom backend is asked, which would open whatever a task has
+    named: what a backend keeps elsewhere is seen as the reference to it.
     """
     columns: tuple[Any, ...] = (XComModel.task_id, XComModel.map_index, XComModel.key, XComModel.value)
     rows = session.execute(
@@ -120,7 +110,7 @@ def _values(
 
 
 def _parsed(value: Any) -> Any:
-    """Airflow keeps some values as JSON within JSON."""
+    """Airflow keeps some values as JSON in JSON."""
     try:
         return json.loads(value) if isinstance(value, str) else value
     except (ValueError, RecursionError):
@@ -128,12 +118,11 @@ def _parsed(value: Any) -> Any:
 
 
 def _downstream(session: Any, run: DagRun) -> dict[str, frozenset[str]]:
-    """Which tasks follow on which, in the version of the DAG that ran; nothing where it is gone."""
+    """The tasks directly after each task, in the version of the DAG that ran; nothing if it is gone."""
     try:
         dag = DBDagBag(load_op_links=False).get_dag_for_run(run, session=session)
-        return (
-            {} if dag is None else {task.task_id: frozenset(task.downstream_task_ids) for task in dag.tasks}
-        )
+        tasks = [] if dag is None else dag.tasks
+        return {task.task_id: frozenset(task.downstream_task_ids) for task in tasks}
     except Exception:  # a DAG of another version of Airflow may be unreadable in many ways
         log.warning("DAG %s of run %s cannot be read any more", run.dag_id, run.run_id, exc_info=True)
         return {}
@@ -150,21 +139,16 @@ NO_TASK = "There is no such task instance in this run. Open this page from a tas
 
 
 def _map_index(value: Any) -> Any:
-    """Airflow's own page leaves its placeholder where a task is not mapped."""
+    """Airflow's own page leaves its placeholder if a task is not mapped."""
     return -1 if value in ("", "{MAP_INDEX}") else value
 
 
 Name = Annotated[str, Query(min_length=1)]
-TaskId = Annotated[str | None, Query(min_length=1, description="Only the task group of this task.")]
 MapIndex = Annotated[int, BeforeValidator(_map_index), Query(ge=-1, description="-1 where it is not mapped.")]
 
 
 def allowed_run(dag_id: Name, run_id: Name, access: AccessDep) -> tuple[str, str]:
-    """The run that is asked for, once it is clear that the user may read it.
-
-    Raises:
-        HTTPException: 403 where he may not read the DAG's runs, whether there are any or not.
-    """
+    """The run that the address names, if the user may read the DAG's runs; else HTTPException 403."""
     access.require_run(dag_id)
     return dag_id, run_id
 
@@ -175,7 +159,9 @@ def of_run(
     read: Annotated[RunReader, Depends(run_reader)],
     store: Annotated[ModelStore | StoreError, Depends(model_store)],
     access: AccessDep,
-    task_id: TaskId = None,
+    task_id: Annotated[
+        str | None, Query(min_length=1, description="Only the task group of this task.")
+    ] = None,
     map_index: MapIndex = -1,
 ) -> Response:
     """For each task group of Ernest the decision, the production run, the training's cost and what failed."""
