@@ -171,32 +171,17 @@ def explained_run(
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportMade:
-    """The report of bottlenecks that the page goes by.
-
-    Attributes:
-        profiles: runs that it knew.
-    """
-
-    report_id: str
-    reported_at: str
-    model_id: str | None
-    profiles: int
-    origin: Origin | None
-
-
-@dataclass(frozen=True, kw_only=True)
 class Clarity:
     """Why a job takes as long as it does.
 
     Attributes:
-        report: null where none is kept for the model.
-        sample: the run that the report goes by.
+        sample: the run that the newest report of the model goes by.
+        reported_by: the task that made this report.
         production: the newest production run with a profile.
     """
 
-    report: ReportMade | None
     sample: ExplainedRun | None
+    reported_by: Origin | None
     production: ExplainedRun | None
 
 
@@ -227,16 +212,8 @@ def clarity_page(
         sample = _of_record(record, link, report) if record and is_visible else _of_report(report, link)
     production = newest_profile_for(PRODUCTION, store, model, readable, limit=MOST_PROFILES)
     return Clarity(
-        report=None
-        if report is None
-        else view_of(
-            ReportMade,
-            report,
-            report_id=report.id,
-            reported_at=report.at,
-            profiles=len(report.profile_ids),
-        ),
         sample=sample,
+        reported_by=report.origin if report else None,
         production=_of_record(production, link) if production else None,
     )
 

@@ -249,7 +249,7 @@ class Version:
 
     Attributes:
         learned_from: production runs that it has learned from.
-        base_model_id: the version of sample runs alone that it goes on from.
+        base_model_id: the version of sample runs alone that it learns on from; null where it is one.
     """
 
     model_id: str
@@ -260,27 +260,6 @@ class Version:
     observations: int
     learned_from: int
     base_model_id: str | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class DriftEvidence:
-    """What production runs say against a model, by a sequential test.
-
-    Attributes:
-        threshold: from which on it is drift.
-        runs: that were predicted, up to the one at which it was passed.
-        unlikely: of them outside the 80 % interval.
-        unusual: of them outside the 95 % interval.
-    """
-
-    value: float
-    threshold: float
-    runs: int
-    unlikely: int
-    unusual: int
-    is_drift: bool
-    is_suspicious: bool
-    sentence: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -316,23 +295,6 @@ def conditions_in_numbers(conditions: RunConditions | None) -> Conditions | None
         setting_names=tuple(sorted(settings or ())[:MOST_SETTINGS]),
         cores_per_machine=conditions.cores_per_machine,
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Life:
-    """The history of a model since it was trained.
-
-    Attributes:
-        base_model_id: of the version of sample runs alone.
-        lineage: oldest first; without versions that are gone.
-        marks: newest first, at most 50.
-    """
-
-    base_model_id: str
-    lineage: tuple[Version, ...]
-    marks: tuple[ShownMark, ...]
-    evidence: DriftEvidence
-    conditions: Conditions | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -417,6 +379,8 @@ class ModelPage:
     Attributes:
         badges: whether it still holds, and how accurate it is.
         versions: newest first.
+        marks: newest first, at most 50, of the versions that learn on from each other.
+        conditions: what it was trained under.
         production_runs: newest first, at most 200, of all versions.
         money: of the job on the type.
         decisions: newest first, at most 50: for this type, or for another by a choice among several.
@@ -431,7 +395,8 @@ class ModelPage:
     design: DesignFacts | None
     cluster: TrainingCluster | None
     versions: tuple[Version, ...]
-    life: Life
+    marks: tuple[ShownMark, ...]
+    conditions: Conditions | None
     production_runs: tuple[Outcome, ...]
     production_total: int
     money: Money
@@ -510,13 +475,8 @@ def _page(
         design=design_facts(model.design, model.observations, price_per_hour=paid) if model.design else None,
         cluster=model.cluster,
         versions=versions,
-        life=Life(
-            base_model_id=model.base_model_id or model.id,
-            lineage=tuple(each for each in reversed(versions) if each.model_id in lineage.ids),
-            marks=tuple(map(shown_mark, marks)),
-            evidence=view_of(DriftEvidence, lineage.evidence),
-            conditions=conditions_in_numbers(model.conditions),
-        ),
+        marks=tuple(map(shown_mark, marks)),
+        conditions=conditions_in_numbers(model.conditions),
         production_runs=production.runs,
         production_total=production.total,
         money=money(entries_by_place(of_job).get((model.job, model.instance_type), ()), baseline_of(of_job)),

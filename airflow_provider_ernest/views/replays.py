@@ -31,21 +31,10 @@ SAME_SCALE = 1.5
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayedOn:
-    """What replay says of a number of machines, and what the model said when it was reported.
-
-    Attributes:
-        replayed_seconds: from submission to end.
-        likely_seconds: the model's interval of 80 %.
-        nearly_certain_seconds: its interval of 95 %.
-        disagrees: whether the replay is outside the interval of 95 %.
-    """
+    """The time of a run on a number of machines, from submission to end, by replay."""
 
     machines: int
     replayed_seconds: float
-    model_seconds: float | None
-    likely_seconds: tuple[float, float] | None
-    nearly_certain_seconds: tuple[float, float] | None
-    disagrees: bool
 
 
 @dataclass(frozen=True, kw_only=True)

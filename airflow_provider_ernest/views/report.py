@@ -51,7 +51,7 @@ def of_model(model: Model, prediction: Prediction, *, goal: SizingGoal | None = 
 def of_run(profile: RunProfile) -> str:
     """The page of a run's profile: what a model's page says of it."""
     run = explained_run(profile, purpose=SAMPLE, link=no_link)
-    clarity = Clarity(report=None, sample=run, production=None)
+    clarity = Clarity(sample=run, reported_by=None, production=None)
     return _whole_page("analysis", {"job": profile.name or profile.application_id}, {"api/clarity": clarity})
 
 

@@ -86,9 +86,9 @@ def test_see_past_decisions_and_which_were_fallbacks(site: Site, page: Page):
         expect(row).to_contain_text(made["fallback_reason"][:40])
 
 
-def test_the_versions_that_it_goes_on_from_are_linked(site: Site, visit):
+def test_the_versions_are_linked(site: Site, visit):
     model = site.seeded.learned
-    versions = site.answer("api/model", **of(model))["life"]["lineage"]
+    versions = site.answer("api/model", **of(model))["versions"]
     here = visit(site)
     here.open("model", **of(model))
     rows = unfold(here.page.locator("#versions-of")).locator("tbody tr")
@@ -96,9 +96,9 @@ def test_the_versions_that_it_goes_on_from_are_linked(site: Site, visit):
     expect(rows.first).to_contain_text("this one")
     expect(rows.first).to_contain_text("19 production runs")
     rows.last.get_by_role("link").click()
-    expect(unfold(here.page.locator("#known"))).to_contain_text(versions[0]["model_id"])
-    part = unfold(here.page.locator("#versions-of"))
-    expect(part).to_contain_text("it has learned from no production run")
+    expect(unfold(here.page.locator("#known"))).to_contain_text(versions[-1]["model_id"])
+    rows = unfold(here.page.locator("#versions-of")).locator("tbody tr")
+    expect(rows.last).to_contain_text("sample runs alone")
 
 
 def test_the_csv_of_a_chart_holds_the_numbers_of_the_api(site: Site, page: Page):

@@ -135,8 +135,8 @@ def test_a_mark_by_another_dag_is_no_mark(behind_prefix: Site):
         page = client.get("api/model", params=learned).json()
         everything = administrator.get("api/model", params=learned).json()
     assert (everything["state"]["name"], everything["state"]["cause"]) == ("stale", "cluster")
-    assert [mark["reason"] for mark in everything["life"]["marks"]] == [HIDDEN_REASON]
-    assert (page["state"]["name"], page["life"]["marks"]) == ("fresh", [])
+    assert [mark["reason"] for mark in everything["marks"]] == [HIDDEN_REASON]
+    assert (page["state"]["name"], page["marks"]) == ("fresh", [])
 
 
 def test_why_a_job_takes_so_long_is_not_told_by_other_dags(behind_prefix: Site):

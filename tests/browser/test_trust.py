@@ -115,7 +115,6 @@ def test_the_error_opens_each_run_predicted_from_the_others(site: Site, page: Pa
     line = unfold(page.locator("#check-error"))
     expect(line.locator("#folds-chart svg path").first).to_be_attached()
     expect(unfold(line.locator("section#folds")).locator("tbody tr")).to_have_count(len(told["observations"]))
-    expect(line.locator("section#versions tbody tr")).to_have_count(len(told["versions"]))
 
 
 def test_the_conditions_open_what_it_was_trained_under_and_what_was_noted(page: Page):

@@ -26,7 +26,7 @@ from tests.unit.run_profiles import bare, cpu_bound, network_bound, reported_of
 from tests.unit.views.stored import beside, everything, identity, model, not_secret
 
 HOST = "10.0.0.14"
-NOTHING = {"report": None, "sample": None, "production": None}
+NOTHING = {"sample": None, "reported_by": None, "production": None}
 SIZES = (
     TwoOpinions(machines=4, replayed_seconds=50.0, model_seconds=48.0, nearly_certain_seconds=(40.0, 60.0)),
     TwoOpinions(machines=8, replayed_seconds=70.0, model_seconds=30.0, nearly_certain_seconds=(20.0, 40.0)),
@@ -83,7 +83,7 @@ class TestReport:
         keep(store, trained, warnings=("The two disagree.", profile.warnings[0]))
         told = page(store, trained, link=application_link("https://spark.example.com"))
         run = told["sample"]
-        assert told["report"]["model_id"] == trained.id
+        assert told["reported_by"]["task_id"] == "bottleneck_report"
         assert (run["purpose"], run["has_profile"], run["headline"]) == (SAMPLE, True, profile.headline)
         assert run["history_url"] == f"https://spark.example.com/history/{profile.application_id}/jobs/"
         assert run["origin"]["task_id"] == "sample_run"

@@ -177,7 +177,7 @@ class TestTraining:
         )
 
         def told(conditions: RunConditions | None) -> Any:
-            return page(store, replace(trained, conditions=conditions))["life"]["conditions"]
+            return page(store, replace(trained, conditions=conditions))["conditions"]
 
         assert told(conditions) == {
             "spark": "4.2.0",
@@ -217,47 +217,14 @@ class TestVersions:
             marked(unrelated, days=2, reason="none of ours"),
         )
         for shown in (base, learned):
-            told = page(store, shown)["life"]
-            assert told["base_model_id"] == base.id
-            lineage = [(each["model_id"], each["learned_from"]) for each in told["lineage"]]
-            assert lineage == [(base.id, 0), (learned.id, 3)]
+            told = page(store, shown)
+            versions = [(each["model_id"], each["learned_from"]) for each in told["versions"]]
+            assert versions == [(learned.id, 3), (unrelated.id, 0), (base.id, 0)]
             assert [each["reason"] for each in told["marks"]] == ["second", "first"]
             assert told["marks"][0]["origin"]["task_id"] == "find_model"
-        alone = page(store, unrelated)["life"]["lineage"]
-        assert [each["model_id"] for each in alone] == [unrelated.id]
-
-    def test_a_base_that_is_gone_is_still_named(self, store: ModelStore, trained: Model):
-        learned = replace(trained, base_model_id="long-gone", learned_from=("a",))
-        save(store, learned)
-        told = page(store, learned)["life"]
-        assert told["base_model_id"] == "long-gone"
-        assert [each["model_id"] for each in told["lineage"]] == [learned.id]
 
 
 class TestProduction:
-    @pytest.mark.parametrize(
-        ("seconds", "runs", "unlikely", "is_drift"),
-        # Counted are those until it is drift.
-        [((290, 350, 300, 281), 4, 1, False), ((900,) * 4, 3, 3, True)],
-    )
-    def test_runs_outside_their_intervals_are_evidence(
-        self,
-        store: ModelStore,
-        trained: Model,
-        seconds: tuple[float, ...],
-        runs: int,
-        unlikely: int,
-        is_drift: bool,
-    ):
-        save(store, trained)
-        save(
-            store,
-            *(produced(trained, days=0.1 * number, seconds=took) for number, took in enumerate(seconds)),
-        )
-        told = page(store, trained)["life"]["evidence"]
-        assert (told["runs"], told["unlikely"], told["is_drift"]) == (runs, unlikely, is_drift)
-        assert (told["value"] >= told["threshold"]) == is_drift
-
     def test_older_runs_come_page_by_page(self, store: ModelStore, trained: Model):
         save(store, *(produced(trained, days=1 + number) for number in range(7)))
         save(store, produced(trained, days=0.5, dag_id="secret"))
@@ -321,12 +288,11 @@ class TestRights:
         told = page(store, shown, readable=not_secret)
         assert len(told["versions"]) == len(told["production_runs"]) == told["production_total"] == 1
         assert (told["is_newest"], told["state"]["name"], told["other_types"]) == (True, "fresh", [])
-        evidence = told["life"]["evidence"]
-        assert (told["life"]["marks"], evidence["runs"], evidence["is_drift"]) == ([], 1, False)
+        assert told["marks"] == []
         assert "secret" not in str(told)
         told = page(store, shown)
-        assert told["life"]["marks"]
-        assert told["life"]["evidence"]["is_drift"]
+        assert told["marks"]
+        assert told["state"]["name"] == "drifting"
 
     def test_it_is_not_even_opened(self, store: ModelStore, trained: Model, monkeypatch: pytest.MonkeyPatch):
         for days in (1, 2, 3):

@@ -10,7 +10,7 @@ import { facts } from "../header.js";
 import { dataTable } from "../table.js";
 import { conditions } from "./conditions.js";
 import { decisions } from "./decisions.js";
-import { lineage } from "./life.js";
+import { versions as versionsCard } from "./life.js";
 import { observations } from "./observations.js";
 import { card, figureOr, folded, part } from "./slot.js";
 
@@ -38,8 +38,8 @@ export function details(page) {
       folded({ id: "fitted", title: "Terms of the model" }, () => terms(model, name("terms"))),
       isReport ? null
         : folded({ id: "decided", title: "Decisions", remark: count(made.length) }, () => decisions(page, name("decisions"))),
-      folded({ id: "versions-of", title: "Versions", remark: count(versions.length) }, () => lineage(page)),
-      folded({ id: "known", title: "Facts" }, () => [provenance(model), isReport ? conditions(page.life.conditions) : null])),
+      folded({ id: "versions-of", title: "Versions", remark: count(versions.length) }, () => versionsCard(page)),
+      folded({ id: "known", title: "Facts" }, () => [provenance(model), isReport ? conditions(page.conditions) : null])),
   );
 }
 

@@ -1,10 +1,10 @@
-/** The life of a model: what was noted against it, what it goes on from. */
+/** What was noted against a model, and its versions. */
 import { airflowLink, taskUrl } from "../airflow.js";
 import { pageUrl } from "../api.js";
 import { toneBadge } from "../badge.js";
 import { numeric } from "../charts/columns.js";
 import { element } from "../dom.js";
-import { count, counted, dateTime, inReadersTime, percentage, unbroken } from "../format.js";
+import { count, counted, dateTime, inReadersTime, percentage, shortHash, unbroken } from "../format.js";
 import { dataTable } from "../table.js";
 import { card } from "./slot.js";
 
@@ -26,7 +26,7 @@ function outcome({ state, is_newest: isNewest }) {
 }
 
 export function marks(page) {
-  const { life: { marks: rows }, state, model } = page;
+  const { marks: rows, state, model } = page;
   const titled = { id: "marks", title: "What was noted against it" };
   const badge = element("p", {}, toneBadge(page.badges[0]));
   if (!rows.length) {
@@ -50,30 +50,23 @@ function versionLink(model, id) {
   return element("a", { href: pageUrl("model", { job, instance_type, model_id: id }) }, id);
 }
 
-function lineageColumns(model) {
+function versionColumns(model) {
   return [
+    { key: "created_at", title: "Trained", class: "nowrap", render: (row) => dateTime(row.created_at) },
     { key: "model_id", title: "Version", class: "nowrap",
       render: (row) => (row.model_id === model.model_id ? "this one" : versionLink(model, row.model_id)) },
-    { key: "created_at", title: "Made", class: "nowrap", render: (row) => dateTime(row.created_at) },
-    numeric("learned_from", "Learned from", (value) => (value ? counted(value, "production run") : "sample runs alone")),
     numeric("observations", "Runs", count),
+    numeric("learned_from", "Learned from", (value) => (value ? counted(value, "production run") : "sample runs alone")),
     numeric("median_error_percent", "Median error", percentage),
+    numeric("max_error_percent", "Largest error", percentage),
+    { key: "artifact_sha256", title: "Code", render: (row) => shortHash(row.artifact_sha256) },
   ];
 }
 
-export function lineage({ life: { lineage: versions, base_model_id: base }, model }) {
-  const titled = { id: "lineage", title: "What it goes on from" };
-  const isBaseThere = versions.some((each) => each.model_id === base);
-  const learned = model.learned_from
-    ? ["Fitted to sample runs and, since, ", counted(model.learned_from, "production run"), ". "]
-    : ["Fitted to its sample runs alone: it has learned from no production run. "];
-  const gone = isBaseThere ? null : ["The version of the sample runs alone, ", element("code", {}, base),
-    ", is no longer in the store, or of a DAG that you may not read."];
-  const text = element("p", { class: "muted" }, learned, gone);
-  if (versions.length < 2) return card(titled, text);
-  return card(titled, text, dataTable({
-    caption: "Versions that learn on from each other, newest first", captionHidden: true, limit: 8,
-    columns: lineageColumns(model), rows: [...versions].reverse(),
+/** All versions on the type, newest first, with their errors. */
+export function versions({ versions: rows, model }) {
+  return card({ id: "versions", title: "Versions, newest first" }, dataTable({
+    caption: "Versions, newest first", captionHidden: true, limit: 8, columns: versionColumns(model), rows,
     highlight: (row) => row.model_id === model.model_id,
   }));
 }

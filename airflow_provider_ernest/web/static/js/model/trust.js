@@ -2,15 +2,13 @@
 import { numeric } from "../charts/columns.js";
 import { foldsFigure } from "../charts/folds.js";
 import { element, replace } from "../dom.js";
-import {
-  count, dateTime, duration, durationRange, inReadersTime, percentage, shortHash, unbroken,
-} from "../format.js";
+import { duration, durationRange, inReadersTime, unbroken } from "../format.js";
 import { dataTable } from "../table.js";
 import { conditions } from "./conditions.js";
 import { design } from "./details.js";
 import { marks } from "./life.js";
 import { replayCaption, replayed } from "./replay.js";
-import { card, figureSlot, part } from "./slot.js";
+import { figureSlot, part } from "./slot.js";
 
 const SIGNS = { true: ["✓", "good"], false: ["✕", "bad"], null: ["?", "unknown"] };
 const SPOKEN = { true: "Yes: ", false: "No: ", null: "Not known: " };
@@ -21,7 +19,7 @@ const SHOWN = {
   size: ({ model, ...page }) => design({ model, ...page }, `${model.job}-${model.instance_type}-design`),
   replay: replays,
   drift: () => element("p", {}, element("a", { href: "#history" }, "Each production run, beside what was predicted of it")),
-  conditions: (page) => [conditions(page.life.conditions), marks(page)],
+  conditions: (page) => [conditions(page.conditions), marks(page)],
 };
 
 /**
@@ -81,16 +79,7 @@ function line(name, page) {
   return node;
 }
 
-const VERSION_COLUMNS = [
-  { key: "created_at", title: "Trained", class: "nowrap", render: (row) => dateTime(row.created_at) },
-  { key: "model_id", title: "Version" },
-  numeric("observations", "Runs", count),
-  numeric("median_error_percent", "Median error", percentage),
-  numeric("max_error_percent", "Largest error", percentage),
-  { key: "artifact_sha256", title: "Code", render: (row) => shortHash(row.artifact_sha256) },
-];
-
-function errors({ observations, versions, model }) {
+function errors({ observations, model }) {
   const slot = figureSlot({
     id: "folds",
     title: "Each run, predicted from the others",
@@ -98,11 +87,7 @@ function errors({ observations, versions, model }) {
   });
   if (observations.some((run) => Number.isFinite(run.predicted_seconds))) slot.show(foldsFigure({ observations }));
   else slot.showEmpty("This model has no leave-one-out predictions: train it again.");
-  if (versions.length < 2) return [slot];
-  return [slot, card({ id: "versions", title: "Errors of the versions" }, dataTable({
-    caption: "Errors of the versions, newest first", captionHidden: true, columns: VERSION_COLUMNS, rows: versions,
-    limit: 8, highlight: (row) => row.model_id === model.model_id,
-  }))];
+  return slot;
 }
 
 const REPLAY_COLUMNS = [

@@ -55,13 +55,13 @@ export function why(page) {
 }
 
 /** Production tells most; what differs in the sample run is said. */
-function shown({ model }, { report, sample, production }) {
+function shown({ model }, { sample, production, reported_by: by }) {
   const run = production ?? sample;
   if (!run) return element("p", { class: "card muted" }, NOTHING);
   const other = production && sample ? sample : null;
   const details = (each) => folded(
     { id: `logs-${each.purpose}`, title: `What the event log of the ${each.purpose} run tells` },
-    () => explained(each, `${model.job}-${model.instance_type}-${each.purpose}`, each === sample ? report : null));
+    () => explained(each, `${model.job}-${model.instance_type}-${each.purpose}`, each === sample ? by : null));
   return [
     element("div", { class: "card" },
       found(run),
@@ -89,12 +89,12 @@ export function found(run) {
 }
 
 /** All that the event log of a run tells; `of` begins the names of the files of its figures. */
-export function explained(run, of, report) {
+export function explained(run, of, reportedBy = null) {
   const name = (subject) => `${of}-${subject}`;
   return element("div", { class: "why-run" },
     notice({ title: "Before you trust this", kind: "warning", level: 3, items: warningsOf(run) }),
     run.has_profile ? null : element("p", { class: "muted" }, NO_PROFILE),
-    facts(factsOf(run, report)),
+    facts(factsOf(run, reportedBy)),
     pair(limits(run, name("limits")), phases(run, name("phases"))),
     stages(run, name("stages")),
     stragglers(run, name("stragglers")),
@@ -144,7 +144,7 @@ function warningsOf({ warnings, replay_error_percent: error }) {
   return told;
 }
 
-function factsOf(run, report) {
+function factsOf(run, reportedBy) {
   return [
     ["Goes by", whichRun(run)],
     ["It ran", conditionsOf(run)],
@@ -155,7 +155,7 @@ function factsOf(run, report) {
     ["Its own replay", replayOf(run)],
     ["Event log", run.event_log ? copyable(run.event_log, "the event log's path") : null],
     ["The same in a terminal", run.event_log && !isReport ? copyable(analyzeCommand(run), "the command") : null],
-    ["Reported by", report?.origin ? airflowLink(taskUrl(report.origin), report.origin.task_id) : null],
+    ["Reported by", reportedBy ? airflowLink(taskUrl(reportedBy), reportedBy.task_id) : null],
   ];
 }
 
