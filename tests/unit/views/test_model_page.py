@@ -292,7 +292,7 @@ class TestRights:
         assert "secret" not in str(told)
         told = page(store, shown)
         assert told["marks"]
-        assert told["state"]["name"] == "drifting"
+        assert told["state"]["name"] == "stale"
 
     def test_it_is_not_even_opened(self, store: ModelStore, trained: Model, monkeypatch: pytest.MonkeyPatch):
         for days in (1, 2, 3):
