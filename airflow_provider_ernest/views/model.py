@@ -1,4 +1,4 @@
-"""Everything about a model except its predictions, which change with each move of a slider."""
+"""Everything about a model except its predictions, which change with each question."""
 
 from __future__ import annotations
 

@@ -30,6 +30,11 @@ export function taskUrl(origin) {
   return mapIndex >= 0 ? `${task}/mapped/${encodeURIComponent(String(mapIndex))}` : task;
 }
 
+/** The name of a task instance: its task, with the index of a mapped one. */
+export function taskName(origin) {
+  return (origin.map_index ?? -1) >= 0 ? `${origin.task_id} [${origin.map_index}]` : origin.task_id;
+}
+
 /** Airflow's window around this page, where its address follows the page shown (Airflow 3.3); else null. */
 function followingWindow() {
   try {

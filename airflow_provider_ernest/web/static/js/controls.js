@@ -4,7 +4,6 @@ import { element, setText, uniqueId } from "./dom.js";
 import { asTyped, noDuration, noNumber, typedDuration, typedNumber } from "./typed.js";
 
 const DEBOUNCE_MILLISECONDS = 200;
-const SLIDER_STEPS = 400;
 const SMALLEST = 1e-9; // of numbers that are to be above zero
 
 /** Calls the function once the calls have paused. `cancel()` drops a call that is due. */
@@ -30,17 +29,12 @@ function problemOf(value, { minimum, maximum, isWhole }, shown) {
 }
 
 /**
- * A field whose text means a number. It is no input of type number: those keep "12,5" to themselves, and what was
- * typed before seems to hold.
+ * A field whose text means a number. Inputs of type number hide invalid text such as "12,5" from scripts.
  *
  * @param {Object} options of `numberField`
- * @param {Object} kind
- * @param {(text: string) => number|null} kind.read
- * @param {(text: string) => string} kind.problem with a text that cannot be read
- * @param {(number: number) => string} kind.write
- * @param {(number: number) => string} kind.shown in what is said of it
- * @param {string} kind.missing what is said of an empty field that must not be
- * @param {(text: string, number: number) => string} [kind.understood] said beside the field
+ * @param {Object} kind {read(text), problem(text), write(number), shown(number), missing, understood?(text, number)}:
+ *   the number or null, what is wrong with unreadable text, the text of a number in the field and in messages, the
+ *   message for an empty required field, and what to say beside the field.
  */
 function typedField(options, kind) {
   const { label, unit, hint, value = null, placeholder, isRequired, onChange, onInvalid } = options;
@@ -53,11 +47,11 @@ function typedField(options, kind) {
     required: isRequired, value: value === null ? "" : kind.write(value),
     "aria-describedby": remarks.filter(Boolean).join(" "),
   });
-  const changed = debounce((words) => (words ? onInvalid?.(`${label}: ${words}`) : onChange?.(field.value)));
+  const changed = debounce((words) => (words ? onInvalid?.(`${label}: ${words}`) : onChange?.(kind.read(input.value))));
 
   function check() {
     const text = input.value.trim();
-    const number = field.value;
+    const number = kind.read(input.value);
     const isRead = text !== "" && number !== null;
     let words = isRead ? problemOf(number, options, kind.shown) : kind.problem(text);
     if (text === "") words = isRequired ? kind.missing : "";
@@ -68,7 +62,7 @@ function typedField(options, kind) {
   }
 
   input.addEventListener("input", () => changed(check()));
-  const field = element(
+  return element(
     "div",
     { class: "field" },
     element("label", { for: id }, label),
@@ -77,32 +71,15 @@ function typedField(options, kind) {
     hint ? element("span", { class: "field-hint", id: `${id}-hint` }, hint) : null,
     problem,
   );
-  field.set = (number) => {
-    input.value = number === null || number === undefined ? "" : kind.write(number);
-    check();
-  };
-  Object.defineProperty(field, "value", { get: () => kind.read(input.value) });
-  return field;
 }
 
 /**
  * A field for one number.
  *
- * @param {Object} options
- * @param {string} options.label
- * @param {string} [options.id]
- * @param {string} [options.unit] shown behind the field and spoken with it.
- * @param {string} [options.hint]
- * @param {number|null} [options.value]
- * @param {number} [options.minimum]
- * @param {number} [options.maximum]
- * @param {string} [options.placeholder]
- * @param {boolean} [options.isRequired]
- * @param {boolean} [options.isWhole]
+ * @param {Object} options {label, id?, unit?, hint?, value?, minimum?, maximum?, placeholder?, isRequired?, isWhole?}
  * @param {function} options.onChange called, debounced, with the number, or null for an empty field; not
- *   called while the value is wrong.
+ *   called while the value is invalid.
  * @param {function} [options.onInvalid] called, debounced, with the label and what is wrong with the value.
- * @returns {HTMLElement} with `value` (number or null) and `set(value)` (no call of onChange).
  */
 export function numberField(options) {
   return typedField(options, {
@@ -115,10 +92,7 @@ export function numberField(options) {
   });
 }
 
-/**
- * A field for how long something may take, typed as 7m, 1h30, 90 s, 1:30:00 or as seconds: the same options, with
- * seconds as the value. Beside it stands how it was understood.
- */
+/** The same for a time, typed as 7m, 1h30, 90 s, 1:30:00 or seconds; beside it stands how it was understood. */
 export function durationField(options) {
   return typedField(options, {
     inputMode: "text",
@@ -131,76 +105,9 @@ export function durationField(options) {
   });
 }
 
-/** The slider's places by numbers and back, evenly by ratio. */
-function placesOf(minimum, maximum) {
-  const span = Math.log(maximum / minimum) || 1;
-  return {
-    place: (value) => Math.round((SLIDER_STEPS * Math.log(value / minimum)) / span),
-    value: (place) => {
-      const exact = minimum * Math.exp((span * place) / SLIDER_STEPS);
-      // Rounding may lead beyond the ends.
-      return Math.min(maximum, Math.max(minimum, Number(exact.toPrecision(3))));
-    },
-  };
-}
-
 /**
- * A slider by ratios with a field beside it for the exact number.
- *
- * @param {Object} options
- * @param {string} options.label
- * @param {string} [options.id] of the field; the slider's is `<id>-slider`.
- * @param {number} options.minimum of the slider, above 0.
- * @param {number} options.maximum of the slider; the field takes more.
- * @param {number} [options.numberMinimum] of the field; otherwise any number above 0.
- * @param {number} options.value
- * @param {string} [options.unit]
- * @param {string} [options.hint]
- * @param {function} options.format value => text that screen readers hear of the slider.
- * @param {function} options.onChange called, debounced, with the number.
- * @returns {HTMLElement}
- */
-export function slider(options) {
-  const { label, minimum, maximum, numberMinimum = SMALLEST, value, format, onChange } = options;
-  const id = options.id ?? uniqueId("slider");
-  const { place, value: valueAt } = placesOf(minimum, maximum);
-  const range = element("input", {
-    id: `${id}-slider`, type: "range", min: 0, max: SLIDER_STEPS, step: 1, "aria-label": `${label}, slider`,
-  });
-  const changed = debounce(onChange);
-  const field = numberField({
-    ...options, id, isRequired: true, minimum: numberMinimum, maximum: undefined,
-    onChange: (number) => {
-      follow(number);
-      onChange(number);
-    },
-  });
-
-  function follow(number) {
-    range.value = place(Math.min(maximum, Math.max(minimum, number)));
-    range.setAttribute("aria-valuetext", format(number));
-  }
-
-  range.addEventListener("input", () => {
-    const number = valueAt(Number(range.value));
-    field.set(number);
-    range.setAttribute("aria-valuetext", format(number));
-    changed(number);
-  });
-  follow(value);
-  return element("div", { class: "slider" }, field, range);
-}
-
-/**
- * One of a few choices, as radio buttons that look like a switch.
- *
- * @param {Object} options
- * @param {string} options.legend
- * @param {Array<{value: string, label: string}>} options.options
- * @param {string} options.value
- * @param {string} [options.name] of the group; choices get the ids `<name>-<value>`.
- * @param {function} options.onChange called with the value.
- * @returns {HTMLFieldSetElement}
+ * Radio buttons that look like a switch: {legend, options: [{value, label}], value, onChange(value), name?}.
+ * The choices have the ids `<name>-<value>`.
  */
 export function radioSwitch({ legend, options, value, name = uniqueId("choice"), onChange }) {
   const choices = options.map((option) => {

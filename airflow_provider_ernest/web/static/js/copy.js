@@ -25,13 +25,7 @@ async function copy(text) {
   }
 }
 
-/**
- * A button that copies the text.
- *
- * @param {string|function(): string} text a string is also shown while the button is pointed at.
- * @param {string} name what it is, for screen readers: "the event log's path".
- * @param {string} [label] of the button, where it says itself what is copied.
- */
+/** A button that copies a text, or what a function gives; `name` says what that is: "the event log's path". */
 export function copyButton(text, name, label = null) {
   const spoken = label ? null : `Copy ${name}`;
   const attributes = { type: "button", class: "button small", "aria-label": spoken, title: typeof text === "function" ? null : text };

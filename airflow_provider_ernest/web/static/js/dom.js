@@ -34,13 +34,8 @@ function append(node, children) {
 }
 
 /**
- * A new element.
- *
- * @param {string} tag
- * @param {Object} attributes null, undefined and false are left out, true is an empty attribute, functions
- *   named on<event> become listeners, `style` may be an object of properties; links to anything but http(s)
- *   are left out.
- * @param {...(string|number|Node|Array|null)} children strings become text nodes.
+ * A new element. Of the attributes null, undefined, false and unsafe links are left out, true is an empty attribute,
+ * functions named on<event> become listeners, and `style` may be an object. Strings become text nodes.
  */
 export function element(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);

@@ -70,28 +70,16 @@ function save(name, type, text) {
 }
 
 /**
- * Buttons that save the rows.
- *
- * @param {Object} options
- * @param {string} options.name of the file, without its ending; spoken with the buttons.
- * @param {Array} options.columns as of `dataTable`: `key`, and perhaps `value(row)` and its `unit`, or `fileUnit`
- *   where cells show the unit themselves.
- * @param {Array|function(): Array} options.rows
+ * Buttons that save the rows, an array or a function that gives it, under a name without an ending. Columns are as for
+ * `dataTable`, and may have a `fileUnit` if cells show the unit themselves.
  */
 export function downloadButtons({ name, columns, rows }) {
   const current = () => (typeof rows === "function" ? rows() : rows);
-  const button = (label, ending, type, write) =>
-    element(
-      "button",
-      {
-        type: "button",
-        class: "button small",
-        onClick: () => save(fileName(name, ending), type, write(columns, current())),
-      },
-      hidden("Download "),
-      label,
-      hidden(` of ${name}`),
-    );
+  const button = (label, ending, type, write) => {
+    const onClick = () => save(fileName(name, ending), type, write(columns, current()));
+    return element("button", { type: "button", class: "button small", onClick },
+      hidden("Download "), label, hidden(` of ${name}`));
+  };
   return element(
     "div",
     { class: "downloads" },

@@ -8,9 +8,8 @@ import { themeColors, watchTheme } from "./theme.js";
 const NARROW_PIXELS = 520; // below, charts are drawn for phones
 
 /**
- * Draws into a container when it gets its first size, turns wide or narrow, or the theme changes; what has
- * changed while it was hidden is drawn when it is seen again. Once the container has left the page it watches no
- * more.
+ * Draws into a container when it gets its first size, turns wide or narrow, is shown again, or the theme changes,
+ * until the container has left the page.
  */
 class Drawing {
   constructor(container, onFailure) {
@@ -124,23 +123,13 @@ function pictureOf({ id, role, height }) {
 /**
  * A figure: heading, chart, caption, and the numbers behind it as a table with downloads.
  *
- * @param {Object} options
- * @param {string} options.id of the section; its heading is `<id>-title`.
- * @param {string} options.title
- * @param {string} [options.question] that the figure answers, below the heading.
- * @param {string} options.description what is to be seen, for those who do not see it.
- * @param {function} options.draw (container, colors, {isNarrow, width, redraw}) => function that takes it away.
- * @param {Array} options.columns of the numbers, as of `dataTable`.
- * @param {Array} options.rows of the numbers.
- * @param {function} [options.highlight] of the numbers' rows, as of `dataTable`.
+ * @param {Object} options {id, title, question?, description, caption?, isCaptionFolded?, controls?, legend?, level?,
+ *   height?, role?}: description is for those who do not see the chart; isCaptionFolded puts the caption to the numbers;
+ *   controls stand above the chart, the legend between them; height is in pixels; the role is "img", or "group" where
+ *   the drawing has links or text of its own.
+ * @param {function} options.draw (container, colors, {isNarrow, width, redraw}) => function that removes the drawing.
+ * @param {Array} options.columns of the numbers, and options.rows and options.highlight, as for `dataTable`.
  * @param {string} options.name of the downloads.
- * @param {string|Node|Array} [options.caption] below the chart.
- * @param {boolean} [options.isCaptionFolded] whether the caption is folded away with the numbers.
- * @param {Node|Array} [options.controls] above the chart.
- * @param {Node|Array} [options.legend] between the controls and the chart.
- * @param {number} [options.level] of the heading.
- * @param {number} [options.height] of the chart in pixels; otherwise that of the style sheet.
- * @param {"img"|"group"} [options.role] group: where the drawing holds links or text to be read by itself.
  * @returns {HTMLElement} a section with `update(options)`, which redraws with what changed, and `remove()`.
  */
 export function figure(options) {

@@ -11,12 +11,8 @@ export function isGoingOn(state) {
 }
 
 /**
- * Follows something.
- *
- * @param {function(AbortSignal)} load fetches and shows, then calls `next` of what this returns. Once the
- *   signal is aborted a newer call is on its way: this one shows nothing and calls nothing.
- * @returns {{start: function, next: function}} start(): loads now; next({goesOn, hasFailed}): loads again
- *   after a while if it goes on; ever later while it fails.
+ * Follows something: `start()` loads now, `next({goesOn, hasFailed})` again after a while if it goes on, ever later
+ * while it fails. `load(signal)` fetches and shows, then calls `next`, unless a newer call has aborted the signal.
  */
 export function follower(load) {
   let timer = null;

@@ -7,13 +7,8 @@ import { UNKNOWN, unbroken } from "./format.js";
 import {} from "./theme.js";
 
 /**
- * Breadcrumb, heading and what belongs beside it; sets the window's title, too. A report leads nowhere else.
- *
- * @param {Object} options
- * @param {string} options.title
- * @param {Array<{text: string, href?: string, node?: Node}>} [options.crumbs] the pages above this one.
- * @param {Array} [options.subtitle] nodes and texts below the heading.
- * @param {Array<Node>} [options.actions] buttons and links at the right.
+ * Breadcrumb, heading, subtitle below it and actions at the right; sets the window's title, too. Crumbs are the pages
+ * above this one, {text, href} or {node}; a report leads nowhere else.
  */
 export function pageHeader({ title, crumbs = [], subtitle = [], actions = [] }) {
   document.title = `${title} · Ernest`;

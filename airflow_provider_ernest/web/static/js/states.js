@@ -13,11 +13,8 @@ export function loadingState(text) {
 }
 
 /**
- * Where there is nothing.
- *
- * @param {{title: string, steps?: Array, text: string|Node|Array, actions?: Node[], level?: number,
- *   isWholePage?: boolean}} options steps: what to do, one after the other; level: of the heading; isWholePage:
- *   there is nothing else, so screen readers say it at once.
+ * Where there is nothing: a title, steps to do one after the other, a text, and buttons. Where there is nothing else on
+ * the page (isWholePage), screen readers say it at once.
  */
 export function emptyState({ title, steps = [], text, actions = [], level = 2, isWholePage = false }) {
   return element(

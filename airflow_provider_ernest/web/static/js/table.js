@@ -95,19 +95,14 @@ export function cell(value, remark, wrong) {
 /**
  * A table in a region that scrolls sideways by itself and can be focused.
  *
- * @param {Object} options
- * @param {string} options.caption what the table holds; also names the region.
+ * @param {Object} options {caption, columns, rows, emptyText?, captionHidden?, limit?, class?}: the caption also names
+ *   the region, and captionHidden leaves it to screen readers; a button shows rows beyond the limit.
  * @param {Array} options.columns each {key, title, unit?, align?: "right", render?(row), value?(row), class?,
- *   sortable?: false, sortKey?, isRowHeader?}; the first column holds the rows' headers unless it
- *   says otherwise.
- * @param {Array} options.rows
- * @param {string} [options.emptyText] what to say without rows.
+ *   sortable?: false, sortKey?, isRowHeader?}; the first one holds the rows' headers unless it says otherwise.
  * @param {function} [options.highlight] row => true or a class for rows that stand out.
  * @param {true|{key, descending, onSort(key)}} [options.sort] true: sorted here; an object: by the server.
- * @param {{key?, descending?, isWhole?}} [options.view] how the reader has sorted it (with sort true) and
- *   whether all rows are shown: kept there, so that a table that replaces this one can go on with it.
- * @param {boolean} [options.captionHidden] whether only screen readers get the caption.
- * @param {number} [options.limit] rows at first; a button shows the rest.
+ * @param {{key?, descending?, isWhole?}} [options.view] how the reader has sorted it (with sort true) and whether all
+ *   rows are shown, for a table that replaces this one.
  */
 export function dataTable({
   caption, columns, rows, emptyText, highlight, sort, view = {}, captionHidden = false, limit = ROWS_AT_FIRST,

@@ -98,16 +98,8 @@ export function extent(values) {
 /**
  * An axis for ECharts.
  *
- * @param {object} options
- * @param {string} options.name what it shows, with the unit
- * @param {number[]} options.values all that must be on it
- * @param {boolean} [options.isLogarithmic]
- * @param {boolean} [options.fromZero] whether a linear axis begins at 0
- * @param {boolean} [options.isMachines] whether it counts machines
- * @param {(value: number) => string} [options.format] the words of a tick
- * @param {number} [options.mostTicks]
- * @param {"x"|"y"} options.along
- * @param {object} options.colors of the theme
+ * @param {object} options {name, values, isLogarithmic?, fromZero?, isMachines?, format?, mostTicks?, along, colors}: the
+ *   name has the unit, the values must all be on the axis, format gives the words of a tick, along is "x" or "y"
  */
 export function axis(options) {
   const { name, values, isLogarithmic, fromZero, isMachines, format = tick, along, colors } = options;

@@ -31,13 +31,9 @@ function withDefaults(option) {
 }
 
 /**
- * Draws a chart that keeps to the size of its container.
+ * Draws a chart that keeps to the size of its container, which gets the event "error" if that fails.
  *
- * @param {HTMLElement} container with a height of its own; it gets the event "error" where nothing can be drawn.
- * @param {Object} option of ECharts.
- * @param {function} [accompany] (instance of ECharts) => {place(), end()} of what stands beside the drawing: placed
- *   anew when its size has changed, ended with it.
- * @returns {function} that takes the chart away.
+ * @returns {function} that removes the chart.
  */
 export function chart(container, option) {
   if (window.echarts) return drawn(container, option);

@@ -22,10 +22,9 @@ export const SYMBOLS = ["circle", "triangle", "rect"];
 /**
  * A legend.
  *
- * @param {object[]} entries of {mark, color, isHollow?, pattern?, text, isFaint?, choice?}, at most five; mark is
- *   "line", "dashed", "broken" (solid, then dashed), "band" or a symbol's name, color the name (for bands perhaps
- *   several) of a custom property of the style sheet, so that it follows the theme; with choice
- *   ({isOn, onChange(isOn)}) the reader decides whether it is drawn
+ * @param {object[]} entries of {mark, color, isHollow?, pattern?, text, isFaint?, choice?}, at most five. The mark is
+ *   "line", "dashed", "broken" (solid, then dashed), "band" or a symbol's name. The color (of bands perhaps several) is a
+ *   custom property of the style sheet. With a choice, {isOn, onChange(isOn)}, a box decides whether it is drawn.
  */
 export function legend(entries) {
   return element(

@@ -40,13 +40,7 @@ function verdict({ kept }) {
   return kept ? "kept" : "missed";
 }
 
-/**
- * The figure.
- *
- * @param {object} shown
- * @param {object[]} shown.runs outcomes, newest first: {recorded_at, machines, scale, seconds, predicted_seconds,
- *   likely_seconds, latest_seconds, kept}, times in seconds from submission on, null for what is not known
- */
+/** The figure, from the outcomes of api/production, newest first. */
 export function stripFigure({ runs: newestFirst }) {
   const runs = newestFirst.slice(0, MOST_RUNS).reverse();
   const missed = runs.filter((run) => run.kept === false);

@@ -30,16 +30,7 @@ const [CHARACTER, BEFORE_NAMES] = [6.5, 22];
 /** Whether the reader wants to see the sample runs, in whatever is drawn next. */
 let areSamplesShown = false;
 
-/**
- * The figure.
- *
- * @param {object} shown
- * @param {object} shown.prediction the answer of api/prediction
- * @param {object[]} shown.observations
- * @param {object[]} shown.productionRuns
- * @param {number|null} shown.deadline in seconds from submission on
- * @param {boolean} shown.isLogarithmic
- */
+/** The figure: {prediction, observations, productionRuns, deadline (seconds from submission, or null), isLogarithmic}. */
 export function timeFigure(shown) {
   // The runs that it has learned from are among those of production.
   const observations = shown.observations.filter((run) => !run.is_production);

@@ -1,7 +1,7 @@
 /** The controls by which a reader asks how many machines. */
-import { durationField, numberField, selectField, slider } from "../controls.js";
+import { durationField, numberField, selectField } from "../controls.js";
 import { element } from "../dom.js";
-import { confidence as inWords, inputShare } from "../format.js";
+import { confidence as inWords } from "../format.js";
 import { hasLimits } from "./asked.js";
 import { billedControls } from "./billed.js";
 
@@ -9,9 +9,6 @@ const MOST_MACHINES = 10_000;
 
 /** No price, deadline or budget beyond them is meant. */
 const [SMALLEST, LARGEST] = [1e-9, 1e9];
-
-/** Scales that the slider reaches beyond the input that was sampled from. */
-const LARGEST_SCALE = 10;
 
 const CONFIDENCES = [0.5, 0.8, 0.9, 0.95, 0.99];
 
@@ -22,16 +19,8 @@ const OBJECTIVES = [
   { value: "balanced", label: "Balanced: least time × cost" },
 ];
 
-/**
- * The controls.
- *
- * @param {object} asked what is asked at first
- * @param {boolean} isIterative whether the job has iterations
- * @param {number} smallestScale for the slider
- * @param {(changed: object) => void} onChange with what changed of it
- * @param {(words: string) => void} onInvalid with what is wrong with a value
- */
-export function controls({ asked, isIterative, smallestScale, onChange, onInvalid }) {
+/** The controls: what is asked at first, what is called with what changed of it, and with what is wrong. */
+export function controls({ asked, isIterative, onChange, onInvalid }) {
   const limits = { deadline: asked.deadline, budget: asked.budget };
   const limit = { minimum: SMALLEST, maximum: LARGEST, onInvalid };
   const objective = selectField({
@@ -64,7 +53,6 @@ export function controls({ asked, isIterative, smallestScale, onChange, onInvali
     element("details", { class: "more" },
       element("summary", {}, "More: budget, price, machines, input"),
       element("div", { class: "controls" }, budget, machineFields(asked, isIterative, onChange, onInvalid)),
-      scaleControl(asked, smallestScale, onChange, onInvalid),
       billedControls(asked.billed, (billed) => onChange({ billed }), onInvalid)));
 }
 
@@ -76,23 +64,13 @@ function confidencesWith(asked) {
   }));
 }
 
-function scaleControl(asked, smallestScale, onChange, onInvalid) {
-  return slider({
-    id: "scale",
-    label: "Scale of the input",
-    hint: "1 is the whole input sampled from.",
-    minimum: Math.min(smallestScale, asked.scale),
-    maximum: Math.max(LARGEST_SCALE, asked.scale),
-    value: asked.scale,
-    onInvalid,
-    format: (value) => `${inputShare(value)} of the input`,
-    onChange: (value) => onChange({ scale: value }),
-  });
-}
-
 function machineFields(asked, isIterative, onChange, onInvalid) {
   const machines = { minimum: 1, maximum: MOST_MACHINES, isWhole: true, isRequired: true, onInvalid };
   return [
+    numberField({
+      id: "scale", label: "Scale of the input", hint: "1 is the whole input sampled from.", value: asked.scale,
+      minimum: SMALLEST, maximum: LARGEST, isRequired: true, onInvalid, onChange: (value) => onChange({ scale: value }),
+    }),
     numberField({
       id: "price", label: "Price of a machine", unit: "$ per hour", value: asked.price, minimum: SMALLEST,
       maximum: LARGEST, placeholder: "unknown", onInvalid, onChange: (value) => onChange({ price: value }),

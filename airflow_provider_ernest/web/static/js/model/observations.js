@@ -1,5 +1,5 @@
 /** The table of the sample runs, with the ways to their logs. */
-import { airflowLink, externalLink, taskUrl } from "../airflow.js";
+import { airflowLink, externalLink, taskName, taskUrl } from "../airflow.js";
 import { numeric } from "../charts/columns.js";
 import { element } from "../dom.js";
 import { downloadButtons } from "../download.js";
@@ -37,10 +37,6 @@ const COLUMNS = [
 function application(row) {
   const words = row.application_id ?? (row.history_url ? "Spark history" : null);
   return row.history_url ? externalLink(row.history_url, words) : words;
-}
-
-function taskName(origin) {
-  return (origin.map_index ?? -1) >= 0 ? `${origin.task_id} [${origin.map_index}]` : origin.task_id;
 }
 
 function hosts(row) {

@@ -47,7 +47,6 @@ export function question(page, params, onAnswer) {
   const asking = controls({
     asked: state.asked,
     isIterative: Boolean(page.model.trained_iterations),
-    smallestScale: Math.min(0.01, ...page.observations.map((run) => run.scale)),
     onChange: ask,
     onInvalid: (words) => decision.fail(words),
   });

@@ -1,6 +1,5 @@
 /** "What to fix in the job": what the event logs of its runs tell. Asked for once the page is there. */
-import { airflowLink, externalLink, isReport, taskUrl } from "../airflow.js";
-import { analyzeCommand } from "../analyze.js";
+import { airflowLink, externalLink, isReport, taskName, taskUrl } from "../airflow.js";
 import { fetchJson } from "../api.js";
 import { limitsFigure } from "../charts/limits.js";
 import { phasesFigure } from "../charts/phases.js";
@@ -175,10 +174,6 @@ function conditionsOf({ recorded_at: at, has_profile: isKnown, machines: number,
   return told.filter(Boolean).join(", ");
 }
 
-function taskName(origin) {
-  return (origin.map_index ?? -1) >= 0 ? `${origin.task_id} [${origin.map_index}]` : origin.task_id;
-}
-
 function timesOf({ seconds: taken, startup_seconds: startup, driver_seconds: driver }) {
   if (!Number.isFinite(taken)) return null;
   const alone = driver > 0 ? `; of it ${duration(driver)} in which no task ran` : "";
@@ -204,4 +199,17 @@ function capacityOf(capacity) {
 function replayOf({ replayed_seconds: taken, replay_error_percent: error }) {
   if (!Number.isFinite(taken)) return null;
   return `${duration(taken)}, off by ${signedPercentage(error)}: what cannot be replayed cannot be predicted`;
+}
+
+const PLAIN = /^[A-Za-z0-9_@%+=:,./-]+$/;
+
+/** Paths may have any characters: none of them may command a shell. */
+function quoted(path) {
+  return PLAIN.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/** The command that writes the same as a page with charts. */
+function analyzeCommand({ event_log: log, scale, iterations }) {
+  const share = Number.isFinite(scale) && scale !== 1 ? ` --scale ${scale}` : "";
+  return `ernest analyze ${quoted(log)}${share}${iterations ? ` --iterations ${iterations}` : ""} --html why.html`;
 }

@@ -6,7 +6,6 @@ import { fillPage, pageHeader } from "../header.js";
 import { head } from "../model/head.js";
 import { details } from "../model/details.js";
 import { history } from "../model/history.js";
-import { painted } from "../model/painted.js";
 import { question } from "../model/question.js";
 import { unfold } from "../model/slot.js";
 import { trust } from "../model/trust.js";
@@ -14,6 +13,16 @@ import { why } from "../model/why.js";
 import { emptyState, errorState, loadingState } from "../states.js";
 
 const params = pageParams();
+
+const LONGEST_WAIT_MILLISECONDS = 200;
+
+/** Once the page has been painted; soon where it is hidden and not painted at all. */
+function painted() {
+  return new Promise((resolve) => {
+    window.requestAnimationFrame(() => window.setTimeout(resolve));
+    window.setTimeout(resolve, LONGEST_WAIT_MILLISECONDS);
+  });
+}
 
 function bareHeader() {
   return pageHeader({ title: params.job ?? "Model", crumbs: [{ text: "Models", href: "models" }] });
