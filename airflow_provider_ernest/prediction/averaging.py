@@ -3,12 +3,12 @@
 A few runs seldom tell which terms a job has. So the predictor weighs every set of terms (Bayesian model
 averaging; Hoeting et al. 1999) and every other hypothesis of `evidence`, draws coefficients from the weighted
 whole, and predicts with all draws: the median is the prediction, the spread the interval. Each draw is a sum
-of non-negative terms, so the parts of a prediction are still seconds of something.
+    of non-negative terms, so the parts of a prediction are still seconds of something.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Self, Unpack
 
 import numpy as np
@@ -94,7 +94,7 @@ class TermAveraging:
         self.prior = prior
 
     def fit(self, **runs: Unpack[ObservedColumns]) -> Self:
-        """Weigh the hypotheses by the runs; `merge_repetitions` says how runs of one configuration count.
+        """Weigh the hypotheses by the runs.
 
         Raises:
             InvalidParameterError: a value is not finite, or not above 0; the message gives its position.
@@ -113,13 +113,13 @@ class TermAveraging:
                 "their number cannot be told.",
                 remedy="Observe runs on at least one other number of machines.",
             )
-        return self._fit(points, self._wrong(points))
+        return self._fit(points, wrong_points(points, check_terms(self.terms), self._prior))
 
     def fit_undetermined(self, **runs: Unpack[ObservedColumns]) -> Self:
         """Like `fit`, but with any runs, as for cross-validation: the prior decides what they leave open."""
         points = self._points(runs)
         try:
-            wrong = self._wrong(points)
+            wrong = wrong_points(points, check_terms(self.terms), self._prior)
         except FitError:
             wrong = np.zeros(len(points.seconds), dtype=bool)
         return self._fit(points, wrong)
@@ -146,10 +146,7 @@ class TermAveraging:
         return mixture_probabilities(log_seconds, spreads, log_limits, weights=posterior.draws.weights)
 
     def contributions(self, **runs: Unpack[RunColumns]) -> FloatArray:
-        """The seconds of each prediction that each term explains, shape (n, p); they add up to it.
-
-        A term's share is its mean share over the draws.
-        """
+        """Seconds of each prediction by term, shape (n, p), by each term's mean share over the draws."""
         posterior = self._fitted()
         parts = posterior.parts(Runs(**runs))
         shares = posterior.mean(parts / np.maximum(parts.sum(axis=-1, keepdims=True), NO_TIME))
@@ -176,12 +173,12 @@ class TermAveraging:
             row_width=asked.row_widths(),
         )
 
-    def _wrong(self, points: Points) -> NDArray[np.bool_]:
-        return wrong_points(points, check_terms(self.terms), self.prior or AveragingPrior())
+    @property
+    def _prior(self) -> AveragingPrior:
+        return self.prior or AveragingPrior()
 
     def _fit(self, points: Points, wrong: NDArray[np.bool_]) -> Self:
-        prior = self.prior or AveragingPrior()
-        self.posterior_ = Posterior(points.at(~wrong), terms=check_terms(self.terms), prior=prior)
+        self.posterior_ = Posterior(points.at(~wrong), terms=check_terms(self.terms), prior=self._prior)
         posterior, evidence, draws = self.posterior_, self.posterior_.evidence, self.posterior_.draws
         self.coefficients_ = posterior.mean(draws.coefficients)
         self.probabilities_ = draws.inclusion
@@ -227,8 +224,7 @@ TIGHT = 1e-6
 def wrong_points(points: Points, terms: tuple[str, ...], prior: AveragingPrior) -> NDArray[np.bool_]:
     """The points that contradict the others, shape (n,); none if all agree.
 
-    A point with several runs is not wrong, however badly the terms describe it: either its runs took the same
-    time, or too many differ for a mistake.
+    A point with several runs is no mistake, however badly the terms describe it.
 
     Raises:
         FitError: points contradict each other, and it cannot be told which are wrong.
@@ -273,16 +269,12 @@ def _agree(columns: Sequence[FloatArray], seconds: FloatArray, which: NDArray[np
     limit = MOST_DISAGREEMENT_OF_FEW if is_few else MOST_DISAGREEMENT
     kept = [each[which] for each in columns]
     # Any sum of terms that is near enough will do, and least squares takes a hundredth of the time.
-    if any(error <= limit for error in _errors_of_least_squares(kept, seconds[which])):
-        return True
+    for each in kept:
+        shares = each / seconds[which, None]
+        explained = shares @ non_negative_least_squares(shares, np.ones(len(shares)))
+        if np.max(np.maximum(explained, 1.0 / np.maximum(explained, np.finfo(float).tiny))) <= limit:
+            return True
     return disagreement(kept, seconds[which]) <= limit
-
-
-def _errors_of_least_squares(columns: Sequence[FloatArray], seconds: FloatArray) -> Iterator[float]:
-    for each in columns:
-        shares = each / seconds[:, None]
-        explained = shares @ non_negative_least_squares(shares, np.ones(len(seconds)))
-        yield float(np.max(np.maximum(explained, 1.0 / np.maximum(explained, np.finfo(float).tiny))))
 
 
 def _decide(columns: Sequence[FloatArray], points: Points, rest: NDArray[np.bool_]) -> bool:

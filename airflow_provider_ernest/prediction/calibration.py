@@ -46,17 +46,11 @@ _MEAN_SQUARE = 1.0 - 2.0 * _BEYOND - 2.0 * FAR * NormalDist().pdf(FAR) + 2.0 * F
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration:
-    """What production runs say of a model's intervals.
+    """What production runs say of a model's intervals."""
 
-    Attributes:
-        factor: by which the distance of each bound from the prediction grows, on the logarithm.
-        runs: how many production runs were predicted and learned from, the newest.
-        likely: how many of them lay within their uncalibrated 80 % interval.
-    """
-
-    factor: float = 1.0
-    runs: int = 0
-    likely: int = 0
+    factor: float = 1.0  # by which the distance of each bound from the prediction grows, on the logarithm
+    runs: int = 0  # production runs that were predicted and learned from
+    likely: int = 0  # of these, within their uncalibrated 80 % interval
 
     @property
     def sentence(self) -> str:

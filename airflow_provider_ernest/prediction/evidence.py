@@ -4,8 +4,8 @@ A hypothesis says which terms the job has, whether the driver takes one of the m
 belong to the others, how noisy runs are, and how far the job deviates from all terms. Given a hypothesis, the
 logarithms of run times are (to first order around a reference fit) linear in the coefficients with Gaussian
 errors. So the distribution of the coefficients and the probability of the runs have closed forms (Bishop,
-Pattern Recognition and Machine Learning, section 3.5). All hypotheses are computed at once, in arrays with
-one axis for each question.
+Pattern Recognition and Machine Learning, section 3.5). All hypotheses are computed at once, one axis a
+question.
 """
 
 from __future__ import annotations
@@ -25,21 +25,13 @@ from airflow_provider_ernest.prediction.terms import basis
 # A job may deviate from every sum of terms: smoothly, by some per cent, over doublings. The deviation is a
 # Gaussian process on the logarithm of the time, over the logarithms of machines and scale. Near the observed
 # runs it takes up what the terms leave. Away from them it returns to 0 with its full standard deviation, so
-# intervals widen there.
-
-
-# A part of the deviation belongs to one machine count alone: how partitions fill slots, which hosts machines
-# share, whether the data fits into their memory. Samples seldom show that; production does.
+# intervals widen there. A part of the deviation belongs to one machine count alone: how partitions fill
+# slots, which hosts machines share, whether the data fits into their memory. Samples seldom show that;
+# production does.
 
 
 def shared_deviation(prior: AveragingPrior, these: FloatArray, those: FloatArray) -> FloatArray:
-    """Correlation of the deviations at two sets of configurations, shape (n, q).
-
-    Args:
-        prior: the distances over which deviations change, and the part that is a machine count's own.
-        these: machines and scale, shape (n, 2).
-        those: machines and scale, shape (q, 2).
-    """
+    """Correlation of the deviations at two sets of machines and scale, (n, 2) and (q, 2), shape (n, q)."""
     distances = (np.log2(these)[:, None] - np.log2(those)[None]) / (
         prior.machines_octaves,
         prior.scale_octaves,
@@ -50,8 +42,8 @@ def shared_deviation(prior: AveragingPrior, these: FloatArray, those: FloatArray
 
 
 OWN_SCALE_OCTAVES = 0.25
-"""Doublings of the scale over which a machine count's own deviation changes. An input grows by less from
-night to night."""
+"""Doublings of the scale over which a machine count's own deviation changes; from night to night it is
+less."""
 
 
 def same_machines(these: FloatArray, those: FloatArray) -> FloatArray:
@@ -80,28 +72,19 @@ SURE_REPETITIONS = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Points:
-    """Distinct configurations that were run, as columns of shape (n,).
-
-    Attributes:
-        workers: the machines that shared the work that spreads.
-        row_width: see `terms.Runs`.
-        seconds: median over the repetitions; for divided ones their mean on the logarithm.
-        repetitions: how many runs each point stands for.
-        agreeing: whether the runs of a point took about the same time; False for a single run.
-        divided: whether they differ by more than `ALIKE` even without the fastest and slowest
-            `STRAGGLING_SHARE`, so that none is typical.
-        point_of_run: for each run the position of its point, shape (runs,).
-    """
+    """Distinct configurations that were run, as columns of shape (n,)."""
 
     machines: FloatArray
-    workers: FloatArray
+    workers: FloatArray  # machines that shared the work that spreads
     scale: FloatArray
-    row_width: FloatArray
-    seconds: FloatArray
-    repetitions: IntArray
-    agreeing: NDArray[np.bool_]
+    row_width: FloatArray  # see `terms.Runs`
+    seconds: FloatArray  # median over the repetitions; for divided ones their mean on the logarithm
+    repetitions: IntArray  # runs that each point stands for
+    agreeing: NDArray[np.bool_]  # its runs took about the same time; False for a single run
+    # they differ by more than `ALIKE` even without the fastest and slowest `STRAGGLING_SHARE`: none is
+    # typical
     divided: NDArray[np.bool_]
-    point_of_run: IntArray
+    point_of_run: IntArray  # for each run the position of its point, shape (runs,)
 
     @property
     def noise_factors(self) -> FloatArray:
@@ -120,7 +103,7 @@ class Points:
 
     @property
     def told_again(self) -> NDArray[np.bool_]:
-        """Whether several runs confirm a point, so that it is no mistake, shape (n,)."""
+        """Whether several runs confirm a point, so that it is no mistake."""
         return np.asarray(self.agreeing | (self.repetitions >= SURE_REPETITIONS), dtype=np.bool_)
 
     def at(self, which: NDArray[np.bool_]) -> Points:
@@ -193,15 +176,7 @@ def suspicions(
 
     The first set is empty. Then come the points with the most data for each machine (and those with the two
     most): when memory runs short, time grows out of proportion. Last come the single points that the others
-    predict worst.
-
-    Args:
-        points: n points.
-        columns: their term values, shape (n, p).
-        prior: gives the probabilities.
-
-    Returns:
-        The sets as h masks of shape (n,), and the probabilities, shape (h,), with sum 1.
+    predict worst. The sets are h masks of shape (n,), the probabilities of shape (h,) have sum 1.
     """
     none = np.zeros(len(points.seconds), dtype=bool)
     sets, probabilities = [none], [0.0]
@@ -270,37 +245,23 @@ class Evidence:
 
     Axes: d ways to count (see `Counting`), r sets of points that do not belong to the others, g levels of
     discrepancy, k levels of noise, t subsets of the terms; n points, p terms.
-
-    Attributes:
-        points: the n points.
-        countings: the d ways to count machines and data.
-        outside: the sets of points, shape (r, n).
-        subsets: which terms are in, shape (t, p).
-        log_probabilities: of the runs together with the hypothesis, without the factor for the coefficients
-            not being negative; shape (d, r, g, k, t).
-        means: of the scaled coefficients, shape (d, r, g, k, t, p).
-        factors: Cholesky factors of their precisions, shape (d, r, g, k, t, p, p).
-        lengths: what the coefficients were scaled with, shape (d, p).
-        reference: seconds of the reference fit, shape (n,).
-        deviations: logarithms of seconds over reference, shape (n,).
-        precisions: inverse covariances of the errors, shape (r, g, k, n, n).
-        columns: the terms' values at the points, shape (d, n, p).
-        least: known least seconds per unit of each term, shape (p,); the means are of what is beyond.
     """
 
     points: Points
     countings: tuple[Counting, ...]
-    outside: NDArray[np.bool_]
-    subsets: NDArray[np.bool_]
+    outside: NDArray[np.bool_]  # the sets of points, (r, n)
+    subsets: NDArray[np.bool_]  # which terms are in, (t, p)
+    # of the runs together with the hypothesis, without the factor for no negative coefficient, (d, r, g, k,
+    # t)
     log_probabilities: FloatArray
-    means: FloatArray
-    factors: FloatArray
-    lengths: FloatArray
-    reference: FloatArray
-    deviations: FloatArray
-    precisions: FloatArray
-    columns: FloatArray
-    least: FloatArray
+    means: FloatArray  # of the scaled coefficients, beyond `least`, (d, r, g, k, t, p)
+    factors: FloatArray  # Cholesky factors of their precisions, (d, r, g, k, t, p, p)
+    lengths: FloatArray  # what the coefficients were scaled with, (d, p)
+    reference: FloatArray  # seconds of the reference fit, (n,)
+    deviations: FloatArray  # logarithms of seconds over reference, (n,)
+    precisions: FloatArray  # inverse covariances of the errors, (r, g, k, n, n)
+    columns: FloatArray  # the terms' values at the points, (d, n, p)
+    least: FloatArray  # known least seconds per unit of each term, (p,)
 
 
 def weigh(points: Points, terms: tuple[str, ...], prior: AveragingPrior) -> Evidence:
@@ -348,19 +309,12 @@ def weigh(points: Points, terms: tuple[str, ...], prior: AveragingPrior) -> Evid
 
 @dataclass(frozen=True, kw_only=True)
 class Counting:
-    """Which of the machines work, and how much of the data is work.
+    """Which of the machines work, and how much of the data is work."""
 
-    Attributes:
-        driver_machines: machines that the driver takes, 0 or 1.
-        most_workers: machines beyond these do no work that spreads.
-        row_share: the share of the work on a row of the target input that grows with the data in a row.
-        weight: how much it is believed; the weights of all ways need not add up to 1.
-    """
-
-    driver_machines: float
-    row_share: float
-    weight: float
-    most_workers: float = np.inf
+    driver_machines: float  # that the driver takes, 0 or 1
+    row_share: float  # of the work on a row of the target input, what grows with the data in a row
+    weight: float  # how much it is believed; the weights of all ways need not add up to 1
+    most_workers: float = np.inf  # machines beyond these do no work that spreads
 
     def columns(
         self,
@@ -392,7 +346,8 @@ def ways_to_count(points: Points, prior: AveragingPrior) -> tuple[Counting, ...]
     """The ways to count that the points leave open.
 
     The driver takes no machine if a run had a single one. How work grows with the data in a row matters only
-    if that differs.
+    if that differs. Only plateaus (machine counts beyond which more do not help) that the runs show are asked
+    about: a refuted hypothesis costs as much time as any other.
     """
     drivers = {0.0: 1 - prior.driver_share, 1.0: prior.driver_share}
     if points.machines.min() < 2:
@@ -400,7 +355,9 @@ def ways_to_count(points: Points, prior: AveragingPrior) -> tuple[Counting, ...]
     row_shares = dict(zip(prior.row_shares, prior.row_share_weights, strict=True))
     if np.all(points.row_width == 1.0):
         row_shares = {1.0: 1.0}
-    plateaus = _plateaus(points, prior)
+    seen = _seen_plateaus(points) if prior.plateau_observed > 0 else []
+    plateaus = {most: prior.plateau_observed / len(seen) for most in seen}
+    plateaus[np.inf] = 1.0 - prior.plateau_observed
     return tuple(
         Counting(
             driver_machines=driver,
@@ -415,23 +372,10 @@ def ways_to_count(points: Points, prior: AveragingPrior) -> tuple[Counting, ...]
     )
 
 
-def _plateaus(points: Points, prior: AveragingPrior) -> dict[float, float]:
-    """Machine counts beyond which more may not have helped, with probabilities; infinity if all helped.
-
-    Only plateaus that the runs show are asked about: a refuted hypothesis costs as much time as any other.
-    """
-    found = _seen_plateaus(points) if prior.plateau_observed > 0 else []
-    return {
-        **{most: prior.plateau_observed / len(found) for most in found},
-        np.inf: 1.0 - prior.plateau_observed,
-    }
-
-
 def _seen_plateaus(points: Points) -> list[float]:
     """Machine counts beyond which constant work explains the runs better than work that spreads.
 
-    It must do so against a model with an overhead for each machine: the times of such jobs also stop falling,
-    but the overhead goes on beyond.
+    Also better than an overhead for each machine: then times also stop falling, but the overhead goes on.
     """
     workers, scale = points.workers, points.scale
     asked = np.unique(workers)[LEAST_RISING - 1 : -1][-MOST_PLATEAUS:].tolist()
@@ -499,8 +443,8 @@ def _errors(
 
 
 MOST_NOISE_OF_SECONDS = 0.2
-"""Upper limit of `AveragingPrior.noise_seconds` as a share of a run, so that the shortest runs still count.
-"""
+"""Most of a run that `AveragingPrior.noise_seconds` are taken to be, so that the shortest runs still
+count."""
 
 
 def noise_variance(level: FloatArray, seconds: FloatArray, prior: AveragingPrior) -> FloatArray:

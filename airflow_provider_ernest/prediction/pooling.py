@@ -89,20 +89,17 @@ def _joint(evidence: Evidence) -> FloatArray:
     return np.asarray(logsumexp(evidence.log_probabilities + not_negative, axis=(1, 3)), dtype=np.float64)
 
 
-def _taken(evidence: Evidence) -> NDArray[np.bool_]:
-    """In which ways to count the driver takes a machine, shape (d,)."""
-    return np.array([counting.driver_machines > 0 for counting in evidence.countings])
-
-
-def _is_open(taken: NDArray[np.bool_]) -> bool:
-    return len(np.unique(taken)) > 1
+def _taken(evidence: Evidence) -> NDArray[np.bool_] | None:
+    """In which ways to count the driver takes a machine, shape (d,); None where that is not open."""
+    taken = np.array([counting.driver_machines > 0 for counting in evidence.countings])
+    return taken if len(np.unique(taken)) > 1 else None
 
 
 def _log_prior(evidence: Evidence, shares: _Shares, deviates: NDArray[np.bool_]) -> FloatArray:
     """The learned part of the log prior probability, shape (d, g, t)."""
     taken = _taken(evidence)
-    driver = np.zeros(len(taken))
-    if _is_open(taken):
+    driver = np.zeros(len(evidence.countings))
+    if taken is not None:
         driver = np.log(np.where(taken, shares.driver, 1 - shares.driver))
     level = np.log(np.where(deviates, shares.deviating, 1 - shares.deviating))
     sets = np.where(evidence.subsets, np.log(shares.terms), np.log1p(-shares.terms)).sum(axis=1)
@@ -125,15 +122,12 @@ def _step(
         included = included + weights.sum(axis=(0, 1)) @ evidence.subsets
         deviating += float(weights.sum(axis=(0, 2)) @ deviates)
         is_taken = _taken(evidence)
-        if _is_open(is_taken):
+        if is_taken is not None:
             taken += float(weights[is_taken].sum())
             asked += 1
     jobs = len(evidences) + PRIOR_JOBS
-    return _Shares(driver=taken / asked, terms=_uncertain(included / jobs), deviating=deviating / jobs)
-
-
-def _uncertain(probabilities: FloatArray) -> FloatArray:
-    return np.clip(probabilities, NEVER_CERTAIN, 1 - NEVER_CERTAIN)
+    terms = np.clip(included / jobs, NEVER_CERTAIN, 1 - NEVER_CERTAIN)
+    return _Shares(driver=taken / asked, terms=terms, deviating=deviating / jobs)
 
 
 def _with(prior: AveragingPrior, terms: tuple[str, ...], shares: _Shares) -> AveragingPrior:

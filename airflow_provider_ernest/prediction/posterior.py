@@ -40,23 +40,16 @@ NEGLIGIBLE = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class Draws:
-    """k draws of coefficients with the positions, shape (k,), of the hypotheses that they come from.
+    """k draws of coefficients with the positions, shape (k,), of the hypotheses that they come from."""
 
-    Attributes:
-        weights: of the draws, shape (k,), with sum 1.
-        places: which of the `DRAWS` places in the whole each belongs to, ascending, shape (k,).
-        coefficients: seconds per unit of each term, shape (k, p), none negative.
-        inclusion: the probability of each term to be in, shape (p,).
-    """
-
-    weights: FloatArray
-    places: IntArray
+    weights: FloatArray  # (k,), with sum 1
+    places: IntArray  # which of the `DRAWS` places in the whole each belongs to, ascending, (k,)
     counting: IntArray
     outside: IntArray
     discrepancy: IntArray
     noise: IntArray
-    coefficients: FloatArray
-    inclusion: FloatArray
+    coefficients: FloatArray  # seconds per unit of each term, (k, p), none negative
+    inclusion: FloatArray  # the probability of each term to be in, (p,)
 
 
 def draw(evidence: Evidence) -> Draws:
@@ -91,13 +84,10 @@ def draw(evidence: Evidence) -> Draws:
 
 
 def _places(weights: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
-    """Which hypotheses are at even places in the whole of their weights.
+    """Even places in the whole of the weights, the hypotheses there, and their shares of it, shape (k,) each.
 
     A place has a width, and is shared by those that it reaches into. Where weights change a little, so do the
     shares, and no place goes from one hypothesis to another at once.
-
-    Returns:
-        The places, the positions of the hypotheses there, and their shares of it, shape (k,) each.
     """
     weights = np.where(weights < NEGLIGIBLE * weights.sum(), 0.0, weights)
     ends = np.cumsum(weights / weights.sum()) * DRAWS
@@ -126,17 +116,11 @@ def evenly_spread(count: int, dimensions: int) -> FloatArray:
 def _none_negative(
     means: FloatArray, factors: FloatArray, subsets: NDArray[np.bool_], quantiles: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Coefficients from normal distributions cut off at 0, one term after the other (Geweke 1991).
+    """Coefficients, (m, p), from normal distributions cut off at 0, one term after the other (Geweke 1991).
 
-    Args:
-        means: of m distributions, shape (m, p).
-        factors: Cholesky factors of their precisions, shape (m, p, p).
-        subsets: which terms are in, shape (m, p); the others are 0.
-        quantiles: where in the distribution of each term, given those after it, shape (m, p); None for means.
-
-    Returns:
-        The coefficients, shape (m, p), and the logarithms of the probabilities, shape (m,), that each is
-        not negative, given those after it.
+    And the log probabilities, (m,), that each is not negative, given those after it. The factors are Cholesky
+    factors of the precisions, (m, p, p). Terms that are not in the subsets, (m, p), are 0. Quantiles are
+    where in the distribution of each term, given those after it, (m, p); None for means.
     """
     deviations, log_probabilities = np.zeros_like(means), np.zeros(len(means))
     for term in reversed(range(means.shape[1])):
@@ -177,18 +161,12 @@ SEED = 1
 
 @dataclass(frozen=True, kw_only=True)
 class Unseen:
-    """From where on each of k draws is another law's, shape (k,) each.
+    """From where on each of k draws follows another law, shape (k,) each."""
 
-    Attributes:
-        most_workers: beyond these, more machines do no work that spreads.
-        least_scale, most_scale: inputs outside may be of another shape than those observed.
-        shape_spread: the standard deviation of log(seconds) of an input of another shape.
-    """
-
-    most_workers: FloatArray
-    least_scale: FloatArray
-    most_scale: FloatArray
-    shape_spread: float
+    most_workers: FloatArray  # beyond these, more machines do no work that spreads
+    least_scale: FloatArray  # smaller inputs may be of another shape than those observed
+    most_scale: FloatArray  # larger ones, too
+    shape_spread: float  # the standard deviation of log(seconds) of an input of another shape
 
     def variance(self, scale: FloatArray) -> FloatArray:
         """Of log(seconds) by the shape of inputs of n scales, by draw, shape (k, n)."""
@@ -288,7 +266,10 @@ class Posterior:
         points, asked = self.evidence.points, np.column_stack([machines, scale])
         together = shared_deviation(self.prior, points.configurations, asked)
         again = points.told_again[:, None] * same_machines(points.configurations, asked)
-        residuals = self._residuals()
+        # What each draw's terms leave of the logarithms of the points' seconds, (k, n).
+        shares = self.evidence.columns[self.draws.counting] / self.evidence.reference[:, None]
+        explained = np.einsum("knp,kp->kn", shares, self.draws.coefficients)
+        residuals = self.evidence.deviations - np.log(np.maximum(explained, SMALLEST_SHARE))
         deviation, variance = np.zeros((2, len(residuals), len(machines)))
         hypotheses = np.column_stack([self.draws.outside, self.draws.discrepancy, self.draws.noise])
         for outside, discrepancy, noise in np.unique(hypotheses, axis=0):
@@ -309,11 +290,3 @@ class Posterior:
         """Of log(seconds) of single runs, by draw, shape (k, q); the seconds are of shape (q,) or (k, q)."""
         levels = np.array(self.prior.noise)[self.draws.noise]
         return noise_variance(levels[:, None], seconds, self.prior)
-
-    def _residuals(self) -> FloatArray:
-        """What each draw's terms leave of the logarithms of the points' seconds, shape (k, n)."""
-        shares = self.evidence.columns[self.draws.counting] / self.evidence.reference[:, None]
-        explained = np.einsum("knp,kp->kn", shares, self.draws.coefficients)
-        return np.asarray(
-            self.evidence.deviations - np.log(np.maximum(explained, SMALLEST_SHARE)), dtype=np.float64
-        )

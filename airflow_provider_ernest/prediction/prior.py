@@ -34,14 +34,10 @@ times nothing tells even their unit. Chosen between two corpora of short runs: w
 def prior_for(observations: Sequence[Observation], prior: AveragingPrior | None = None) -> AveragingPrior:
     """The prior for a job, knowing where its runs come from.
 
-    Where executors were counted the driver takes no machine, and some seconds of each run, and runs scatter
-    by `NOISE_SECONDS` besides. No other shape is to be feared of samples, which are of the input that is
-    asked about, nor where rows are told. And see `with_past_runs`.
-
-    Args:
-        observations: the job's runs; of those that name their hosts, and of past ones, the machines were
-            counted by Spark's event log.
-        prior: what is believed otherwise, of past runs, too; None for the default.
+    Where all runs name their hosts or are past ones, Spark's event log counted their executors: then the
+    driver takes no machine but some seconds of each run, and runs also scatter by `NOISE_SECONDS`. Samples
+    are of the input that is asked about, so no other shape is to be feared of them, nor where rows are told.
+    With a `prior` past runs change nothing; otherwise see `with_past_runs`.
     """
     known = prior or with_past_runs(AveragingPrior(), observations)
     known = replace(known, least_fixed_seconds=least_fixed_seconds(observations))
@@ -68,10 +64,6 @@ def with_past_runs(prior: AveragingPrior, observations: Sequence[Observation]) -
 
     Past runs scatter more than samples, those of one or two numbers of machines tell less of others than
     designed runs (which allows for plateaus, too), and they are runs of production: see `with_production`.
-
-    Args:
-        prior: as it is without them.
-        observations: all of the job's runs; without past ones nothing changes.
     """
     past = [run for run in observations if run.from_history]
     if not past:
@@ -88,7 +80,6 @@ def with_past_runs(prior: AveragingPrior, observations: Sequence[Observation]) -
     return with_production(known, past)
 
 
-# ---------------------------------------------------------------------------
 # What production runs change in what is believed of a job before the coefficients of its model are.
 #
 # How much runs scatter: in training, runs of one configuration are made one after the other, and count by
@@ -129,12 +120,7 @@ happens, and production that was, too. More of them would make a disturbed sampl
 
 
 def with_production(prior: AveragingPrior, runs: Sequence[Observation]) -> AveragingPrior:
-    """The prior as production runs change it.
-
-    Args:
-        prior: as it was before any of them.
-        runs: production runs; on the noise, those of a configuration that ran once say nothing.
-    """
+    """The prior as production runs change it; a configuration that ran once says nothing of the noise."""
     if not runs:
         return prior
     changed = replace(
@@ -159,14 +145,12 @@ def without_production(prior: AveragingPrior, runs: Sequence[Observation]) -> Av
     if not _distances(runs)[1]:
         return before
     before = _weighed(before, prior.noise, prior.noise_weights, runs, sign=-1.0)
-    own = [
-        (level, weight)
+    weights = {
+        level: weight
         for level, weight in zip(before.noise, before.noise_weights, strict=True)
         if level not in FURTHER_LEVELS
-    ]
-    return replace(
-        before, noise=tuple(level for level, _ in own), noise_weights=tuple(weight for _, weight in own)
-    )
+    }
+    return replace(before, noise=tuple(weights), noise_weights=tuple(weights.values()))
 
 
 def _weighed(
@@ -186,14 +170,8 @@ def _weighed(
 
 def _distances(runs: Sequence[Observation]) -> tuple[float, int]:
     """Of log(seconds) from their configurations' means: the sum of squares, and the degrees of freedom."""
-    groups = _by_configuration(runs).values()
-    squares = sum((value - fmean(values)) ** 2 for values in groups for value in values)
-    return squares, sum(len(values) - 1 for values in groups)
-
-
-def _by_configuration(runs: Sequence[Observation]) -> dict[tuple[int, float, float], list[float]]:
-    """log(seconds) of the runs, by configuration."""
     logs: defaultdict[tuple[int, float, float], list[float]] = defaultdict(list)
     for run in runs:
         logs[run.configuration].append(math.log(run.seconds))
-    return logs
+    squares = sum((value - fmean(values)) ** 2 for values in logs.values() for value in values)
+    return squares, sum(len(values) - 1 for values in logs.values())
