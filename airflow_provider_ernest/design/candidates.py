@@ -27,20 +27,13 @@ SAME_SCALE = 0.01
 
 @dataclass(frozen=True, kw_only=True)
 class Candidates:
-    """Runs that could be made, as columns of equal length n.
-
-    Attributes:
-        machines: numbers of machines, shape (n,).
-        scale: shares of the target input, shape (n,).
-        partitions: the numbers of whole partitions that these shares are, shape (n,).
-    """
+    """Runs that could be made, as columns of shape (n,)."""
 
     machines: IntArray
-    scale: FloatArray
-    partitions: IntArray
+    scale: FloatArray  # shares of the target input
+    partitions: IntArray  # the numbers of whole partitions that these shares are
 
     def __post_init__(self) -> None:
-        """Refuse columns that do not belong together."""
         lengths = (len(self.machines), len(self.scale), len(self.partitions))
         if len(set(lengths)) > 1 or lengths[0] == 0:
             raise InvalidParameterError(
@@ -81,19 +74,17 @@ def enumerate_candidates(
 ) -> Candidates:
     """All runs within the bounds that give every core a partition.
 
-    Input is sampled in whole partitions, so scales are whole multiples of ``1/partitions``: up to
-    `scale_steps` of them, evenly spread between the bounds, or evenly by their ratios. A run is a
-    candidate where its partitions are at least as many as its cores: fewer would leave cores idle, and
-    the run would tell nothing of so many machines.
-
-    A sample cannot be larger than the input, so `max_scale` is at most 1. The partitions are those of the
-    whole target input. `by_ratio` is for small scales to differ little where the bounds are far apart.
+    Input is sampled in whole partitions, so scales are whole multiples of ``1/partitions`` (those of the
+    whole target input) and at most 1: up to `scale_steps` of them, evenly spread between the bounds, or
+    evenly by their ratios, so that small scales differ little where the bounds are far apart. A run is a
+    candidate where its partitions are at least as many as its cores: with fewer it would tell nothing of so
+    many machines.
 
     Returns:
         The candidates, ordered by scale and then machines.
 
     Raises:
-        InvalidParameterError: a bound does not fit by itself or to the other.
+        InvalidParameterError: a bound is invalid, or contradicts the other.
         DesignError: no run lies within the bounds.
     """
     min_machines = whole_number("min_machines", min_machines)

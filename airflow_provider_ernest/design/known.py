@@ -54,20 +54,13 @@ class Sufficiency:
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """What the decision is among.
-
-    Attributes:
-        targets: numbers of machines and scale.
-        deadline_seconds: that the run must keep to; None for no deadline.
-        is_cheapest_best: a number of machines that is surely dearer than another that surely keeps the
-            deadline is not chosen.
-        max_error_percent: the median leave-one-out error above which a model is inadequate.
-    """
+    """What the decision is among."""
 
     targets: Targets
     deadline_seconds: float | None = None
+    # a number of machines that is surely dearer than another that surely keeps the deadline is not chosen
     is_cheapest_best: bool = True
-    max_error_percent: float
+    max_error_percent: float  # the median leave-one-out error above which a model is inadequate
 
 
 def distinct(observed: Sequence[Observation]) -> list[Observation]:
@@ -88,14 +81,7 @@ def sufficiency(
     method: str = AVERAGING,
     terms: Sequence[str] | None = None,
 ) -> Sufficiency:
-    """Whether runs that were made already tell enough, so that no sample run is needed.
-
-    Args:
-        observed: the runs.
-        question: what is asked of them.
-        method: how the model will be fitted.
-        terms: that it may have; None for the method's own.
-    """
+    """Whether observed runs tell enough, so that no sample run is needed; None for the method's own terms."""
     if len(observed) < FEWEST_RUNS:
         return _missing(
             f"{counted(len(observed), 'past run')} of the job can be used; {FEWEST_RUNS} tell enough"

@@ -74,34 +74,20 @@ MACHINE_SECONDS, DOLLARS = "machine-seconds", "dollars"
 
 @dataclass(frozen=True, kw_only=True)
 class Proposal(Document):
-    """The next sample runs, or why no more are worth their cost.
+    """The next sample runs, or why no more are worth their cost."""
 
-    Attributes:
-        experiments: the runs to make next; none where it is time to stop.
-        reason: why these, or why to stop, in words.
-        gain: what production is expected to save by them, or by the best that there are, over its expected
-            runs; None where that was not asked, such as in the first round.
-        cost: what they are expected to cost; None where nothing tells.
-        unit: of both, "dollars", or "machine-seconds" where no price is known.
-    """
-
-    experiments: tuple[Experiment, ...]
-    reason: str
+    experiments: tuple[Experiment, ...]  # none where it is time to stop
+    reason: str  # why these, or why to stop, in words
+    # what production is expected to save by them, or by the best that there are, over its expected runs; None
+    # where that was not asked, such as in the first round
     gain: float | None = None
-    cost: float | None = None
-    unit: str = MACHINE_SECONDS
+    cost: float | None = None  # expected; None where nothing tells
+    unit: str = MACHINE_SECONDS  # of both; "dollars" where a price is known
 
     def as_design(
         self, *, candidates: Candidates, terms: Sequence[str], past_runs: int = 0, why: str = ""
     ) -> Design:
-        """The design of the first round.
-
-        Args:
-            candidates: that its runs were chosen from.
-            terms: that the model may have.
-            past_runs: how many were counted.
-            why: runs are made at all.
-        """
+        """The design of the first round, chosen from candidates and with so many past runs counted."""
         return Design(
             experiments=self.experiments,
             terms=tuple(terms),
@@ -155,11 +141,11 @@ def next_runs(
 
     Args:
         candidates: the runs to choose from.
-        goal: of production, without templates; its `billing.expected_runs` share what sample runs cost, by
-            default `EXPECTED_RUNS`.
+        goal: of production, without templates; its `billing.expected_runs` (by default `EXPECTED_RUNS`) share
+            what sample runs cost.
         observed: the runs already made, those of history among them.
         price_per_hour: dollars of a machine and hour; None to reckon in machine-seconds.
-        billed_machines: that are paid for while a sample run is on, however few it uses; 0 for its own.
+        billed_machines: that are paid for during a sample run, however few it uses; 0 for its own.
         terms: names of the terms that the model may have.
         prior: what is believed before the runs; None for the default.
         most: the most runs of a round after the first.
@@ -173,7 +159,7 @@ def next_runs(
         first_index: index of the first run; by default the first that none of the observed has.
 
     Raises:
-        InvalidParameterError: a number cannot be, or the goal has a budget, and nobody tells the price.
+        InvalidParameterError: a number is invalid, or the goal has a budget and no price is known.
         DesignError: the candidates could not tell what the decision is among.
     """
     if first_index is None:
@@ -210,13 +196,13 @@ def next_runs(
 
 
 def first_round(candidates: Candidates, billed_machines: float = 0.0) -> list[int]:
-    """Positions of three cheap runs that tell fixed work, work and the overhead of machines apart.
+    """Indices of three cheap runs that tell fixed work, work and the overhead of machines apart.
 
-    The smallest sample on the fewest machines, the same on a number between, and a larger one for each of
-    more machines. Two numbers of machines cannot tell how the gain by more of them fades, and a larger sample
-    on few not whether it does so with more data: of measured jobs' designs of three runs, these keep most
-    deadlines (docs/decisions.md). Where there is no number between, the larger sample is on the fewest: in
-    the benchmark of grown jobs that keeps more of them than one on the others.
+    The smallest sample on the fewest machines, the same on a number between, and a larger one on more
+    machines. Two numbers of machines cannot tell how the gain by more of them fades, and a larger sample on
+    few not whether it does so with more data: of measured jobs' designs of three runs, these keep most
+    deadlines (docs/evidence/decisions.md). Where there is no number between, the larger sample is on the
+    fewest: in the benchmark of grown jobs that keeps more of them than one on the others.
     """
     counts = np.unique(candidates.machines)
     fewest = counts[0]
@@ -231,7 +217,7 @@ def first_round(candidates: Candidates, billed_machines: float = 0.0) -> list[in
 
 
 def _nearest(candidates: Candidates, machines: int, times: float) -> int:
-    """Position of the run on so many machines that reads so many times what the smallest there reads."""
+    """Index of the run with this many executors and this multiple of the smallest input."""
     on_these = np.flatnonzero(candidates.machines == machines)
     scales = candidates.scale[on_these]
     return int(on_these[np.abs(np.log(scales / (times * scales.min()))).argmin()])
@@ -260,19 +246,12 @@ def _inaccuracy(
 
 @dataclass(frozen=True)
 class _Offer:
-    """The further runs that are worth most, or of those that are not worth their cost the nearest to it.
+    """The further runs that are worth most, or of those that are not worth their cost the nearest to it."""
 
-    Attributes:
-        positions: among the candidates.
-        gain: what production is expected to save by them together.
-        costs: of each.
-        is_worth: they are expected to save more than they cost.
-    """
-
-    positions: Sequence[int]
-    gain: float
-    costs: Sequence[float]
-    is_worth: bool
+    positions: Sequence[int]  # among the candidates
+    gain: float  # what production is expected to save by them together
+    costs: Sequence[float]  # of each
+    is_worth: bool  # they are expected to save more than they cost
 
 
 @dataclass(frozen=True)
@@ -373,29 +352,18 @@ class _Rounds:
 
 @dataclass(frozen=True)
 class _Play:
-    """What k draws of the posterior say of q production configurations and of n runs that may be made.
-
-    Attributes:
-        draws: with their weights.
-        kept: the probability that production keeps to its limits, by draw, shape (k, q).
-        costs_of_production: by draw, shape (k, q).
-        figures: what is to be little of production, by draw, shape (k, q).
-        losses: the same with what a missed limit costs, by draw, shape (k, q).
-        run_means, run_spreads: of the logarithms of the runs' seconds, shape (k, n).
-        positions: of the runs among the candidates, shape (n,).
-        costs: what they are expected to cost, shape (n,).
-    """
+    """What k draws of the posterior say of q production configurations and of n runs that may be made."""
 
     rounds: _Rounds
     draws: Draws
-    kept: FloatArray
-    costs_of_production: FloatArray
-    figures: FloatArray
-    losses: FloatArray
-    run_means: FloatArray
+    kept: FloatArray  # the probability that production keeps to its limits, (k, q)
+    costs_of_production: FloatArray  # (k, q)
+    figures: FloatArray  # what is to be little of production, (k, q)
+    losses: FloatArray  # the same with what a missed limit costs, (k, q)
+    run_means: FloatArray  # of the logarithms of the runs' seconds, (k, n)
     run_spreads: FloatArray
-    positions: IntArray
-    costs: FloatArray
+    positions: IntArray  # of the runs among the candidates, (n,)
+    costs: FloatArray  # what they are expected to cost, (n,)
 
     @classmethod
     def of(
@@ -441,10 +409,7 @@ class _Play:
         )
 
     def best(self, ahead: int) -> _Offer:
-        """The runs that are worth most beyond their cost, so many at most, picked one after the other.
-
-        Where none are worth it, the single run that comes nearest.
-        """
+        """At most `ahead` runs that are worth most beyond their cost, or the one that comes nearest."""
         weights = self.draws.weights
         now = int(self._choices(weights[None])[0])
         stake = float(np.exp(weights @ np.log(self.costs_of_production[:, now]))) * self.rounds.expected_runs
@@ -483,22 +448,16 @@ class _Play:
         )
 
     def _saved(self, now: int, truths: IntArray, log_weights: FloatArray) -> float:
-        """The share of production that is saved by choosing anew by each row of weights, if its truth is.
-
-        Where nothing else would be chosen nothing is saved, however much is learned.
-        """
+        """The share of production that is saved by choosing anew by each row of weights, if its truth is."""
         before, then = self.losses[truths, now], self.losses[truths, self._choices(_normalised(log_weights))]
         return float(np.average(1.0 - then / before, weights=self.draws.weights[truths]))
 
     def _choices(self, weights: FloatArray) -> IntArray:
-        """The configuration that is chosen by each row of weights of the draws, shape (s,).
-
-        As in `decision.deciding`: the best of those that are sure enough, otherwise of those that are about
-        as probable as any.
-        """
+        """The configuration that `decision.deciding` would choose by each row of weights, shape (s,)."""
         goal = self.rounds.goal
         figures = np.exp(weights @ np.log(self.figures))
         kept = np.maximum(weights @ self.kept, HOPELESS)
+        # The best of those that are sure enough, otherwise of those that are about as probable as any.
         is_sure = kept >= goal.confidence - TOLERANCE
         highest = kept.max(axis=1, keepdims=True)
         allowed = np.where(is_sure.any(axis=1, keepdims=True), is_sure, kept >= highest * (1 - AS_PROBABLE))

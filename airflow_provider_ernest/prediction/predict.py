@@ -21,7 +21,12 @@ from airflow_provider_ernest.prediction.numbers import (
     whole_number,
 )
 from airflow_provider_ernest.prediction.predictors import Predictor, new_predictor, observed_columns
-from airflow_provider_ernest.prediction.regimes import RegimeForecast, effective_machines, foresee
+from airflow_provider_ernest.prediction.regimes import (
+    WHOLE_CACHE,
+    RegimeForecast,
+    effective_machines,
+    foresee,
+)
 from airflow_provider_ernest.prediction.regression import Widening
 from airflow_provider_ernest.prediction.terms import RunColumns
 from airflow_provider_ernest.words import as_percent, count, input_share
@@ -36,8 +41,8 @@ MOST_SQUARED_CONFIGURATIONS = 400**2
 class FittedPredictors:
     """The predictor of each model, fitted once, however many threads ask for it at the same time.
 
-    It is not stored but fitted anew, which takes some hundredths of a second for the usual number of
-    runs: so a stored model holds nothing that cannot be traced to its observations.
+    It is not stored but fitted anew, which takes some hundredths of a second for the usual number of runs:
+    so a stored model holds nothing that cannot be traced to its observations.
     """
 
     def __init__(self) -> None:
@@ -47,12 +52,14 @@ class FittedPredictors:
     def __call__(self, model: Model) -> Predictor:
         """The predictor of a model."""
         with self._lock:
-            fit = self._fits.get(model)
-            if fit is None:
-                fit = self._fits[model] = _Fit(model)
-                self._forget()
-            else:
-                self._fits.move_to_end(model)
+            if model not in self._fits:
+                self._fits[model] = _Fit(model)
+            fit = self._fits[model]
+            self._fits.move_to_end(model)
+            # Forget those that were not asked for longest, until the others are small enough.
+            kept = sum(each.squared_configurations for each in self._fits.values())
+            while len(self._fits) > 1 and (len(self._fits) > MOST_KEPT or kept > MOST_SQUARED_CONFIGURATIONS):
+                kept -= self._fits.popitem(last=False)[1].squared_configurations
         # Outside that lock: other models need not wait for this one.
         return fit.predictor()
 
@@ -60,13 +67,6 @@ class FittedPredictors:
         """Forget all."""
         with self._lock:
             self._fits.clear()
-
-    def _forget(self) -> None:
-        """Those that were not asked for longest, until the others are small enough. The last one stays."""
-        kept = sum(fit.squared_configurations for fit in self._fits.values())
-        while len(self._fits) > 1 and (len(self._fits) > MOST_KEPT or kept > MOST_SQUARED_CONFIGURATIONS):
-            _, forgotten = self._fits.popitem(last=False)
-            kept -= forgotten.squared_configurations
 
 
 class _Fit:
@@ -94,9 +94,6 @@ fitted = FittedPredictors()
 
 FURTHEST_SCALE = 20.0
 """How many times the largest observed sample an input may be before a prediction is marked."""
-
-WHOLE_CACHE = 0.99
-"""From this share on, the data to be cached is taken to be in memory."""
 
 UNCACHED = "not in memory"
 """Names the seconds of making or reading again what the cache cannot hold, beside those of the terms."""
@@ -130,13 +127,7 @@ LEAST_SECONDS = 1e-9
 
 
 def require_time(seconds: FloatArray, machines: Sequence[int], *, scale: float, instance_type: str) -> None:
-    """Refuse predictions that are no time of a run, wherever they are asked for.
-
-    Args:
-        seconds: predicted for each number of machines, shape (n,).
-        machines: n numbers.
-        scale: of the input.
-        instance_type: of the machines.
+    """Refuse predicted seconds, shape (n,), that are no time of a run on n numbers of machines.
 
     Raises:
         InvalidParameterError: one of them is infinite, no number, or next to nothing.
@@ -155,18 +146,18 @@ def require_time(seconds: FloatArray, machines: Sequence[int], *, scale: float, 
 class ModelForecast:
     """What a model says of n runs, from the moment that all machines are there, start-up excluded.
 
-    An iterative job is trained with a few iterations. For more of them all terms but the fixed one
-    are multiplied by the ratio. Each part is computed when it is first asked for.
+    Each part is computed when it is first asked for.
 
     Args:
         model: the model.
         machines: n numbers of machines, or one.
         scale: n shares of the target input, or one.
-        iterations: of the run that is predicted, for iterative jobs; by default those trained with.
+        iterations: of the run that is predicted, for iterative jobs; by default those trained with. For more
+            of them all terms but the fixed one are multiplied by the ratio.
 
     Raises:
-        InvalidParameterError: by what is asked for, where a value does not fit, or `iterations` is asked of
-            a model that was trained without.
+        InvalidParameterError: when a part is asked for: a value is invalid, or `iterations` is asked of a
+            model that was trained without.
     """
 
     def __init__(
@@ -184,10 +175,8 @@ class ModelForecast:
     def interval(self, level: float, *, is_calibrated: bool = True) -> tuple[FloatArray, FloatArray]:
         """The bounds that the runs' seconds lie between with probability `level`, shape (n,) each.
 
-        Where production runs fell outside more often than they should, or more seldom, the interval is wider
-        or narrower, unless it is not to be calibrated; see `calibration`. Where Spark's figures foresee
-        another regime than the observed runs were in (a cache that no longer fits, tasks that begin to
-        spill), it is wider by what that may change; see `regimes`.
+        They are calibrated by production runs, see `calibration`, and wider where Spark's metrics foresee
+        another regime than that of the observed runs, see `regimes`.
         """
         with _naming(self.model):
             low, high = self._predictor.interval(**self._runs, level=level)
@@ -233,11 +222,22 @@ class ModelForecast:
         """As all methods of prediction take them."""
         machines, scale, iterations = self._asked
         machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
+        ratio, trained = 1.0, self.model.trained_iterations
+        if iterations is not None:
+            wanted = whole_number("iterations", iterations)
+            if trained is None:
+                raise InvalidParameterError(
+                    "iterations",
+                    iterations,
+                    f"is asked of a model of {self.model.job!r} that was trained without",
+                    remedy="Give the sample runs a number of iterations, or leave it out here.",
+                )
+            ratio = wanted / trained
         return RunColumns(
             machines=machine_column,
             scale=scale_column,
             workers=effective_machines(self.model.observations, machines=machine_column, scale=scale_column),
-            iteration_ratio=_iteration_ratio(self.model, iterations),
+            iteration_ratio=ratio,
         )
 
     @cached_property
@@ -302,15 +302,10 @@ def predict_interval(
 def standardised_errors(
     model: Model, *, machines: ArrayLike, seconds: ArrayLike, scale: ArrayLike = 1.0
 ) -> FloatArray:
-    """How far runs lie from their predictions, in standard deviations by the intervals of 80 %, shape (n,).
+    """How far n runs lie from their predictions, in standard deviations by the intervals of 80 %, shape (n,).
 
     On the logarithm, above 0 where they took longer, and by the intervals as they are without `calibration`.
-
-    Args:
-        model: that predicts them.
-        machines: of n runs, or of one.
-        seconds: that they took, start-up excluded.
-        scale: of the runs.
+    The seconds exclude start-up.
     """
     forecast = ModelForecast(model, machines=machines, scale=scale)
     with _naming(model):
@@ -321,10 +316,7 @@ def standardised_errors(
 
 
 def memory_shortage(model: Model, *, machines: int, scale: float = 1.0) -> str:
-    """Why so many machines cannot hold the data in memory; empty where they can or nothing is known.
-
-    What the runs wanted to cache and what their tasks used at most, extrapolated; see `regimes`.
-    """
+    """Why so many machines cannot hold the data in memory; empty if they can or nothing is known."""
     forecast = _forecast(model, whole_number("machines", machines), positive_number("scale", scale))
     reasons = []
     if forecast.cache_share is not None and forecast.cache_share < WHOLE_CACHE:
@@ -344,11 +336,10 @@ def _again_of_observed(model: Model) -> float:
 def extrapolation(model: Model, *, machines: int, scale: float = 1.0) -> str:
     """Why the observations do not support a prediction, in words; empty where they do.
 
-    To extrapolate to more data is what samples are for, so larger inputs are mentioned only from
-    far outside, smaller ones always: who asks for less than any sample may mean another unit. Machine
-    counts are mentioned as soon as they leave what was observed: what happens on more machines may have
-    been invisible on fewer. What Spark reported of the runs tells of changes that times cannot show; see
-    `regimes`.
+    Samples are for extrapolating to more data, so larger inputs are mentioned only from far outside, smaller
+    ones always: who asks for less than any sample may mean another unit. Machine counts are mentioned as
+    soon as they leave what was observed: what happens on more machines may have been invisible on fewer.
+    `regimes` tells of changes that times cannot show.
     """
     machines = whole_number("machines", machines)
     scale = positive_number("scale", scale)
@@ -373,17 +364,3 @@ def extrapolation(model: Model, *, machines: int, scale: float = 1.0) -> str:
 def _forecast(model: Model, machines: int, scale: float) -> RegimeForecast:
     """Kept, since each interval of a run and its warnings ask for it, and it goes through all runs."""
     return foresee(model.observations, machines=machines, scale=scale)
-
-
-def _iteration_ratio(model: Model, iterations: int | None) -> float:
-    if iterations is None:
-        return 1.0
-    wanted = whole_number("iterations", iterations)
-    if model.trained_iterations is None:
-        raise InvalidParameterError(
-            "iterations",
-            iterations,
-            f"is asked of a model of {model.job!r} that was trained without",
-            remedy="Give the sample runs a number of iterations, or leave it out here.",
-        )
-    return wanted / model.trained_iterations

@@ -268,8 +268,8 @@ def _grown(scales: FloatArray, values: FloatArray, scale: float) -> float:
 # Whether the cache fits: cached bytes, which grow with the input, against storage memory, which grows with
 # the machines.
 
-_WHOLE = 0.99
-"""From this share on everything is taken to have been cached."""
+WHOLE_CACHE = 0.99
+"""From this share on, all the data to be cached is taken to be in memory."""
 _PROTECTED = 0.5
 """Spark's spark.memory.storageFraction: the share of memory from which execution evicts no cached data."""
 _TIMES_SLOWER = 10.0
@@ -301,21 +301,21 @@ class _CachingRuns:
     def usable_bytes_per_machine(self) -> float:
         """As full as the fullest run that had to leave data out; all of it where none had to."""
         per_machine = float(np.median(self.storage_bytes / self.machines))
-        filled = (self.cached_bytes / self.storage_bytes)[self.share < _WHOLE]
+        filled = (self.cached_bytes / self.storage_bytes)[self.share < WHOLE_CACHE]
         return per_machine * float(np.clip(filled.max(), 0.05, 1.0)) if filled.size else per_machine
 
     @property
     def safe_share(self) -> float:
         """The share of memory in which cached data is safe from execution, by what execution has used."""
         execution = float((self.execution_bytes / self.storage_bytes).max())
-        held = (self.cached_bytes / self.storage_bytes)[self.share >= _WHOLE]
+        held = (self.cached_bytes / self.storage_bytes)[self.share >= WHOLE_CACHE]
         return max(_PROTECTED, 1.0 - execution, float(held.max(initial=0.0)))
 
     def missing(self, share: float, wanted_bytes: float, machines: int) -> float:
         """The share of reads that miss: by the runs' reads where they tell, else what does not fit."""
         if np.isnan(self.missed).all() or np.isnan(self.partitions).all():
-            return 1.0 - share if share < _WHOLE else 0.0
-        return 1.0 - self._found(wanted_bytes, machines, all_fits=share >= _WHOLE)
+            return 1.0 - share if share < WHOLE_CACHE else 0.0
+        return 1.0 - self._found(wanted_bytes, machines, all_fits=share >= WHOLE_CACHE)
 
     def _found(self, wanted_bytes: float, machines: int, *, all_fits: bool) -> float:
         """The share of the reads that find their partition in memory.
@@ -330,7 +330,7 @@ class _CachingRuns:
         held = of_runs[self.missed <= _MISSED_NOTABLY]
         if each <= _SAME_LOAD * float(held.max(initial=0.0)):
             return 1.0
-        overflowing = (self.missed > _MISSED_NOTABLY) & (self.share < _WHOLE)
+        overflowing = (self.missed > _MISSED_NOTABLY) & (self.share < WHOLE_CACHE)
         if overflowing.any() and not all_fits:
             return min(1.0, float(np.median(((1.0 - self.missed) * of_runs)[overflowing])) / each)
         partition = float(np.nanmedian(self.wanted_bytes / self.partitions))
@@ -391,8 +391,8 @@ def foresee_cache(
         again = passes.seconds_again(missing, wanted, working_machines)
         forecast = replace(forecast, again_seconds=again, again_spread=passes.spread)
     away = max(0.0, float(runs.share.min()) - share, share - float(runs.share.max()))
-    if away < 1.0 - _WHOLE:
-        if share < _WHOLE or wanted <= runs.safe_share * room:
+    if away < 1.0 - WHOLE_CACHE:
+        if share < WHOLE_CACHE or wanted <= runs.safe_share * room:
             return forecast
         warning = (
             f"{facts}: tight, for sorting and joining take memory from the cache. "
@@ -422,7 +422,7 @@ def _change(runs: _CachingRuns, share: float, enough: str, again_seconds: float)
             "may be faster than predicted. Observe a run that holds as much: a smaller sample, or more "
             "machines."
         )
-    before = "all of it" if least >= _WHOLE else f"at least {as_percent(least)}"
+    before = "all of it" if least >= WHOLE_CACHE else f"at least {as_percent(least)}"
     cost = (
         f"the prediction counts {duration(again_seconds)} for that"
         if again_seconds > 0
@@ -477,7 +477,7 @@ class CachePasses:
             seconds = metrics.cache_missed_seconds - missed * self.found_seconds_per_byte
             return max(0.0, seconds) / (machines * self.slots_per_machine)
         share = metrics.cache_share
-        if share is None or share >= _WHOLE:
+        if share is None or share >= WHOLE_CACHE:
             return 0.0
         return self.seconds_again(1.0 - share, wanted, machines)
 
@@ -552,7 +552,7 @@ def _seconds_per_byte(
         is_told_by_tasks: all runs tell that their tasks missed next to nothing.
         falls_to_disk: what does not fit is put on disk.
     """
-    missing = np.where(missing < 1.0 - _WHOLE, 0.0, missing)
+    missing = np.where(missing < 1.0 - WHOLE_CACHE, 0.0, missing)
     if not is_told_by_tasks and np.ptp(missing) >= _SHARES_APART:
         rows = np.column_stack([np.ones_like(missing), missing]) / np.maximum(reading, 1e-30)[:, None]
         _, slope = non_negative_least_squares(rows, np.ones_like(missing))

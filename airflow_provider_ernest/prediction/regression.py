@@ -92,11 +92,7 @@ class ErnestRegression:
         return self
 
     def fit_undetermined(self, **runs: Unpack[ObservedColumns]) -> Self:
-        """Like `fit`, where the runs need not determine the terms.
-
-        Non-negative least squares has a solution all the same, but other coefficients would fit as well; see
-        `shared_least_squares`. Cross-validation needs it where one run is left out.
-        """
+        """Like `fit`, where the runs need not determine the terms; see `shared_least_squares`."""
         rows, seconds = self._observed(runs)
         is_determined = not undetermined_terms(rows, check_terms(self.terms))
         return self._fit(rows, seconds, is_determined=is_determined)
@@ -106,7 +102,7 @@ class ErnestRegression:
 
         Raises:
             FitError: the regression has not been fitted.
-            InvalidParameterError: a value does not fit.
+            InvalidParameterError: a value is invalid, or the lengths differ.
         """
         return np.asarray(self._rows(runs) @ self.coefficients_, dtype=np.float64)
 
@@ -117,9 +113,9 @@ class ErnestRegression:
     def interval(self, *, level: float, **runs: Unpack[RunColumns]) -> tuple[FloatArray, FloatArray]:
         """Seconds that a single run lies between with probability `level`, 0 to 1, shapes (n,).
 
-        The classical interval of least squares (Student's t) of the terms that are not 0, on the
-        logarithm of the time so that it cannot become negative. It believes that the job has these
-        terms and no others, and so is too narrow more often than it says; `averaging` knows better.
+        The classical interval of least squares (Student's t) of the terms that are not 0, on the logarithm
+        of the time so that it cannot become negative. It believes that the job has these terms and no
+        others, and so is too narrow more often than it says; `averaging` knows better.
         """
         _, upper = two_sided(level)
         seconds, spread = self._log_spread(self._rows(runs))
@@ -135,9 +131,8 @@ class ErnestRegression:
     def _on_logarithm(self, relative: FloatArray) -> FloatArray:
         """How far errors of so many times the prediction reach on its logarithm, none below 0.
 
-        Far from the runs, or of a short run where errors are in seconds, an error may be many times the
-        prediction. The exponential of that would be no number; beyond `CREDIBLE`, bounds therefore grow as
-        the error does.
+        Far from the runs an error may be many times the prediction, whose exponential would be no number;
+        beyond `CREDIBLE`, bounds therefore grow as the error does.
         """
         most = CREDIBLE[self.weighting]
         return np.minimum(relative, most) + np.log1p(np.maximum(relative - most, 0.0))
@@ -233,8 +228,8 @@ RIDGE = 1e-5
 def shared_least_squares(rows: FloatArray, values: FloatArray) -> FloatArray:
     """As `non_negative_least_squares`, where the rows need not determine the coefficients.
 
-    Of those that fit equally well the smallest are taken, by columns of unit length, so that it does not hang
-    on rounding which of them come out: terms that the rows cannot tell apart share what they explain.
+    Of those that fit equally well the smallest are taken, by columns of unit length, so that rounding does
+    not decide which: terms that the rows cannot tell apart share what they explain.
     """
     lengths = np.linalg.norm(rows, axis=0)
     small = RIDGE * np.diag(np.where(lengths > 0, lengths, 1.0))
@@ -306,28 +301,22 @@ def undetermined_terms(rows: FloatArray, terms: Sequence[str]) -> tuple[str, ...
     return tuple(name for name, is_open in zip(terms, involved, strict=True) if is_open)
 
 
+MOST_LISTED = 8
+
+
 def runs_to_add(undetermined: Sequence[str], *, machines: FloatArray, scale: FloatArray) -> str:
     """What further runs, beside those of shape (n,), would tell the terms apart, as a sentence."""
     counts = np.unique(machines)
-    listed = _listed(counts)
-    needed = sum(not _depends_on_scale(name) for name in undetermined)
+    names = [f"{count:g}" for count in counts]
+    listed = ", ".join(names if len(names) <= MOST_LISTED else [*names[: MOST_LISTED - 1], "...", names[-1]])
+    two, small_and_large = np.array([2.0, 2.0]), np.array([0.1, 1.0])
+    columns = [term_named(name).column(machines=two, scale=small_and_large) for name in undetermined]
+    needed = sum(bool(small == large) for small, large in columns)
     if counts.size < needed:
         return f"Use at least {needed} different numbers of machines (now: {listed})."
     if np.unique(scale).size == 1:
         return f"Use more than one scale (now: {plain(scale[0])})."
     return f"Vary the scale and the number of machines independently of each other (machines now: {listed})."
-
-
-def _listed(counts: FloatArray, most: int = 8) -> str:
-    names = [f"{count:g}" for count in counts]
-    return ", ".join(names if len(names) <= most else [*names[: most - 1], "...", names[-1]])
-
-
-def _depends_on_scale(name: str) -> bool:
-    column = term_named(name).column
-    machines = np.array([2.0, 2.0])
-    small, large = column(machines=machines, scale=np.array([0.1, 1.0]))
-    return bool(small != large)
 
 
 NEAR, STEPS = 1e-10, 60
@@ -385,15 +374,10 @@ def mixture_probabilities(
 
 @dataclass(frozen=True, kw_only=True)
 class Widening:
-    """What makes the intervals of n runs wider, by what is known besides the runs' times.
+    """What makes the intervals of n runs wider, by what is known besides the runs' times."""
 
-    Attributes:
-        factors: by which each side's distance on the logarithm grows, shape (n,).
-        least_log_spreads: the standard deviation of log(seconds) to assume at least, shape (n,).
-    """
-
-    factors: FloatArray
-    least_log_spreads: FloatArray
+    factors: FloatArray  # by which each side's distance on the logarithm grows, (n,)
+    least_log_spreads: FloatArray  # the standard deviation of log(seconds) to assume at least, (n,)
 
     def interval(
         self, seconds: FloatArray, bounds: tuple[FloatArray, FloatArray], *, level: float
@@ -410,10 +394,8 @@ class Widening:
     ) -> FloatArray:
         """The probability that runs take no longer than `limits`, shape (n,), by the wider intervals.
 
-        Args:
-            seconds: predictions, shape (n,).
-            limits: seconds, infinity among them, shape (n,); none is kept that is not above 0.
-            narrow: gives the probability of runs to take no longer than its argument by the narrow intervals.
+        Limits may be infinite; none is kept that is not above 0. `narrow` gives the probabilities of limits
+        by the narrow intervals.
         """
         # A limit of 0 is never kept; the tiniest number stands for it, as its logarithm is finite.
         distances = np.log(np.maximum(limits, np.finfo(np.float64).tiny) / seconds)

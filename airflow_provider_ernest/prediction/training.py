@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from itertools import compress
 from statistics import median
 from typing import Required, TypedDict, Unpack
 
@@ -87,12 +88,10 @@ def train(
         observations: runs of the job on one type of machine, all with the same iterations.
         method: one of `settings.bounds.METHODS`.
         terms: names of the terms; None for the method's own.
-        prior: for "averaging": what is believed before the runs, None for the default. Where all runs
-            name their hosts, their machines are executors that worked, and the driver takes none.
+        prior: for "averaging": what is believed before the runs; see `prior.prior_for`.
         warnings: what is to be known of the runs before the model is trusted.
         kept: what the model keeps beside it; `job` at least, and "local" for a type that is not told. With a
-            design that makes no runs, past runs were found to tell enough: even if all had the same machines,
-            where no others are asked about.
+            design that makes no runs, past runs were found to tell enough, even if all had the same machines.
 
     Raises:
         FitError: the observations cannot be of one model, do not determine the terms, or contradict each
@@ -113,7 +112,8 @@ def train(
         predictor.fit(**observed_columns(observations))
     if method != AVERAGING:
         _check_agreement(observations, names)
-    apart = _apart(predictor, observations)
+    average = predictor if isinstance(predictor, TermAveraging) else None
+    apart = [] if average is None else list(compress(observations, average.apart_))
     details: Kept = {"instance_type": "local", **kept}
     return Model(
         **details,
@@ -121,8 +121,8 @@ def train(
         method=method,
         terms=_fitted_terms(predictor, names),
         prior=prior,
-        driver_share=predictor.driver_share_ if isinstance(predictor, TermAveraging) else 0.0,
-        noise=predictor.noise_ if isinstance(predictor, TermAveraging) else 0.0,
+        driver_share=average.driver_share_ if average else 0.0,
+        noise=average.noise_ if average else 0.0,
         validation=leave_one_out(
             lambda: new_predictor(method, terms=names, prior=prior), observations, apart=apart
         ),
@@ -141,13 +141,6 @@ def _check_agreement(observations: Sequence[Observation], terms: tuple[str, ...]
     wrong = wrong_points(merged, every, AveragingPrior(driver_share=0.0))
     if wrong.any():
         raise contradiction(merged, np.flatnonzero(wrong).tolist())
-
-
-def _apart(predictor: Predictor, observations: Sequence[Observation]) -> list[Observation]:
-    """The observations that contradict all others and were left out of the fit."""
-    if not isinstance(predictor, TermAveraging):
-        return []
-    return [run for run, is_apart in zip(observations, predictor.apart_, strict=True) if is_apart]
 
 
 def _fitted_terms(predictor: Predictor, names: Sequence[str]) -> tuple[FittedTerm, ...]:
@@ -183,17 +176,11 @@ def leave_one_out(
 ) -> Validation:
     """Predict each observation from those of other configurations (Ernest, section 3.3).
 
-    Repetitions of a run are left out together: otherwise they would predict each other.
-
-    Where the others alone do not determine the terms, the fold is still predicted, from one of the
-    fits that are then possible. Its error tells of the missing run more than of the model and is
-    as a rule too large, so that no model looks better for having too few runs;
-    `undetermined_folds` names these folds. With as many observations as terms all folds are so.
-
-    Args:
-        new_predictor: gives a predictor that has seen no runs yet.
-        observations: runs of at least two configurations.
-        apart: those that the others are not predicted from, since they contradict all others.
+    Repetitions of a run are left out together: otherwise they would predict each other. No run is predicted
+    from those that are `apart`, since they contradict all others. Where the others alone do not determine
+    the terms, the fold is still predicted, from one of the fits that are then possible. Its error tells of
+    the missing run more than of the model and is as a rule too large, so that no model looks better for
+    having too few runs; `undetermined_folds` names these folds.
 
     Raises:
         TooFewObservationsError: there are fewer than two configurations.
@@ -277,9 +264,9 @@ PROBABLY_DISTURBED = 0.5
 def check_adequacy(model: Model, *, max_error_percent: float) -> None:
     """Refuse a model whose median leave-one-out error is above the threshold.
 
-    The median is the error to expect of a prediction like those of the observed runs. The largest
-    error is shown too, but does not decide: the run that it stems from is as a rule the one at the
-    edge of the design, which the others can only extrapolate to.
+    The median is the error to expect of a prediction like those of the observed runs. The largest error is
+    shown but does not decide: it is usually of the run at the edge of the design, which the others only
+    extrapolate to.
 
     Raises:
         InadequateModelError: with both errors and what can be done.
@@ -418,20 +405,11 @@ def extend_terms(
     One term after the other is added, each time the one that lowers the median leave-one-out error most,
     until the error is at most `above_percent`, none lowers it, or the runs determine no more. The paper adds
     terms when the error is high (Ernest, section 3.4); but on noisy runs a further term describes noise, so
-    it must lower the error of runs that the fit has not seen.
-
-    Args:
-        observations: runs of the job.
-        terms: names of the terms to begin with.
-        extensions: names or formulas of the terms that may be added.
-        above_percent: the error above which terms are added.
-        method: "relative" or "classic"; "averaging" weighs all its terms by itself.
-
-    Returns:
-        The given terms, followed by the added ones.
+    it must lower the error of runs that the fit has not seen. The method is "relative" or "classic":
+    "averaging" weighs all its terms by itself.
 
     Raises:
-        InvalidParameterError: a term or the method cannot be.
+        InvalidParameterError: a term or the method is unknown.
         TooFewObservationsError: there are fewer than two configurations.
     """
     if check_method(method) == AVERAGING:

@@ -17,8 +17,8 @@ from typing import Any
 from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.eventlog.run_facts import read_run, registered_at, run_metrics, run_seconds
 from airflow_provider_ernest.exceptions import ErnestError
-from airflow_provider_ernest.prediction.predict import WHOLE_CACHE, predict_interval, predict_seconds
-from airflow_provider_ernest.prediction.regimes import RegimeForecast, foresee
+from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds
+from airflow_provider_ernest.prediction.regimes import WHOLE_CACHE, RegimeForecast, foresee
 from airflow_provider_ernest.prediction.training import train
 from benchmarks.recordings import LEVELS, REGIMES, unpack
 
