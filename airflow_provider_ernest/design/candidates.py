@@ -18,11 +18,8 @@ from airflow_provider_ernest.prediction.numbers import (
     whole_number,
 )
 
-ROUNDING_TOLERANCE = 1e-9
-"""Shares like 0.07 are not exact: 0.07 * 100 is 7.000000000000001 partitions."""
-
-SAME_SCALE = 0.01
-"""What a run really read may differ from what it was to read by this share."""
+ROUNDING_TOLERANCE = 1e-9  # shares like 0.07 are not exact: 0.07 * 100 is 7.000000000000001 partitions
+SAME_SCALE = 0.01  # what a run really read may differ from what it was to read by this share
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,11 +25,8 @@ from airflow_provider_ernest.words import as_percent, counted, machines
 
 LEVEL, NEARLY_CERTAIN = 0.8, 0.95
 
-NARROW_ENOUGH = 0.3
-"""Of the interval relative to the prediction: 15 % to either side."""
-
-FEWEST_RUNS = 6
-"""As many as a design makes where nothing is known."""
+NARROW_ENOUGH = 0.3  # of the interval relative to the prediction: 15 % to either side
+FEWEST_RUNS = 6  # as many as a design makes where nothing is known
 
 FEWEST_SIZES = 3
 """Numbers of machines that tell how time changes with them; with fewer only those that ran are known."""
@@ -40,8 +37,7 @@ SCATTER = 1.3
 OCTAVES = 2.0
 """Scales within a half octave are one size to a design: what a tenth more data takes tells no term apart."""
 
-_WIDTH_OF_NOISE = 2 * 1.2816
-"""Of an interval of 80 % in standard deviations."""
+_WIDTH_OF_NOISE = 2 * 1.2816  # of an interval of 80 % in standard deviations
 
 
 @dataclass(frozen=True, kw_only=True)

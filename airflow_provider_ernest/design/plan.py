@@ -182,8 +182,7 @@ def _experiments(
 # candidate gets a weight lambda, and the criterion of ``sum lambda_i a_i a_i^T`` is minimised under linear
 # bounds, a convex problem. Its optimum is a bound on what whole runs can reach.
 
-SOLVER_TOLERANCE = 1e-6
-"""Weights below it are what the solver leaves of a zero."""
+SOLVER_TOLERANCE = 1e-6  # weights below it are what the solver leaves of a zero
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -287,8 +286,7 @@ def _solved(problem: DesignProblem, bounds: Bounds) -> FloatArray:
 # from the weights matters: from random runs it gets stuck at half the efficiency.
 
 
-IMPROVEMENT = 1e-9
-"""The least relative gain that counts: below it, exchanges would only shuffle equal runs."""
+IMPROVEMENT = 1e-9  # the least relative gain that counts: below it, exchanges would only shuffle equal runs
 
 
 def round_design(problem: DesignProblem, weights: FloatArray, *, limits: Limits) -> IntArray:

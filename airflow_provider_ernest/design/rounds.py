@@ -38,8 +38,7 @@ from airflow_provider_ernest.settings.bounds import IN_ROUNDS
 from airflow_provider_ernest.settings.goal import BALANCED, BEST_VALUE
 from airflow_provider_ernest.words import counted, dollars, number, percentage, plain
 
-FEWEST_RUNS = 3
-"""Of different configurations: fixed and spreading work go through any two."""
+FEWEST_RUNS = 3  # of different configurations: fixed and spreading work go through any two
 
 MOST_RUNS = 12
 
@@ -50,15 +49,13 @@ LARGER = 4.0
 """The larger sample of the first round reads so many times what the smallest reads, for each of its machines
 beyond the fewest as much again."""
 
-WIDER = 4
-"""The widest run of the first round has so many times the fewest machines, or all that are billed."""
+WIDER = 4  # the widest run of the first round has so many times the fewest machines, or all that are billed
 
 OUTCOMES = 31
 """Of a run, as probable as one another, that are played through to choose among the runs. What the chosen one
 is worth is told by one outcome of each draw: of many rough estimates the largest is too large."""
 
-AHEAD = 3
-"""Runs that are looked ahead: what one alone cannot change, two or three may."""
+AHEAD = 3  # runs that are looked ahead: what one alone cannot change, two or three may
 
 MOST_MACHINES, MOST_SCALES = 6, 10
 """Numbers of machines, and of scales for each, that are played through: the others are between them."""
@@ -66,8 +63,7 @@ MOST_MACHINES, MOST_SCALES = 6, 10
 MISSED = 1.0
 """Production runs that a missed limit costs besides: a run that comes too late has bought nothing."""
 
-LONG_RUN_SECONDS = 1e6
-"""At this length the increments in which machines are billed do not matter."""
+LONG_RUN_SECONDS = 1e6  # at this length the increments in which machines are billed do not matter
 
 MACHINE_SECONDS, DOLLARS = "machine-seconds", "dollars"
 

@@ -43,11 +43,8 @@ from airflow_provider_ernest.prediction.terms import (
 from airflow_provider_ernest.words import counted, input_share
 from airflow_provider_ernest.words import duration as seconds_in_words
 
-LEAST_POINTS = 3
-"""Fixed and spreading work fit any two points; only a third one tests them."""
-
-MOST_TERMS = 8
-"""Each term doubles the sets of terms; with eight a fit takes about a second."""
+LEAST_POINTS = 3  # fixed and spreading work fit any two points; only a third one tests them
+MOST_TERMS = 8  # each term doubles the sets of terms; with eight a fit takes about a second
 
 
 class TermAveraging:
@@ -217,8 +214,7 @@ CLEARLY_WORSE = 1.25
 """A run is wrong if the others agree without it and, without any other run, still miss by at least this
 factor and three times as much on the logarithm."""
 
-TIGHT = 1e-6
-"""Relative: a point whose error is this close to the largest is one of those that determine it."""
+TIGHT = 1e-6  # relative: a point whose error is this close to the largest is one of those that determine it
 
 
 def wrong_points(points: Points, terms: tuple[str, ...], prior: AveragingPrior) -> NDArray[np.bool_]:

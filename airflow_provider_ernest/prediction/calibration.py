@@ -22,22 +22,16 @@ from airflow_provider_ernest.words import counted
 
 # Pages import this module: no numpy here.
 
-PRIOR_RUNS = 8.0
-"""The prior counts as this many runs with perfect intervals."""
-
-PRIOR_RUNS_IF_NARROWER = 32.0
-"""The same if runs lie nearer to their predictions than they should."""
-
-FAR = 2.0
-"""In standard deviations of right intervals: larger errors count as this much."""
+PRIOR_RUNS = 8.0  # the prior counts as this many runs with perfect intervals
+PRIOR_RUNS_IF_NARROWER = 32.0  # the same if runs lie nearer to their predictions than they should
+FAR = 2.0  # in standard deviations of right intervals: larger errors count as this much
 
 LEAST_FACTOR, LARGEST_FACTOR = 0.5, 4.0
 """Beyond these the model is wrong rather than its intervals; `learning.drift` reports that."""
 
 HALVINGS = 40
 
-LIKELY = NormalDist().inv_cdf(0.9)
-"""Half the width of an 80 % interval, in standard deviations."""
+LIKELY = NormalDist().inv_cdf(0.9)  # half the width of an 80 % interval, in standard deviations
 
 _BEYOND = NormalDist().cdf(-FAR)
 _MEAN_SQUARE = 1.0 - 2.0 * _BEYOND - 2.0 * FAR * NormalDist().pdf(FAR) + 2.0 * FAR**2 * _BEYOND

@@ -58,8 +58,7 @@ def same_machines(these: FloatArray, those: FloatArray) -> FloatArray:
 # others. Their mean on the logarithm is never that far off.
 
 
-ALIKE = 1.25
-"""If runs of one configuration differ by more, they did different work or were disturbed."""
+ALIKE = 1.25  # if runs of one configuration differ by more, they did different work or were disturbed
 
 STRAGGLING_SHARE = 0.2
 """The share of a configuration's runs at either end, at least one run, that may be disturbed."""
@@ -154,14 +153,9 @@ def _middle(ascending: FloatArray) -> float:
     return float(middle)
 
 
-POINTS_LEFT = 4
-"""Points that must be left in the common regime; fewer tell nothing."""
-
-POINTS_TO_SUSPECT = 6
-"""With fewer points a single one cannot be told from the shape of the whole."""
-
-SUSPECTS = 2
-"""How many single points are suspected."""
+POINTS_LEFT = 4  # points that must be left in the common regime; fewer tell nothing
+POINTS_TO_SUSPECT = 6  # with fewer points a single one cannot be told from the shape of the whole
+SUSPECTS = 2  # how many single points are suspected
 
 ROUNDING_DIGITS = 6
 """Relative errors that differ by less may do so by rounding, which depends on the processor."""
@@ -215,14 +209,9 @@ def _conspicuous(seconds: FloatArray, columns: FloatArray) -> list[int]:
     ]
 
 
-OVERHEADS = frozenset({"log(machines)", "machines", "sqrt(machines)"})
-"""Terms that no job consists of alone."""
-
-FIXED = "1"
-"""The term of work that takes the same time on any machines and data."""
-
-MOST_FIXED_SHARE = 0.9
-"""The share of the shortest run that may be known to be fixed."""
+OVERHEADS = frozenset({"log(machines)", "machines", "sqrt(machines)"})  # terms that no job consists of alone
+FIXED = "1"  # the term of work that takes the same time on any machines and data
+MOST_FIXED_SHARE = 0.9  # the share of the shortest run that may be known to be fixed
 
 LEAST_RISING, MOST_PLATEAUS = 2, 2
 """Machine counts that must have helped before a plateau is seen, and the plateaus that are asked about."""
@@ -230,13 +219,11 @@ LEAST_RISING, MOST_PLATEAUS = 2, 2
 NEARER = 0.5
 """Share of the squared errors. An explanation that is hardly better may fit noise."""
 
-LEAST_WORKERS = 0.5
-"""If one machine runs the driver and also works, its work is still done."""
+LEAST_WORKERS = 0.5  # if one machine runs the driver and also works, its work is still done
 
 REFINEMENTS = 4
 
-USUAL_ERROR = 0.2
-"""Error from the reference, on the logarithm, from which a run begins to count less."""
+USUAL_ERROR = 0.2  # error from the reference, on the logarithm, from which a run begins to count less
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,13 +23,11 @@ from airflow_provider_ernest.prediction.predictors import observed_points
 from airflow_provider_ernest.prediction.prior import prior_for
 from airflow_provider_ernest.prediction.terms import DICTIONARY, check_terms
 
-PRIOR_JOBS = 4.0
-"""How many jobs the prior counts for."""
+PRIOR_JOBS = 4.0  # how many jobs the prior counts for
 
 STEPS = 20
 
-NEVER_CERTAIN = 0.02
-"""However many jobs agree, the next one may be the first of another kind."""
+NEVER_CERTAIN = 0.02  # however many jobs agree, the next one may be the first of another kind
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,14 +28,12 @@ from airflow_provider_ernest.prediction.numbers import FloatArray, IntArray
 from airflow_provider_ernest.prediction.regression import mixture_quantiles
 from airflow_provider_ernest.prediction.terms import Runs, iteration_factors
 
-DRAWS = 500
-"""Places in the whole of the hypotheses: the error from so few is a twentieth of the uncertainty."""
+DRAWS = 500  # places in the whole of the hypotheses: the error from so few is a twentieth of the uncertainty
 
 SHARED = 0.1
 """Of the distance between two places: so near to a border between two hypotheses, a place belongs to both."""
 
-NEGLIGIBLE = 1e-9
-"""The share of a hypothesis that no figure shows."""
+NEGLIGIBLE = 1e-9  # the share of a hypothesis that no figure shows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,11 +148,8 @@ def _none_negative(
 OCTAVES_OF_ONE = 0.25
 """Doublings that a single number of machines, or a single input, counts for as having been observed."""
 
-STEEPNESS = 3.0
-"""Near the observed range hardly anything changes, far from it nearly everything may."""
-
-FURTHEST_OCTAVES = 60.0
-"""Further than any cluster or input: such a draw sees no change at all."""
+STEEPNESS = 3.0  # near the observed range hardly anything changes, far from it nearly everything may
+FURTHEST_OCTAVES = 60.0  # further than any cluster or input: such a draw sees no change at all
 
 SEED = 1
 

@@ -32,8 +32,7 @@ from airflow_provider_ernest.prediction.terms import RunColumns
 from airflow_provider_ernest.words import as_percent, count, input_share
 from airflow_provider_ernest.words import machines as machines_in_words
 
-MOST_KEPT = 32
-"""About 2 MB each, for the few configurations that most models are fitted to."""
+MOST_KEPT = 32  # about 2 MB each, for the few configurations that most models are fitted to
 MOST_SQUARED_CONFIGURATIONS = 400**2
 """Kept in all, about 130 MB: an average over terms holds some 800 bytes for each pair of configurations."""
 

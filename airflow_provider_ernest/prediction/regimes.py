@@ -28,16 +28,13 @@ from airflow_provider_ernest.prediction.terms import basis
 from airflow_provider_ernest.words import as_percent, count, data_amount, duration, input_share
 from airflow_provider_ernest.words import machines as machines_in_words
 
-WIDEST = 3.0
-"""The largest factor on the log-spread of an interval: what is known of the job still bounds it."""
+WIDEST = 3.0  # the largest factor on the log-spread of an interval: what is known of the job still bounds it
 
 _UNSEEN = 1.25
 """Factor where the run does what no observed run did, and the prediction allows for it or it may not matter.
 """
-_SPILL = 1.5
-"""Factor where tasks spill for the first time: the prediction does not count that."""
-_SAME_LOAD = 1.05
-"""Loads of a task or a machine that differ by less than this factor are the same."""
+_SPILL = 1.5  # factor where tasks spill for the first time: the prediction does not count that
+_SAME_LOAD = 1.05  # loads of a task or a machine that differ by less than this factor are the same
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,8 +126,7 @@ def _cap(observations: Sequence[Observation], machines: int, scale: float) -> tu
 
 _ONE_CAUSE = (("1",), ("scale",), ("machines",))
 _MORE_CAUSES = (("1", "scale"), ("1", "scale", "machines"))
-_SAME_SHARE = 0.1
-"""Task counts that a growth explains within this share, or within a task, are explained."""
+_SAME_SHARE = 0.1  # task counts that a growth explains within this share, or within a task, are explained
 _UNEXPLAINED_SHARE = 0.5
 """Beyond this the runs contradict each other, and nothing is said of the tasks at other configurations."""
 
@@ -268,15 +264,13 @@ def _grown(scales: FloatArray, values: FloatArray, scale: float) -> float:
 # Whether the cache fits: cached bytes, which grow with the input, against storage memory, which grows with
 # the machines.
 
-WHOLE_CACHE = 0.99
-"""From this share on, all the data to be cached is taken to be in memory."""
+WHOLE_CACHE = 0.99  # from this share on, all the data to be cached is taken to be in memory
 _PROTECTED = 0.5
 """Spark's spark.memory.storageFraction: the share of memory from which execution evicts no cached data."""
 _TIMES_SLOWER = 10.0
 """What an uncached pass over the data may cost against a cached one: "an order of magnitude" (Zaharia et al.,
 Resilient Distributed Datasets, NSDI 2012, abstract)."""
-_MISSED_NOTABLY = 0.02
-"""So few of the reads of a cache may miss by chance, as those of blocks that moved."""
+_MISSED_NOTABLY = 0.02  # so few of the reads of a cache may miss by chance, as those of blocks that moved
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -440,8 +434,7 @@ def _change(runs: _CachingRuns, share: float, enough: str, again_seconds: float)
 _SHARES_APART = 0.2
 """Shares in memory that differ by so much tell, by the times of the passes, what a missing byte costs."""
 _MEASURED_SPREAD, _DISK_SPREAD = 0.2, 0.7
-_DISK_BYTES_PER_SECOND = 1e8
-"""A guess at what a task reads and deserialises of what it finds on disk."""
+_DISK_BYTES_PER_SECOND = 1e8  # a guess at what a task reads and deserialises of what it finds on disk
 _MOST_OF_A_RUN = 0.9
 _MOSTLY_MISSED = 0.9
 

@@ -105,8 +105,7 @@ DICTIONARY = ("1", "scale", "scale/machines", "scale/sqrt(machines)", "log(machi
 CLIFF = re.compile(r"max\(scale/machines - (\d[\d.e+-]*), 0\)")
 """Work that begins when memory runs out: what a machine holds beyond a share of the input."""
 
-FIXED_TERM = "1"
-"""The term that does not iterate: an iterative job starts up and reads its input once."""
+FIXED_TERM = "1"  # the term that does not iterate: an iterative job starts up and reads its input once
 
 
 def term_named(name: str) -> Term:
@@ -251,8 +250,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "min": lambda *values: reduce(np.minimum, values),
 }
 
-LONGEST = 200
-"""Characters; a longer formula is no term that a person could explain."""
+LONGEST = 200  # characters; a longer formula is no term that a person could explain
 
 
 class Formula:

@@ -252,11 +252,8 @@ def _folds(
 FEW_CONFIGURATIONS = 5
 """With fewer distinct configurations an interval rests on prior belief more than on runs."""
 
-DIFFERENT_WORK = 1.25
-"""Runs of one configuration whose times differ by this factor did not do the same work."""
-
-MUCH_NOISE = 0.12
-"""Relative; identical Spark runs differ by 2 to 7 per cent."""
+DIFFERENT_WORK = 1.25  # runs of one configuration whose times differ by this factor did not do the same work
+MUCH_NOISE = 0.12  # relative; identical Spark runs differ by 2 to 7 per cent
 
 PROBABLY_DISTURBED = 0.5
 
@@ -388,8 +385,7 @@ EXTENSIONS: tuple[str, ...] = (
 )
 """The paper's further terms, and two that public Spark traces show."""
 
-SPARE_RUNS = 1
-"""Runs that must be left when one is left out, beyond the number of terms."""
+SPARE_RUNS = 1  # runs that must be left when one is left out, beyond the number of terms
 
 
 def extend_terms(
