@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.ec2.spec import EC2
@@ -81,7 +81,7 @@ def rendered_goal(given: Any, *, has_model: bool, log: Any) -> SizingGoal:
 def rendered_iterations(given: Any, goal: SizingGoal, *, has_model: bool, log: Any) -> int | None:
     """Parse the iterations of production; None if unreadable and only the fallback can be taken."""
     try:
-        return cast("int | None", optional(count)("iterations", given))
+        return optional(count)("iterations", given)
     except InvalidParameterError as error:
         if has_model or goal.fallback_machines is None:
             raise
