@@ -45,7 +45,7 @@ def application_changed(
         settle_seconds: for how long files must stay as they are before they are read.
 
     Raises:
-        InvalidParameterError: the application is one of the cluster's machines, which Airflow cannot watch.
+        InvalidParameterError: the application is on the cluster's machines, where Airflow cannot watch it.
     """
     own, *others = watched_paths(application, dependencies)
     # What tells the asset from others, without addresses, for they may hold credentials.

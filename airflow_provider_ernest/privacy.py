@@ -1,4 +1,4 @@
-"""Addresses as documents keep them: without credentials, and, for others' eyes, not at all.
+"""Addresses without credentials, or left out altogether; names of stages and exceptions without secrets.
 
 Users write passwords and signatures into addresses, which documents, logs and pages would show for years.
 What names a place stays: the connection in ``s3://conn_id@bucket``, the container in
@@ -57,8 +57,7 @@ def names_a_secret(name: str) -> bool:
 def without_credentials(address: str) -> str:
     """The address without ``user:password@`` and without parameters whose names tell of a secret.
 
-    A text with addresses in it, such as an error's message, may be given as well: the rest stays as it is.
-    So does a path without a scheme.
+    Of a text with addresses in it, such as an error's message, the rest stays as it is.
     """
     if _URL.match(address) and not re.search(r"\s", address):
         # One address, in which a quote may be a letter of the password.
@@ -67,10 +66,7 @@ def without_credentials(address: str) -> str:
 
 
 def without_addresses(text: str) -> str:
-    """A sentence with `LEFT_OUT` instead of each URL, absolute path, IP address and host's name in it.
-
-    It goes by how addresses are usually written: a name of a host without its domain stays.
-    """
+    """The text with `LEFT_OUT` instead of URLs, absolute paths, IP addresses and host names with a domain."""
     return _PLACE.sub(LEFT_OUT, text)
 
 
@@ -81,7 +77,7 @@ def _clean(url: str) -> str:
         url = _TOKEN_AS_USER.sub("", url)
     for credentials in (_USER_AND_PASSWORD, _PASSWORD_WITH_SLASH):
         url = credentials.sub("", url)
-    shown = _PARAMETER.sub(_shown_parameter, url)
+    shown = _PARAMETER.sub(lambda found: found["before"] if names_a_secret(found["name"]) else found[0], url)
     if shown == url:
         return url
     # What stood after a parameter that is gone now stands after its own separator.
@@ -89,23 +85,10 @@ def _clean(url: str) -> str:
     return re.sub(r"[?&;#]+(?=#|$)", "", shown)
 
 
-def _shown_parameter(found: re.Match[str]) -> str:
-    if not names_a_secret(found["name"]):
-        return found[0]
-    return found["before"]
-
-
-# ---------------------------------------------------------------------------
-# Names of Spark's stages, as documents keep them: where in the code a stage was asked for, and nothing
-# else.
-#
 # Spark names a stage by its call site, such as "collect at job.py:12"; PySpark gives the file's whole path.
-# But
-# a program may set any text in its place, also one with data or a password in it.
-
-
+# But a program may set any text in its place, also one with data or a password in it.
 MOST_LETTERS = 120
-"""Of a name; what is longer is cut, with an ellipsis."""
+"""Of a stage's name; what is longer is cut, with an ellipsis."""
 
 _CALL_SITE = re.compile(r"(?P<method>.*?) at (?P<file>.+):(?P<line>\d+)")
 _FOLDERS = re.compile(r".*[/\\]")
@@ -120,12 +103,9 @@ CALL_SITE_LEFT_OUT = "..."
 
 
 def call_site(name: str) -> str:
-    """The name of a stage in one short line, without folders, literals and what is said to be secret.
+    """A stage's name as Spark's event log has it, in one short line without folders, literals and secrets.
 
     Cleaning a name again changes nothing.
-
-    Args:
-        name: as Spark's event log tells it.
     """
     # A longer one is no call site, and would take long.
     line = " ".join(name[: 10 * MOST_LETTERS].split())
@@ -135,47 +115,28 @@ def call_site(name: str) -> str:
         # An address may follow "at", too; it stays one, without its credentials.
         short = file if "://" in file else _FOLDERS.sub("", file)
         line = f"{found['method']} at {short}:{found['line']}"
-    line = _without_secrets(_LITERAL.sub(CALL_SITE_LEFT_OUT, without_credentials(line)))
-    return (
-        line
-        if len(line) <= MOST_LETTERS
-        else f"{line[: MOST_LETTERS - len(CALL_SITE_LEFT_OUT)]}{CALL_SITE_LEFT_OUT}"
-    )
-
-
-MOST_LETTERS_OF_EXCEPTION = 300
-"""Of the line that names an exception; what is longer is cut."""
-
-LEAST_LETTERS_HIDDEN = 3
-"""A shorter argument, such as a number, would be found within words."""
+    return _without_secrets(line, most_letters=MOST_LETTERS)
 
 
 def exception_line(line: str, *, arguments: Iterable[str] = ()) -> str:
-    """An exception of a user's program without literals, arguments and what is said to be secret.
+    """A printed exception of a user's program without literals, the program's arguments and secrets.
 
     Its message may hold anything, of which the kind and most words remain: "ValueError: unknown zone ...".
-
-    Args:
-        line: as it was printed.
-        arguments: of the program.
     """
-    line = " ".join(line[: 10 * MOST_LETTERS_OF_EXCEPTION].split())
-    for value in sorted({part for each in arguments for part in _parts(each)}, key=len, reverse=True):
-        line = line.replace(value, CALL_SITE_LEFT_OUT)
-    line = _without_secrets(_LITERAL.sub(CALL_SITE_LEFT_OUT, without_credentials(line)))
-    if len(line) <= MOST_LETTERS_OF_EXCEPTION:
-        return line
-    return f"{line[: MOST_LETTERS_OF_EXCEPTION - len(CALL_SITE_LEFT_OUT)]}{CALL_SITE_LEFT_OUT}"
+    line = " ".join(line[:3000].split())
+    values = {
+        part for each in arguments for part in (each, each.partition("=")[2] if each[:1] == "-" else "")
+    }
+    for value in sorted(values, key=len, reverse=True):
+        # A shorter one, such as a number, would be found within words.
+        if len(value) >= 3:
+            line = line.replace(value, CALL_SITE_LEFT_OUT)
+    return _without_secrets(line, most_letters=300)
 
 
-def _parts(argument: str) -> list[str]:
-    """The argument, and of ``--name=value`` the value."""
-    parts = [argument, argument.partition("=")[2]] if argument.startswith("-") else [argument]
-    return [part for part in parts if len(part) >= LEAST_LETTERS_HIDDEN]
-
-
-def _without_secrets(line: str) -> str:
-    """The line without what follows a name that tells of a secret: ``token=...``, ``--password ...``."""
+def _without_secrets(line: str, *, most_letters: int) -> str:
+    """The line cut to a length, without credentials, literals and secrets as in ``token=...``."""
+    line = _LITERAL.sub(CALL_SITE_LEFT_OUT, without_credentials(line))
     for told in (_ASSIGNED, _OPTION):
         at = 0
         while found := told.search(line, at):
@@ -184,4 +145,6 @@ def _without_secrets(line: str) -> str:
             if names_a_secret(found["name"]):
                 line = f"{line[:at]}{CALL_SITE_LEFT_OUT}{line[found.end('value') :]}"
                 at += len(CALL_SITE_LEFT_OUT)
-    return line
+    if len(line) <= most_letters:
+        return line
+    return f"{line[: most_letters - len(CALL_SITE_LEFT_OUT)]}{CALL_SITE_LEFT_OUT}"

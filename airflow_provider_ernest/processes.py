@@ -82,14 +82,10 @@ class ProcessIdentity:
 
 
 def die_with_parent(signum: int = signal.SIGKILL) -> Callable[[], None]:
-    """What a new process must do so that the kernel ends it together with this one.
+    """A ``preexec_fn`` for `subprocess.Popen` by which the kernel ends the new process with this one (Linux).
 
-    The kernel sends the signal when the *thread* that created the process ends: start it from the
-    main thread. It is not passed on to the new process's own children. On anything but Linux nothing
-    is done.
-
-    Returns:
-        A function for the ``preexec_fn`` of `subprocess.Popen`.
+    The kernel sends the signal when the *thread* that created the process ends: start it from the main
+    thread. The new process's own children get none.
     """
     if sys.platform != "linux":
         log.debug("%s cannot tie a process to its parent; it may outlive it.", sys.platform)
@@ -122,8 +118,7 @@ def adopt_orphans() -> None:
 def reap_adopted(own: Container[int]) -> int | None:
     """Wait for adopted orphans that have ended, so that nobody takes them for alive.
 
-    The pids in `own` are of children that this process itself has started and waits for: returns one of them
-    that has ended, None where none has.
+    Returns one of this process's `own` children that has ended and is still to be waited for, else None.
     """
     while True:
         try:
@@ -145,13 +140,9 @@ def descendants(pid: int) -> list[ProcessIdentity]:
         return []
     found = []
     for child in children:
-        try:
-            identity = ProcessIdentity.of(child.pid)
-        except ProcessLookupError:
-            continue
-        if identity.is_alive():
-            found.append(identity)
-    return found
+        with contextlib.suppress(ProcessLookupError):
+            found.append(ProcessIdentity.of(child.pid))
+    return [process for process in found if process.is_alive()]
 
 
 def find_by_environment(variable: str, value: str) -> list[ProcessIdentity]:
@@ -168,12 +159,9 @@ def find_by_environment(variable: str, value: str) -> list[ProcessIdentity]:
 
 
 def end_processes(processes: Iterable[ProcessIdentity], *, grace_seconds: float) -> list[int]:
-    """End processes: SIGTERM, and SIGKILL for what is left, with its descendants, after the grace.
+    """End processes: SIGTERM, and after the grace SIGKILL for what is left, with its descendants.
 
-    They are not waited for in the sense of ``waitpid``: their parents still get the exit codes.
-
-    Returns:
-        The pids of those that this call ended.
+    Returns the pids of those that this call ended. Their parents still get the exit codes (no ``waitpid``).
     """
     signalled = [process for process in processes if process.signal(signal.SIGTERM)]
     remaining = _wait_for_end(signalled, grace_seconds)
@@ -192,7 +180,7 @@ def end_processes(processes: Iterable[ProcessIdentity], *, grace_seconds: float)
 def end_process_tree(pid: int, *, grace_seconds: float) -> list[int]:
     """End a process and all of its descendants; see `end_processes`. Returns their pids, the root's first.
 
-    The pid must be known to be of the process meant: alone it is no identity.
+    The caller must be sure that the pid is still that of the process meant.
     """
     try:
         root = ProcessIdentity.of(pid)
@@ -229,23 +217,19 @@ def cpu_seconds(pid: int) -> float:
     return float(used.user + used.system)
 
 
-# ---------------------------------------------------------------------------
-# Folders that one process needs while it runs, such as for a secret or a sample of data.
-#
-# Only their user may enter them. A process that is killed by SIGKILL cannot remove its own: then whoever
-# comes next does. Whose a folder is stands in its name (host, process id and start time), so that there is no
-# moment at which nobody knows it, and none of a process that still runs is taken for left over.
-
+# Folders that one process needs while it runs, such as for a secret or a sample of data. Only their user may
+# enter them. After a SIGKILL whoever comes next removes them. The owner is part of a folder's name (host,
+# process id and start time), so that it is known at any moment, and no folder in use is taken for left over.
 
 FOREIGN_SECONDS = 7 * 86_400.0
-"""After so long a folder of another host is taken for left over: nothing tells whether its process runs."""
+"""A folder of another host counts as left over after this time: nothing tells whether its process runs."""
 
 
 def runtime_folder() -> Path:
     """Where secrets lie while their processes run: below XDG_RUNTIME_DIR, else below the temporary folder.
 
     Raises:
-        MissingResourceError: it cannot be made, or another user has made it before.
+        MissingResourceError: it cannot be made, or it is another user's.
     """
     given = Path(os.environ.get("XDG_RUNTIME_DIR") or "/nowhere")
     # It may be that of the user who has started this user's processes.
@@ -256,7 +240,7 @@ def runtime_folder() -> Path:
         folder.mkdir(mode=0o700, exist_ok=True)
         found = folder.lstat()
         if found.st_uid != os.geteuid() or not folder.is_dir() or folder.is_symlink():
-            raise MissingResourceError(f"{folder} is no folder of this user.", remedy=remedy)
+            raise MissingResourceError(f"{folder} is not a folder of this user.", remedy=remedy)
         folder.chmod(0o700)
     except OSError as error:
         raise MissingResourceError(f"{folder} cannot be used: {error.strerror}.", remedy=remedy) from error
@@ -269,15 +253,13 @@ def make_owned(parent: Path) -> Path:
     sweep(parent)
     me = ProcessIdentity.of(os.getpid())
     # mkdtemp makes it with mode 0700.
-    return Path(tempfile.mkdtemp(prefix=f"{_host()}.{me.pid}.{round(me.created_at * 1000)}.", dir=parent))
+    return Path(
+        tempfile.mkdtemp(prefix=f"{socket.gethostname()}.{me.pid}.{round(me.created_at * 1000)}.", dir=parent)
+    )
 
 
 def sweep(root: Path, *, pattern: str = "*", dry_run: bool = False) -> list[Path]:
-    """Remove the folders below `root` whose processes have ended. Anything else is left alone.
-
-    Returns:
-        Those that were, or would be, removed.
-    """
+    """Remove the folders below `root` whose processes have ended, and nothing else; returns them."""
     # Unlike Path.glob, this passes over folders that others remove meanwhile.
     found = [root / name for name in glob.glob(pattern, root_dir=root)]  # noqa: PTH207
     left_over = [path for path in found if path.is_dir() and _is_left_over(path)]
@@ -290,13 +272,9 @@ def _is_left_over(path: Path) -> bool:
     host, *numbers = path.name.rsplit(".", 3)
     if len(numbers) != 3 or not (numbers[0] + numbers[1]).isdecimal():
         return False
-    if host != _host():
+    if host != socket.gethostname():
         with contextlib.suppress(FileNotFoundError):
             return time.time() - path.lstat().st_mtime > FOREIGN_SECONDS
         return False
     owner = ProcessIdentity(pid=int(numbers[0]), created_at=int(numbers[1]) / 1000)
     return not owner.is_alive()
-
-
-def _host() -> str:
-    return socket.gethostname()

@@ -1,7 +1,7 @@
 """Numbers for people: the same words on the command line, in logs, in the report and on the pages.
 
-`web/static/js/format.js` says the same; both are tested with the cases of tests/number_cases.json. What ends
-in a 5 is rounded up, as people do (12.5 becomes 13), by the digits that a number is written with.
+`web/static/js/format.js` does the same; both are tested with tests/number_cases.json. A final 5 is rounded
+up, as people do (12.5 becomes 13), by the decimal digits of a number.
 """
 
 from __future__ import annotations
@@ -16,24 +16,13 @@ if TYPE_CHECKING:
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 
 UNKNOWN = "–"
-"""Written for what is not known, or is no finite number: a dash that nobody takes for a minus sign."""
+"""Written for unknown and infinite numbers: a dash that nobody takes for a minus sign."""
 
 ALMOST_ONE = 0.999
 """No model tells probabilities nearer to 1, or to 0."""
 
-TOO_LONG = 1e9
-"""Measured numbers from here on are written with a power of ten."""
-
-TOO_LONG_TO_COUNT = 1e15
-
-TOO_SMALL = 1e-6
-"""So are those below."""
-
-LEAST_PERCENT = 5e-4
-"""What is nearer to 0 is a matter of floating-point numbers, not of jobs."""
-
-MOST_DECIMALS = 3
-"""Of a probability beside the one that was asked for."""
+TOO_LONG, TOO_SMALL = 1e9, 1e-6
+"""Measured numbers from the one on, and below the other, are written with a power of ten."""
 
 
 def number(value: float | None) -> str:
@@ -130,7 +119,8 @@ def percentage(percent: float | None) -> str:
     if not _is_known(percent):
         return UNKNOWN
     size = abs(percent)
-    if LEAST_PERCENT <= size < 0.095 or size >= TOO_LONG:
+    # Less is a matter of floating-point numbers, not of jobs.
+    if 5e-4 <= size < 0.095 or size >= TOO_LONG:
         return f"{_digits(percent, 1)} %"
     return f"{_fixed(percent, 1 if size < 9.95 else 0).removesuffix('.0')} %"
 
@@ -165,9 +155,7 @@ def confidence(share: float | None) -> str:
 def probability(value: float | None, asked: float | None = None) -> str:
     """A probability, of which none is certain: 87 %, 99.6 %, over 99.9 %.
 
-    Args:
-        value: the probability.
-        asked: that which was asked for. A lower one gets as many decimals as tell it from that: 79.8 %.
+    One below the probability that was asked for gets up to 3 decimals that tell the two apart: 79.8 %.
     """
     if not _is_known(value):
         return UNKNOWN
@@ -177,7 +165,7 @@ def probability(value: float | None, asked: float | None = None) -> str:
         return f"under {_digits(100 * (1 - ALMOST_ONE), 3)} %"
     decimals = 1 if value > 0.99 or value < 0.0995 else 0
     if asked is not None and value < asked:
-        while decimals < MOST_DECIMALS and _fixed(100 * value, decimals) == _fixed(100 * asked, decimals):
+        while decimals < 3 and _fixed(100 * value, decimals) == _fixed(100 * asked, decimals):
             decimals += 1
     return f"{_fixed(100 * value, decimals).removesuffix('.0')} %"
 
@@ -209,7 +197,7 @@ def _is_known(value: float | None) -> TypeGuard[float]:
 
 def _fixed(value: float, decimals: int) -> str:
     """So many decimals, and a comma between thousands; no minus sign before what is rounded to nothing."""
-    if abs(value) >= TOO_LONG_TO_COUNT:
+    if abs(value) >= 1e15:
         return _power_of_ten(value)
     rounded = Decimal(repr(float(value))).quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_HALF_UP)
     return f"{rounded if rounded else abs(rounded):,f}"

@@ -113,18 +113,16 @@ BELIEFS: tuple[TermBelief, ...] = (
 
 LONG_RUN_SECONDS = 300.0
 """From here on `largest_seconds` is a share of the observed runs' time (their geometric mean): long jobs do
-more of everything, and all their seconds times ten give predictions times ten. Below, seconds are what they
-are: a machine is not scheduled the sooner for a shorter job."""
+more of everything. Below, seconds are what they are: a shorter job's machine is not scheduled sooner."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AveragingPrior(Document):
     """What is believed of a job before any of its runs: the prior of the averaging of terms.
 
-    The numbers say what is known of Spark jobs in general: fixed and spreading work are nearly always
-    there, a machine costs tenths of a second and not minutes. They were chosen with public traces at hand
-    (docs/evidence/accuracy.md) and are round on purpose: none is fitted to the last digit. Probabilities
-    and weights need not be normalised where they stand in a tuple.
+    The numbers say what is known of Spark jobs in general: fixed and parallel work are nearly always there, a
+    machine costs tenths of a second and not minutes. They were chosen with public traces
+    (docs/evidence/accuracy.md) and are round on purpose. Weights in a tuple need not be normalised.
     """
 
     beliefs: tuple[TermBelief, ...] = BELIEFS  # what is believed of the terms, by name
@@ -294,8 +292,8 @@ class Model(Record):
 
 CODE, DATA, SETTINGS = "code", "data", "settings"
 CLUSTER, UNEXPLAINED, AGE = "cluster", "unexplained", "age"
-"""Why a model no longer holds for its job: another application, other data, another version of Spark or
-other properties, slower machines, times that nothing known explains, or its age."""
+"""Why a model no longer holds: another application, other data, another Spark or other properties, slower
+machines, times that nothing known explains, or its age."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -318,8 +316,8 @@ class ModelMark(Record):
 def training_dollars(model: Model) -> float | None:
     """Dollars for the machines over the time of the sample runs; None where prices are not known.
 
-    All machines of the cluster are paid for while any run is on, however many it uses; runs count one
-    after the other. What the cluster took to form, and its culled machines, are left out.
+    All machines of the cluster are paid for during each run, however many it uses. The start of the cluster
+    and its culled machines are left out.
     """
     # Those that it has learned from in production come after them, and past runs cost nothing.
     samples = model.observations[: len(model.observations) - len(model.learned_from)]

@@ -1,8 +1,8 @@
 """Profiles of runs as documents: where the time of a run went, by its event log, and what binds the job.
 
 All times are in seconds. "Clean" time runs from the moment that all machines were there to the application's
-end, as that of an `Observation`; a stage's times count from that moment, too. Machines that join when tasks
-run already, as under dynamic allocation, do not move it.
+end, as in an `Observation`; so do a stage's times. Machines that join during the work, as under dynamic
+allocation, do not move that moment.
 """
 
 from __future__ import annotations
@@ -40,8 +40,7 @@ BLOCKING = (NETWORK, DISK, GARBAGE_COLLECTION, SCHEDULER, SERIALISATION, PYTHON_
 """What the time of a task may be blocked on; see `clarity.blocked_time`."""
 
 UNMEASURED = "something that Spark does not measure"
-"""What a task waits for that neither computes nor is blocked on any of these: a service, input, a busy
-host."""
+"""What else a task may wait for: a service, input, a busy host."""
 
 INPUT_SKEW, SLOW_FETCH, SLOW_DISK, COLLECTION, SLOW_HOST, FIRST_TASK, UNEXPLAINED = (
     "input skew",
@@ -363,11 +362,11 @@ class ReplayOpinion(Document):
             return ""
         _, by_model, (low, high), worst = max(apart, key=lambda each: each[0])
         others = f", and on {counted(len(apart) - 1, 'other number')} of machines" if len(apart) > 1 else ""
-        error = (
-            f" For the job's other runs the replay was off by {percentage(self.error_percent)} (median)."
-            if self.error_percent is not None
-            else ""
-        )
+        error = ""
+        if self.error_percent is not None:
+            error = (
+                f" For the job's other runs the replay was off by {percentage(self.error_percent)} (median)."
+            )
         return (
             f"The replay disagrees with the model: {duration(worst.replayed_seconds)} on "
             f"{machines(worst.machines)}, where the model says {duration(by_model)} (95 % of "
