@@ -153,7 +153,7 @@ def test_a_reused_process_id_is_not_taken_for_the_owner(home):
 
 def test_a_runtime_folder_of_another_user_is_not_used(home, monkeypatch):
     (home / f"ernest-{os.geteuid()}").symlink_to(home / "input")
-    with pytest.raises(MissingResourceError, match=r"no folder of this user.*XDG_RUNTIME_DIR"):
+    with pytest.raises(MissingResourceError, match=r"not a folder of this user.*XDG_RUNTIME_DIR"):
         runtime_folder()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(home / "input"))
     assert runtime_folder() == home / "input" / "ernest"
