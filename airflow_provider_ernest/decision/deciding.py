@@ -2,7 +2,7 @@
 
 `decide` is the only way in, for operators, pages and command line alike. It chooses over all types of
 machines that are offered. A configuration counts as keeping to the goal where it does so with the probability
-asked for; of those that do, the best by its predicted seconds and dollars is taken (see `goals.preference`).
+asked for; of those that do, the best by its predicted seconds and dollars is taken (see `Goal.preference`).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -25,60 +26,43 @@ from airflow_provider_ernest.prediction.predict import no_prediction
 from airflow_provider_ernest.settings import SizingGoal
 from airflow_provider_ernest.settings.goal import BEST_VALUE, FAIL, MOST_PROBABLE
 
-OTHERWISE = "ask for less confidence, allow other numbers of machines, or train on another instance type."
-
 AS_PROBABLE = 0.01
 """Probabilities are means over some hundred draws: within this share of the highest they are equal."""
 
 LEAST_DIFFERENCE = 1e-4
-"""Of dollars or seconds, as a share: nobody sees figures differ that are nearer."""
+"""Dollars or seconds that differ by a smaller share look equal to everybody."""
 
 DIGITS = 3
-"""Of a limit that is proposed: more would be told of by no model."""
+"""Of a limit that is proposed: no model knows more."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Offered:
-    """What a decision may choose from.
+    """What a decision may choose from."""
 
-    Attributes:
-        offers: one for each type of machine.
-        warnings: of what is not among them, and why, each a sentence.
-        error: why there are none; None where there are.
-        fallback: the decision for the configuration that the user has stated for where nothing can be chosen,
-            but for the reason; None where none is stated.
-    """
-
-    offers: Sequence[Offer] = ()
-    warnings: tuple[str, ...] = ()
-    error: ErnestError | None = None
-    fallback: Decision | None = None
+    offers: Sequence[Offer] = ()  # one for each type of machine
+    warnings: tuple[str, ...] = ()  # sentences: what is not among them, and why
+    error: ErnestError | None = None  # why there are none
+    fallback: Decision | None = (
+        None  # the stated fallback, still without its reason; None where none is stated
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """What came of a goal: what was considered, and the decision, or why there is none.
-
-    Attributes:
-        goal: what was asked for.
-        offers: that could be predicted.
-        alternatives: all that was considered, by type and number of machines, then the mixed ones.
-        left_out: by type the error of an offer beside others that could not be predicted.
-        warnings: of what was not considered.
-        decision: None where there is none.
-        error: why nothing could be chosen that keeps to the goal, also where something else was decided on
-            then; of an `InfeasibleGoalError` `best` is the best that can be reached, and `most_probable` the
-            alternative that keeps to the goal most probably.
-    """
+    """What came of a goal: what was considered, and the decision, or why there is none."""
 
     goal: SizingGoal
-    offers: tuple[Offer, ...] = ()
-    alternatives: tuple[Alternative, ...] = ()
-    left_out: Mapping[str, ErnestError] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
+    offers: tuple[Offer, ...] = ()  # that could be predicted
+    alternatives: tuple[
+        Alternative, ...
+    ] = ()  # all considered, by type and number of machines, then the mixes
+    left_out: Mapping[str, ErnestError] = field(default_factory=dict)  # by type: offers without a prediction
+    warnings: tuple[str, ...] = ()  # what was not considered
     decision: Decision | None = None
+    # Why nothing keeps to the goal, also where something else was decided on then.
     error: ErnestError | None = None
 
     def required(self) -> Decision:
@@ -91,7 +75,7 @@ class Choice:
             return self.decision
         for warning in self.warnings:
             _log.warning("%s", warning)
-        raise self.error or _nothing_offered()
+        raise self.error or _bad_offers([])
 
     def offer_of(self, alternative: Alternative) -> Offer:
         """The offer that an alternative comes from; of a mix that of the type with most machines."""
@@ -111,7 +95,7 @@ def decide(goal: SizingGoal, offered: Offered, *, iterations: int | None = None)
     Start-up counts: it is part of what the deadline allows, and it is billed.
 
     Args:
-        goal: what is asked for, without templates. The offers say which machines there are.
+        goal: without templates. The offers say which machines there are.
         offered: what may be chosen.
         iterations: of the production run, for iterative jobs; see `predict_seconds`.
 
@@ -134,9 +118,12 @@ def decide(goal: SizingGoal, offered: Offered, *, iterations: int | None = None)
         return replace(choice, decision=_instead(choice, asked, error, offered.fallback), error=error)
 
 
-def _nothing_offered() -> InvalidParameterError:
+def _bad_offers(names: Sequence[str]) -> InvalidParameterError:
     return InvalidParameterError(
-        "offers", [], "is empty", remedy="Offer each type of machine once, with the model of that type."
+        "offers",
+        names,
+        "names a type of machine twice" if names else "is empty",
+        remedy="Offer each type of machine once, with the model of that type.",
     )
 
 
@@ -148,34 +135,24 @@ def _instead(choice: Choice, goal: Goal, error: ErnestError, fallback: Decision 
     if goal.stated.reaction == FAIL or fallback is None:
         return None
     machines = words.machines(fallback.config.machines)
-    taken = f"The stated fallback of {machines} was taken: {error.message}"
     return replace(
         fallback,
         alternatives=choice.alternatives,
         fallback_reason=error.message,
-        warnings=(taken, *choice.warnings),
+        warnings=(f"The stated fallback of {machines} was taken: {error.message}", *choice.warnings),
     )
 
 
 def _considered(goal: Goal, offered: Offered) -> tuple[Choice, list[Forecast]]:
-    """All that may be chosen, with seconds, dollars, and the probability of keeping to the goal.
-
-    And the forecasts of what could be predicted.
+    """All that may be chosen, and the forecasts of the offers that could be predicted.
 
     Raises:
         InvalidParameterError: a type is offered twice, or none is.
         ErnestError: nothing that is offered can be predicted.
     """
     names = [offer.type_name for offer in offered.offers]
-    if not names:
-        raise _nothing_offered()
-    if len(set(names)) < len(names):
-        raise InvalidParameterError(
-            "offers",
-            names,
-            "names a type of machine twice",
-            remedy="Offer each type of machine once, with the model of that type.",
-        )
+    if not names or len(set(names)) < len(names):
+        raise _bad_offers(names)
     forecasts: list[Forecast] = []
     alternatives: list[Alternative] = []
     left_out: dict[str, ErnestError] = {}
@@ -213,69 +190,6 @@ def _considered(goal: Goal, offered: Offered) -> tuple[Choice, list[Forecast]]:
     return choice, forecasts
 
 
-def _decision_on(
-    chosen: Alternative, choice: Choice, goal: Goal, *, fallback_reason: str | None = None
-) -> Decision:
-    """The decision for one of the alternatives.
-
-    The fallback's reason says why it is chosen although it does not keep to the goal.
-    """
-    offer = choice.offer_of(chosen)
-    model, billing, startup = offer.model, offer.billing, offer.model.startup_seconds
-    models = [model]
-    if chosen.composition:
-        billing = mixed_billing(choice.offers, chosen.composition)
-        names = {part.instance_type for part in chosen.composition}
-        models = [each.model for each in choice.offers if each.type_name in names]
-        startup = max(each.startup_seconds for each in models)
-    marks = [mark for mark in (chosen.extrapolates, chosen.memory_shortage) if mark]
-    reasons = [fallback_reason] if fallback_reason else []
-    doubts = dict.fromkeys(warning for each in models for warning in each.warnings)
-    return Decision(
-        config=Configuration(machines=chosen.machines, instance_type=chosen.instance_type),
-        goal=goal.in_words,
-        price_per_hour=billing.price_per_hour,
-        predicted_seconds=chosen.seconds,
-        run_seconds=chosen.seconds - startup,
-        startup_seconds=startup,
-        likely_seconds=chosen.likely_seconds,
-        nearly_certain_seconds=chosen.nearly_certain_seconds,
-        predicted_cost=chosen.cost,
-        error_percent=model.validation.median_error_percent,
-        max_error_percent=model.validation.max_error_percent,
-        alternatives=choice.alternatives,
-        model_id=model.id,
-        fallback_reason=fallback_reason,
-        warnings=(*choice.warnings, *reasons, *marks, *doubts),
-        probability=chosen.probability,
-        confidence=goal.confidence if goal.has_limits else None,
-        billing=billing,
-        cost_parts=billing.cost(machines=chosen.machines, seconds=chosen.seconds),
-        composition=chosen.composition,
-        worth="" if fallback_reason else _worth(chosen, choice, goal),
-    )
-
-
-def _worth(chosen: Alternative, choice: Choice, goal: Goal) -> str:
-    """Why the best value is not what has the least dollars, or seconds, and is sure enough; else empty."""
-    is_time = goal.is_time
-    least = (fastest if is_time else cheapest_that_meets)(choice.alternatives)
-    if goal.objective != BEST_VALUE or least is None or None in (chosen.probability, least.probability):
-        return ""
-    figure, more = (chosen.seconds, chosen.seconds - least.seconds)
-    if not is_time:
-        figure, more = (chosen.cost, chosen.cost - least.cost)
-    if more <= LEAST_DIFFERENCE * figure:
-        return ""
-    told = words.duration(more) if is_time else words.dollars(more)
-    plain = f"the {'fastest' if is_time else 'cheapest'} ({_on(least)})"
-    low = words.probability(least.probability or 0.0, chosen.probability)
-    high = words.probability(chosen.probability or 0.0)
-    if low == high:  # both over 99.9 %
-        return ""
-    return f"Best value: for {told} more than {plain} the chance rises from {low} to {high}."
-
-
 def _alternatives(forecast: Forecast, goal: Goal) -> list[Alternative]:
     """The alternatives of one type, by number of machines."""
     offer, counts = forecast.offer, forecast.offer.counts
@@ -307,105 +221,92 @@ def _alternatives(forecast: Forecast, goal: Goal) -> list[Alternative]:
     ]
 
 
+def _decision_on(
+    chosen: Alternative, choice: Choice, goal: Goal, *, fallback_reason: str | None = None
+) -> Decision:
+    """The decision for one of the alternatives.
+
+    The fallback's reason says why it is chosen although it does not keep to the goal.
+    """
+    offer = choice.offer_of(chosen)
+    models, billing = [offer.model], offer.billing
+    if chosen.composition:
+        billing = mixed_billing(choice.offers, chosen.composition)
+        names = {part.instance_type for part in chosen.composition}
+        models = [each.model for each in choice.offers if each.type_name in names]
+    startup = max(each.startup_seconds for each in models)
+    marks = [mark for mark in (chosen.extrapolates, chosen.memory_shortage) if mark]
+    reasons = [fallback_reason] if fallback_reason else []
+    doubts = dict.fromkeys(warning for each in models for warning in each.warnings)
+    return Decision(
+        config=Configuration(machines=chosen.machines, instance_type=chosen.instance_type),
+        goal=goal.in_words,
+        price_per_hour=billing.price_per_hour,
+        predicted_seconds=chosen.seconds,
+        run_seconds=chosen.seconds - startup,
+        startup_seconds=startup,
+        likely_seconds=chosen.likely_seconds,
+        nearly_certain_seconds=chosen.nearly_certain_seconds,
+        predicted_cost=chosen.cost,
+        error_percent=offer.model.validation.median_error_percent,
+        max_error_percent=offer.model.validation.max_error_percent,
+        alternatives=choice.alternatives,
+        model_id=offer.model.id,
+        fallback_reason=fallback_reason,
+        warnings=(*choice.warnings, *reasons, *marks, *doubts),
+        probability=chosen.probability,
+        confidence=goal.confidence if goal.has_limits else None,
+        billing=billing,
+        cost_parts=billing.cost(machines=chosen.machines, seconds=chosen.seconds),
+        composition=chosen.composition,
+        worth="" if fallback_reason else _worth(chosen, choice, goal),
+    )
+
+
+def _worth(chosen: Alternative, choice: Choice, goal: Goal) -> str:
+    """What a best value buys that is not the cheapest (or fastest) of the sure ones; empty where it is."""
+    least = (fastest if goal.is_time else cheapest_that_meets)(choice.alternatives)
+    if goal.objective != BEST_VALUE or least is None or None in (chosen.probability, least.probability):
+        return ""
+    if goal.is_time:
+        figure, more = chosen.seconds, chosen.seconds - least.seconds
+    else:
+        figure, more = chosen.cost, chosen.cost - least.cost
+    low = words.probability(least.probability or 0.0, chosen.probability)
+    high = words.probability(chosen.probability or 0.0)
+    if more <= LEAST_DIFFERENCE * figure or low == high:  # both over 99.9 %
+        return ""
+    plain = f"the {'fastest' if goal.is_time else 'cheapest'} ({_on(least)})"
+    told = words.duration(more) if goal.is_time else words.dollars(more)
+    return f"Best value: for {told} more than {plain} the chance rises from {low} to {high}."
+
+
 def most_probable(alternatives: Sequence[Alternative], goal: Goal) -> Alternative:
     """The alternative that keeps to the goal most probably; of as probable ones the one it prefers.
 
     Where none has a chance worth the name, the one that comes nearest to the goal's limits.
     """
+
+    def overshoot(each: Alternative) -> float:
+        """How many times the limit that is missed most is used up."""
+        used = (each.seconds, goal.deadline_seconds), (each.cost, goal.budget_dollars)
+        return max(float(figure / limit) for figure, limit in used if limit is not None)
+
     highest = max(each.probability or 0.0 for each in alternatives)
     if highest < 1 - words.ALMOST_ONE:  # it hangs on single draws, and orders nothing
-        return min(alternatives, key=lambda each: (_overshoot(each, goal), *goal.preference(each)))
+        return min(alternatives, key=lambda each: (overshoot(each), *goal.preference(each)))
     return min(
         (each for each in alternatives if (each.probability or 0.0) >= highest * (1 - AS_PROBABLE)),
         key=goal.preference,
     )
 
 
-def _overshoot(alternative: Alternative, goal: Goal) -> float:
-    """How many times the limit that is missed most is used up."""
-    used: list[float] = []
-    if goal.deadline_seconds is not None:
-        used.append(alternative.seconds / goal.deadline_seconds)
-    if goal.budget_dollars is not None:
-        used.append(alternative.cost / goal.budget_dollars)
-    return max(used)
-
-
-def _infeasible(choice: Choice, goal: Goal, forecasts: Sequence[Forecast]) -> InfeasibleGoalError:
-    """The error that none keeps to the goal, with the most probable and the nearest goals within reach."""
-    alternatives, only_in_memory = choice.alternatives, goal.stated.only_in_memory
-    fastest_of_all = min(each.seconds for each in alternatives)
-    if only_in_memory:
-        alternatives = tuple(each for each in alternatives if not each.memory_shortage)
-    if not alternatives:
-        return InfeasibleGoalError(
-            "None of the allowed machines can hold the data in memory.",
-            best=fastest_of_all,
-            remedy="Allow more machines, or types with more memory, or leave out only_in_memory.",
-        )
-    surest = most_probable(alternatives, goal)
-    none = "No allowed configuration" + (" that holds the data in memory" if only_in_memory else "")
-    boot_seconds = max(float(offer.billing.boot_seconds) for offer in choice.offers)
-    missed, best, remedy = _best_of_all(goal, alternatives, boot_seconds)
-    nearest = within_reach(forecasts, alternatives, goal)
-    chance = words.probability(surest.probability or 0.0, goal.confidence)
-    likely = "Also most" if surest is best else "Most"
-    told = f" ({chance})" if surest is best else f": {_told(surest)} ({chance})"
-    return InfeasibleGoalError(
-        f"{none} {missed}. {likely} likely to meet the goal{told}.{_nearest_in_words(nearest, goal)}",
-        best=best.seconds if goal.deadline_seconds is not None else best.cost,
-        remedy=f"{remedy}, {OTHERWISE}",
-        most_probable=surest,
-        within_reach=nearest,
-    )
-
-
-def _nearest_in_words(nearest: WithinReach, goal: Goal) -> str:
-    """The limits that could be asked for instead; empty where changing one of two would not do."""
-    deadline, budget = nearest.earliest_deadline, nearest.least_budget
-    within = []
-    if goal.deadline_seconds is not None and deadline is not None:
-        within.append(f"a deadline of {words.duration(deadline.limit)} ({_on(deadline)})")
-    if goal.budget_dollars is not None and budget is not None:
-        within.append(f"a budget of {words.dollars(budget.limit)} ({_on(budget)})")
-    return f" Possible: {' or '.join(within)}." if within else ""
-
-
-def _on(found: Reachable | Alternative) -> str:
-    if isinstance(found, Alternative) and found.composition:
-        return found.instance_type
-    return words.machines(found.machines, found.instance_type)
-
-
-def _best_of_all(
-    goal: Goal, alternatives: Sequence[Alternative], boot_seconds: float
-) -> tuple[str, Alternative, str]:
-    """What is missed and what comes nearest, in words; that one; and what else to ask for."""
-    asked = f"in {words.confidence(goal.confidence)} of runs"
-    budget = words.dollars(goal.budget_dollars) if goal.budget_dollars is not None else ""
-    if goal.deadline_seconds is None:
-        cheapest = min(alternatives, key=lambda each: (each.cost, each.seconds))
-        missed = f"costs at most {budget} {asked}. Cheapest: {_told(cheapest)}"
-        return missed, cheapest, "Raise the budget"
-    quickest = min(alternatives, key=lambda each: (each.seconds, each.cost))
-    missed = f"ends within {words.duration(goal.deadline_seconds)}"
-    missed += f" for at most {budget} {asked}" if budget else f" {asked}"
-    missed += f". Fastest: {_told(quickest)}"
-    if boot_seconds:
-        missed += f" after {words.duration(boot_seconds)} to boot"
-    return missed, quickest, "Extend the deadline" + (", raise the budget" if budget else "")
-
-
-def _told(alternative: Alternative) -> str:
-    return f"{_on(alternative)}, {words.duration(alternative.seconds)} for {words.dollars(alternative.cost)}"
-
-
-# What could be asked for instead of a goal out of reach.
+# What is told of a goal out of reach, and what could be asked for instead.
 
 
 @dataclass(frozen=True, kw_only=True)
 class WithinReach:
-    """The goals nearest to one that is out of reach. Mixes of types are not among what is looked at.
+    """The limits nearest to those out of reach. Mixes of types are not looked at.
 
     Attributes:
         earliest_deadline: the shortest deadline, boot and start-up included, within the budget where there
@@ -418,64 +319,106 @@ class WithinReach:
     least_budget: Reachable | None = None
 
 
-@dataclass(frozen=True)
-class _SureRun:
-    """Machines with the deadline and the dollars that a run keeps as surely as was asked."""
-
-    machines: int
-    instance_type: str
-    deadline: float
-    dollars: float
-
-
-def within_reach(
-    forecasts: Sequence[Forecast], alternatives: Sequence[Alternative], goal: Goal
-) -> WithinReach:
-    """The nearest limits that some alternative keeps with the confidence that the goal asks for.
-
-    Args:
-        forecasts: of what could be predicted.
-        alternatives: those of the offers that may be chosen; others are passed over.
-        goal: with a deadline, a budget or both.
-    """
-    allowed = {(each.instance_type, each.machines) for each in alternatives}
-    runs = [
-        run
-        for forecast in forecasts
-        for run in _sure_runs(forecast, goal.confidence)
-        if (run.instance_type, run.machines) in allowed
-    ]
-    deadline = math.inf if goal.deadline_seconds is None else goal.deadline_seconds
-    budget = math.inf if goal.budget_dollars is None else goal.budget_dollars
-    in_time = [(run, run.dollars) for run in runs if run.deadline <= deadline]
-    return WithinReach(
-        earliest_deadline=_least(
-            [(run, run.deadline) for run in runs if run.dollars <= budget], is_time=True
-        ),
-        least_budget=_least(in_time, is_time=False),
+def _infeasible(choice: Choice, goal: Goal, forecasts: Sequence[Forecast]) -> InfeasibleGoalError:
+    """The error that none keeps to the goal, with the most probable and the nearest goals within reach."""
+    alternatives, only_in_memory = choice.alternatives, goal.stated.only_in_memory
+    if only_in_memory:
+        alternatives = tuple(each for each in alternatives if not each.memory_shortage)
+    if not alternatives:
+        return InfeasibleGoalError(
+            "None of the allowed machines can hold the data in memory.",
+            best=min(each.seconds for each in choice.alternatives),
+            remedy="Allow more machines, or types with more memory, or leave out only_in_memory.",
+        )
+    surest = most_probable(alternatives, goal)
+    missed, best, remedy = _missed(
+        goal, alternatives, max(offer.billing.boot_seconds for offer in choice.offers)
+    )
+    reach = _within_reach(forecasts, alternatives, goal)
+    none = "No allowed configuration" + (" that holds the data in memory" if only_in_memory else "")
+    chance = words.probability(surest.probability or 0.0, goal.confidence)
+    likely = "Also most" if surest is best else "Most"
+    told = f" ({chance})" if surest is best else f": {_told(surest)} ({chance})"
+    return InfeasibleGoalError(
+        f"{none} {missed}. {likely} likely to meet the goal{told}.{_possible(reach, goal)}",
+        best=best.seconds if goal.deadline_seconds is not None else best.cost,
+        remedy=f"{remedy}, ask for less confidence, allow other numbers of machines, or train on another "
+        "instance type.",
+        most_probable=surest,
+        within_reach=reach,
     )
 
 
-def _sure_runs(forecast: Forecast, confidence: float) -> list[_SureRun]:
-    offer = forecast.offer
-    sure = forecast.seconds_kept_within(confidence) + offer.model.startup_seconds
-    return [
-        _SureRun(
-            machines=machines,
-            instance_type=offer.type_name,
-            deadline=seconds + float(offer.billing.boot_seconds),  # from the launch of the machines on
-            dollars=offer.billing.cost(machines=machines, seconds=seconds).total,
+def _possible(reach: WithinReach, goal: Goal) -> str:
+    """The limits that could be asked for instead; empty where changing one of two would not do."""
+    limits = [
+        f"a {name} of {told(nearest.limit)} ({_on(nearest)})"
+        for name, told, stated, nearest in (
+            ("deadline", words.duration, goal.deadline_seconds, reach.earliest_deadline),
+            ("budget", words.dollars, goal.budget_dollars, reach.least_budget),
         )
-        for machines, seconds in zip(offer.counts, sure.tolist(), strict=True)
+        if stated is not None and nearest is not None
     ]
+    return f" Possible: {' or '.join(limits)}." if limits else ""
 
 
-def _least(runs: Sequence[tuple[_SureRun, float]], *, is_time: bool) -> Reachable | None:
-    """The run with the least of a figure; of equal ones that on fewer machines."""
-    if not runs:
+def _missed(goal: Goal, alternatives: Sequence[Alternative], boot: float) -> tuple[str, Alternative, str]:
+    """What is missed and what comes nearest, in words; that one; and what else to ask for."""
+    asked = f"in {words.confidence(goal.confidence)} of runs"
+    budget = words.dollars(goal.budget_dollars) if goal.budget_dollars is not None else ""
+    if goal.deadline_seconds is None:
+        cheapest = min(alternatives, key=lambda each: (each.cost, each.seconds))
+        return f"costs at most {budget} {asked}. Cheapest: {_told(cheapest)}", cheapest, "Raise the budget"
+    quickest = min(alternatives, key=lambda each: (each.seconds, each.cost))
+    missed = f"ends within {words.duration(goal.deadline_seconds)}"
+    missed += f" for at most {budget} {asked}" if budget else f" {asked}"
+    missed += f". Fastest: {_told(quickest)}"
+    if boot:
+        missed += f" after {words.duration(boot)} to boot"
+    return missed, quickest, "Extend the deadline" + (", raise the budget" if budget else "")
+
+
+def _told(alternative: Alternative) -> str:
+    return f"{_on(alternative)}, {words.duration(alternative.seconds)} for {words.dollars(alternative.cost)}"
+
+
+def _on(found: Reachable | Alternative) -> str:
+    if isinstance(found, Alternative) and found.composition:
+        return found.instance_type
+    return words.machines(found.machines, found.instance_type)
+
+
+def _within_reach(
+    forecasts: Sequence[Forecast], alternatives: Sequence[Alternative], goal: Goal
+) -> WithinReach:
+    """The nearest limits that some alternative keeps with the confidence that the goal asks for."""
+    allowed = {(each.instance_type, each.machines) for each in alternatives}
+    in_time: list[Reachable] = []
+    affordable: list[Reachable] = []
+    for forecast in forecasts:
+        offer = forecast.offer
+        sure = forecast.seconds_kept_within(goal.confidence) + offer.model.startup_seconds
+        for count, seconds in zip(offer.counts, sure.tolist(), strict=True):
+            if (offer.type_name, count) not in allowed:
+                continue
+            deadline = seconds + offer.billing.boot_seconds  # from the launch of the machines on
+            dollars = offer.billing.cost(machines=count, seconds=seconds).total
+            on = partial(Reachable, machines=count, instance_type=offer.type_name)
+            if goal.deadline_seconds is None or deadline <= goal.deadline_seconds:
+                in_time.append(on(limit=dollars))
+            if goal.budget_dollars is None or dollars <= goal.budget_dollars:
+                affordable.append(on(limit=deadline))
+    return WithinReach(
+        earliest_deadline=_least(affordable, is_time=True), least_budget=_least(in_time, is_time=False)
+    )
+
+
+def _least(found: Sequence[Reachable], *, is_time: bool) -> Reachable | None:
+    """The least limit, of equal ones that on fewer machines, rounded up as people read it."""
+    least = min(found, key=lambda each: (each.limit, each.machines), default=None)
+    if least is None:
         return None
-    run, limit = min(runs, key=lambda each: (each[1], each[0].machines))
-    limit = raised(limit, digits=DIGITS)
+    limit = raised(least.limit, digits=DIGITS)
     if is_time and limit >= words.HOUR:
         limit = float(words.MINUTE * math.ceil(limit / words.MINUTE))
-    return Reachable(limit=limit, machines=run.machines, instance_type=run.instance_type)
+    return replace(least, limit=limit)

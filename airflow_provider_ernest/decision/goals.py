@@ -18,7 +18,6 @@ Objective = Callable[[Alternative], float]
 HOPELESS = 1e-9
 """A lower probability is as good as none."""
 
-
 TOLERANCE = 1e-9
 """Sums and products are not exact: a run of just the deadline does not miss it."""
 
@@ -27,14 +26,12 @@ class Goal:
     """What production must keep to, how surely, and what is best of what does: a `SizingGoal`, resolved once.
 
     Args:
-        stated: the goal, without templates.
+        stated: without templates.
         iterations: of the production run, for iterative jobs.
 
     Attributes:
-        has_limits: whether there is a deadline or a budget at all.
         objective: what is best: a name, or the user's function.
         is_time: whether time is what is to be little, not dollars; within a budget alone dollars are settled.
-        in_words: all of it, but for the machines that are allowed.
 
     Raises:
         InvalidParameterError: there is no such objective.
@@ -51,7 +48,7 @@ class Goal:
 
     @property
     def in_words(self) -> str:
-        """The goal as people read it."""
+        """The goal as people read it, but for the machines that are allowed."""
         best = self.objective
         best = best.replace("_", " ") if isinstance(best, str) else name_of(best)
         limits = [] if self.deadline_seconds is None else [duration(self.deadline_seconds)]
@@ -70,7 +67,7 @@ class Goal:
         return max(0.0, min(limits))
 
     def is_kept(self, probability: float | None) -> bool:
-        """Whether a goal is kept as surely as was asked for; where it has no limits any way does."""
+        """Whether a goal is kept as surely as was asked for; one without limits always is."""
         if not self.has_limits:
             return True
         return probability is not None and probability >= self.confidence - TOLERANCE
@@ -86,16 +83,21 @@ class Goal:
         Raises:
             InvalidParameterError: the user's objective fails, or gives no finite number.
         """
+
+        def rounded(figure: float) -> float:  # sums and products are not exact
+            return float(f"{figure:.7g}")
+
         best, cost, seconds = self.objective, alternative.cost, alternative.seconds
+        others = cost, seconds
         if isinstance(best, str):
             of = cost * seconds if best == BALANCED else seconds if self.is_time else cost
             kept = 1.0 if best != BEST_VALUE or alternative.probability is None else alternative.probability
-            counts = _rounded(of / max(kept, HOPELESS))
+            counts = rounded(of / max(kept, HOPELESS))
+            if best != BALANCED and not self.is_time:
+                others = seconds, cost
         else:
             counts = _score(best, alternative)
-        is_money = not self.is_time and best != BALANCED and isinstance(best, str)
-        others = (seconds, cost) if is_money else (cost, seconds)
-        return counts, *(_rounded(other) for other in others), alternative.machines
+        return counts, *map(rounded, others), alternative.machines
 
 
 def _score(objective: Objective, alternative: Alternative) -> float:
@@ -121,11 +123,6 @@ def _score(objective: Objective, alternative: Alternative) -> float:
             remedy="It must return a finite number, less being better.",
         )
     return number
-
-
-def _rounded(figure: float) -> float:
-    """Sums and products are not exact, however small they are."""
-    return float(f"{figure:.7g}")
 
 
 def name_of(objective: Objective) -> str:
@@ -166,8 +163,8 @@ def load_objective(text: str) -> str | Objective:
 def on_pareto_front(points: Sequence[tuple[float, float]]) -> list[bool]:
     """For each point whether no other one is at least as small in both and smaller in one (Pareto, 1906).
 
-    A point has two things of which less is better, seconds and dollars say. Equal points are on the front
-    together or not at all; a point that is not finite never is, nor does it keep others from it.
+    Equal points are on the front together or not at all; a point that is not finite never is, nor does it
+    keep others from it.
     """
     front = [False] * len(points)
     order = sorted(
@@ -182,7 +179,7 @@ def on_pareto_front(points: Sequence[tuple[float, float]]) -> list[bool]:
 
 
 NOTICEABLE = 0.05
-"""A run that is shorter by a smaller share nobody would pay for."""
+"""Nobody would pay for a run that is shorter by a smaller share."""
 
 
 def chosen(alternatives: Sequence[Alternative], decision: Decision | None) -> Alternative | None:
@@ -193,10 +190,7 @@ def chosen(alternatives: Sequence[Alternative], decision: Decision | None) -> Al
 
 
 def cheapest_that_meets(alternatives: Sequence[Alternative]) -> Alternative | None:
-    """The least dollars of those that keep to the goal as surely as was asked; None where none does.
-
-    Of equal dollars the faster one, then the one with fewer machines.
-    """
+    """The least dollars of those that keep to the goal as surely as was asked; of equal ones the faster."""
     return min((each for each in alternatives if each.feasible), key=_by_dollars, default=None)
 
 
@@ -207,7 +201,7 @@ def fastest(alternatives: Sequence[Alternative]) -> Alternative | None:
 
 
 def next_faster(alternatives: Sequence[Alternative], than: Alternative) -> Alternative | None:
-    """What a noticeably shorter run would cost at least; None where nothing that is feasible is as fast."""
+    """The cheapest of the feasible ones that are noticeably faster."""
     limit = than.seconds * (1 - NOTICEABLE)
     faster = (each for each in alternatives if each.feasible and each.seconds <= limit)
     return min(faster, key=_by_dollars, default=None)

@@ -40,13 +40,12 @@ UNOBSERVED = "Extrapolated: no mix of types was tried, it goes by OptEx's formul
 
 
 def mixed_alternatives(forecasts: Sequence[Forecast], *, goal: Goal) -> tuple[Alternative, ...]:
-    """The best clusters of at least two types that keep to a goal as surely as it asks for.
+    """The best clusters of at least two trained types that keep to a goal as surely as it asks for.
 
     By dollars, by seconds, or the best by each where the goal's objective is neither. Each type has a number
-    of machines that its offer allows, and all together have no more than the largest of these numbers. Types
-    that were not trained are left out. The search bills by the second; what is shown of its result is billed
-    as the offers say. There are none where machines of one type are better by the same formula, and where it
-    does not fit the models.
+    of machines that its offer allows, and all together have no more than the largest of these numbers. The
+    search bills by the second; its result is billed as the offers say. There are none where machines of one
+    type are better by the same formula, and where it does not fit the models.
     """
     trained = [forecast for forecast in forecasts if not forecast.offer.is_extrapolated]
     job = mixed_job(trained, goal=goal) if len(trained) > 1 else None
@@ -62,9 +61,8 @@ def mixed_alternatives(forecasts: Sequence[Forecast], *, goal: Goal) -> tuple[Al
 def mixed_billing(offers: Sequence[Offer], composition: Sequence[Configuration]) -> Billing:
     """How a cluster of several types is paid for, per machine on average: its costs are those of its parts.
 
-    There is one master, which is that of the type with the dearest, and the training is paid once. All
-    machines wait for the slowest to boot. Where the types are billed in different increments, by the
-    largest.
+    There is one master, the dearest of the types', and the training is paid once. All machines wait for the
+    slowest to boot, and are billed in the largest increment.
     """
     of_type = {offer.type_name: offer.billing for offer in offers}
     parts = [(of_type[part.instance_type], part.machines) for part in composition]
@@ -87,11 +85,8 @@ def mixed_billing(offers: Sequence[Offer], composition: Sequence[Configuration])
 
 
 def _best(job: MixedJob, goal: Goal) -> Alternative | None:
-    """The best mix found that keeps to the goal; None where there is none.
-
-    What is best also depends on how surely it keeps to the goal (see `Goal.preference`), so that more
-    confidence than is asked for is tried as well.
-    """
+    """The best mix found that keeps to the goal; None where there is none."""
+    # What is best also depends on how surely it keeps to the goal (see `Goal.preference`).
     surer = [level for level in SURER if level > goal.confidence] if goal.has_limits else []
     found = {counts for level in (goal.confidence, *surer) for counts in _found(job, goal, level)}
     mixes = [each for counts in found if (each := _alternative(job, goal, np.array(counts))).composition]
@@ -104,32 +99,26 @@ def _found(job: MixedJob, goal: Goal, confidence: float) -> set[tuple[int, ...]]
     How much must be spared for it depends on the number of machines. The search is made with the widest
     spread that any number has, which is safe, with the narrowest, and with those of what is found.
     """
-    spreads = {job.log_spread(machines) for machines in range(1, _most_machines(job) + 1)}
-    found: set[tuple[int, ...]] = set()
-    for spread in (max(spreads), min(spreads)):
-        counts = _search(job, goal, factor=math.exp(float(ndtri(confidence)) * spread))
-        if counts is None:
-            continue
-        found.add(tuple(counts.tolist()))
-        own = math.exp(float(ndtri(confidence)) * job.log_spread(int(counts.sum())))
-        again = _search(job, goal, factor=own)
-        if again is not None:
-            found.add(tuple(again.tolist()))
-    return found
 
+    def search(spread: float) -> IntArray | None:
+        return _search(job, goal, factor=math.exp(float(ndtri(confidence)) * spread))
 
-def _most_machines(job: MixedJob) -> int:
-    return max(offer.counts[-1] for offer in job.offers)
+    spreads = {job.log_spread(machines) for machines in range(1, job.most_machines + 1)}
+    found = [counts for spread in (max(spreads), min(spreads)) if (counts := search(spread)) is not None]
+    found += [again for counts in found if (again := search(job.log_spread(int(counts.sum())))) is not None]
+    return {tuple(counts.tolist()) for counts in found}
 
 
 def _search(job: MixedJob, goal: Goal, *, factor: float) -> IntArray | None:
     """The best numbers of machines, shape (k,); None where none keeps to the goal.
 
-    A run is to keep to it even where it takes `factor` times its predicted seconds. A budget is searched
-    with these; within a deadline alone, which only has to be shortened, the predicted dollars are minimised.
+    A run is to keep to it even where it takes `factor` times its predicted seconds. Within a deadline alone,
+    which only has to be shortened, the predicted dollars are minimised.
     """
     billings = [offer.billing for offer in job.offers]
-    waiting = job.startup_seconds + max(billing.boot_seconds for billing in billings)
+    # A run waits for all of its machines.
+    startup = max(offer.model.startup_seconds for offer in job.offers)
+    waiting = startup + max(billing.boot_seconds for billing in billings)
     most_seconds = math.inf if goal.deadline_seconds is None else goal.deadline_seconds
     if most_seconds <= waiting:
         return None
@@ -150,7 +139,7 @@ def _search(job: MixedJob, goal: Goal, *, factor: float) -> IntArray | None:
         speeds=job.speeds,
         allowed=tuple(np.array(offer.counts, dtype=np.int64) for offer in job.offers),
         fixed_price=max(masters),
-        most_machines=_most_machines(job),
+        most_machines=job.most_machines,
     )
     return best_counts(problem, most_seconds=most_seconds, most_cost=most_cost, fastest=goal.is_time)
 
@@ -169,7 +158,6 @@ def _per_second(billing: Billing, *, with_master: bool = False) -> float:
 
 
 def _alternative(job: MixedJob, goal: Goal, counts: IntArray) -> Alternative:
-    """A composition in words."""
     parts = tuple(
         Configuration(machines=int(count), instance_type=offer.type_name)
         for offer, count in zip(job.offers, counts, strict=True)
@@ -213,28 +201,20 @@ FEWEST_NUMBERS = 3
 """Of machines of each type: from fewer, what is fixed, what grows and what shrinks cannot be told apart."""
 
 LEAST_SPREAD = 1e-6
-"""Models of exact runs know no scatter at all, which nothing could be divided by."""
+"""Models of exact runs have no scatter, which nothing could be divided by."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MixedJob:
-    """What the models of k types say of a job, in the terms of OptEx.
+    """What the models of k types say of a job, in the terms of OptEx."""
 
-    Attributes:
-        offers: the types, which all were trained.
-        fixed_seconds: F.
-        sharing_seconds: C.
-        work_seconds: W_t of each type, shape (k,).
-        misfit: root of the mean squared relative error of the formula.
-        log_spreads: for each type the widest standard deviation of log(seconds) that its intervals speak
-            of, by ascending number of machines.
-    """
-
-    offers: tuple[Offer, ...]
-    fixed_seconds: float
-    sharing_seconds: float
-    work_seconds: FloatArray
-    misfit: float
+    offers: tuple[Offer, ...]  # the types, which all were trained
+    fixed_seconds: float  # F
+    sharing_seconds: float  # C
+    work_seconds: FloatArray  # W_t of each type, shape (k,)
+    misfit: float  # root of the mean squared relative error of the formula
+    # For each type the widest standard deviation of log(seconds) that its intervals speak of, by ascending
+    # number of machines.
     log_spreads: tuple[FloatArray, ...]
 
     @property
@@ -243,9 +223,9 @@ class MixedJob:
         return np.asarray(self.work_seconds[0] / self.work_seconds)
 
     @property
-    def startup_seconds(self) -> float:
-        """The longest of the types': a run waits for all of its machines."""
-        return max(offer.model.startup_seconds for offer in self.offers)
+    def most_machines(self) -> int:
+        """Of all types together."""
+        return max(offer.counts[-1] for offer in self.offers)
 
     def run_seconds(self, counts: IntArray) -> float:
         """Of a run on a composition, shape (k,), start-up excluded."""
@@ -253,10 +233,7 @@ class MixedJob:
         return self.fixed_seconds + self.sharing_seconds * int(counts.sum()) + spread
 
     def log_spread(self, machines: int) -> float:
-        """The standard deviation of log(seconds) on so many machines.
-
-        The widest of the types' models, at the nearest number that is offered, and the misfit.
-        """
+        """The deviation of log(seconds): the widest of the types' at the nearest number, with the misfit."""
         widest = max(
             float(spreads[np.argmin(np.abs(np.array(offer.counts) - machines))])
             for offer, spreads in zip(self.offers, self.log_spreads, strict=True)
@@ -268,12 +245,16 @@ def mixed_job(forecasts: Sequence[Forecast], *, goal: Goal) -> MixedJob | None:
     """The terms of OptEx that fit the models of trained types best, with their relative errors squared.
 
     They are fitted at the numbers of machines that are offered; where those of a type are too few, at the
-    observed ones as well.
-
-    Returns:
-        None where they are too few even so, or the formula does not fit.
+    observed ones as well. None where they are too few even so, or the formula does not fit.
     """
-    fitted = [_with_enough_numbers(each, goal) for each in forecasts]
+    fitted = []
+    for each in forecasts:
+        offer = each.offer
+        if len(offer.counts) < FEWEST_NUMBERS:
+            observed = (run.machines for run in offer.model.observations)
+            wider = replace(offer, machines=[*offer.counts, *observed])
+            each = wider.forecast(scale=goal.scale, iterations=goal.iterations)
+        fitted.append(each)
     if any(len(forecast.seconds) < FEWEST_NUMBERS for forecast in fitted):
         return None
     rows = []
@@ -300,17 +281,7 @@ def mixed_job(forecasts: Sequence[Forecast], *, goal: Goal) -> MixedJob | None:
     )
 
 
-def _with_enough_numbers(forecast: Forecast, goal: Goal) -> Forecast:
-    offer = forecast.offer
-    if len(offer.counts) >= FEWEST_NUMBERS:
-        return forecast
-    observed = (run.machines for run in offer.model.observations)
-    wider = replace(offer, machines=[*offer.counts, *observed])
-    return wider.forecast(scale=goal.scale, iterations=goal.iterations)
-
-
 def _log_spreads(forecast: Forecast) -> FloatArray:
-    """Of a type's runs, by ascending number of machines, shape (n,)."""
     spreads = []
     for level, (low, high) in ((LIKELY, forecast.likely), (NEARLY_CERTAIN, forecast.nearly_certain)):
         distance = np.maximum(np.log(forecast.seconds / low), np.log(high / forecast.seconds))
@@ -342,27 +313,16 @@ MOST_OF_A_PAIR = 128
 
 @dataclass(frozen=True, kw_only=True)
 class CompositionProblem:
-    """The job and the k types of machines in numbers.
+    """The job and the k types of machines in numbers."""
 
-    Attributes:
-        fixed_seconds: of a run, whatever its machines.
-        sharing_seconds: for each machine.
-        work_seconds: spread over the machines by their speed.
-        prices: dollars per second of a machine of each type, shape (k,).
-        speeds: relative to that which `work_seconds` is of, shape (k,).
-        allowed: the numbers of machines that each type may have besides none, ascending.
-        fixed_price: dollars per second of what there is one of, such as a master.
-        most_machines: of all types together; None for no such limit.
-    """
-
-    fixed_seconds: float
-    sharing_seconds: float
-    work_seconds: float
-    prices: FloatArray
-    speeds: FloatArray
-    allowed: tuple[IntArray, ...]
-    fixed_price: float = 0.0
-    most_machines: int | None = None
+    fixed_seconds: float  # of a run, whatever its machines
+    sharing_seconds: float  # for each machine
+    work_seconds: float  # spread over the machines by their speed
+    prices: FloatArray  # dollars per second of a machine of each type, shape (k,)
+    speeds: FloatArray  # relative to that which `work_seconds` is of, shape (k,)
+    allowed: tuple[IntArray, ...]  # the numbers of machines that each type may have besides none, ascending
+    fixed_price: float = 0.0  # dollars per second of what there is one of, such as a master
+    most_machines: int | None = None  # of all types together; None for no such limit
 
     def seconds(self, machines: FloatArray, speed: FloatArray) -> FloatArray:
         """Of runs on so many machines with so much speed together; the speed must be above 0."""
@@ -389,8 +349,8 @@ def best_counts(
 ) -> IntArray | None:
     """The numbers of machines of the cheapest or the fastest composition within both bounds, shape (k,).
 
-    Of equally good ones the faster (the cheaper, for the fastest), then the one with fewer machines. Bounds
-    may be infinite; None where no composition keeps within them.
+    Of equally good ones the faster (the cheaper, for the fastest), then the one with fewer machines. None
+    where no composition keeps within the bounds, which may be infinite.
     """
     seconds, cost = problem.seconds_and_cost(starting_compositions(problem))
     met = (seconds <= most_seconds * (1 + TOLERANCE)) & (cost <= most_cost * (1 + TOLERANCE))

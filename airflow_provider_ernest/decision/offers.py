@@ -45,46 +45,36 @@ NEARLY_CERTAIN = 0.95
 _LIKELY_DEVIATIONS = float(ndtri(two_sided(LIKELY)[1]))
 
 UNTRAINED_LOG_SPREAD = 0.3
-"""The standard deviation of log(seconds) to assume at least on a type that was not trained: its relative
-speed is a guess. The same runs on two types of 8 cores differ by about as much in the traces of C3O."""
+"""The least standard deviation of log(seconds) on a type that was not trained: its relative speed is a guess.
+The same runs on two types of 8 cores differ by about as much in the traces of C3O."""
 
 OTHER_AMOUNTS_OF_DATA = (0.5, 2.0, 10.0)
-"""Times the data asked about, at which it shows whether a term follows them."""
+"""Multiples of the data, at which it shows whether a term follows them."""
 
 CLOSE = 1e-4
 """So near on the logarithm are seconds that are looked for by their probability."""
 WIDENED, MOST_WIDENINGS = 4.0, 12
-"""From that distance on the search goes so many times as far each time, at most a thousand powers of e."""
+"""Each time the search goes so many times as far, up to a thousand powers of e."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Offer:
     """Machines of one type that production may have.
 
-    Attributes:
-        model: of the job on that type, or on the one that `relative_speed` is against.
-        machines: the numbers of machines to choose from.
-        billing: how they are paid for.
-        instance_type: None for the model's. Another one was not trained: an explicit extrapolation.
-        relative_speed: of that type against the model's for work on data, such as 2 where it has twice the
-            cores; only with `instance_type`.
-        input_growth: how many times the input that the model was trained for today's is. Scales are
-            relative to today's.
-
     Raises:
         InvalidParameterError: there are no numbers of machines, or one that cannot be; there is no price; a
             speed is given of a type that was trained; or the growth is not above 0.
     """
 
-    model: Model
-    machines: Sequence[int]
+    model: Model  # of the job on that type, or on the one that `relative_speed` is against
+    machines: Sequence[int]  # the numbers to choose from
     billing: Billing
-    instance_type: str | None = None
+    instance_type: str | None = None  # None for the model's; another one was not trained: an extrapolation
+    # Of that type against the model's for work on data, such as 2 where it has twice the cores.
     relative_speed: float = 1.0
-    input_growth: float = 1.0
+    input_growth: float = 1.0  # today's input by that which the model was trained for; scales are of today's
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be offered."""
         if self.billing.price_per_hour is None:
             raise no_price(self.type_name)
         for index, count in enumerate(self.machines):
@@ -112,7 +102,7 @@ class Offer:
 
     @property
     def type_name(self) -> str:
-        """The name of the offered type."""
+        """The offered type."""
         return self.instance_type or self.model.instance_type
 
     @property
@@ -146,12 +136,9 @@ class Forecast(ABC):
         offer: n numbers of machines of one type.
         scale: the production input relative to today's.
         iterations: of the production run; see `prediction.predict.ModelForecast`.
-
-    Attributes:
-        seconds: of the runs, shape (n,).
     """
 
-    seconds: FloatArray
+    seconds: FloatArray  # shape (n,)
 
     def __init__(self, offer: Offer, *, scale: float, iterations: int | None) -> None:
         self.offer = offer
@@ -189,14 +176,11 @@ class Forecast(ABC):
 
     @property
     def memory_shortages(self) -> list[str]:
-        """For each number of machines why they cannot hold the data; empty where they can.
-
-        Of a type that was not trained nothing is known.
-        """
-        if self.offer.is_extrapolated:
-            return [""] * len(self.offer.counts)
-        model = self.offer.model
-        return [memory_shortage(model, machines=count, scale=self.scale) for count in self.offer.counts]
+        """For each number of machines why they cannot hold the data; empty where they can, or may."""
+        offer = self.offer
+        if offer.is_extrapolated:
+            return [""] * len(offer.counts)
+        return [memory_shortage(offer.model, machines=count, scale=self.scale) for count in offer.counts]
 
     def seconds_kept_within(self, confidence: float) -> FloatArray:
         """The least seconds that the runs stay within with this probability, shape (n,), a little rounded up.
@@ -204,12 +188,10 @@ class Forecast(ABC):
         Found by halving what `probability_within` says, so that a goal of just these seconds is kept.
         """
         # Above a half the upper bound of an interval is nearly all there is to find.
-        return self._halved(
-            confidence, self.interval(2 * confidence - 1)[1] if confidence > 0.5 else self.seconds
-        )
+        start = self.interval(2 * confidence - 1)[1] if confidence > 0.5 else self.seconds
+        return self._halved(confidence, start)
 
     def _halved(self, confidence: float, start: FloatArray) -> FloatArray:
-        """The same, looked for from so many seconds on."""
         low = high = np.log(start)
         width = np.full_like(low, CLOSE)
         for _ in range(MOST_WIDENINGS):
@@ -288,23 +270,12 @@ def _follows_data(name: str, *, machines: ArrayLike, scale: ArrayLike) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Replays:
-    """A run replayed on other numbers of machines, at today's input.
+    """A run replayed on other numbers of machines, at today's input."""
 
-    Attributes:
-        from_machines: that the run was made on.
-        application_id: Spark's id of it.
-        seconds: clean, by number of machines; scaled so that it meets today's runs.
-        met: numbers of machines at which it takes as long as runs did.
-        noise: standard deviation of log(seconds) of a single run there.
-        spread: that of the replay for each doubling from there.
-    """
-
-    from_machines: int
-    application_id: str
-    seconds: dict[int, float]
-    met: tuple[int, ...]
-    noise: float
-    spread: float
+    seconds: dict[int, float]  # clean, by number of machines; scaled so that it meets today's runs
+    met: tuple[int, ...]  # numbers of machines at which it takes as long as runs did
+    noise: float  # standard deviation of log(seconds) of a single run there
+    spread: float  # that of the replay for each doubling from there
 
     def log_spread(self, count: int) -> float:
         """Standard deviation of log(seconds) of a single run on so many machines."""
@@ -314,28 +285,21 @@ class Replays:
 
 @dataclass(frozen=True, kw_only=True)
 class HistoryOffer(Offer):
-    """Machines of the kind that a job ran on, and what its history says of them.
+    """Machines of the kind that a job ran on, and what its history says of them."""
 
-    Attributes:
-        replays: None where nothing can be replayed.
-        is_modelled: whether `model` was fitted; else it only holds the runs, and cannot predict.
-        is_determined: whether it also tells of numbers of machines on which no run was made.
-        run_startup_seconds: of a usual run. Forecasts include it, so that the model must have none.
-        input_noise: standard deviation of log(seconds) that inputs which differ from run to run add.
-    """
-
-    replays: Replays | None = None
-    is_modelled: bool = True
-    is_determined: bool = True
+    replays: Replays | None = None  # None where nothing can be replayed
+    is_modelled: bool = True  # whether `model` was fitted; else it only holds the runs, and cannot predict
+    is_determined: bool = True  # whether it also tells of numbers of machines on which no run was made
+    # Of a usual run. Forecasts include it, so that the model must have none.
     run_startup_seconds: float = 0.0
-    input_noise: float = 0.0
+    input_noise: float = 0.0  # standard deviation of log(seconds) that inputs add which differ by run
 
     def forecast(self, *, scale: float, iterations: int | None = None) -> HistoryForecast:
         """What runs at today's input are predicted to take."""
         return HistoryForecast(self, scale=scale, iterations=iterations)
 
     def source(self, count: int) -> str:
-        """Where the prediction for a number of machines comes from; see `documents.surveys`."""
+        """Where the prediction comes from; see `documents.surveys`."""
         share = self.model_share(count)
         return MODEL if share == 1.0 else BOTH if share else REPLAY
 
@@ -380,7 +344,13 @@ class HistoryForecast(Forecast):
                 ]
             )
         self._spreads = np.hypot(spreads, offer.input_noise)
-        self._widening = _with_input_noise(self._modelled, offer.input_noise) if self._modelled else None
+        self._widening: Widening | None = None
+        if self._modelled:  # as wide as if the inputs' noise were added to the model's intervals
+            low, high = self._modelled.likely
+            own = np.log(high / low) / (2 * _LIKELY_DEVIATIONS)
+            self._widening = Widening(
+                factors=np.hypot(1.0, offer.input_noise / own), least_log_spreads=np.zeros_like(own)
+            )
         clean = np.exp(self._shares * np.log(by_model) + (1 - self._shares) * np.log(self._replayed))
         self.seconds = clean + offer.run_startup_seconds
 
@@ -391,27 +361,27 @@ class HistoryForecast(Forecast):
 
     def probability_within(self, limits: FloatArray) -> FloatArray:
         """See `Forecast`."""
+
+        def clean(seconds: FloatArray) -> FloatArray:  # what slows a run slows its start-up, too
+            return limits / (1.0 + self.offer.run_startup_seconds / seconds)
+
         with np.errstate(divide="ignore"):
-            replayed = np.log(limits / self._times_with_startup(self._replayed) / self._replayed)
-        by_replay = ndtr(replayed / self._spreads)
+            by_replay = ndtr(np.log(clean(self._replayed) / self._replayed) / self._spreads)
         if self._modelled is None or self._widening is None:
             return np.asarray(by_replay, dtype=np.float64)
         seconds = self._modelled.seconds
         by_model = self._widening.probability_within(
-            seconds, limits / self._times_with_startup(seconds), self._modelled.probability_within
+            seconds, clean(seconds), self._modelled.probability_within
         )
         return np.asarray(self._shares * by_model + (1 - self._shares) * by_replay, dtype=np.float64)
 
-    def _times_with_startup(self, seconds: FloatArray) -> FloatArray:
-        """By so many times a run takes longer with its start-up: what slows the one slows the other."""
-        return 1.0 + self.offer.run_startup_seconds / seconds
-
     def seconds_kept_within(self, confidence: float) -> FloatArray:
-        """See `Forecast`; looked for from the prediction on, since an interval is looked for, too."""
+        """See `Forecast`."""
+        # From the prediction on, since an interval is looked for, too.
         return self._halved(confidence, self.seconds)
 
     def disagreement(self) -> str:
-        """Where model and replay say different things; empty where they do not, or there is only one."""
+        """Where model and replay disagree; empty where they do not, or there is only one."""
         if self._modelled is None or self.offer.replays is None or not self.offer.is_determined:
             return ""
         lows, highs = self._modelled.likely
@@ -433,10 +403,3 @@ class HistoryForecast(Forecast):
             f"{duration(said + startup)}, the model {duration_range((low, high))}. "
             "One of them is wrong: the intervals hold both, and a run there tells which."
         )
-
-
-def _with_input_noise(model: OfferForecast, noise: float) -> Widening:
-    """What makes a model's intervals as wide as if that noise were added to them."""
-    low, high = model.likely
-    spreads = np.log(high / low) / (2 * _LIKELY_DEVIATIONS)
-    return Widening(factors=np.hypot(1.0, noise / spreads), least_log_spreads=np.zeros_like(spreads))

@@ -18,7 +18,7 @@ MOST_RATES = 5
 """As many rates are compared by default."""
 
 MOST_EXCESS = 0.03
-"""The share by which machines may be dearer than the rate that they stand for."""
+"""Share by which machines may be dearer than the rate that they stand for."""
 
 MOST_MISMATCH = 0.1
 """Rates at which the types' whole machines differ by a larger share are not compared by default."""
@@ -26,40 +26,24 @@ MOST_MISMATCH = 0.1
 
 @dataclass(frozen=True, kw_only=True)
 class TypeAtRate(Document):
-    """A run on as many machines of one type as a rate of dollars per hour pays for.
-
-    Attributes:
-        instance_type: the type.
-        machines: the number, of those offered, whose rate is nearest.
-        dollars_per_hour: what they cost together; the master, volumes and training are left out.
-        seconds: predicted, start-up included.
-        likely_seconds: what the run lies between with 80 % probability.
-        dollars: of the run, all that is billed.
-        extrapolates: why the observations do not support the prediction, empty where they do.
-        is_fastest: whether no other type is faster at this rate.
-    """
+    """A run on as many machines of one type as a rate of dollars per hour pays for."""
 
     instance_type: str
-    machines: int
-    dollars_per_hour: float
-    seconds: float
-    likely_seconds: tuple[float, float]
-    dollars: float
-    extrapolates: str = ""
-    is_fastest: bool = False
+    machines: int  # of those offered the number whose rate is nearest
+    dollars_per_hour: float  # what they cost together, without the master, volumes and training
+    seconds: float  # predicted, start-up included
+    likely_seconds: tuple[float, float]  # contain the run with 80 % probability
+    dollars: float  # of the run, all that is billed
+    extrapolates: str = ""  # why the observations do not support the prediction, empty where they do
+    is_fastest: bool = False  # whether no other type is faster at this rate
 
 
 @dataclass(frozen=True, kw_only=True)
 class SameCost(Document):
-    """What each type makes of the same dollars per hour.
-
-    Attributes:
-        dollars_per_hour: the rate.
-        types: in the order of the offers; without those that cannot come to the rate.
-    """
+    """What each type makes of the same dollars per hour."""
 
     dollars_per_hour: float
-    types: tuple[TypeAtRate, ...]
+    types: tuple[TypeAtRate, ...]  # in the order of the offers, without those that cannot come to the rate
 
     @property
     def fastest(self) -> TypeAtRate:
@@ -73,7 +57,7 @@ def same_cost(
     """Compare types of machines at the same dollars per hour.
 
     Args:
-        offers: the types, each with its numbers of machines.
+        offers: one for each type.
         alternatives: what a decision has considered of all of them; see `deciding.Choice`.
         dollars_per_hour: the rate; None for up to `MOST_RATES` rates from few machines to most, at which
             whole numbers of all types cost nearly the same.
@@ -88,7 +72,14 @@ def same_cost(
         rates = _common_rates(offers)
     else:
         rates = [positive_number("dollars_per_hour", dollars_per_hour)]
-        _refuse_too_little(offers, dollars_per_hour)
+        least = min(float(_rates(offer)[0]) for offer in offers)
+        if dollars_per_hour * (1 + MOST_EXCESS) < least:
+            raise InvalidParameterError(
+                "dollars_per_hour",
+                dollars_per_hour,
+                "pays for no allowed number of machines",
+                remedy=f"Give at least {least:.6g}, or allow fewer machines.",
+            )
     predicted = {(each.instance_type, each.machines): each for each in alternatives}
     return tuple(_at_rate(offers, predicted, rate) for rate in rates)
 
@@ -108,7 +99,7 @@ def _nearest(offer: Offer, rate: float) -> int | None:
 
 
 def _common_rates(offers: Sequence[Offer]) -> list[float]:
-    """In each of as many steps from the least common rate to the most the one that differs least by type."""
+    """For each step from the least common rate to the most the rate at which the types differ least."""
     columns = [_rates(offer) for offer in offers]
     least, most = max(column[0] for column in columns), min(column[-1] for column in columns)
     candidates = sorted({float(rate) for column in columns for rate in column if least <= rate <= most})
@@ -125,22 +116,13 @@ def _common_rates(offers: Sequence[Offer]) -> list[float]:
 
 def _mismatch(offers: Sequence[Offer], rate: float) -> float:
     """By how much the types' true rates differ at a rate that all of them have, as a share of it."""
-    counts = [_nearest(offer, rate) for offer in offers]
-    true = [
-        count * float(offer.billing.price_per_hour)
-        for offer, count in zip(offers, counts, strict=True)
-        if count is not None
-    ]
+    true = [(_nearest(offer, rate) or 0) * float(offer.billing.price_per_hour) for offer in offers]
     return round((max(true) - min(true)) / rate, 9)
 
 
 def _at_rate(offers: Sequence[Offer], predicted: dict[tuple[str, int], Alternative], rate: float) -> SameCost:
-    """The comparison at one rate."""
-    found: list[tuple[Offer, Alternative]] = []
-    for offer in offers:
-        count = _nearest(offer, rate)
-        if count is not None:
-            found.append((offer, predicted[offer.type_name, count]))
+    counts = ((offer, _nearest(offer, rate)) for offer in offers)
+    found = [(offer, predicted[offer.type_name, count]) for offer, count in counts if count is not None]
     fastest = min(alternative.seconds for _, alternative in found)
     return SameCost(
         dollars_per_hour=rate,
@@ -158,14 +140,3 @@ def _at_rate(offers: Sequence[Offer], predicted: dict[tuple[str, int], Alternati
             for offer, each in found
         ),
     )
-
-
-def _refuse_too_little(offers: Sequence[Offer], rate: float) -> None:
-    least = min(float(_rates(offer)[0]) for offer in offers)
-    if rate * (1 + MOST_EXCESS) < least:
-        raise InvalidParameterError(
-            "dollars_per_hour",
-            rate,
-            "pays for no allowed number of machines",
-            remedy=f"Give at least {least:.6g}, or allow fewer machines.",
-        )

@@ -1,8 +1,8 @@
-"""What the trainings came to, what may be chosen by it (offers, and the stated fallback), and its record."""
+"""What the trainings came to: what may be chosen by them (offers, the stated fallback), and its record."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -27,19 +27,19 @@ NO_CLUSTER = "Its cluster did not start (see the tasks find_model, design, check
 
 
 class Priced(Protocol):
-    """What machines cost; a `TrainingCluster` tells it, too."""
+    """What machines cost, None where unknown; a `TrainingCluster` tells it, too."""
 
     @property
     def price_per_hour(self) -> float | None:
-        """Dollars for one of its machines and hour; None where unknown."""
+        """Dollars for one machine and hour."""
 
     @property
     def master_price_per_hour(self) -> float | None:
-        """Dollars for the machine of its master; 0 where it has none of its own, None where unknown."""
+        """Dollars for the machine of its master; 0 where it has none of its own."""
 
     @property
     def market(self) -> str | None:
-        """In which its machines were bought; None where unknown."""
+        """In which the machines were bought."""
 
 
 class KnownCluster(Priced, Protocol):
@@ -59,32 +59,19 @@ Cluster = TypeVar("Cluster", bound=KnownCluster)
 
 @dataclass(frozen=True, kw_only=True)
 class TrainedType(Generic[Cluster]):
-    """A type of machine that was to be trained, and what came of it.
-
-    Attributes:
-        instance_type: its name.
-        model: None where there is none.
-        cluster: of that type; None where there is none.
-        failure: why there is no model; empty where nothing tells.
-        lacks_cluster: it was to have one, and has none.
-        reuse: why its model is an earlier run's; empty where it was trained now.
-        input_growth: how many times the input that the model was trained for today's is.
-    """
+    """A type of machine that was to be trained, and what came of it."""
 
     instance_type: str
     model: Model | None
     cluster: Cluster | None
-    failure: str = ""
-    lacks_cluster: bool = False
-    reuse: str = ""
-    input_growth: float = 1.0
+    failure: str = ""  # why there is no model; empty where nothing tells
+    lacks_cluster: bool = False  # it was to have one, and has none
+    reuse: str = ""  # why its model is an earlier run's; empty where it was trained now
+    input_growth: float = 1.0  # today's input by that which the model was trained for
 
     @property
     def priced(self) -> Priced | None:
-        """What tells the prices: the cluster, or what the model keeps of one; None where neither is there.
-
-        A model of past runs needed no cluster, and that of an earlier run has ended.
-        """
+        """The cluster, or what the model keeps of one: a model of past runs needed none."""
         return self.cluster or (self.model.cluster if self.model else None)
 
     @property
@@ -106,7 +93,7 @@ def offered_by(goal: SizingGoal, types: Types) -> Offered:
     """What may be chosen after the trainings.
 
     Args:
-        goal: what is asked for, without templates.
+        goal: without templates.
         types: what came of each training; at least one.
 
     Raises:
@@ -142,34 +129,29 @@ def _offers_of(goal: SizingGoal, types: Types, *, left_out: list[str]) -> list[O
             continue
         if offers.setdefault(offer.type_name, offer) is not offer:
             left_out.append(f"A second model of {offer.type_name} is not looked at.")
-    _add_untrained(offers, goal, types, left_out=left_out)
-    if not offers:
-        raise MissingResourceError(" ".join(left_out), remedy="Set fallback_machines to go on without.")
-    if goal.billing.expected_runs is not None:
-        left_out += [
-            f"What the sample runs on {each.instance_type} cost is not known and not counted."
-            for each in types
-            if each.model and training_dollars(each.model) is None
-        ]
-    if goal.billing.master_price_per_hour is None:
-        left_out += [
-            f"What the master of {each.instance_type} costs is not known and not counted."
-            for each in types
-            if each.model and each.priced and each.priced.master_price_per_hour is None
-        ]
-    return list(offers.values())
-
-
-def _add_untrained(offers: dict[str, Offer], goal: SizingGoal, types: Types, *, left_out: list[str]) -> None:
     for untrained in goal.untrained_types:
-        like = offers.get(untrained.like)
-        if like is None:
+        if (like := offers.get(untrained.like)) is None:
             left_out.append(
                 f"{untrained.instance_type} is not among the choices: neither is {untrained.like}, "
                 "which it is like."
             )
         else:
             offers.setdefault(untrained.instance_type, _of_untrained(untrained, like, goal, types))
+    if not offers:
+        raise MissingResourceError(" ".join(left_out), remedy="Set fallback_machines to go on without.")
+    left_out += _not_counted(goal.billing, [each for each in types if each.model])
+    return list(offers.values())
+
+
+def _not_counted(stated: Billing, trained: Types) -> Iterator[str]:
+    """Sentences: which costs of the trained types are unknown."""
+    for each in trained:
+        if stated.expected_runs is not None and each.model and training_dollars(each.model) is None:
+            yield f"The cost of the sample runs on {each.instance_type} is unknown and not counted."
+    for each in trained:
+        is_stated = stated.master_price_per_hour is not None
+        if not is_stated and each.priced and each.priced.master_price_per_hour is None:
+            yield f"The cost of the master of {each.instance_type} is unknown and not counted."
 
 
 def machines_for(trained: TrainedType[Any], goal: SizingGoal, *, among: Types) -> tuple[int, ...]:
@@ -240,22 +222,13 @@ def _of_untrained(untrained: UntrainedType, like: Offer, goal: SizingGoal, types
 def _price_of(trained: TrainedType[Any], goal: SizingGoal) -> float | None:
     """Dollars for one machine of a type and hour; None where unknown."""
     stated: float | None = goal.price_of(trained.instance_type)
-    if stated is not None:
-        return stated
-    return trained.priced.price_per_hour if trained.priced else None
+    return stated if stated is not None or not trained.priced else trained.priced.price_per_hour
 
 
 def billing_of(
     stated: Billing, *, price_per_hour: float, cluster: Priced | None, training_dollars: float
 ) -> Billing:
-    """How the machines of a type are paid for: as the user says, else as their cluster tells.
-
-    Args:
-        stated: by the user.
-        price_per_hour: dollars for one of them and hour.
-        cluster: of that type, which the sample runs were made on, or that production has.
-        training_dollars: what all sample runs cost.
-    """
+    """How the machines of a type are paid for: as the user says, else as their cluster tells."""
     return stated.completed(
         price_per_hour=price_per_hour,
         training_dollars=training_dollars,
@@ -273,8 +246,9 @@ def _fallback(goal: SizingGoal, types: Types) -> Decision | None:
     Raises:
         InvalidParameterError: its cluster was trained, and can have no such number of machines.
     """
-    trained, machines = _type_of_fallback(goal, types), goal.fallback_machines
-    named = goal.fallback_instance_type
+    named, machines = goal.fallback_instance_type, goal.fallback_machines
+    # The first one if the fallback's type is unknown or was not trained.
+    trained = next((each for each in types if each.instance_type == named), types[0])
     if named in (None, trained.instance_type):
         allowed = machines_for(trained, goal, among=types)
     else:
@@ -292,35 +266,21 @@ def _fallback(goal: SizingGoal, types: Types) -> Decision | None:
     at_hand = trained.cluster.instance_type if trained.cluster else trained.instance_type
     instance_type = named or at_hand
     is_trained = instance_type in (at_hand, trained.instance_type)
-    price = _price_of(trained, goal) if is_trained else _price_of_another(instance_type, goal)
+    if is_trained:
+        price, priced = _price_of(trained, goal), trained.priced
+    else:
+        untrained = {each.instance_type: float(each.price_per_hour) for each in goal.untrained_types}
+        price, priced = untrained.get(instance_type, goal.price_of(instance_type)), None
+    billing = None
+    if price is not None:
+        billing = billing_of(goal.billing, price_per_hour=price, cluster=priced, training_dollars=0.0)
     return Decision(
         config=Configuration(machines=machines, instance_type=instance_type),
         goal=Goal(goal).in_words,
         price_per_hour=price,
-        billing=None
-        if price is None
-        else billing_of(
-            goal.billing,
-            price_per_hour=price,
-            cluster=trained.priced if is_trained else None,
-            training_dollars=0.0,
-        ),
+        billing=billing,
         confidence=goal.confidence,
     )
-
-
-def _type_of_fallback(goal: SizingGoal, types: Types) -> TrainedType[Any]:
-    """The training of the fallback's type; where it is not told, or was not trained, the first."""
-    named = goal.fallback_instance_type
-    return next((each for each in types if each.instance_type == named), types[0])
-
-
-def _price_of_another(instance_type: str, goal: SizingGoal) -> float | None:
-    """Dollars for one machine and hour of a type that was not trained; None where unknown."""
-    for untrained in goal.untrained_types:
-        if untrained.instance_type == instance_type:
-            return float(untrained.price_per_hour)
-    return goal.price_of(instance_type)
 
 
 # What is kept of a decision, or of the refusal of a goal out of reach.
@@ -341,9 +301,9 @@ def record_of(
         decision: what was decided.
         goal: what was asked for.
         types: what came of each training. The model that decided is one of theirs; where a fallback was
-            taken, the first is recorded in spite of which it was.
+            taken, the first is recorded.
         iterations: of the production run.
-        job: the job's name; None for the models'. Empty in the record where neither tells.
+        job: None for the models'; empty in the record where neither tells.
         origin: the task instance that decided.
     """
     models = {each.model.id: each for each in types if each.model}
@@ -372,13 +332,7 @@ def record_of(
 
 
 def refusal_of(choice: Choice, *, types: Types, iterations: int | None) -> Refusal | None:
-    """What to tell of a goal that is out of reach, where nothing was decided then; else None.
-
-    Args:
-        choice: what came of the goal.
-        types: what came of each training.
-        iterations: of the production run.
-    """
+    """What to tell of a goal that is out of reach, where nothing was decided then; else None."""
     goal, error = choice.goal, choice.error
     if choice.decision is not None or not isinstance(error, InfeasibleGoalError):
         return None

@@ -18,11 +18,7 @@ from typing import Any
 
 import msgspec
 
-from airflow_provider_ernest.eventlog.files import (
-    DATABRICKS_NAME,
-    databricks_order,
-    events_number,
-)
+from airflow_provider_ernest.eventlog.files import DATABRICKS_NAME, databricks_order, events_number
 from airflow_provider_ernest.exceptions import ErnestError, InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.places import HTTP_SCHEMES, Archive, Entry, ZipPlace, is_zip, place_of
 from airflow_provider_ernest.privacy import without_credentials
@@ -47,29 +43,20 @@ HIDDEN, EMPTY, ARCHIVE, NO_ZIP, NO_FILE, LOCKED, DEEP, OLD = (
 """Why something is passed over."""
 
 _MAGIC = re.compile(r"[*?\[]")
-_ANY_DEPTH = "**"
 _NEVER_LOGS = (".crc", ".tmp", ".parquet", ".orc", ".avro", ".csv", ".html", ".jar", ".py", ".md")
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.bz2", ".tar.xz", ".7z", ".rar", ".bz2", ".xz")
-
 _BESIDE_LOGS = ("driver", "executor", "init_scripts")
 _IN_NO_LOG = ("appstatus_", ".", "_")
 
 
 @dataclass(frozen=True, kw_only=True)
 class FoundLog:
-    """An event log, perhaps: that it is one shows when it is read.
+    """An event log, perhaps: that it is one shows when it is read."""
 
-    Attributes:
-        place: its file, or the folder of one that is rolled over, as `read_event_log` takes it.
-        size_bytes: of all its files, as they lie there.
-        modified_at: when it was written last, in seconds since the epoch; None where that is not told.
-        version: changes with its content.
-    """
-
-    place: str
-    size_bytes: int
-    modified_at: float | None
-    version: str
+    place: str  # its file, or the folder of one that is rolled over, as `read_event_log` takes it
+    size_bytes: int  # of all its files, as they lie there
+    modified_at: float | None  # when it was written last, in seconds since the epoch; None where unknown
+    version: str  # changes with its content
 
 
 class LogFinder:
@@ -111,35 +98,32 @@ class LogFinder:
                     told = str(error.__cause__ or "") or type(error).__name__
                 raise MissingResourceError(
                     f"{without_credentials(source)} cannot be looked at: {without_credentials(told)}.",
-                    remedy="Look whether it is there, and may be read from here.",
+                    remedy="Check that it exists and may be read from here.",
                 ) from error
 
     def _found(self, source: str) -> Iterator[FoundLog]:
-        if of_server := list(logs_of_history_server(source)):
+        if of_server := list(_logs_of_history_server(source)):
             for address, written_at in of_server:
                 if self._since is not None and written_at < self._since:
                     self.passed_over[OLD] += 1
                 else:
                     yield from self._found(address)
             return
-        entries = list(self._matching(source)) if _MAGIC.search(source) else []
-        if not entries:
-            entries = [place_of(source).entry()]
-        for entry in entries:
+        entries: list[Entry] = []
+        if _MAGIC.search(source):
+            parts = source.split("/")
+            first = next(at for at, part in enumerate(parts) if _MAGIC.search(part))
+            base = place_of("/".join(parts[:first]) or ("/" if first else "."))
+            if base.is_dir():
+                entries = list(self._below(base, parts[first:], 0))
+        for entry in entries or [place_of(source).entry()]:
             # What a user names is looked at whatever its name.
             yield from self._in_folder(entry, 0) if entry.is_folder else self._of_file(entry, 0)
-
-    def _matching(self, pattern: str) -> Iterator[Entry]:
-        parts = pattern.split("/")
-        first = next(at for at, part in enumerate(parts) if _MAGIC.search(part))
-        base = place_of("/".join(parts[:first]) or ("/" if first else "."))
-        if base.is_dir():
-            yield from self._below(base, parts[first:], 0)
 
     def _below(self, folder: Any, parts: list[str], depth: int) -> Iterator[Entry]:
         """What matches the parts of a pattern, each of one level, but ``**`` of any number."""
         part, *rest = parts
-        any_depth = part == _ANY_DEPTH
+        any_depth = part == "**"
         if any_depth and rest:
             yield from self._below(folder, rest, depth)
         for entry in self._listed(folder, depth):
@@ -185,10 +169,13 @@ class LogFinder:
         if not self._is_new(folder):
             return
         inside = self._listed(folder.place, depth)
-        parts = _parts(inside)
+        # The files of a log that has this folder for itself.
+        files = [each for each in inside if each.is_file]
+        rolled = [each for each in files if events_number(each.place.name) is not None]
+        parts = rolled or [each for each in files if databricks_order(each.place.name) is not None]
         if parts:
             yield from self._log(str(folder.place), parts)
-        if any(events_number(part.place.name) is not None for part in parts):
+        if rolled:
             return
         # Beside its folder of logs Databricks delivers what the driver and the executors printed.
         is_databricks = any(each.is_folder and each.place.name == DATABRICKS_NAME for each in inside)
@@ -204,35 +191,28 @@ class LogFinder:
         """Whether a name does not say that there is no log."""
         name = entry.place.name
         hidden = name.startswith(_IN_NO_LOG) or (not entry.is_folder and name.endswith(_NEVER_LOGS))
-        if hidden:
-            self.passed_over[HIDDEN] += 1
+        self.passed_over.update([HIDDEN] * hidden)
         return not hidden
 
     def _of_file(self, entry: Entry, depth: int) -> Iterator[FoundLog]:
         if not entry.is_file:
             self.passed_over[NO_FILE] += 1
-        elif is_zip(entry.place):
-            yield from self._in_zip(entry, depth)
-        elif entry.place.name.endswith(_ARCHIVES):
+        elif is_zip(entry.place) and not isinstance(entry.place, ZipPlace):
+            archive = Archive(entry.place)
+            try:
+                archive.content.namelist()
+            # As where a folder may not be read: one of thousands costs no other.
+            except Exception:
+                self.passed_over[NO_ZIP] += 1
+                return
+            yield from self._in_folder(Entry(place=ZipPlace(archive), is_folder=True), depth + 1)
+        # A ZIP in another is nobody's event log.
+        elif entry.place.name.endswith(_ARCHIVES) or is_zip(entry.place):
             self.passed_over[ARCHIVE] += 1
         elif not entry.size_bytes and entry.version:
             self.passed_over[EMPTY] += 1
         else:
             yield from self._log(str(entry.place), [entry])
-
-    def _in_zip(self, entry: Entry, depth: int) -> Iterator[FoundLog]:
-        archive = Archive(entry.place)
-        # One in another is nobody's event log.
-        if isinstance(entry.place, ZipPlace):
-            self.passed_over[ARCHIVE] += 1
-            return
-        try:
-            archive.content.namelist()
-        # As where a folder may not be read: one of thousands costs no other.
-        except Exception:
-            self.passed_over[NO_ZIP] += 1
-            return
-        yield from self._in_folder(Entry(place=ZipPlace(archive), is_folder=True), depth + 1)
 
     def _log(self, place: str, files: list[Entry]) -> Iterator[FoundLog]:
         moments = [each.modified_at for each in files if each.modified_at is not None]
@@ -269,12 +249,8 @@ class _OnServer(msgspec.Struct):
     attempts: list[_Attempt] = []
 
 
-def logs_of_history_server(address: str) -> Iterator[tuple[str, float]]:
-    """The addresses of all event logs that a history server has, and when each was written last.
-
-    Args:
-        address: the server's (http://host:18080), or of anything: then there are none.
-    """
+def _logs_of_history_server(address: str) -> Iterator[tuple[str, float]]:
+    """The addresses of all event logs of a history server, and when each was written last; else none."""
     base = address.rstrip("/").removesuffix("/api/v1/applications").removesuffix("/api/v1")
     if not address.startswith(HTTP_SCHEMES) or "/api/v1/" in base:
         return
@@ -288,10 +264,3 @@ def logs_of_history_server(address: str) -> Iterator[tuple[str, float]]:
         for attempt in each.attempts:
             parts = filter(None, (base, "api/v1/applications", each.id, attempt.attempt_id, "logs"))
             yield "/".join(parts), attempt.last_updated_epoch / 1000
-
-
-def _parts(inside: list[Entry]) -> list[Entry]:
-    """The files of a log that lies in a folder of its own; none where the folder is none of such."""
-    files = [each for each in inside if each.is_file]
-    rolled = [each for each in files if events_number(each.place.name) is not None]
-    return rolled or [each for each in files if databricks_order(each.place.name) is not None]

@@ -1,11 +1,11 @@
 """Which runs are of one recurring job: applications' names without what differs from run to run.
 
 A scheduler writes dates, run ids and numbers into the names of applications. They are taken out here, by
-rule; where a name says nothing, as that of a shell, the program's own name stands for it. Whoever knows
-better states a pattern or a mapping.
+rule; where a name says nothing, as that of a shell, the program's own name stands for it. Users may state a
+pattern or a mapping instead.
 
-A number that belongs to a word, as in "etl v2", may tell one job from another or one run from another. A
-single name does not say which; all of them together do, see `by_job`.
+A number that belongs to a word, as in "etl v2", may tell one job from another or one run from another: all
+names together say which, see `by_job`.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ AT_ONCE = timedelta(minutes=1)
 MOST_TURNS = 5
 USUAL_SHARE = 0.8
 OTHER_WORK = 1.5
-"""An application that begins so soon after the one before is the next context of a program, where nearly each
+"""An application that begins so soon after another is the next context of the same program, if nearly each
 time so many follow one another, and one of them takes so many times as long as another."""
 
 LEAST_RUNS_TO_COMPARE = 3
@@ -164,16 +164,23 @@ class JobNames:
     mapping: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse what is no regular expression."""
-        for parameter, text in (("job_pattern", self.pattern), *(("mapping", each) for each in self.mapping)):
-            if text is not None:
-                _compiled(parameter, text)
+        stated = [] if self.pattern is None else [("job_pattern", self.pattern)]
+        for parameter, text in (*stated, *(("mapping", each) for each in self.mapping)):
+            try:
+                re.compile(text)
+            except (re.error, RecursionError) as error:
+                raise InvalidParameterError(
+                    parameter,
+                    text,
+                    f"is no regular expression: {error}",
+                    remedy="Write it as Python does.",
+                ) from error
         if self.pattern is not None and not re.compile(self.pattern).groups:
             raise InvalidParameterError(
                 "job_pattern",
                 self.pattern,
                 "has no group",
-                remedy="Put what is the job's name into brackets, as in '(.*)-[0-9]+'.",
+                remedy="Put the job's name into brackets, as in '(.*)-[0-9]+'.",
             )
         for job in self.mapping.values():
             if not isinstance(job, str) or not job.strip():
@@ -205,17 +212,8 @@ class JobNames:
         return ""
 
 
-def _compiled(parameter: str, text: str) -> re.Pattern[str]:
-    try:
-        return re.compile(text)
-    except (re.error, RecursionError) as error:
-        raise InvalidParameterError(
-            parameter, text, f"is no regular expression: {error}", remedy="Write it as Python does."
-        ) from error
-
-
 def recurring(name: str) -> str:
-    """A name without dates, times, numbers and ids; empty where it does not tell one job from others."""
+    """A name without dates, times, numbers and ids; empty where many jobs may have it."""
     if _QUERY.match(name):
         return ""
     if _NUMBERED_JOB.fullmatch(name):
@@ -224,18 +222,13 @@ def recurring(name: str) -> str:
     plain = _FOLDERS.sub("", _ARGUMENTS.sub("", glue["job"] if glue else name))
     if _SHELLS.fullmatch(plain.strip()):
         return ""
-    plain = _OF_EACH_RUN.sub(" ", plain)
-    plain = _EMPTY_BRACKETS.sub(" ", plain)
-    plain = _SEPARATORS.sub(_one_separator, plain).strip(_EDGES)
-    if not _LETTER.search(plain) or _SHELLS.fullmatch(plain):
-        return ""
-    return shown(plain)
+    plain = _with_single_separators(_EMPTY_BRACKETS.sub(" ", _OF_EACH_RUN.sub(" ", plain)))
+    return shown(plain) if _LETTER.search(plain) and not _SHELLS.fullmatch(plain) else ""
 
 
-def _one_separator(found: re.Match[str]) -> str:
-    """Of several that met where something was taken out, the one that is not a space."""
-    told = [letter for letter in found[0] if not letter.isspace()]
-    return told[0] if told else " "
+def _with_single_separators(name: str) -> str:
+    """Where something was taken out, of several separators that met the first that is not a space."""
+    return _SEPARATORS.sub(lambda found: found[0].strip()[:1] or " ", name).strip(_EDGES)
 
 
 def shown(name: str) -> str:
@@ -246,14 +239,10 @@ def shown(name: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Jobs:
-    """The runs of event logs by recurring job.
+    """The runs of event logs by recurring job."""
 
-    Attributes:
-        runs: of each job, oldest first; those that did nothing with the reason, see `comparable`.
-        joined: of jobs whose names differed in a number from run to run: the names, by their numbers.
-    """
-
-    runs: Mapping[str, Sequence[PastRun]]
+    runs: Mapping[str, Sequence[PastRun]]  # oldest first; those that did nothing say so, see `comparable`
+    # Of jobs whose names differed in a number from run to run: the names, by their numbers.
     joined: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
@@ -280,7 +269,10 @@ def by_job(runs: Iterable[PastRun], *, stated: Collection[str] = (), by_program:
     """
     found: defaultdict[str, dict[tuple[str, str], PastRun]] = defaultdict(dict)
     for run in runs:
-        key = application_key(run)
+        # YARN numbers the attempts of an application, which begin one after the other. Other clusters count
+        # from the second, or millisecond, that it is: two of them may give the same id.
+        is_of_yarn = run.application_id.startswith("application_")
+        key = run.application_id or run.event_log, "" if is_of_yarn else run.started_at
         known = found[run.job].get(key)
         found[run.job][key] = run if known is None else _both(known, run)
     named = {job: _oldest_first(once.values()) for job, once in found.items()}
@@ -294,7 +286,7 @@ def by_job(runs: Iterable[PastRun], *, stated: Collection[str] = (), by_program:
 
 
 def _by_program(named: Mapping[str, list[PastRun]], stated: Collection[str]) -> dict[str, list[PastRun]]:
-    """The same where the runs of a name are of one program; else each program is a job: teams name alike."""
+    """The same, but of a name that several programs have each program is a job: teams name alike."""
     parted: defaultdict[str, list[PastRun]] = defaultdict(list)
     for job, runs in named.items():
         if job in stated:
@@ -306,7 +298,10 @@ def _by_program(named: Mapping[str, list[PastRun]], stated: Collection[str]) -> 
         several = max(len(files), len(set(programs.values()) - files)) > 1
         # A file that is made for each run tells no job from another.
         is_of_each_run = len(programs) >= LEAST_VERSIONS and len(runs) < 2 * len(programs)
-        has_folders = _are_side_by_side(runs)
+        # Programs in several folders that run by turns are jobs; versions of one follow one another.
+        folders = [folder for run in runs if (folder := _folder(run))]
+        turns = sum(before != after for before, after in pairwise(folders))
+        has_folders = turns > len(set(folders))
         for run in runs:
             program = programs[run.main] if several and not is_of_each_run and run.main else ""
             folder = _folder(run) if has_folders else ""
@@ -319,19 +314,8 @@ def _folder(run: PastRun) -> str:
     return recurring(run.main_folder or "") if run.main else ""
 
 
-def _are_side_by_side(runs: Sequence[PastRun]) -> bool:
-    """Whether programs of one name in several folders run by turns; versions of one follow one another.
-
-    Args:
-        runs: oldest first.
-    """
-    folders = [folder for run in runs if (folder := _folder(run))]
-    turns = sum(before != after for before, after in pairwise(folders))
-    return turns > len(set(folders))
-
-
 def _by_turn(named: Mapping[str, list[PastRun]], stated: Collection[str]) -> dict[str, list[PastRun]]:
-    """The same where programs start one application at a time; of several contexts each is a job."""
+    """The same, but of a program that starts several contexts each time each context is a job."""
     parted: dict[str, list[PastRun]] = {}
     for job, runs in named.items():
         turns = [runs] if job in stated else _turns(runs)
@@ -343,11 +327,7 @@ def _by_turn(named: Mapping[str, list[PastRun]], stated: Collection[str]) -> dic
 
 
 def _turns(runs: Sequence[PastRun]) -> list[list[PastRun]]:
-    """The runs that come first, those that follow them at once, and so on, where these do not do the same.
-
-    Args:
-        runs: oldest first.
-    """
+    """The runs that come first, those that follow them at once, and so on, where these do not do the same."""
     groups: list[list[PastRun]] = []
     ended: datetime | None = None
     for run in runs:
@@ -369,16 +349,6 @@ def _turns(runs: Sequence[PastRun]) -> list[list[PastRun]]:
     return turns if max(usual) >= OTHER_WORK * min(usual) else [list(runs)]
 
 
-def application_key(run: PastRun) -> tuple[str, str]:
-    """What is of one application alone, and of all its logs.
-
-    YARN numbers the attempts of an application, which begin one after the other. Other clusters count from
-    the second, or millisecond, that it is: two of them may give the same id.
-    """
-    is_of_yarn = run.application_id.startswith("application_")
-    return run.application_id or run.event_log, "" if is_of_yarn else run.started_at
-
-
 def _both(known: PastRun, run: PastRun) -> PastRun:
     """The one of two logs of an application that tells more; of two attempts of YARN both are paid for."""
     one, other = (run, known) if known.failure and not run.failure else (known, run)
@@ -390,17 +360,15 @@ def _both(known: PastRun, run: PastRun) -> PastRun:
 def comparable(runs: Sequence[PastRun]) -> list[PastRun]:
     """The runs of one job, as far as each can be judged only beside the others.
 
-    Those that did next to nothing of what the others did do not count, and say so; and where Spark did not
-    count the bytes of all of them, what they read is told by their records.
+    Those that did next to nothing do not count, and say so; and where Spark did not count the bytes of all of
+    them, what they read is told by their records.
     """
     return _by_records(_without_empty(runs))
 
 
 def _by_records(runs: Sequence[PastRun]) -> list[PastRun]:
-    """With bytes in proportion to the records, where bytes are missing, or too few for them.
-
-    Some readers (vectored reads of Parquet) tell of the bytes of a file's end alone.
-    """
+    """With bytes in proportion to the records, where bytes are missing, or too few for them."""
+    # Some readers (vectored reads of Parquet) tell of the bytes of a file's end alone.
     good = [run for run in runs if not run.failure and run.seconds > 0]
     if not good or not all(run.input_records for run in good):
         return list(runs)
@@ -417,18 +385,13 @@ def _by_records(runs: Sequence[PastRun]) -> list[PastRun]:
 
 
 def _without_empty(runs: Sequence[PastRun]) -> list[PastRun]:
-    """The runs of one job; those that did next to nothing of what the others did do not count, and say so.
-
-    Where a program in Python fails before its work, Spark's log may end as if all were well: with no failed
-    job, in seconds.
-    """
+    """With a failure where a run did next to nothing of what the others did."""
+    # Where a program in Python fails before its work, Spark's log may end as if all were well, in seconds.
     told = [(run.input_bytes, run.metrics.executor_run_seconds) for run in runs if run.metrics]
     if len(told) < LEAST_RUNS_TO_COMPARE:
         return list(runs)
-    read, worked = (
-        LEAST_READ * median(each[0] for each in told),
-        LEAST_WORK * median(each[1] for each in told),
-    )
+    read = LEAST_READ * median(read for read, _ in told)
+    worked = LEAST_WORK * median(worked for _, worked in told)
     return [
         replace(run, failure=DID_NOTHING, metrics=None)
         if not run.failure
@@ -449,15 +412,12 @@ def without_version(name: str) -> str:
     plain = _VERSION.sub(" ", name)
     if plain == name:
         return _COUNTER.sub("", name)
-    plain = _SEPARATORS.sub(_one_separator, plain).strip(_EDGES)
+    plain = _with_single_separators(plain)
     return plain if _LETTER.search(plain) else name
 
 
 def may_be_of(name: str, jobs: Collection[str]) -> bool:
-    """Whether a run's name is that of one of the jobs, but perhaps for a version or a random ending.
-
-    That it is, all names of the runs for which this holds tell together; see `by_job`.
-    """
+    """Whether a name may be of one of the jobs: it is the same but for a version or a random ending."""
     ending = _RANDOM.fullmatch(name)
     return (
         name in jobs
@@ -484,8 +444,7 @@ def _joined(named: Mapping[str, Sequence[PastRun]], *, taken: Collection[str]) -
 def _with_random_endings(named: Mapping[str, Sequence[PastRun]]) -> dict[str, Sequence[str]]:
     """The names that are of one job, by its name, where each run has a random ending.
 
-    Such endings are of one length, most of letters and digits: those of words that are counted differ in
-    the digits alone.
+    Such endings are of one length, most of letters and digits; those of counted words differ in digits alone.
     """
     endings: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
     for name, runs in named.items():

@@ -1,4 +1,7 @@
-"""A job's past runs as observations that cost nothing: which of them count for the run at hand, and why not.
+"""Event logs as past runs of a job, and these as observations that cost nothing: which count, and why not.
+
+`past_run` tells what one log says of its run: what it took, on what, and whether it ended well (see
+`eventlog.judging`). `observations_of` then says which runs tell of the run at hand.
 
 A run counts where nothing that its time depends on is known to be otherwise today: the main file, Spark's
 version, the properties, the type of the machines, their cores and their memory. What is not known of the run
@@ -19,23 +22,34 @@ from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import combinations
 from statistics import fmean, median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
+from airflow_provider_ernest.decision.forms.machines import megabytes
 from airflow_provider_ernest.documents.base import time_of
 from airflow_provider_ernest.documents.decisions import ProductionRun
 from airflow_provider_ernest.documents.runs import Observation, PastRun, RunConditions, amount_read
-from airflow_provider_ernest.history.jobs import comparable
+from airflow_provider_ernest.eventlog.judging import DATABRICKS_CLUSTER, JOB_CLUSTER, Sizes, why_not_counted
+from airflow_provider_ernest.eventlog.run_facts import run_metrics
+from airflow_provider_ernest.eventlog.tables import DRIVER
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.history.jobs import comparable, recurring
 from airflow_provider_ernest.learning.conditions import code_differences, differences, settings_that_count
 from airflow_provider_ernest.prediction.numbers import FloatArray
+from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.words import counted, data_amount, plain
+
+if TYPE_CHECKING:
+    from airflow_provider_ernest.eventlog.tables import EventLog
+    from airflow_provider_ernest.prediction.numbers import IntArray
 
 MOST_RUNS = 50
 """So many past runs are counted unless another number is stated: a fit takes longer with more."""
@@ -66,29 +80,17 @@ _SPARK = re.compile(r"(?:spark-)?(\d+\.\d+)(?:\.\d+)*(?:[-\s].*)?")
 
 @dataclass(frozen=True, kw_only=True)
 class TodaysRun:
-    """The run that past ones are to tell of. What is None is taken to be as in the newest of them.
+    """The run that past ones are to tell of. What is None is taken to be as in the newest of them."""
 
-    Attributes:
-        input_bytes: size of the files that scale 1.0 stands for.
-        instance_type: of its machines.
-        cores_per_machine: of them.
-        memory_megabytes_per_machine: of the executors on one of them.
-        spark: Spark's version.
-        settings: Spark's properties as the user states them; others may come of the cluster.
-        main: the application's main class, or the name of its file.
-        code_changed_at: when the application's file was last changed, with its time zone.
-        holds_since: runs that began before are of another job by all that is known.
-    """
-
-    input_bytes: int | None = None
+    input_bytes: int | None = None  # size of the files that scale 1.0 stands for
     instance_type: str | None = None
     cores_per_machine: int | None = None
-    memory_megabytes_per_machine: int | None = None
-    spark: str | None = None
-    settings: Mapping[str, str] | None = None
-    main: str | None = None
-    code_changed_at: datetime | None = None
-    holds_since: datetime | None = None
+    memory_megabytes_per_machine: int | None = None  # of the executors on one machine
+    spark: str | None = None  # Spark's version
+    settings: Mapping[str, str] | None = None  # Spark's properties as the user states them
+    main: str | None = None  # the application's main class, or the name of its file
+    code_changed_at: datetime | None = None  # when the application's file was last changed
+    holds_since: datetime | None = None  # runs that began before are of another job by all that is known
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,29 +103,18 @@ class LeftOut:
 
 @dataclass(frozen=True, kw_only=True)
 class History:
-    """What past runs tell of the run at hand.
+    """What past runs tell of the run at hand."""
 
-    Attributes:
-        observations: of the runs that count, oldest first, numbered from 0, with `from_history` set.
-        runs: the same runs as their logs tell them, in the same order.
-        left_out: the others.
-        input_bytes: what a run reads that scale 1.0 stands for; 0 where no log tells of any input.
-        notes: sentences: what scale 1.0 stands for, and what could not be compared.
-    """
-
-    observations: tuple[Observation, ...] = ()
-    runs: tuple[PastRun, ...] = ()
+    observations: tuple[Observation, ...] = ()  # of the runs that count, oldest first, numbered from 0
+    runs: tuple[PastRun, ...] = ()  # the same runs as their logs tell them, in the same order
     left_out: tuple[LeftOut, ...] = ()
-    input_bytes: int = 0
-    notes: tuple[str, ...] = ()
+    input_bytes: int = 0  # what a run reads that scale 1.0 stands for; 0 where no log tells of any input
+    notes: tuple[str, ...] = ()  # sentences: what scale 1.0 stands for, and what could not be compared
 
     @property
     def reasons(self) -> dict[str, int]:
         """Why runs were left out, with how many there were, the most frequent first."""
-        counts: defaultdict[str, int] = defaultdict(int)
-        for each in self.left_out:
-            counts[each.reason] += 1
-        return dict(sorted(counts.items(), key=lambda item: -item[1]))
+        return dict(Counter(each.reason for each in self.left_out).most_common())
 
 
 def observations_of(
@@ -144,8 +135,8 @@ def observations_of(
         instance_type: of the past runs' machines, where their logs do not tell.
         most_runs: that count: of each configuration the newest first.
         max_age_days: older ones are left out; None for any age.
-        same_code_only: leave out runs that began before the application's file was last changed: whether they
-            ran this code is not known. Else they count, and a note says so.
+        same_code_only: leave out runs that began before the application's file was last changed. Else they
+            count, and a note says that they may have run other code.
         now: with its time zone; None for now.
     """
     today = today or TodaysRun()
@@ -153,7 +144,11 @@ def observations_of(
     ended_well = [run for run in newest_first if is_good(run)]
     like = _completed(today, ended_well, instance_type)
     oldest = None if max_age_days is None else (now or datetime.now(UTC)) - timedelta(days=max_age_days)
-    left_out = [LeftOut(run=run, reason=_no_run(run)) for run in newest_first if not is_good(run)]
+    left_out = [
+        LeftOut(run=run, reason=run.failure or ("it took no time" if run.machines else "no machine worked"))
+        for run in newest_first
+        if not is_good(run)
+    ]
     alike: list[PastRun] = []
     for run in ended_well:
         reasons = [*_too_old(run, today, oldest, same_code_only), *_differences(run, like, instance_type)]
@@ -174,6 +169,7 @@ def observations_of(
         if place not in chosen
     ]
     counted_runs = sorted(chosen, key=lambda place: _began(alike[place]))
+    runs_that_count = [alike[place] for place in counted_runs]
     return History(
         observations=tuple(
             observation_of(
@@ -185,13 +181,10 @@ def observations_of(
             )
             for index, place in enumerate(counted_runs)
         ),
-        runs=tuple(alike[place] for place in counted_runs),
+        runs=tuple(runs_that_count),
         left_out=tuple(left_out),
         input_bytes=round(whole),
-        notes=(
-            *size_notes,
-            *_not_compared([alike[place] for place in counted_runs], like, today, instance_type),
-        ),
+        notes=(*size_notes, *_not_compared(runs_that_count, like, today, instance_type)),
     )
 
 
@@ -203,10 +196,10 @@ def observation_of(
     index: int = 0,
     instance_type: str | None = None,
 ) -> Observation:
-    """A past run as an observation.
+    """A past run that ended well as an observation.
 
     Args:
-        run: one that ended well.
+        run: the run.
         scale: share of today's input that it read.
         row_width: the data in a row of what it read, as a multiple of that in a row of today's input.
         index: its number among the observations.
@@ -236,29 +229,22 @@ def is_good(run: PastRun) -> bool:
     return not run.failure and run.machines > 0 and run.seconds > 0
 
 
-def _no_run(run: PastRun) -> str:
-    if run.failure:
-        return run.failure
-    return "no machine worked" if run.machines < 1 else "it took no time"
-
-
 # Whether a run is one of the same thing.
 
 
 def _completed(today: TodaysRun, newest_first: Sequence[PastRun], instance_type: str | None) -> TodaysRun:
-    """The run at hand with what is not known of it as in the newest past run that tells."""
+    """The run at hand; what is not known of it is as in the newest past run that tells."""
 
     def told(name: str) -> Any:
         return next((value for run in newest_first if (value := getattr(run, name))), None)
 
     names = ("cores_per_machine", "memory_megabytes_per_machine", "spark", "main")
     missing = {name: told(name) for name in names if getattr(today, name) is None}
-    type_of_newest = instance_type or told("instance_type")
     newest = dict(next((run.settings for run in newest_first if run.settings), ()))
     return replace(
         today,
         **missing,
-        instance_type=today.instance_type or type_of_newest,
+        instance_type=today.instance_type or instance_type or told("instance_type"),
         # What the user states over what the cluster gives.
         settings={**newest, **settings_that_count(today.settings or {})},
     )
@@ -280,7 +266,7 @@ def _is_of_older_code(run: PastRun, today: TodaysRun) -> bool:
 
 
 def _differences(run: PastRun, like: TodaysRun, instance_type: str | None) -> Iterator[str]:
-    """What is known to have been otherwise, as clauses."""
+    """What is known to have been different, as clauses."""
     if _is_other_main(run.main, like.main):
         yield "its main file or class is another"
     then, now = _release(run.spark), _release(like.spark)
@@ -297,20 +283,15 @@ def _differences(run: PastRun, like: TodaysRun, instance_type: str | None) -> It
             f"executors had {data_amount(memory_then * 1e6)} of memory on a machine and have "
             f"{data_amount(memory_now * 1e6)}"
         )
-    if names := _other_settings(run, like):
+    # Values may tell anything, and stay where they are.
+    changed = set(run.settings) ^ (like.settings or {}).items() if run.settings and like.settings else set()
+    if names := sorted({name for name, _ in changed}):
         more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
         yield f"{', '.join(names[:MOST_NAMES])}{more} {'has' if len(names) == 1 else 'have'} changed"
 
 
-def _other_settings(run: PastRun, like: TodaysRun) -> list[str]:
-    """Names of the properties that were otherwise; values may tell anything, and stay where they are."""
-    if not run.settings or not like.settings:
-        return []
-    return sorted({name for name, _ in set(run.settings) ^ like.settings.items()})
-
-
 def _release(spark: str | None) -> str | None:
-    """Of a version what changes what jobs do: "3.5" of "3.5.1-amzn-0"; None where it is none of Spark's."""
+    """The release of a version of Spark: "3.5" of "3.5.1-amzn-0"; None for any other text."""
     found = _SPARK.fullmatch(spark or "")
     return found.group(1) if found else None
 
@@ -329,7 +310,7 @@ def _near(one: float, other: float, tolerance: float) -> bool:
 def _not_compared(
     runs: Sequence[PastRun], like: TodaysRun, today: TodaysRun, instance_type: str | None
 ) -> Iterator[str]:
-    """Sentences about what may have been otherwise, and nothing tells."""
+    """Sentences about what may have been different, and nothing tells."""
     if not runs:
         return
     older = sum(_is_of_older_code(run, today) for run in runs)
@@ -358,7 +339,7 @@ def _not_compared(
 
 
 def _whole_input(newest_first: Sequence[PastRun], input_bytes: int | None) -> tuple[float, list[str]]:
-    """The bytes that scale 1.0 stands for, 0 where nothing tells, and what that is, in words."""
+    """The bytes that scale 1.0 stands for, 0 where nothing tells, and sentences about them."""
     read = [run.input_bytes for run in newest_first if run.input_bytes]
     if not newest_first:
         return 0.0, []
@@ -373,13 +354,15 @@ def _whole_input(newest_first: Sequence[PastRun], input_bytes: int | None) -> tu
             f"records, and today's input counts as of the size of the latest, "
             f"{amount_read(latest, newest_first)}."
         ]
+    low, high = data_amount(min(read)), data_amount(max(read))
+    between = low if low == high else f"{low} to {high}"
     if min(read) / (1 + SAME_SIZE) <= input_bytes <= max(read) * (1 + SAME_SIZE):
         return float(input_bytes), [
             f"Scale 1.0 is today's input, {data_amount(input_bytes)}; the past runs read "
-            f"{_range_of_amounts(read)}, of such size."
+            f"{between}, of such size."
         ]
     return latest, [
-        f"The past runs read {_range_of_amounts(read)}, which is not the size of today's input "
+        f"The past runs read {between}, which is not the size of today's input "
         f"({data_amount(input_bytes)}; the latest read {plain(latest / input_bytes)} times as much): they "
         "are compared with each other, and today's input counts as of the size of the latest."
     ]
@@ -389,23 +372,14 @@ def reads_now(runs: Sequence[PastRun]) -> int:
     """What a job reads now, in bytes: 0 where no log tells.
 
     The latest run's place on a line through the logarithms (Theil, 1950): a few odd inputs change nothing,
-    and what grows from run to run is not taken for what it was some runs ago.
-
-    Args:
-        runs: of the job, oldest first.
+    and growth counts. The runs are of the job, oldest first.
     """
     logs = _along_the_trend(runs)
     return round(math.exp(np.median(logs))) if len(logs) else 0
 
 
 def input_spread(runs: Sequence[PastRun]) -> float:
-    """Standard deviation of log(bytes) of what the next run reads around `reads_now`.
-
-    0 where fewer than three runs tell: a line goes through any two.
-
-    Args:
-        runs: of the job, oldest first.
-    """
+    """Standard deviation of log(bytes) around `reads_now` of the next run; 0 of fewer than three runs."""
     logs = _along_the_trend(runs)
     freedom = len(logs) - 2
     if freedom < 1:
@@ -414,15 +388,10 @@ def input_spread(runs: Sequence[PastRun]) -> float:
 
 
 def _along_the_trend(runs: Sequence[PastRun]) -> FloatArray:
-    """log(bytes) that the latest n runs would have read had they run when the last one did, shape (n,)."""
+    """log(bytes) that the latest runs would have read had they run when the last one did, shape (n,)."""
     logs = np.log([run.input_bytes for run in runs if run.input_bytes][-LATEST_RUNS:])
     slopes = [(logs[to] - logs[at]) / (to - at) for at, to in combinations(range(len(logs)), 2)]
     return np.asarray(logs + (median(slopes) if slopes else 0.0) * np.arange(len(logs))[::-1])
-
-
-def _range_of_amounts(amounts: Sequence[int]) -> str:
-    low, high = data_amount(min(amounts)), data_amount(max(amounts))
-    return low if low == high else f"{low} to {high}"
 
 
 def _scales(runs: Sequence[PastRun], whole: float) -> list[float]:
@@ -438,7 +407,7 @@ def _scales(runs: Sequence[PastRun], whole: float) -> list[float]:
 
 
 def _row_widths(newest_first: Sequence[PastRun]) -> list[float]:
-    """The data in a row that each run read, by that of the latest; 1 for all where a log does not tell."""
+    """The data in a row that each run read, by that of the latest; 1 for all where a log is silent."""
     if not all(run.input_bytes and run.input_records for run in newest_first):
         return [1.0] * len(newest_first)
     logs = [math.log(run.input_bytes / run.input_records) for run in newest_first]
@@ -477,7 +446,7 @@ def with_recorded(
         records: of the job on the type of machine at hand.
         artifact_sha256: of the application as it is now; None where it is not known.
         conditions: of the run at hand.
-        most_runs: that are added, the newest.
+        most_runs: the newest are added, no more than these.
         oldest: runs that began before are left out.
         holds_since: likewise, see `TodaysRun`.
     """
@@ -543,3 +512,112 @@ def _recorded_scale(record: ProductionRun, now: RunConditions | None) -> float |
     if then is None or today is None or not then.total_bytes or not today.total_bytes:
         return None
     return float(f"{then.total_bytes / today.total_bytes:.4g}")
+
+
+# What an event log tells of its run.
+
+_INSTANCE_TYPES = (
+    "spark.databricks.clusterUsageTags.clusterNodeType",
+    "spark.databricks.workerNodeTypeId",
+    "spark.kubernetes.executor.node.selector.node.kubernetes.io/instance-type",
+    "spark.kubernetes.node.selector.node.kubernetes.io/instance-type",
+    "spark.kubernetes.executor.node.selector.beta.kubernetes.io/instance-type",
+    "spark.kubernetes.node.selector.beta.kubernetes.io/instance-type",
+    "spark.glue.workerType",
+    "spark.glue.WORKER_TYPE",
+)
+_INSTANCE_TYPE = re.compile(r"[\w.-]{2,60}")
+
+_STATED_NAMES = (
+    "spark.databricks.clusterUsageTags.runName",
+    "spark.databricks.job.runName",
+    "spark.glue.JOB_NAME",
+    "spark.glue.jobName",
+    "spark.kubernetes.driver.label.sparkoperator.k8s.io/app-name",
+    "spark.openlineage.parentJobName",
+)
+"""Properties by which a platform or a scheduler tells which job it runs."""
+
+_DATABRICKS_TAGS = "spark.databricks.clusterUsageTags.clusterAllTags"
+
+
+def past_run(log: EventLog, *, event_log: str) -> PastRun:
+    """What an event log tells of its run.
+
+    Its `job` is the application's own name, or what the platform calls it where that says nothing
+    (`jobs.JobNames` makes the recurring job's of it).
+    """
+    sizes = Sizes(log)
+    not_counted = why_not_counted(log, sizes)
+    slots = [each for each in log.slots_by_worker.values() if each]
+    # On average where machines differ, as containers of YARN may lie.
+    cores = max(1, round(float(np.mean(slots)) * log.task_cores)) if slots else 0
+    return PastRun(
+        job=_name(log),
+        application_id=log.application_id,
+        # As JSON can hold it: Linux allows names that are no text.
+        event_log=without_credentials(event_log).encode(errors="backslashreplace").decode(),
+        started_at=datetime.fromtimestamp(log.started_at, UTC).isoformat(),
+        machines=sizes.most,
+        cores_per_machine=cores,
+        seconds=max(0.0, log.clean_seconds),
+        startup_seconds=max(0.0, log.ready_at - log.started_at),
+        instance_type=next(filter(_INSTANCE_TYPE.fullmatch, _told(log, _INSTANCE_TYPES)), None),
+        memory_megabytes_per_machine=_memory(log, sizes.most, cores),
+        input_bytes=_outside(log, log.task_columns.input_bytes),
+        input_records=_outside(log, log.task_columns.input_records),
+        failure="" if not_counted is None else not_counted.reason,
+        spark=log.spark,
+        main=log.main or None,
+        main_folder=log.main_folder or None,
+        has_end=log.is_complete,
+        settings=tuple(sorted(settings_that_count(log.properties).items())),
+        mean_machines=None if sizes.are_steady else sizes.mean,
+        machine_seconds=sizes.machine_seconds,
+        metrics=None if not_counted else run_metrics(log),
+    )
+
+
+def _told(log: EventLog, names: Sequence[str]) -> Iterator[str]:
+    return (log.properties.get(name, "") for name in names)
+
+
+def _name(log: EventLog) -> str:
+    names = (log.name, *_told(log, _STATED_NAMES))
+    return next(filter(recurring, names), "") or _of_cluster(log.properties) or log.name
+
+
+def _of_cluster(properties: Mapping[str, str]) -> str:
+    """The job that Databricks started a cluster for, by its name or else by its number; empty for no job."""
+    cluster = JOB_CLUSTER.fullmatch(properties.get(DATABRICKS_CLUSTER, ""))
+    if cluster is None:
+        return ""
+    try:
+        tags = msgspec.json.decode(properties.get(_DATABRICKS_TAGS, "[]"), type=list[dict[str, Any]])
+    except msgspec.MsgspecError:
+        tags = []
+    names = [str(tag.get("value")) for tag in tags if tag.get("key") == "RunName"]
+    name = next(filter(recurring, names), f"Databricks job {cluster['job']}")
+    # A job may have several clusters, each for some of its tasks.
+    return f"{name} {cluster['key'] or ''}".strip()
+
+
+def _memory(log: EventLog, machines: int, cores_per_machine: int) -> int | None:
+    """MiB of the executors on one machine: all that they are given, or as much as the log tells."""
+    workers = [each for each in log.executors if each.executor_id != DRIVER]
+    try:
+        heap = log.executor_memory_megabytes or megabytes(
+            "spark.executor.memory", log.properties["spark.executor.memory"]
+        )
+    except (KeyError, InvalidParameterError):
+        return None
+    cores = float(np.median([each.cores for each in workers])) if workers else 0.0
+    return None if not machines or not cores else heap * max(1, round(cores_per_machine / cores))
+
+
+def _outside(log: EventLog, read: IntArray) -> int:
+    """Of what tasks read, (tasks,), that from storage: Spark counts cached blocks as if read again."""
+    cached = [stage.stage_id for stage in log.stages if stage.reads_cache]
+    tasks = log.task_columns
+    counted_rows = tasks.succeeded if not cached else tasks.succeeded & ~np.isin(tasks.stage_id, cached)
+    return max(0, int(read[counted_rows].sum(dtype=float)))

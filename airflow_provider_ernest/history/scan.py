@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from importlib.util import find_spec
@@ -75,20 +75,6 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Limits:
-    """Of one log."""
-
-    most_tasks: int
-    most_seconds: float
-
-
-def _absolute(source: str) -> str:
-    """What is kept of a run names its log, also for whoever reads that from another folder."""
-    local = local_path(source)
-    return source if local is None else str(Path(local).expanduser().absolute())
-
-
 class Scan(Iterator[PastRun]):
     """Finds event logs and reads them; gives the runs as they are read, those that are known already first.
 
@@ -102,8 +88,6 @@ class Scan(Iterator[PastRun]):
         processes: that read at the same time; as many as there are cores where None.
         cache: folder in which what was read is kept; None to keep nothing. What it keeps tells no arguments,
             paths or texts of queries but where the logs lie.
-        most_tasks: of a log; one with more counts as unread, to bound the memory.
-        most_seconds: for one log, likewise.
         told: of the progress.
 
     Attributes:
@@ -128,8 +112,6 @@ class Scan(Iterator[PastRun]):
         since: datetime | None = None,
         processes: int | None = None,
         cache: str | Path | None = None,
-        most_tasks: int = MOST_TASKS,
-        most_seconds: float = MOST_SECONDS,
         told: Told | None = None,
     ) -> None:
         self.logs = 0
@@ -140,17 +122,12 @@ class Scan(Iterator[PastRun]):
         self._since = since
         self._processes = processes or cores()
         self._cache = _Cache(cache)
-        self._limits = _Limits(most_tasks=most_tasks, most_seconds=most_seconds)
         self._told = told
-        self._finder = LogFinder(since=None if since is None else since.timestamp())
+        finder = LogFinder(since=None if since is None else since.timestamp())
+        self.passed_over = finder.passed_over
         self._done = 0
         self._seen: dict[tuple[str, str], bool] = {}
-        self._runs = self._scanned([_absolute(os.fspath(log)) for log in logs])
-
-    @property
-    def passed_over(self) -> Counter[str]:
-        """See the class."""
-        return self._finder.passed_over
+        self._runs = self._scanned(finder.find(map(_absolute, logs)))
 
     def __next__(self) -> PastRun:
         return next(self._runs)
@@ -159,14 +136,12 @@ class Scan(Iterator[PastRun]):
         """Stop reading, and end its processes."""
         self._runs.close()
 
-    def _scanned(self, sources: list[str]) -> Generator[PastRun, None, None]:
+    def _scanned(self, logs: Iterable[FoundLog]) -> Generator[PastRun, None, None]:
         found: dict[str, FoundLog] = {}
-        for log in self._finder.find(sources):
+        for log in logs:
             found[_key(log.place, log.size_bytes, log.version)] = log
             self.logs = len(found)
         for key, answer in self._cache.answers(found.keys()):
-            if answer.get("most_tasks", self._limits.most_tasks) != self._limits.most_tasks:
-                continue
             # What another version kept may not be readable: then it is read anew.
             try:
                 runs = list(self._run_of(answer))
@@ -175,15 +150,14 @@ class Scan(Iterator[PastRun]):
             del found[key]
             self._is_done()
             yield from runs
-        yield from self._read(found)
-
-    def _read(self, found: dict[str, FoundLog]) -> Iterator[PastRun]:
         # The largest first: at the end all processes have small ones left.
         waiting = sorted(found.items(), key=lambda each: -each[1].size_bytes)
         places = {key: log.place for key, log in waiting}
-        for key, answer in _answers(RUN, places, self._limits, processes=self._processes):
+        for key, answer in _answers(RUN, places, processes=self._processes):
             self.read += 1
-            if _is_lasting(answer, found.pop(key)):
+            modified_at = found.pop(key).modified_at
+            is_old = modified_at is not None and time.time() - modified_at >= _FRESH_SECONDS
+            if answer.get("is_lasting") or (RUN in answer and is_old):
                 self._cache.keep(key, answer)
             self._is_done()
             yield from self._run_of(answer)
@@ -213,12 +187,11 @@ class Scan(Iterator[PastRun]):
         yield replace(run, job=self._names.job_of(run.job, run.main))
 
 
-def _is_lasting(answer: dict[str, Any], log: FoundLog) -> bool:
-    """Whether the log would tell the same next time."""
-    if RUN not in answer:
-        return bool(answer.get("is_lasting"))
-    is_fresh = log.modified_at is None or time.time() - log.modified_at < _FRESH_SECONDS
-    return bool(answer.get("is_complete")) or not is_fresh
+def _absolute(log: str | os.PathLike[str]) -> str:
+    """What is kept of a run names its log, also for whoever reads that from another folder."""
+    source = os.fspath(log)
+    local = local_path(source)
+    return source if local is None else str(Path(local).expanduser().absolute())
 
 
 def profiles(
@@ -226,8 +199,6 @@ def profiles(
     *,
     processes: int | None = None,
     cache: str | Path | None = None,
-    most_tasks: int = MOST_TASKS,
-    most_seconds: float = MOST_SECONDS,
     told: Told | None = None,
 ) -> Iterator[tuple[PastRun, RunProfile | None]]:
     """Where the time of past runs went: their logs are read again and analysed; for the rest see `Scan`.
@@ -249,14 +220,10 @@ def profiles(
         return run, profile
 
     for key, answer in keeper.answers(waiting.keys()):
-        try:
-            known = done(key, answer)
-        except InvalidDocumentError:
-            continue
-        yield known
-    limits = _Limits(most_tasks=most_tasks, most_seconds=most_seconds)
+        with contextlib.suppress(InvalidDocumentError):
+            yield done(key, answer)
     places = {key: run.event_log for key, run in waiting.items()}
-    for key, answer in _answers(PROFILE, places, limits, processes=processes or cores()):
+    for key, answer in _answers(PROFILE, places, processes=processes or cores()):
         if PROFILE in answer:
             keeper.keep(key, answer)
         yield done(key, answer)
@@ -265,9 +232,7 @@ def profiles(
 # Reading in several processes.
 
 
-def _answers(
-    what: str, places: Mapping[str, str], limits: _Limits, *, processes: int
-) -> Iterator[tuple[str, dict[str, Any]]]:
+def _answers(what: str, places: Mapping[str, str], *, processes: int) -> Iterator[tuple[str, dict[str, Any]]]:
     """What the logs tell, each with the key of its place, in the order in which they have been read.
 
     A process that dies, as where memory runs out, takes its pool with it. The logs that were being read then
@@ -275,14 +240,14 @@ def _answers(
     """
     left = dict(places)
     while left:
-        for suspect in (yield from _answers_of_a_pool(what, left, limits, processes)):
+        for suspect in (yield from _answers_of_a_pool(what, left, processes)):
             alone = {suspect: left.pop(suspect)}
-            if (yield from _answers_of_a_pool(what, alone, limits, 1)):
+            if (yield from _answers_of_a_pool(what, alone, 1)):
                 yield suspect, {PROBLEM: "reading it ended its process"}
 
 
 def _answers_of_a_pool(
-    what: str, left: dict[str, str], limits: _Limits, processes: int
+    what: str, left: dict[str, str], processes: int
 ) -> Generator[tuple[str, dict[str, Any]], None, list[str]]:
     """The same by one pool, until a process dies: takes the logs that were read out of `left`.
 
@@ -298,19 +263,20 @@ def _answers_of_a_pool(
         min(processes, len(left)), mp_context=_SPAWN, initializer=_begin, initargs=(life,)
     )
     started = _submitted(pool, os.getpid)
+
+    def begin(most: int) -> None:
+        for key in islice(waiting, most):
+            running[_submitted(pool, _read, what, left[key], MOST_TASKS, MOST_SECONDS)] = key
+
     try:
-        # One more than there are processes: none waits for whoever takes the answers.
-        running = {
-            _submitted(pool, _read, what, left[key], limits): key for key in islice(waiting, processes + 1)
-        }
+        begin(processes + 1)  # one more than there are: none waits for whoever takes the answers
         while running:
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 answer = future.result()
                 key = running.pop(future)
                 del left[key]
                 yield key, answer
-                for following in islice(waiting, 1):
-                    running[_submitted(pool, _read, what, left[following], limits)] = following
+                begin(1)
     except BrokenProcessPool as error:
         if started.exception() is not None:
             raise MissingResourceError(
@@ -344,7 +310,12 @@ def _submitted(pool: ProcessPoolExecutor, do: Callable[..., Any], *arguments: An
 
 def _begin(life: Connection) -> None:
     """What a process that reads does first."""
-    Thread(target=_end_with, args=(life,), daemon=True).start()
+
+    def end_with_the_one_that_asked() -> None:  # at once, whatever is being read, also when it lets go
+        life.poll(None)
+        os._exit(1)
+
+    Thread(target=end_with_the_one_that_asked, daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGALRM, _stop_reading)
     # Where memory runs out, the kernel shall end this process, not the one that asked.
@@ -356,13 +327,7 @@ def _begin(life: Connection) -> None:
     os.dup2(silence, 2)
     # What each log needs is loaded before the first.
     import airflow_provider_ernest.eventlog.reading
-    import airflow_provider_ernest.history.runs  # noqa: F401
-
-
-def _end_with(life: Connection) -> None:
-    """End this process at once, whatever it reads, when the one that asked lets it go or has ended."""
-    life.poll(None)
-    os._exit(1)
+    import airflow_provider_ernest.history.observations  # noqa: F401
 
 
 class _TooLongError(BaseException):
@@ -373,15 +338,19 @@ def _stop_reading(signum: int, frame: object) -> NoReturn:
     raise _TooLongError
 
 
-def _read(what: str, source: str, limits: _Limits) -> dict[str, Any]:
-    """What a log tells; runs in a process of the pool. What hangs is given up, too: a pipe, a network."""
+def _read(what: str, source: str, most_tasks: int, most_seconds: float) -> dict[str, Any]:
+    """What a log tells; runs in a process of the pool. What hangs is given up, too: a pipe, a network.
+
+    Returns:
+        With `is_lasting` where the log would tell the same next time.
+    """
     is_lasting = False
     # Again each second, should the first be lost in a callback.
-    signal.setitimer(signal.ITIMER_REAL, limits.most_seconds, 1.0)
+    signal.setitimer(signal.ITIMER_REAL, most_seconds, 1.0)
     try:
-        return _read_log(what, source, limits)
+        return _read_log(what, source, most_tasks)
     except _TooLongError:
-        problem = f"not read within {duration(limits.most_seconds)}"
+        problem = f"not read within {duration(most_seconds)}"
     except ErnestError as error:
         cause = error.__cause__
         told = getattr(cause, "strerror", None) or (type(cause).__name__ if cause else "")
@@ -392,27 +361,22 @@ def _read(what: str, source: str, limits: _Limits) -> dict[str, Any]:
         problem = f"cannot be read: {type(error).__name__}"
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-    return _problem(problem, limits, is_lasting=is_lasting)
+    return {PROBLEM: without_addresses(problem).rstrip("."), "is_lasting": is_lasting}
 
 
-def _problem(problem: str, limits: _Limits, *, is_lasting: bool) -> dict[str, Any]:
-    told = without_addresses(problem).rstrip(".")
-    return {PROBLEM: told, "is_lasting": is_lasting, "most_tasks": limits.most_tasks}
-
-
-def _read_log(what: str, source: str, limits: _Limits) -> dict[str, Any]:
+def _read_log(what: str, source: str, most_tasks: int) -> dict[str, Any]:
     from airflow_provider_ernest.eventlog.reading import read_event_log
-    from airflow_provider_ernest.history.runs import past_run
+    from airflow_provider_ernest.history.observations import past_run
 
     place = place_of(source, s3_clients=_s3_client)
     if not _begins_as_a_log(place):
-        return _problem(NO_LOG, limits, is_lasting=True)
-    log = read_event_log(place, most_tasks=limits.most_tasks)
+        return {PROBLEM: NO_LOG, "is_lasting": True}
+    log = read_event_log(place, most_tasks=most_tasks)
     if what == PROFILE:
         from airflow_provider_ernest.clarity.profile import profile_run
 
         return {PROFILE: profile_run(log, event_log=source).to_dict()}
-    return {RUN: past_run(log, event_log=source).to_dict(), "is_complete": log.is_complete}
+    return {RUN: past_run(log, event_log=source).to_dict(), "is_lasting": log.is_complete}
 
 
 @lru_cache
@@ -449,15 +413,13 @@ def _digest(*parts: object) -> str:
 class _Cache:
     """What was read, a line of JSON each, by a digest of the log's place, size and version.
 
-    Lines are added, each by one write: scans at the same time, and those that are killed, cost nothing. Each
-    month has a file, and is forgotten with it half a year later: logs that are still there are read again.
+    Lines are added, each by one write: scans at the same time, and those that are killed, do no harm. Each
+    month has a file, which is removed half a year later: logs that are still there are read again.
 
     Args:
         folder: only its user may enter; None to keep nothing.
         name: what the names of the files begin with.
     """
-
-    _KEY = slice(len(b'{"key": "'), len(b'{"key": "') + 32)
 
     def __init__(self, folder: str | Path | None, *, name: str = "runs") -> None:
         self._folder = None if folder is None else Path(folder).expanduser()
@@ -492,13 +454,14 @@ class _Cache:
                 continue
             with file.open("rb") as lines:
                 for line in lines:
-                    if (key := line[self._KEY].decode(errors="replace")) in keys:
+                    # After b'{"key": "'.
+                    if (key := line[9:41].decode(errors="replace")) in keys:
                         # The last of a process that was killed while it wrote is no JSON.
                         with contextlib.suppress(ValueError):
                             yield key, json.loads(line)
 
     def keep(self, key: str, answer: dict[str, Any]) -> None:
-        """Remember an answer."""
+        """Keep an answer."""
         if self._folder is None:
             return
         # What another process was killed over ends with this line's beginning.

@@ -5,18 +5,18 @@ sizes and inputs. And the **replay** of the job's typical run (`clarity.replay_s
 enough for: it is scaled so that it meets the median of today's runs where these were made, and its error
 grows with the distance from there, by as much as is usual, and as the job's own runs on other numbers of
 machines show. Where there are both, the replay is scaled so that it meets the model wherever runs were made,
-and elsewhere a prediction is half the one and half the other: where they agree, so does it; where they do
-not, its interval has both, and no limit is kept surely that one of them breaks.
+and elsewhere a prediction is half the one and half the other: where they do not agree, its interval holds
+both, and no limit is surely kept that one of them breaks.
 
-What is told is what the next run takes, its start-up included: whatever slows a run slows its start-up, too
-(in all jobs of the corpus of docs/evidence/benchmarks.md both were longer in the same runs), and its input
-differs from what is usual by as much as that of the past runs did.
+Predictions are of the next run, its start-up included: whatever slows a run slows its start-up, too (in all
+jobs of the corpus of docs/evidence/benchmarks.md both were longer in the same runs), and its input differs
+from what is usual by as much as that of the past runs did.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -46,14 +46,14 @@ USUAL_NOISE = 0.1
 7 per cent, those of production, days apart, by more; with 0.07, intervals of 80 % from one or two real runs
 held 57 % of the next (docs/evidence/benchmarks.md)."""
 NOISE_RUNS = 3.0
-"""So many runs the usual noise counts for."""
+"""The usual noise counts as much as so many runs."""
 
 REPLAY_SPREAD = 0.6
 """Standard deviation of log(seconds) of a replay for each doubling or halving of the machines, of the time in
 which tasks run: many times what was measured on quiet ones (docs/explanation/clarity.md). Where machines
 share a CPU or a network it is more, as in the corpus of docs/evidence/benchmarks.md."""
 REPLAY_DOUBLINGS = 2.0
-"""So many doublings that figure counts for, beside those that the job's own runs show."""
+"""That figure counts as much as so many doublings that the job's own runs show."""
 
 _LIKELY_DEVIATIONS = float(ndtri(two_sided(LIKELY)[1]))
 
@@ -66,30 +66,20 @@ SAME_INPUT = 1.5
 
 @dataclass(frozen=True, kw_only=True)
 class Today:
-    """How a job runs now: the size that most of its latest runs had, and those of them that had it.
-
-    Attributes:
-        paid_machines: that were there on average, the median: fewer than `machines` where they come and go.
-        seconds: clean, the median with today's input.
-        startup_seconds: the median.
-        unpaid_seconds: of these; a queue's, before the first machine came.
-        input_bytes: see `observations.reads_now`; 0 where the logs tell of none.
-        noise: standard deviation of log(seconds) of single runs of one input.
-        input_noise: that which their different inputs add; 0 where today's input is stated.
-        runs: oldest first.
-    """
+    """How a job runs now: the size that most of its latest runs had, and those of them that had it."""
 
     machines: int
-    paid_machines: float
+    paid_machines: (
+        float  # that were there on average, the median: fewer than `machines` where they come and go
+    )
     cores_per_machine: int
     instance_type: str | None
-    seconds: float
-    startup_seconds: float
-    unpaid_seconds: float
-    input_bytes: int
-    noise: float
-    input_noise: float
-    runs: tuple[PastRun, ...]
+    seconds: float  # clean, the median with today's input
+    startup_seconds: float  # the median
+    unpaid_seconds: float  # of these; a queue's, before the first machine came
+    input_bytes: int  # see `observations.reads_now`; 0 where the logs tell of none
+    input_noise: float  # standard deviation of log(seconds) by different inputs; 0 where today's is stated
+    runs: tuple[PastRun, ...]  # oldest first
 
     def scale(self, run: PastRun) -> float:
         """What share of today's input a run read; 1 where that is not known."""
@@ -114,12 +104,13 @@ def today_of(runs: Sequence[PastRun], *, input_bytes: int | None = None) -> Toda
     latest = runs[-LATEST_RUNS:]
     sizes = Counter(_size(run) for run in latest)
     # Of sizes as frequent the one that came last.
-    most_used = max(sizes, key=lambda size: (sizes[size], max(_places(latest, size))))
+    last = {_size(run): place for place, run in enumerate(latest)}
+    most_used = max(sizes, key=lambda size: (sizes[size], last[size]))
     own = tuple(run for run in latest if _size(run) == most_used)
     machine_count, cores, instance_type = most_used
     spread = 0.0 if input_bytes else input_spread(latest)
     input_bytes = input_bytes or reads_now(latest)
-    seconds, noise, slope = _typical_seconds(own, input_bytes)
+    seconds, slope = _typical_seconds(own, input_bytes)
     return Today(
         machines=machine_count,
         paid_machines=median(run.paid_machines for run in own),
@@ -129,7 +120,6 @@ def today_of(runs: Sequence[PastRun], *, input_bytes: int | None = None) -> Toda
         startup_seconds=median(run.startup_seconds for run in own),
         unpaid_seconds=median(run.unpaid_seconds for run in own),
         input_bytes=input_bytes,
-        noise=noise,
         input_noise=slope * spread,
         runs=own,
     )
@@ -139,17 +129,8 @@ def _size(run: PastRun) -> tuple[int, int, str | None]:
     return run.machines, run.cores_per_machine, run.instance_type
 
 
-def _places(runs: Sequence[PastRun], size: tuple[int, int, str | None]) -> list[int]:
-    return [place for place, run in enumerate(runs) if _size(run) == size]
-
-
-def _typical_seconds(runs: Sequence[PastRun], input_bytes: int) -> tuple[float, float, float]:
-    """What runs of one size take with such an input, and by how much they scatter around it.
-
-    Returns:
-        The median, the standard deviation of log(seconds) of a single run, and by how much log(seconds) grows
-        with log(bytes).
-    """
+def _typical_seconds(runs: Sequence[PastRun], input_bytes: int) -> tuple[float, float]:
+    """The median that runs of one size take with such an input; how log(seconds) grows with log(bytes)."""
     logs, slope = np.log([run.seconds for run in runs]), 0.0
     if input_bytes and all(run.input_bytes for run in runs):
         inputs = np.log([run.input_bytes / input_bytes for run in runs])
@@ -157,11 +138,11 @@ def _typical_seconds(runs: Sequence[PastRun], input_bytes: int) -> tuple[float, 
         # Time grows with the input, and at most as fast; a tenth keeps tiny differences from telling much.
         slope = float(np.clip(apart @ logs / (apart @ apart + 0.01), 0.0, 1.0))
         logs = logs - slope * inputs
-    return float(np.exp(np.median(logs))), _noise(logs), slope
+    return float(np.exp(np.median(logs))), slope
 
 
 def _noise(logs: FloatArray) -> float:
-    """Standard deviation of a single further one, of which there are few; the usual one counts as some."""
+    """Standard deviation of a single further one; the usual noise counts as `NOISE_RUNS`."""
     squared = NOISE_RUNS * USUAL_NOISE**2 + float(((logs - np.median(logs)) ** 2).sum())
     freedom = NOISE_RUNS + len(logs) - 1
     # The middle is not known exactly either, and tails of few are long: as wide as Student's t for 80 %.
@@ -180,7 +161,7 @@ def sizes_to_ask(today: Today, used: Sequence[int]) -> tuple[int, ...]:
 def replays_of(
     profiles: Sequence[RunProfile], today: Today, runs: Sequence[PastRun], *, counts: Sequence[int]
 ) -> Replays | None:
-    """Replay the run that stands for the job best.
+    """Replay the run that stands for the job best on so many machines.
 
     Args:
         profiles: of some of the job's runs.
@@ -191,6 +172,13 @@ def replays_of(
     Returns:
         None where no profile tells of stages of a run on machines of today's kind.
     """
+
+    def distance(known: tuple[RunProfile, PastRun]) -> tuple[float, float]:
+        """First of today's size, then near today's input and time."""
+        profile, run = known
+        size = abs(np.log(run.machines / today.machines))
+        return float(size), float(abs(np.log(profile.scale)) + abs(np.log(run.seconds / today.seconds)))
+
     by_id = {run.application_id: run for run in runs}
     known = [
         (replace(profile, scale=_step(today.scale(run))), run)
@@ -199,7 +187,7 @@ def replays_of(
     ]
     if not known:
         return None
-    source, run = min(known, key=lambda each: _distance(each[0], each[1], today))
+    source, run = min(known, key=distance)
     met = today.runs if run.machines == today.machines else (run,)
     # How much longer these took than the replay of their own input says.
     scales = [_step(today.scale(each)) for each in met]
@@ -209,10 +197,7 @@ def replays_of(
     replayed = _replayed(source, set(counts), scale=1.0)
     spread = _spread_per_doubling(source, times, noise, today, runs)
     own_error = abs(np.log(source.replayed_seconds / source.seconds))
-
     return Replays(
-        from_machines=run.machines,
-        application_id=source.application_id,
         seconds={count: times * replayed[count] for count in counts},
         met=(run.machines,),
         noise=noise,
@@ -221,10 +206,7 @@ def replays_of(
 
 
 def meeting(model: Model, replays: Replays) -> Replays:
-    """Replays that take as long as a model says wherever runs were made; in between, they go over.
-
-    It knows what more input does there, and what one size takes is then told in one way.
-    """
+    """Replays that take as long as a model says wherever runs were made, and go over in between."""
     counts = sorted(replays.seconds)
     met = [count for count in counts if any(run.machines == count for run in model.observations)]
     if not met:
@@ -232,24 +214,13 @@ def meeting(model: Model, replays: Replays) -> Replays:
     said = predict_seconds(model, machines=met)
     logs = np.log([float(each) / replays.seconds[count] for count, each in zip(met, said, strict=True)])
     times = np.exp(np.interp(np.log(counts), np.log(met), logs))
-    return replace(
-        replays,
-        seconds={
-            count: float(each) * replays.seconds[count] for count, each in zip(counts, times, strict=True)
-        },
-        met=tuple(met),
-    )
+    seconds = {count: float(each) * replays.seconds[count] for count, each in zip(counts, times, strict=True)}
+    return replace(replays, seconds=seconds, met=tuple(met))
 
 
 def _step(scale: float) -> float:
-    """A scale, rounded: inputs that differ by less are replayed as one."""
+    """A scale, rounded to a power of `SCALE_STEP`."""
     return float(np.exp(round(np.log(scale) / np.log(SCALE_STEP)) * np.log(SCALE_STEP)))
-
-
-def _distance(profile: RunProfile, run: PastRun, today: Today) -> tuple[float, float]:
-    """First of today's size, then near today's input and time."""
-    size = abs(np.log(run.machines / today.machines))
-    return float(size), float(abs(np.log(profile.scale)) + abs(np.log(run.seconds / today.seconds)))
 
 
 def _replayed(profile: RunProfile, counts: set[int], *, scale: float) -> dict[int, float]:
@@ -266,25 +237,18 @@ def _spread_per_doubling(
     source: RunProfile, times: float, noise: float, today: Today, runs: Sequence[PastRun]
 ) -> float:
     """How far a replay is off for each doubling of machines: as is usual, and as the other runs show."""
+    elsewhere: defaultdict[int, list[PastRun]] = defaultdict(list)
+    for run in runs:
+        if run.machines != source.machines and 1 / SAME_INPUT <= today.scale(run) <= SAME_INPUT:
+            elsewhere[run.machines].append(run)
     # While no task runs, other machines change nothing.
     usual = REPLAY_SPREAD * (1.0 - min(1.0, source.driver_seconds / source.seconds))
     squares, doublings = REPLAY_DOUBLINGS * usual**2, REPLAY_DOUBLINGS
-    for count, scale, seconds, repetitions in _elsewhere(source, today, runs):
-        said = times * _replayed(source, {count}, scale=scale)[count]
-        squares += max(0.0, np.log(said / seconds) ** 2 - noise**2 / repetitions)
-        doublings += np.log2(count / source.machines) ** 2
-    return float(np.sqrt(squares / doublings))
-
-
-def _elsewhere(
-    source: RunProfile, today: Today, runs: Sequence[PastRun]
-) -> Iterator[tuple[int, float, float, int]]:
-    """The job's latest runs on each other number of machines: machines, scale, clean seconds, how many."""
-    found: defaultdict[int, list[PastRun]] = defaultdict(list)
-    for run in runs:
-        if run.machines != source.machines and 1 / SAME_INPUT <= today.scale(run) <= SAME_INPUT:
-            found[run.machines].append(run)
-    for count, alike in sorted(found.items()):
+    for count, alike in sorted(elsewhere.items()):
         latest = alike[-LATEST_RUNS:]
         scale = median(today.scale(run) for run in latest)
-        yield count, scale, median(run.seconds for run in latest), len(latest)
+        said = times * _replayed(source, {count}, scale=scale)[count]
+        seconds = median(run.seconds for run in latest)
+        squares += max(0.0, np.log(said / seconds) ** 2 - noise**2 / len(latest))
+        doublings += np.log2(count / source.machines) ** 2
+    return float(np.sqrt(squares / doublings))

@@ -17,7 +17,6 @@ from airflow_provider_ernest.design.costs import Spending
 from airflow_provider_ernest.design.criteria import Targets
 from airflow_provider_ernest.design.plan import plan_design
 from airflow_provider_ernest.documents.base import Interval, new_stamp, time_of
-from airflow_provider_ernest.documents.decisions import Alternative
 from airflow_provider_ernest.documents.models import FittedTerm, Model, Validation
 from airflow_provider_ernest.documents.profiles import FIRST_TASK, RunProfile
 from airflow_provider_ernest.documents.runs import PastRun
@@ -57,10 +56,10 @@ LEAST_DAYS_OF_A_RATE = 2.0
 
 LEAST_RUNS_OF_GROWTH = 5
 LEAST_DAYS_OF_GROWTH = 7.0
-"""Of the input: a trend of fewer days would be weather."""
+"""Of the input: fewer days show no trend."""
 
 WORTH_SAVING = 0.02
-"""Of today's cost: for less nobody changes a job."""
+"""Share of today's cost: for less nobody changes a job."""
 
 MANY_FAILED = 0.1
 """A larger share of failed runs is told."""
@@ -69,7 +68,7 @@ MOST_PROFILED = 3
 """Sizes of which a run is profiled: one for each, today's first."""
 
 WORTH_TELLING = 0.05
-"""Of a run: stragglers that cost less are not told of, and spilled data below that share of what is read."""
+"""Share of a run that stragglers must cost, and of what is read that is spilled, to be mentioned."""
 
 MAX_SCALE = 0.1
 """The share of the input that a sample run would read at most, unless its partitions are too few."""
@@ -80,20 +79,13 @@ SAMPLED_PARTITIONS = 40
 
 @dataclass(frozen=True, kw_only=True)
 class SurveyGoal:
-    """What a proposed size must keep to.
+    """What a proposed size must keep to."""
 
-    Attributes:
-        within: the share by which a run may take longer than today's.
-        deadline_seconds: what it may take instead, whatever it takes today; None for none.
-        confidence: the share of runs that must keep to it.
-    """
-
-    within: float = 0.1
-    deadline_seconds: float | None = None
-    confidence: float = 0.8
+    within: float = 0.1  # the share by which a run may take longer than today's
+    deadline_seconds: float | None = None  # what it may take instead, whatever it takes today; None for none
+    confidence: float = 0.8  # the share of runs that must keep to it
 
     def __str__(self) -> str:
-        """The goal in words."""
         share = confidence(self.confidence)
         if self.deadline_seconds is not None:
             return f"{duration(self.deadline_seconds)} in {share} of runs"
@@ -102,15 +94,10 @@ class SurveyGoal:
 
 @dataclass(frozen=True, kw_only=True)
 class Prices:
-    """Dollars for one machine and hour.
-
-    Attributes:
-        by_type: of each type of machine.
-        otherwise: of all others, and where a log does not tell the type; None where it is not known.
-    """
+    """Dollars for one machine and hour."""
 
     by_type: Mapping[str, float] | None = None
-    otherwise: float | None = None
+    otherwise: float | None = None  # of all other types, and where a log tells no type; None where unknown
 
     def of(self, instance_type: str | None) -> float | None:
         """The price of a type; None where it is not known."""
@@ -125,34 +112,28 @@ def survey_of(
     unread: Mapping[str, int],
     notes: Iterable[str] = (),
 ) -> Survey:
-    """All jobs in one document, those that could save most first.
+    """All jobs in one document, those that could save most first: dollars, machine-hours, share.
 
     Args:
         jobs: each once.
         goal: that they were surveyed for.
         logs: that were looked at.
         unread: how many could not be read, by reason.
-        notes: what else is to be known of all of them, as sentences.
+        notes: sentences about all of them.
     """
+
+    def by_saving(job: SurveyedJob) -> tuple[float | str, ...]:
+        saved = (job.saved_per_month, job.saved_machine_hours_per_month, job.saved_share)
+        return *(-(each or 0.0) for each in (*saved, job.machine_hours_per_month)), job.job
+
     return Survey(
         **new_stamp(),
-        jobs=tuple(sorted(jobs, key=_by_saving)),
+        jobs=tuple(sorted(jobs, key=by_saving)),
         logs=logs,
         unread=tuple(sorted(unread.items(), key=lambda item: (-item[1], item[0]))),
         goal=str(goal),
         confidence=goal.confidence,
         notes=tuple(notes),
-    )
-
-
-def _by_saving(job: SurveyedJob) -> tuple[float | str, ...]:
-    """Most dollars first, then machine-hours, then the largest share; of as much the job that takes most."""
-    return (
-        -(job.saved_per_month or 0.0),
-        -(job.saved_machine_hours_per_month or 0.0),
-        -(job.saved_share or 0.0),
-        -(job.machine_hours_per_month or 0.0),
-        job.job,
     )
 
 
@@ -162,21 +143,20 @@ def runs_to_profile(runs: Sequence[PastRun]) -> list[PastRun]:
     Args:
         runs: of one job, oldest first.
     """
+
+    def typical(of_size: Sequence[PastRun], seconds: float) -> PastRun:  # of equal ones the latest
+        return min(reversed(of_size), key=lambda run: abs(run.seconds - seconds))
+
     good = [run for run in runs if is_good(run)]
     if not good:
         return []
     today = today_of(good)
-    chosen = [_typical(today.runs, today.seconds)]
+    chosen = [typical(today.runs, today.seconds)]
     sizes = Counter(run.machines for run in good if today.is_alike(run) and run.machines != today.machines)
     for count, _ in sizes.most_common(MOST_PROFILED - 1):
         alike = [run for run in good if today.is_alike(run) and run.machines == count][-LATEST_RUNS:]
-        chosen.append(_typical(alike, median(run.seconds for run in alike)))
+        chosen.append(typical(alike, median(run.seconds for run in alike)))
     return chosen
-
-
-def _typical(runs: Sequence[PastRun], seconds: float) -> PastRun:
-    """The run whose time is nearest; of equal ones the latest."""
-    return min(reversed(runs), key=lambda run: abs(run.seconds - seconds))
 
 
 def surveyed_job(
@@ -205,6 +185,7 @@ def surveyed_job(
     hours = machine_hours_per_month(runs, otherwise_per_month)
     if not good:
         price = prices.of(runs[-1].instance_type)
+        reasons = Counter(run.failure or "no machine worked in it" for run in runs)
         return SurveyedJob(
             job=job,
             runs=0,
@@ -212,14 +193,20 @@ def surveyed_job(
             machine_hours_per_month=hours,
             dollars_per_month=_in_dollars(hours, price),
             price_per_hour=price,
-            unknown=tuple(_about_no_runs(runs)),
+            unknown=tuple(
+                f"No run counts: {reason} ({counted(count, 'run')})."
+                for reason, count in reasons.most_common(2)
+            ),
         )
     today = today_of(good, input_bytes=input_bytes)
     tells_bytes = any(run.tells_bytes for run in good)
     price = prices.of(today.instance_type)
+    unknown = []
     per_month = runs_per_month(good)
-    is_rate_stated = per_month is None and otherwise_per_month is not None
-    per_month = otherwise_per_month if per_month is None else per_month
+    if per_month is None:
+        per_month = otherwise_per_month
+        stated = "" if per_month is None else f": {number(per_month)} a month, as stated"
+        unknown = [f"The history is too short to tell how often it runs{stated}."]
     # Another size saves of those runs alone that it is known of.
     savable = machine_hours_per_month(good, otherwise_per_month)
     surveyed = SurveyedJob(
@@ -240,9 +227,12 @@ def surveyed_job(
         input_bytes=(today.input_bytes or None) if tells_bytes else None,
         input_records=None if tells_bytes else today.input_bytes or None,
         input_growth_per_month=growth_per_month(good),
-        unknown=tuple(_about_the_rate(per_month, is_stated=is_rate_stated)),
+        unknown=tuple(unknown),
     )
-    surveyed = _explained(surveyed, _nearest(profiles, today))
+    if profile := _nearest(profiles, today):
+        told = [profile.headline.rstrip("."), *_skew_and_spill(profile)]
+        why = "; ".join(each for each in told if each)
+        surveyed = replace(surveyed, bottleneck=profile.bottleneck, why=why)
     surveyed = _with_sizes(surveyed, good, failed, today, profiles, goal=goal)
     return replace(surveyed, machine_hours_per_month=hours, dollars_per_month=_in_dollars(hours, price))
 
@@ -255,11 +245,7 @@ def _in_dollars(hours: float | None, price: float | None) -> float | None:
 
 
 def runs_per_month(runs: Sequence[PastRun]) -> float | None:
-    """How often a job runs in a month of 730 hours; None where the history is too short to tell.
-
-    Args:
-        runs: oldest first.
-    """
+    """How often a job runs in a month of 730 hours, by its runs, oldest first; None of a short history."""
     latest, seconds = _latest(runs)
     return len(latest) / seconds * MONTH_SECONDS if seconds else None
 
@@ -306,8 +292,7 @@ def _latest(runs: Sequence[PastRun]) -> tuple[list[PastRun], float | None]:
 def growth_per_month(runs: Sequence[PastRun]) -> float | None:
     """By so many times the input grows in a month; None where the history does not tell.
 
-    The median of the slopes between all pairs of runs (Theil, 1950), of the logarithm: a few odd inputs
-    change nothing.
+    The median slope of the logarithm between all pairs of runs (Theil, 1950), which few odd inputs change.
     """
     from scipy.stats import theilslopes
 
@@ -359,13 +344,6 @@ def _nearest(profiles: Sequence[RunProfile], today: Today) -> RunProfile | None:
     return next((each for each in profiles if each.application_id in own), next(iter(profiles), None))
 
 
-def _explained(job: SurveyedJob, profile: RunProfile | None) -> SurveyedJob:
-    if profile is None:
-        return job
-    told = [profile.headline.rstrip("."), *_skew_and_spill(profile)]
-    return replace(job, bottleneck=profile.bottleneck, why="; ".join(each for each in told if each))
-
-
 def _skew_and_spill(profile: RunProfile) -> Iterator[str]:
     """What else holds it up, that its headline does not say."""
     causes = [each for each in profile.straggler_causes if each.cause != FIRST_TASK]
@@ -413,8 +391,7 @@ def _with_sizes(
     unknown = [*job.unknown, *_about_the_history(job, history, today, failed)]
     if not is_determined and replays is None:
         unknown.append(f"Other sizes are not known: {why_not}")
-        job = replace(job, unknown=tuple(unknown))
-        return _with_training(job, today, history, profiles, is_determined=False)
+        return _with_training(replace(job, unknown=tuple(unknown)), today, history, profiles)
     offer = HistoryOffer(
         model=model or _holder(job.job, history, today),
         machines=counts,
@@ -428,14 +405,13 @@ def _with_sizes(
     )
     unknown += _about_the_sources(offer, today, why_not)
     job = _decided(replace(job, unknown=tuple(unknown)), offer, today, goal)
-    return _with_training(job, today, history, profiles, is_determined=is_determined)
+    return job if is_determined else _with_training(job, today, history, profiles)
 
 
 def _model(job: str, history: History, today: Today) -> tuple[Model | None, bool, str]:
     """A model of the history, whether that tells of other sizes, and why not.
 
-    Runs of one size, or too few, still tell of runs of that size with more or less input. It is not
-    cross-validated: nobody is told of that.
+    Runs of one size, or too few, still tell of runs of that size with more or less input.
     """
     runs = history.observations
     why_not = f"all runs had {machines(today.machines)}."  # as fitting would say, at length
@@ -463,17 +439,15 @@ def _model(job: str, history: History, today: Today) -> tuple[Model | None, bool
 
 def _holder(job: str, history: History, today: Today) -> Model:
     """What holds the runs where no model can be fitted to them: offers are of models."""
-    nothing = Validation(
-        folds=(), residual_sum_of_squares=0.0, median_error_percent=0.0, max_error_percent=0.0
-    )
+    types = (run.instance_type for run in history.observations)
     return Model(
         **new_stamp(),
         job=job,
-        instance_type=next(
-            (run.instance_type for run in history.observations), today.instance_type or "local"
-        ),
+        instance_type=next(types, today.instance_type or "local"),
         terms=(),
-        validation=nothing,
+        validation=Validation(
+            folds=(), residual_sum_of_squares=0.0, median_error_percent=0.0, max_error_percent=0.0
+        ),
         observations=history.observations,
     )
 
@@ -488,35 +462,37 @@ def _decided(job: SurveyedJob, offer: HistoryOffer, today: Today, goal: SurveyGo
     )
     choice = decide(asked, Offered(offers=[offer]))
     sizes = {
-        each.machines: _predicted(each, offer, job.price_per_hour, today) for each in choice.alternatives
+        each.machines: PredictedSize(
+            machines=each.machines,
+            seconds=each.seconds,
+            likely_seconds=each.likely_seconds or (each.seconds, each.seconds),
+            source=offer.source(each.machines),
+            cost=_in_dollars(
+                each.machines * today.paid_seconds(each.seconds) / HOUR_SECONDS, job.price_per_hour
+            ),
+            probability=each.probability,
+        )
+        for each in choice.alternatives
     }
-    apart = forecast.disagreement()
-    job = replace(
-        job,
-        limit_seconds=limit,
-        sizes=tuple(sizes.values()),
-        unknown=(*job.unknown, *([apart] if apart else [])),
-    )
+    unknown = [*job.unknown, *filter(None, [forecast.disagreement()])]
     if choice.decision is None:
-        return replace(job, unknown=(*job.unknown, *_about_the_limit(job, goal)))
+        # A decision's own words tell of dollars and types that are not known here.
+        surest = min(sizes.values(), key=lambda size: (-(size.probability or 0.0), size.seconds))
+        unknown.append(
+            f"No size is known to end within {duration(limit)} in {confidence(goal.confidence)} of runs: the "
+            f"surest, {machines(surest.machines)}, does in {probability(surest.probability)} of them "
+            f"({duration(surest.seconds)} in the median)."
+        )
+    job = replace(job, limit_seconds=limit, sizes=tuple(sizes.values()), unknown=tuple(unknown))
+    if choice.decision is None:
+        return job
     return _with_saving(job, sizes[choice.decision.config.machines], sizes[today.machines], today, goal)
-
-
-def _predicted(each: Alternative, offer: HistoryOffer, price: float | None, today: Today) -> PredictedSize:
-    return PredictedSize(
-        machines=each.machines,
-        seconds=each.seconds,
-        likely_seconds=each.likely_seconds or (each.seconds, each.seconds),
-        source=offer.source(each.machines),
-        cost=_in_dollars(each.machines * today.paid_seconds(each.seconds) / HOUR_SECONDS, price),
-        probability=each.probability,
-    )
 
 
 def _with_saving(
     job: SurveyedJob, proposed: PredictedSize, own: PredictedSize, today: Today, goal: SurveyGoal
 ) -> SurveyedJob:
-    """What the proposed size would save against today; today's size where that is little."""
+    """What the proposed size would save, a run and a month; today's size where that is little."""
     before = today.paid_machines * today.paid_seconds(job.seconds or own.seconds)
 
     def share(seconds: float) -> float:
@@ -524,49 +500,29 @@ def _with_saving(
 
     keeps_today = own.probability is not None and own.probability >= goal.confidence
     if proposed.machines == own.machines or (keeps_today and share(proposed.seconds) < WORTH_SAVING):
-        return _monthly(replace(job, proposed=own, saved_share=0.0, likely_saved_share=(0.0, 0.0)))
-    quickest, slowest = proposed.likely_seconds
-    likely = (share(slowest), share(quickest))
-    return _monthly(
-        replace(job, proposed=proposed, saved_share=share(proposed.seconds), likely_saved_share=likely)
-    )
+        proposed, saved, low, high = own, 0.0, 0.0, 0.0
+    else:
+        quickest, slowest = proposed.likely_seconds
+        saved, low, high = share(proposed.seconds), share(slowest), share(quickest)
 
+    def of(taken: float | None) -> tuple[float | None, Interval | None]:
+        return (None, None) if taken is None else (saved * taken, (low * taken, high * taken))
 
-def _monthly(job: SurveyedJob) -> SurveyedJob:
-    """With what is saved in a month, in machine-hours and dollars, as far as these are known."""
-    of_hours = _times(job, job.machine_hours_per_month)
-    of_dollars = _times(job, job.dollars_per_month)
+    hours, likely_hours = of(job.machine_hours_per_month)
+    dollars, likely_dollars = of(job.dollars_per_month)
     return replace(
         job,
-        saved_machine_hours_per_month=of_hours[0],
-        likely_saved_machine_hours_per_month=of_hours[1],
-        saved_per_month=of_dollars[0],
-        likely_saved_per_month=of_dollars[1],
+        proposed=proposed,
+        saved_share=saved,
+        likely_saved_share=(low, high),
+        saved_machine_hours_per_month=hours,
+        likely_saved_machine_hours_per_month=likely_hours,
+        saved_per_month=dollars,
+        likely_saved_per_month=likely_dollars,
     )
-
-
-def _times(job: SurveyedJob, taken: float | None) -> tuple[float | None, Interval | None]:
-    """What is saved of what a job takes, and its bounds."""
-    share, likely = job.saved_share, job.likely_saved_share
-    if taken is None or share is None or likely is None:
-        return None, None
-    return share * taken, (likely[0] * taken, likely[1] * taken)
 
 
 # What is not known, and what it would cost to know it.
-
-
-def _about_no_runs(runs: Sequence[PastRun]) -> Iterator[str]:
-    reasons = Counter(run.failure or "no machine worked in it" for run in runs)
-    for reason, count in reasons.most_common(2):
-        yield f"No run counts: {reason} ({counted(count, 'run')})."
-
-
-def _about_the_rate(per_month: float | None, *, is_stated: bool) -> Iterator[str]:
-    if is_stated and per_month is not None:
-        yield f"The history is too short to tell how often it runs: {number(per_month)} a month, as stated."
-    elif per_month is None:
-        yield "How often it runs is not known: the history is too short."
 
 
 def _about_the_history(
@@ -615,46 +571,27 @@ def _about_the_sources(offer: HistoryOffer, today: Today, why_not: str) -> Itera
         yield f"Sizes are from replay only: {why_not}"
 
 
-def _about_the_limit(job: SurveyedJob, goal: SurveyGoal) -> Iterator[str]:
-    """Why no size is proposed; a decision's own words tell of dollars and types that are not known here."""
-    for best in sorted(job.sizes, key=lambda size: (-(size.probability or 0.0), size.seconds))[:1]:
-        yield (
-            f"No size is known to end within {duration(job.limit_seconds)} in {confidence(goal.confidence)} "
-            f"of runs: the surest, {machines(best.machines)}, does in {probability(best.probability)} of "
-            f"them ({duration(best.seconds)} in the median)."
-        )
-
-
 def _with_training(
-    job: SurveyedJob,
-    today: Today,
-    history: History,
-    profiles: Sequence[RunProfile],
-    *,
-    is_determined: bool,
+    job: SurveyedJob, today: Today, history: History, profiles: Sequence[RunProfile]
 ) -> SurveyedJob:
-    """With what sample runs would cost, where no model is to be had from the history."""
-    if is_determined:
-        return job
-    hours = training_machine_hours(job, today, history, _nearest(profiles, today))
-    if hours is None:
-        return job
-    return replace(
-        job,
-        training_machine_hours=hours,
-        training_dollars=None if job.price_per_hour is None else job.price_per_hour * hours,
-    )
+    """With what the sample runs that a model needs would cost, as far as that is known."""
+    hours = _training_machine_hours(job, today, history, _nearest(profiles, today))
+    return replace(job, training_machine_hours=hours, training_dollars=_in_dollars(hours, job.price_per_hour))
 
 
-def training_machine_hours(
+def _training_machine_hours(
     job: SurveyedJob, today: Today, history: History, profile: RunProfile | None
 ) -> float | None:
-    """What the sample runs that a model needs would take, on a cluster of today's size; None if unknown.
+    """What the sample runs would take on a cluster of today's size; None if unknown.
 
     The design is the one that `ErnestTaskGroup` would make, with the past runs as observations.
     """
     most = max(today.machines, 2)
-    partitions = _partitions(profile) or SAMPLED_PARTITIONS * most * today.cores_per_machine
+    partitions = SAMPLED_PARTITIONS * most * today.cores_per_machine
+    # The input's, by the stage that read most of it.
+    reading = [stage for stage in profile.stages if stage.reads_input and stage.tasks] if profile else []
+    if reading:
+        partitions = max(reading, key=lambda stage: stage.input_bytes).tasks
     bounds = DesignBounds(
         max_machines=most,
         max_scale=min(1.0, max(MAX_SCALE, 2 * most * today.cores_per_machine / partitions)),
@@ -687,11 +624,3 @@ def training_machine_hours(
         return None
     share, machine_seconds = spending.share_of(design), spending.machine_seconds
     return None if share is None or machine_seconds is None else share * machine_seconds / HOUR_SECONDS
-
-
-def _partitions(profile: RunProfile | None) -> int | None:
-    """Of the input, by the stage that read most of it."""
-    if profile is None:
-        return None
-    reading = [stage for stage in profile.stages if stage.reads_input and stage.tasks]
-    return max(reading, key=lambda stage: stage.input_bytes).tasks if reading else None

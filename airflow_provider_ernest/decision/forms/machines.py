@@ -1,4 +1,4 @@
-"""The machines that a decision comes to, with what an executor may take on each."""
+"""The machines of a decision, and what an executor may take on each."""
 
 from __future__ import annotations
 
@@ -23,22 +23,17 @@ _DAEMON_RESERVE_MEGABYTES = 1024
 class MachineShape:
     """What one executor that fills a machine may take.
 
-    Attributes:
-        cores: of the machine.
-        memory_megabytes: heap of the executor, with room for a tenth more beside it; None where unknown.
-        is_standalone: known from a worker of a standalone master, which leaves the operating system 1 GB and
-            nothing else. False where YARN or Kubernetes granted the sample runs' executors just this.
-
     Raises:
         InvalidParameterError: a machine without cores or without memory.
     """
 
     cores: int
-    memory_megabytes: int | None = None
+    memory_megabytes: int | None = None  # heap, with room for a tenth more beside it; None where unknown
+    # Known from a worker of a standalone master, which leaves the operating system 1 GB and nothing else.
+    # False where YARN or Kubernetes granted the sample runs' executors just this.
     is_standalone: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse machines on which nothing runs."""
         for name in ("cores", "memory_megabytes"):
             value = getattr(self, name)
             if value is not None and value < 1:
@@ -60,17 +55,11 @@ class MachineShape:
 
 @dataclass(frozen=True, kw_only=True)
 class MachineGroup:
-    """So many machines of a type.
-
-    Attributes:
-        instance_type: the type's name.
-        machines: how many.
-        shape: of each; None where nothing tells it.
-    """
+    """So many machines of a type."""
 
     instance_type: str
     machines: int
-    shape: MachineShape | None = None
+    shape: MachineShape | None = None  # of each; None where nothing tells it
 
     @property
     def known_shape(self) -> MachineShape:
@@ -89,7 +78,7 @@ class MachineGroup:
 
 
 def groups_of(decision: Decision, shapes: Mapping[str, MachineShape]) -> tuple[MachineGroup, ...]:
-    """The machines of a decision, by type; those with most machines first."""
+    """The machines of a decision, by type; the type with most machines first."""
     chosen = sorted(decision.composition or (decision.config,), key=lambda one: -one.machines)
     return tuple(
         MachineGroup(
@@ -142,8 +131,8 @@ OWN_SIZES = (
     "spark.driver.memoryOverhead",
     REQUESTED_CORES,
 )
-"""Of a job's own properties those that a decision goes by. It sees nothing of the others: they may hold
-secrets, and what is decided is handed on by XComs, which whoever may see the DAG can read."""
+"""The job's own properties that a decision goes by. It sees none of the others: they may hold secrets, and
+whoever may see the DAG can read the XComs of a decision."""
 
 DEFAULT_FACTOR = 0.1
 LEAST_OVERHEAD_MEGABYTES = 384
@@ -160,23 +149,17 @@ _MORE_THAN_HALF = 0.51
 
 
 def own_sizes(conf: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a job's Spark properties those that say how large its executors and its driver are."""
+    """The job's Spark properties that say how large its executors and its driver are."""
     return {name: conf[name] for name in OWN_SIZES if name in conf}
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExecutorMemory:
-    """What one executor takes.
+    """What one executor takes."""
 
-    Attributes:
-        heap_megabytes: ``spark.executor.memory``.
-        overhead_megabytes: ``spark.executor.memoryOverhead``.
-        further_megabytes: off the heap and of PySpark, by properties of their own.
-    """
-
-    heap_megabytes: int
-    overhead_megabytes: int
-    further_megabytes: int = 0
+    heap_megabytes: int  # spark.executor.memory
+    overhead_megabytes: int  # spark.executor.memoryOverhead
+    further_megabytes: int = 0  # off the heap and of PySpark, by properties of their own
 
     @property
     def container_megabytes(self) -> int:
@@ -197,11 +180,7 @@ def megabytes(name: str, text: str) -> int:
 
 
 def overhead_factor(conf: Mapping[str, str]) -> float:
-    """The share of the heap that lies beside it, as the job's properties say.
-
-    Raises:
-        InvalidParameterError: it is no number of at least 0.
-    """
+    """The share of the heap that lies beside it, as the job's properties say."""
     for name in FACTORS:
         if name in conf:
             try:
@@ -215,20 +194,17 @@ def overhead_factor(conf: Mapping[str, str]) -> float:
 
 
 def memory_of(name: str, heap_megabytes: int, conf: Mapping[str, str]) -> ExecutorMemory:
-    """What an "executor" or a "driver" with a heap takes, as the job's properties of that name say.
-
-    Raises:
-        InvalidParameterError: a property cannot be read.
-    """
-    stated = conf.get(f"spark.{name}.memoryOverhead")
-    if stated is None:
+    """What an "executor" or a "driver" with a heap takes, as the job's properties of that name say."""
+    stated = f"spark.{name}.memoryOverhead"
+    if stated in conf:
+        overhead = megabytes(stated, conf[stated])
+    else:
         part = int(heap_megabytes * overhead_factor(conf) + _ROUNDING)
         overhead = max(part, LEAST_OVERHEAD_MEGABYTES)
-    else:
-        overhead = megabytes(f"spark.{name}.memoryOverhead", stated)
-    further = _further(conf) if name == "executor" else 0
     return ExecutorMemory(
-        heap_megabytes=heap_megabytes, overhead_megabytes=overhead, further_megabytes=further
+        heap_megabytes=heap_megabytes,
+        overhead_megabytes=overhead,
+        further_megabytes=_further(conf) if name == "executor" else 0,
     )
 
 
@@ -237,7 +213,6 @@ def wanted_memory(shape: MachineShape, conf: Mapping[str, str]) -> ExecutorMemor
 
     Raises:
         MissingResourceError: nothing tells the memory.
-        InvalidParameterError: a property cannot be read.
     """
     heap = megabytes(HEAP, conf[HEAP]) if HEAP in conf else shape.memory_megabytes
     if heap is None:
@@ -252,13 +227,12 @@ def memory_within(
 ) -> ExecutorMemory:
     """What an executor may take on a machine: as in the sample runs, or less where that has no room.
 
-    Where the room is known and the job's properties state a heap that takes less than half of it, the
-    overhead grows: YARN looks at memory alone and would put two such executors on one machine, and none on
-    another. The room includes the overhead; None where what the sample runs took is known to fit.
+    Where the stated heap takes less than half of the room, the overhead grows: YARN looks at memory alone and
+    would put two such executors on one machine, and none on another. The room includes the overhead; None
+    where what the sample runs took is known to fit.
 
     Raises:
         InvalidParameterError: the heap that the job's properties state does not fit, or nothing does.
-        MissingResourceError: nothing tells the memory.
     """
     wanted = wanted_memory(shape, conf)
     if room_megabytes is None:
@@ -281,11 +255,7 @@ def memory_within(
 
 
 def filling(room_megabytes: int, conf: Mapping[str, str]) -> ExecutorMemory:
-    """The most that an executor can take of some memory, overhead included.
-
-    Raises:
-        InvalidParameterError: that is too little for Spark.
-    """
+    """The most that an executor can take of some memory, overhead included; too little is refused."""
     left = room_megabytes - _further(conf)
     if OVERHEAD in conf:
         heap = left - megabytes(OVERHEAD, conf[OVERHEAD])
@@ -314,9 +284,8 @@ def _further(conf: Mapping[str, str]) -> int:
 
 
 # YARN and Kubernetes place containers by memory (YARN's default calculator looks at nothing else) and cores,
-# and all executors of a run are alike. One that takes what its machine offers is alone there. On machines of
-# several types the larger ones hold more of the same; that comes out as it should only where their memory has
-# room for as many executors as their cores, and for no more.
+# and all executors of a run are alike. One that takes what its machine offers is alone there. Of several
+# types the larger machines hold more of the same, if their memory has room for as many as their cores.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -341,22 +310,14 @@ def layout_on(groups: Sequence[MachineGroup]) -> Layout:
     return Layout(count=count, cores=cores, shares=shares)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Executors:
-    """The executors of a run, all alike."""
-
-    count: int
-    cores: int
-    memory: ExecutorMemory
-
-
-def executors_on(
+def memory_on(
     groups: Sequence[MachineGroup],
+    layout: Layout,
     conf: Mapping[str, str],
     *,
     room: Callable[[MachineShape], int | None],
-) -> Executors:
-    """The executors that fill some machines.
+) -> ExecutorMemory:
+    """What each of the executors takes that fill some machines.
 
     `room` gives the megabytes that they may take of a machine; None where what they took is known to fit.
 
@@ -364,10 +325,9 @@ def executors_on(
         InvalidParameterError: they would not come to lie on the machines as they should.
         MissingResourceError: nothing tells the machines' cores or memory.
     """
-    layout, shapes = layout_on(groups), [group.known_shape for group in groups]
+    shapes = [group.known_shape for group in groups]
     if len(groups) == 1:
-        memory = memory_within(shapes[0], conf, room_megabytes=room(shapes[0]))
-        return Executors(count=layout.count, cores=layout.cores, memory=memory)
+        return memory_within(shapes[0], conf, room_megabytes=room(shapes[0]))
     rooms = [room(shape) or wanted_memory(shape, conf).container_megabytes for shape in shapes]
     if HEAP in conf:
         memory = wanted_memory(shapes[0], conf)
@@ -383,4 +343,4 @@ def executors_on(
                 f"({all_of} MB) holds another number of them ({each} MB each)",
                 remedy="Decide with allow_mixed=False.",
             )
-    return Executors(count=layout.count, cores=layout.cores, memory=memory)
+    return memory

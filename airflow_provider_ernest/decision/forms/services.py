@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.decision.forms.machines import (
@@ -11,11 +12,13 @@ from airflow_provider_ernest.decision.forms.machines import (
     OVERHEAD,
     REQUESTED_CORES,
     SLACK_MEGABYTES,
-    executors_on,
+    MachineShape,
     filling,
     groups_of,
+    layout_on,
     megabytes,
     memory_of,
+    memory_on,
     only_group,
     overhead_factor,
     wanted_memory,
@@ -24,9 +27,8 @@ from airflow_provider_ernest.exceptions import ErnestError, InvalidParameterErro
 from airflow_provider_ernest.spark.sizing import bounded_allocation_conf, sizing_conf
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
-    from airflow_provider_ernest.decision.forms.machines import MachineGroup, MachineShape
     from airflow_provider_ernest.documents.decisions import Decision
 
 
@@ -60,9 +62,7 @@ def yarn_conf(
         InvalidParameterError: executors would not come to lie on the machines as they should.
         MissingResourceError: nothing tells the machines' cores or memory.
     """
-    return sized_conf(
-        groups_of(decision, shapes), conf=conf, dynamic_allocation=dynamic_allocation, room=_own_room
-    )
+    return _sized_conf(decision, shapes, conf, dynamic_allocation)
 
 
 def kubernetes_conf(
@@ -84,40 +84,32 @@ def kubernetes_conf(
 
     Arguments and errors are those of `yarn_conf`.
     """
-    groups = groups_of(decision, shapes)
-    sized = sized_conf(groups, conf=conf, dynamic_allocation=dynamic_allocation, room=_own_room)
+    sized = _sized_conf(decision, shapes, conf, dynamic_allocation)
     cores = sized["spark.executor.cores"]
-    if any(group.known_shape.is_standalone for group in groups):
+    if any(group.known_shape.is_standalone for group in groups_of(decision, shapes)):
         cores = f"{int(cores) * _NODE_MILLICORES_PER_CORE}m"
     # Kubernetes has no shuffle service: where the defaults turn one on, no run would start.
     return {REQUESTED_CORES: cores, **sized, "spark.shuffle.service.enabled": "false"}
 
 
-def spark_arguments(conf: Mapping[str, str]) -> list[str]:
-    """Properties as arguments of spark-submit, each one an item: no shell reads them, and none is quoted."""
-    return [argument for name, value in conf.items() for argument in ("--conf", f"{name}={value}")]
-
-
-def sized_conf(
-    groups: Sequence[MachineGroup],
-    *,
+def _sized_conf(
+    decision: Decision,
+    shapes: Mapping[str, MachineShape],
     conf: Mapping[str, str],
     dynamic_allocation: bool,
-    room: Callable[[MachineShape], int | None],
+    room: Callable[[MachineShape], int | None] = attrgetter("room_megabytes"),
 ) -> dict[str, str]:
-    """The job's properties and, over them, those of the executors; see `executors_on`."""
-    executors = executors_on(groups, conf, room=room)
+    """The job's properties and, over them, those of the executors; see `memory_on`."""
+    groups = groups_of(decision, shapes)
+    layout = layout_on(groups)
+    memory = memory_on(groups, layout, conf, room=room)
     return {
         **conf,
-        **sizing_conf(machines=executors.count, cores_per_machine=executors.cores),
-        **(bounded_allocation_conf(machines=executors.count) if dynamic_allocation else {}),
-        HEAP: f"{executors.memory.heap_megabytes}m",
-        OVERHEAD: f"{executors.memory.overhead_megabytes}m",
+        **sizing_conf(machines=layout.count, cores_per_machine=layout.cores),
+        **(bounded_allocation_conf(machines=layout.count) if dynamic_allocation else {}),
+        HEAP: f"{memory.heap_megabytes}m",
+        OVERHEAD: f"{memory.overhead_megabytes}m",
     }
-
-
-def _own_room(shape: MachineShape) -> int | None:
-    return shape.room_megabytes
 
 
 # Amazon EMR on EC2: the instance groups of a job flow, and the properties of its steps.
@@ -136,9 +128,6 @@ def instance_groups(decision: Decision) -> list[dict[str, Any]]:
     The type with the most machines becomes the CORE group, each further one a TASK group; EMR takes one of
     the first kind and 48 of the second ("Configure instance groups", Amazon EMR Management Guide). The MASTER
     group is yours. The market is that by which the decision counted the cost.
-
-    Args:
-        decision: what was decided.
 
     Raises:
         InvalidParameterError: a type that is none of Amazon's.
@@ -179,21 +168,16 @@ def step_arguments(
     executors are as they were. A machine known from a standalone master has less to give here, since EMR
     leaves YARN three quarters of its memory ("Task configuration", there); 1 GB of it is kept for the
     application master. The driver belongs on the master (``--deploy-mode client``): on one of the machines
-    it would take an executor's room.
-
-    Raises:
-        InvalidParameterError: executors would not come to lie on the machines as they should.
-        MissingResourceError: nothing tells the machines' cores or memory.
+    it would take an executor's room. Errors are those of `yarn_conf`.
     """
-    groups = groups_of(decision, shapes)
-    return spark_arguments(
-        sized_conf(groups, conf=conf, dynamic_allocation=dynamic_allocation, room=_room_under_yarn)
-    )
 
+    def room(shape: MachineShape) -> int | None:
+        whole = shape.whole_megabytes
+        return None if whole is None else int(_YARN_SHARE * whole) - SLACK_MEGABYTES
 
-def _room_under_yarn(shape: MachineShape) -> int | None:
-    whole = shape.whole_megabytes
-    return None if whole is None else int(_YARN_SHARE * whole) - SLACK_MEGABYTES
+    sized = _sized_conf(decision, shapes, conf, dynamic_allocation, room)
+    # Each one an item: no shell reads them, and none is quoted.
+    return [argument for name, value in sized.items() for argument in ("--conf", f"{name}={value}")]
 
 
 # EMR Serverless: the sizes are those of "Understanding application behavior in EMR Serverless", the defaults
@@ -239,7 +223,11 @@ def emr_serverless(
     )
     memory = filling(gigabytes * _MEGABYTES_PER_GIGABYTE, conf)
     driver = {name: conf.get(name, default) for name, default in _DRIVER_DEFAULTS.items()}
-    driver_cores, driver_gigabytes = _driver_size(driver, conf)
+    if not driver[_DRIVER_CORES].isdigit():
+        raise InvalidParameterError(_DRIVER_CORES, driver[_DRIVER_CORES], "is no whole number")
+    driver_cores = int(driver[_DRIVER_CORES])
+    of_driver = memory_of("driver", megabytes(_DRIVER_MEMORY, driver[_DRIVER_MEMORY]), conf)
+    driver_gigabytes = _worker_gigabytes(_DRIVER_CORES, driver_cores, of_driver.container_megabytes)
     properties = {
         **conf,
         **driver,
@@ -256,15 +244,6 @@ def emr_serverless(
             "memory": f"{group.machines * gigabytes + driver_gigabytes} GB",
         },
     }
-
-
-def _driver_size(driver: Mapping[str, str], conf: Mapping[str, str]) -> tuple[int, int]:
-    cores = driver[_DRIVER_CORES]
-    if not cores.isdigit():
-        raise InvalidParameterError(_DRIVER_CORES, cores, "is no whole number")
-    heap = megabytes(_DRIVER_MEMORY, driver[_DRIVER_MEMORY])
-    container = memory_of("driver", heap, conf).container_megabytes
-    return int(cores), _worker_gigabytes(_DRIVER_CORES, int(cores), container)
 
 
 def _worker_gigabytes(parameter: str, cores: int, container_megabytes: int) -> int:
@@ -291,7 +270,7 @@ def _worker_gigabytes(parameter: str, cores: int, container_megabytes: int) -> i
 
 
 def _quoted(argument: str) -> str:
-    """As EMR splits it again: at spaces, but for those between double quotes."""
+    """As EMR splits it again: at spaces, except between double quotes."""
     if argument and not any(sign.isspace() or sign in "\"'\\" for sign in argument):
         return argument
     return f'"{argument.translate(_TO_ESCAPE)}"'
@@ -313,7 +292,6 @@ _WORKERS = {
     "R.4X": (16, 128),
     "R.8X": (32, 256),
 }
-_DRIVERS = 1
 
 
 def glue_workers(
@@ -336,7 +314,7 @@ def glue_workers(
     needed = wanted_memory(shape, conf).container_megabytes
     for worker_type, (cores, gigabytes) in _WORKERS.items():
         if cores == shape.cores and needed <= gigabytes * _MEGABYTES_PER_GIGABYTE:
-            return {"WorkerType": worker_type, "NumberOfWorkers": group.machines + _DRIVERS}
+            return {"WorkerType": worker_type, "NumberOfWorkers": group.machines + 1}
     offered = ", ".join(f"{name} {cores}/{gigabytes}" for name, (cores, gigabytes) in _WORKERS.items())
     raise InvalidParameterError(
         "cores_per_machine",
@@ -351,8 +329,6 @@ def glue_workers(
 
 _AZURE_TYPE = re.compile(r"Standard_\w+")
 _GOOGLE_TYPE = re.compile(r"[a-z]\w*-[a-z]+-\d+\w*(-\w+)*")
-# So that the work spreads as in the sample runs.
-_KEPT = ("spark.locality.wait",)
 
 
 def databricks_cluster(decision: Decision) -> dict[str, Any]:
@@ -362,9 +338,6 @@ def databricks_cluster(decision: Decision) -> dict[str, Any]:
     executor takes all of its machine (Clusters API, Databricks REST API reference). So nothing is said of the
     executors' cores and memory. Add ``spark_version`` and what else you need, also to ``spark_conf``, but no
     ``autoscale``, over which ``num_workers`` would count for nothing.
-
-    Args:
-        decision: what was decided.
 
     Raises:
         InvalidParameterError: a type that is none of a cloud's, or a mix of types was decided on.
@@ -381,12 +354,12 @@ def databricks_cluster(decision: Decision) -> dict[str, Any]:
     return {
         "num_workers": group.machines,
         "node_type_id": group.instance_type,
-        "spark_conf": {name: sizing[name] for name in _KEPT},
+        # So that the work spreads as in the sample runs.
+        "spark_conf": {"spark.locality.wait": sizing["spark.locality.wait"]},
     }
 
 
 # All of them at once, for the task that decides to hand on.
-
 
 UNAVAILABLE = "unavailable"
 
@@ -415,8 +388,7 @@ def outputs(
     Args:
         decision: what was decided.
         shapes: what an executor may take, by name of the type of machine.
-        conf: what the job's Spark properties say of the sizes of executors and driver. All of it is in the
-            outputs.
+        conf: the job's Spark properties of the sizes of executors and driver. All of it is in the outputs.
         dynamic_allocation: on, and bounded to the choice, where YARN, Kubernetes or EMR must have it on.
         conf_there: by the keys of single outputs, Spark properties of the cluster that they are for, over
             which the job's own win.

@@ -17,7 +17,7 @@ from airflow_provider_ernest.documents.profiles import (
 )
 from airflow_provider_ernest.eventlog.judging import LET_GO, cause_of
 from airflow_provider_ernest.eventlog.reading import read_event_log
-from airflow_provider_ernest.history.runs import past_run
+from airflow_provider_ernest.history.observations import past_run
 from tests.unit.eventlog.event_log_texts import (
     ended,
     executor,

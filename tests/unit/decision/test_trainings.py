@@ -79,7 +79,7 @@ def test_sample_runs_of_unknown_cost_are_told_of_the_types_that_had_some(model: 
     asked = goal(price_per_hour=None, billing=Billing(expected_runs=30))
     decision = decide(asked, [trained(model, handle()), unmodelled])
     assert [warning for warning in decision.warnings if "sample runs" in warning] == [
-        "What the sample runs on local cost is not known and not counted."
+        "The cost of the sample runs on local is unknown and not counted."
     ]
 
 

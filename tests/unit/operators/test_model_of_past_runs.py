@@ -172,7 +172,7 @@ def test_a_master_of_unknown_price_is_said_not_to_count(nightly):
     decision = nightly.choose(nightly.fit())
 
     assert decision.cost_parts.master == 0.0
-    assert "What the master of m5.large costs is not known and not counted." in decision.warnings
+    assert "The cost of the master of m5.large is unknown and not counted." in decision.warnings
 
 
 def test_the_next_dag_run_reuses_it_without_a_cluster_at_the_same_prices(nightly, first):

@@ -1,7 +1,7 @@
 import pytest
 
 from airflow_provider_ernest.decision.forms.machines import MachineShape, megabytes
-from airflow_provider_ernest.decision.forms.services import kubernetes_conf, spark_arguments, yarn_conf
+from airflow_provider_ernest.decision.forms.services import kubernetes_conf, step_arguments, yarn_conf
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 from tests.unit.decision.forms.decisions import SHAPES, UNDER_YARN, decision, mix
 
@@ -86,12 +86,9 @@ def test_what_nothing_tells_is_missing_by_name():
 
 
 def test_arguments_hold_any_value_as_one_item():
-    assert spark_arguments({"spark.a": "x y", "spark.b": '"'}) == [
-        "--conf",
-        "spark.a=x y",
-        "--conf",
-        'spark.b="',
-    ]
+    arguments = step_arguments(decision("m5.xlarge"), SHAPES, conf={"spark.a": "x y", "spark.b": '"'})
+
+    assert arguments[:4] == ["--conf", "spark.a=x y", "--conf", 'spark.b="']
 
 
 @pytest.mark.parametrize("fields", [{"cores": 0}, {"cores": 1, "memory_megabytes": 0}])
