@@ -42,7 +42,12 @@ from airflow_provider_ernest.eventlog.run_facts import run_metrics
 from airflow_provider_ernest.eventlog.tables import DRIVER
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.history.jobs import comparable, recurring
-from airflow_provider_ernest.learning.conditions import code_differences, differences, settings_that_count
+from airflow_provider_ernest.learning.conditions import (
+    changed,
+    code_differences,
+    differences,
+    settings_that_count,
+)
 from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.words import counted, data_amount, plain
@@ -70,9 +75,6 @@ SAME_ROWS = 1.1
 """Rows whose widths differ by less count as the same: what a value takes differs from day to day."""
 
 _FILES = (".py", ".jar", ".R", ".zip", ".egg")
-
-MOST_NAMES = 3
-"""So many properties are named in a sentence."""
 
 _SPARK = re.compile(r"(?:spark-)?(\d+\.\d+)(?:\.\d+)*(?:[-\s].*)?")
 """A version of Spark, "3.5.1", "3.5.1-amzn-0", "spark-3.5.1-bin-hadoop3"; not emr-7.5.0."""
@@ -284,10 +286,8 @@ def _differences(run: PastRun, like: TodaysRun, instance_type: str | None) -> It
             f"{data_amount(memory_now * 1e6)}"
         )
     # Values may tell anything, and stay where they are.
-    changed = set(run.settings) ^ (like.settings or {}).items() if run.settings and like.settings else set()
-    if names := sorted({name for name, _ in changed}):
-        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-        yield f"{', '.join(names[:MOST_NAMES])}{more} {'has' if len(names) == 1 else 'have'} changed"
+    if run.settings and like.settings and (apart := set(run.settings) ^ like.settings.items()):
+        yield changed(name for name, _ in apart)
 
 
 def _release(spark: str | None) -> str | None:

@@ -22,11 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 
-# ---------------------------------------------------------------------------
-# The settings that a job's run time may depend on, as digests: enough to see that one has changed.
-#
-# Left out is what sizes a run (Ernest chooses it), what says where the cluster, its logs and its pages are,
-# what names a run, and whatever belongs to a secret: a digest of a short secret can be guessed.
+# The settings that a job's run time may depend on, as digests: enough to see that one has changed. Left out
+# is what sizes a run (Ernest chooses it), what says where the cluster, its logs and its pages are, what names
+# a run, and whatever belongs to a secret: a digest of a short secret can be guessed.
 
 
 DIGEST_CHARACTERS = 16
@@ -42,9 +40,8 @@ KEPT_OPTIONS = (
     "deploy_mode",
     "spark_binary",
 )
-"""Of the arguments of `SparkSubmitHook` those that may change how long a run takes, beside `env_vars`.
-
-`jars` and `py_files` are not among them: their content counts, and is in the artifact's hash."""
+"""The arguments of `SparkSubmitHook` that may change how long a run takes, beside `env_vars`. The content of
+`jars` and `py_files` counts, and is in the artifact's hash."""
 
 _SIZING = (
     "spark.cores.max",
@@ -132,8 +129,8 @@ _OF_APPLICATION = (
     "spark.hadoop.parquet.",
     "spark.hadoop.fs.s3a.committer",
 )
-"""Beginnings of the properties of an event log that may change how long a run takes: it has many more, of
-which some are other ones each time."""
+"""Beginnings of the properties of an event log that may change how long a run takes. It has many more, and
+some differ each time."""
 _OF_EACH_RUN = (
     "spark.sql.catalog.",
     "spark.sql.catalogImplementation",
@@ -154,7 +151,7 @@ _OF_EACH_RUN = (
     "spark.pyspark.python",
     "spark.pyspark.driver.python",
 )
-"""Among these what names places, sessions and clusters, which are others each time."""
+"""Among these what names places, sessions and clusters, which differ each time."""
 _LONG = 80
 _UNIMPORTANT_VARIABLES = ("AIRFLOW_CTX_", "AIRFLOW__", "OPENLINEAGE_", "OPENLINEAGE__")
 
@@ -179,15 +176,15 @@ def settings_digests(
         arguments: of the application, as the user gives them: templates unrendered, so that they are the same
             in each run.
         options: further arguments of `SparkSubmitHook`, see `KEPT_OPTIONS`.
-        further: settings of other kinds, by the names that they are to have; those that are None count as
-            not there.
+        further: settings of other kinds, by the names that they are to have; None counts as not there.
 
     Returns:
         Of each setting that counts the first hexadecimal characters of its SHA-256; nothing of those whose
         name tells of a secret, and none of the secrets within a text.
     """
+    of_conf = ((str(key), value) for key, value in (conf or {}).items())
     settings = [
-        *_of_conf(conf or {}),
+        *((f"conf {key}", value) for key, value in of_conf if _counts(key, _LEFT_OUT)),
         *_of_arguments(arguments),
         *_of_options(options or {}),
         *((name, value) for name, value in (further or {}).items() if value is not None),
@@ -204,19 +201,17 @@ def settings_that_count(properties: Mapping[str, str]) -> dict[str, str]:
     told = {
         name: value.strip().lower()
         for name, value in properties.items()
-        if name.startswith(_OF_APPLICATION) and not name.startswith(_OF_EACH_RUN) and not _is_secret(name)
+        if name.startswith(_OF_APPLICATION) and _counts(name, _OF_EACH_RUN)
     }
-    return {name: _digest(name, text) if _is_place_or_long(text) else text for name, text in told.items()}
+
+    def is_place_or_long(value: str) -> bool:
+        return len(value) > _LONG or "/" in value or "@" in value or without_addresses(value) != value
+
+    return {name: _digest(name, text) if is_place_or_long(text) else text for name, text in told.items()}
 
 
-def _is_place_or_long(value: str) -> bool:
-    return len(value) > _LONG or "/" in value or "@" in value or without_addresses(value) != value
-
-
-def _of_conf(conf: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
-    for key in map(str, conf):
-        if not key.startswith(_LEFT_OUT) and not _is_secret(key):
-            yield f"conf {key}", conf[key]
+def _counts(name: str, left_out: tuple[str, ...]) -> bool:
+    return not name.startswith(left_out) and not _is_secret(name)
 
 
 def _of_arguments(arguments: Iterable[Any]) -> Iterator[tuple[str, Any]]:
@@ -234,7 +229,7 @@ def _of_options(options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield f"option {name}", options[name]
     variables = options.get("env_vars")
     for name, value in (variables if isinstance(variables, dict) else {}).items():
-        if not str(name).startswith(_UNIMPORTANT_VARIABLES) and not _is_secret(str(name)):
+        if _counts(str(name), _UNIMPORTANT_VARIABLES):
             yield f"option env_vars {name}", value
 
 
@@ -248,12 +243,11 @@ def _digest(name: str, value: Any) -> str:
     text = _as_text(value)
     if "://" in text or "jdbc:" in text:
         text = without_credentials(text)
-    text = _NAMED_VALUE.sub(_without_secret, text)
+    # Without the value of what is named as a secret.
+    text = _NAMED_VALUE.sub(
+        lambda found: found["name"] + found["between"] if _is_secret(found["name"]) else found[0], text
+    )
     return hashlib.sha256(f"{name}\0{text}".encode()).hexdigest()[:DIGEST_CHARACTERS]
-
-
-def _without_secret(found: re.Match[str]) -> str:
-    return found["name"] + found["between"] if _is_secret(found["name"]) else found[0]
 
 
 def _as_text(value: Any) -> str:
@@ -266,27 +260,21 @@ def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else _ADDRESS.sub("", str(value))
 
 
-# ---------------------------------------------------------------------------
+# What has changed.
 
 
 MOST_NAMES = 3
 """So many settings are named in a sentence."""
-
 
 HASH_DIGITS = 12
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Something that is not as it was.
+    """Something that is not as it was."""
 
-    Attributes:
-        cause: of `documents.models.ModelMark`.
-        reason: what, as a clause that can follow "since" or stand alone.
-    """
-
-    cause: str
-    reason: str
+    cause: str  # of `documents.models.ModelMark`
+    reason: str  # as a clause that can follow "since" or stand alone
 
 
 def sentence_of(found: Sequence[Difference]) -> str:
@@ -296,17 +284,17 @@ def sentence_of(found: Sequence[Difference]) -> str:
 
 
 def short_hash(artifact_sha256: str | None) -> str:
-    """As much of a hash as tells applications apart, for a sentence."""
+    """The part of a hash that a sentence shows."""
     return (artifact_sha256 or "")[:HASH_DIGITS]
 
 
 def is_other_code(then: str | None, now: str | None) -> bool:
-    """Whether an application of one hash is known to be another than that of the other hash."""
+    """Whether two applications are known to differ by their hashes."""
     return bool(then and now) and then != now
 
 
 def code_differences(then: str | None, now: str | None) -> list[Difference]:
-    """That the application is another, by its hashes; empty where it is not, or one is not known."""
+    """A difference if the application's hash changed; empty if it did not or is unknown."""
     if not is_other_code(then, now):
         return []
     reason = f"the application has changed: it is {short_hash(now)} and was {short_hash(then)}"
@@ -323,7 +311,7 @@ def differences(
     """What but the code has changed so that a model of then does not hold now; empty where nothing is known.
 
     Args:
-        then: the conditions that the model was trained under.
+        then: the conditions of the training.
         now: those of the run.
         shape_tolerance: by how much a partition may have grown or shrunk; 0.25 is 25 %.
         max_growth: to how many times its size the input may have grown.
@@ -352,20 +340,22 @@ def growth(then: RunConditions | None, now: RunConditions | None) -> float:
 
 def not_compared(then: RunConditions | None, now: RunConditions | None) -> list[str]:
     """What is not known of then or of now, in words."""
-    before, after = _known(then), _known(now)
-    return [name for name in before if not (before[name] and after[name])]
-
-
-def _known(conditions: RunConditions | None) -> dict[str, bool]:
-    """What conditions tell, in words, and whether they do."""
-    conditions = conditions or RunConditions()
-    shape = conditions.input or InputFingerprint()
-    return {
-        "Spark's version": conditions.spark is not None,
-        "the settings": conditions.settings is not None,
-        "the size of the input": shape.bytes_per_partition is not None,
-        "the columns of the input": shape.columns is not None,
+    both = [each or RunConditions() for each in (then, now)]
+    shapes = [each.input or InputFingerprint() for each in both]
+    told: dict[str, list[Any]] = {
+        "Spark's version": [each.spark for each in both],
+        "the settings": [each.settings for each in both],
+        "the size of the input": [each.bytes_per_partition for each in shapes],
+        "the columns of the input": [each.columns for each in shapes],
     }
+    return [name for name, values in told.items() if None in values]
+
+
+def changed(names: Iterable[str]) -> str:
+    """That settings have changed: the first names, and how many more."""
+    ordered = sorted(set(names))
+    more = f" and {len(ordered) - MOST_NAMES} more" if len(ordered) > MOST_NAMES else ""
+    return f"{', '.join(ordered[:MOST_NAMES])}{more} {'has' if len(ordered) == 1 else 'have'} changed"
 
 
 def _settings_differences(then: RunConditions, now: RunConditions) -> Iterator[Difference]:
@@ -375,12 +365,8 @@ def _settings_differences(then: RunConditions, now: RunConditions) -> Iterator[D
         yield Difference(
             SETTINGS, f"a machine offers {now.cores_per_machine} cores and offered {then.cores_per_machine}"
         )
-    if then.settings is not None and now.settings is not None:
-        digests = then.settings.items() ^ now.settings.items()
-        if names := sorted({name for name, _ in digests}):
-            more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-            verb = "has" if len(names) == 1 else "have"
-            yield Difference(SETTINGS, f"{', '.join(names[:MOST_NAMES])}{more} {verb} changed")
+    if then.settings is not None and now.settings is not None and then.settings != now.settings:
+        yield Difference(SETTINGS, changed(name for name, _ in then.settings.items() ^ now.settings.items()))
 
 
 def _input_differences(

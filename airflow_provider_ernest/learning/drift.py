@@ -1,9 +1,9 @@
 """A sequential test of a model's predictions: do production runs miss their intervals too often, and why?
 
-A run lies outside the interval that is likely once in five times, and outside the one that is nearly certain
-once in 20, where the model is right. Nobody asks once whether it is: the question is asked after every run,
-for as long as the job lives, and a test for a fixed number of runs that is asked again and again says no
-sooner or later of every model. So this is a sequential one (Wald 1945), valid at any time.
+Where the model is right, a run lies outside the interval that is likely once in five times, and outside the
+one that is nearly certain once in 20. The question is asked after every run, for as long as the job lives,
+and a test for a fixed number of runs that is repeated sooner or later rejects every model. So this is a
+sequential one (Wald 1945), valid at any time.
 
 Each run is one of three outcomes: inside what is likely, outside of that, outside of what is nearly certain.
 An alternative is a distribution of the three that a wrong model may have; a run's likelihood ratio is its
@@ -13,7 +13,7 @@ or more seldom, whatever came before (an e-value; Ville 1939). Of each alternati
 statistic is kept, (statistic + 1) times the ratio, and their mean is the evidence: an e-detector in the sense
 of Shin, Ramdas, Rinaldo (2022). Its mean after n runs is at most n, so that with a right model `THRESHOLD`
 runs or more pass on average until it says that there is drift. It forgets how long all was well: a late
-change is seen as soon as an early one. What is kept does not grow with the runs.
+change is seen as soon as an early one.
 
 That a right model's misses do not depend on one another needs predictions that have learned from the
 runs before, as they do here: each run is judged by what was predicted of it beforehand (Dawid 1984).
@@ -48,25 +48,23 @@ OUTCOMES = (0.80, 0.15, 0.05)
 """How often a run of a right model is inside what is likely, outside of that, outside of nearly certain."""
 
 ALTERNATIVES = ((0.55, 0.25, 0.20), (0.25, 0.25, 0.50), (0.04, 0.06, 0.90))
-"""The same for models that are somewhat wrong, clearly wrong, and wrong nearly always."""
+"""The same for models that are somewhat, clearly, and nearly always wrong."""
 
 THRESHOLD = 1000.0
 """Production runs between two false alarms, on average at least: nearly three years of a nightly job. Three
 runs in a row outside of what is nearly certain pass it."""
 
 SUSPICION = 10.0
-"""From this evidence on a drift may have begun, and nothing is learned until it falls again or grows to
-drift. One run outside of what is nearly certain passes it, and a run inside what is likely takes it back
-below."""
+"""From this evidence on a drift may have begun, and nothing is learned until it falls or grows to drift. One
+run outside of what is nearly certain passes it, and one inside what is likely takes it back below."""
 
 NO_MATTER = 0.05
-"""A run that is off by no more counts as inside. Intervals become as narrow as a job is regular, and to train
-anew for 3 % would be worth to nobody what it costs."""
+"""A run that is off by no more counts as inside. Intervals become as narrow as a job is regular, and nobody
+would train anew for 3 %."""
 
 FIRST_RUNS = 1
-"""So many runs are learned from, whatever they are. Where nothing of production is known no drift can begin:
-samples that are unlike the whole mislead a model from its first run on, which learning mends, and training
-anew on such samples would not."""
+"""So many runs are learned from, whatever they are: samples that are unlike the whole mislead a model from
+its first run on, which learning mends, and training anew on such samples would not."""
 
 _RATIOS = tuple(
     tuple(wrong / right for wrong, right in zip(alternative, OUTCOMES, strict=True))
@@ -96,21 +94,13 @@ class Judged(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """What production runs say against a model.
+    """What production runs say against a model."""
 
-    Attributes:
-        value: the evidence; where it has passed the threshold, as it was then.
-        threshold: from which on it is drift.
-        runs: that were predicted, up to the one at which it was passed.
-        unlikely: those of them outside what was likely, the unusual ones among them.
-        unusual: those outside what was nearly certain.
-    """
-
-    value: float = 0.0
-    threshold: float = THRESHOLD
-    runs: int = 0
-    unlikely: int = 0
-    unusual: int = 0
+    value: float = 0.0  # where it has passed the threshold, as it was then
+    threshold: float = THRESHOLD  # from which on it is drift
+    runs: int = 0  # that were predicted, up to the one at which it was passed
+    unlikely: int = 0  # those of them outside what was likely, the unusual ones among them
+    unusual: int = 0  # those outside what was nearly certain
 
     @property
     def is_drift(self) -> bool:
@@ -153,7 +143,9 @@ class DriftTest:
         outcome = 2 if run.is_unusual else int(run.is_unlikely)
         if self.evidence.is_drift or (run.predicted_seconds is None and not outcome):
             return self.evidence
-        told = 0 if _is_no_matter(run) else outcome
+        told, expected = outcome, run.predicted_seconds
+        if expected is not None and run.seconds is not None:
+            told = 0 if abs(run.seconds - expected) <= NO_MATTER * expected else outcome
         self._statistics = [
             (statistic + 1.0) * ratios[told]
             for statistic, ratios in zip(self._statistics, _RATIOS, strict=True)
@@ -168,37 +160,23 @@ class DriftTest:
         return self.evidence
 
 
-def _is_no_matter(run: Judged) -> bool:
-    if run.predicted_seconds is None or run.seconds is None:
-        return False
-    return abs(run.seconds - run.predicted_seconds) <= NO_MATTER * run.predicted_seconds
-
-
 def evidence_of(runs: Iterable[Judged]) -> Evidence:
-    """What production runs say against the model that predicted them.
-
-    Args:
-        runs: of one lineage of models, oldest first; those without a prediction are passed over.
-    """
+    """What production runs of one lineage, oldest first, say against the model that predicted them."""
     test = DriftTest()
     for run in runs:
-        if test.add(run).is_drift:
-            break
+        test.add(run)
     return test.evidence
 
 
 def may_learn(evidence: Evidence) -> bool:
-    """Whether the last of the runs that the evidence is of, and all before it, may be learned from."""
+    """Whether all the runs that the evidence is of may be learned from."""
     return evidence.runs <= FIRST_RUNS or not evidence.is_suspicious
 
 
 def trusted(runs: Iterable[Judged]) -> int:
     """How many of the runs may be learned from: the first ones, and all up to the last without suspicion.
 
-    What may be the beginning of a drift would teach a model to expect it, and the drift would go unnoticed.
-
-    Args:
-        runs: see `evidence_of`.
+    A model that has learned from the beginning of a drift would expect it, and the drift would go unnoticed.
     """
     test, known = DriftTest(), 0
     for position, run in enumerate(runs, start=1):
@@ -210,11 +188,11 @@ def trusted(runs: Iterable[Judged]) -> int:
 # Why the predictions no longer hold: other code, other data, other settings, slower machines?
 
 SLOWER_MACHINES = 0.15
-"""Of the bandwidth that the sample runs had: what is lacking beyond that is a slower cluster. Machines of one
-type differ by less, and so do two probes of the same machine."""
+"""A cluster is slower if it lacks a larger share of the bandwidth of the sample runs. Machines of one type
+differ by less, and so do two probes of the same machine."""
 
 RECENT_RUNS = 5
-"""The runs that are looked at: the last ones, so that one odd cluster among them does not decide."""
+"""The last runs that are looked at, so that one odd cluster among them does not decide."""
 
 REMEDIES = {
     CODE: "Retrain with the application as it is now.",
@@ -227,17 +205,13 @@ REMEDIES = {
 
 
 def cause_of(model: Model, runs: Sequence[ProductionRun]) -> tuple[str, str]:
-    """Why the production runs are not as the model has it: the first cause, and a sentence that names all.
+    """Why the production runs, oldest first, are not as the model predicts; the last `RECENT_RUNS` count.
 
     What is not known of the model or of the runs is no cause.
 
-    Args:
-        model: that predicted them.
-        runs: oldest first; the last `RECENT_RUNS` count.
-
     Returns:
-        `CODE`, `DATA`, `SETTINGS`, `CLUSTER` or `UNEXPLAINED`, in this order of how directly it is seen, and
-        the sentence, with what to do about the first.
+        The first of `CODE`, `DATA`, `SETTINGS`, `CLUSTER` and `UNEXPLAINED`, the most directly seen, and a
+        sentence that names all, with what to do about the first.
     """
     recent = list(runs)[-RECENT_RUNS:]
     # Of the last run that knows: changes stay.
@@ -259,13 +233,16 @@ def cause_of(model: Model, runs: Sequence[ProductionRun]) -> tuple[str, str]:
 
 def _slower_machines(trained: TrainingCluster | None, runs: Sequence[ProductionRun]) -> list[Difference]:
     """What of the production machines' bandwidth is far below that of the sample runs' machines."""
-    if trained is None:
-        return []
+
+    def usual(values: Iterable[float | None]) -> float | None:
+        known = [value for value in values if value is not None]
+        return median(known) if known else None
+
     found = []
     for name in ("memory", "network"):
         field = f"{name}_gigabytes_per_second"
-        then = _median(getattr(machine, field) for machine in trained.kept_machines)
-        now = _median(getattr(run.bandwidth, field) for run in runs if run.bandwidth is not None)
+        then = usual(getattr(machine, field) for machine in (trained.kept_machines if trained else ()))
+        now = usual(getattr(run.bandwidth, field) for run in runs if run.bandwidth is not None)
         if then and now is not None and now < (1.0 - SLOWER_MACHINES) * then:
             reason = (
                 f"the machines' {name} bandwidth is {bandwidth(now)}, {as_percent(1.0 - now / then)} below "
@@ -273,8 +250,3 @@ def _slower_machines(trained: TrainingCluster | None, runs: Sequence[ProductionR
             )
             found.append(Difference(CLUSTER, reason))
     return found
-
-
-def _median(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return median(known) if known else None

@@ -16,24 +16,18 @@ from airflow_provider_ernest.store.catalogue import DECISION, MARK, MODEL, PRODU
 FRESH, STALE, DRIFTING = "fresh", "stale", "drifting"
 
 SEEN_DIRECTLY = frozenset({AGE, CODE, DATA, SETTINGS})
-"""Causes that are looked at anew before each reuse: what was marked for one may have been taken back."""
+"""Causes that are looked at anew before each reuse: what was marked for them may have been taken back."""
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True)
 class State:
-    """The state of a model.
+    """The state of a model."""
 
-    Attributes:
-        name: `FRESH`, `STALE` or `DRIFTING`.
-        reason: a sentence that says why, and one that says what to do; empty where it is fresh.
-        cause: of `documents.models.ModelMark`; empty where it is fresh.
-    """
-
-    name: str
-    reason: str = ""
-    cause: str = ""
+    name: str  # `FRESH`, `STALE` or `DRIFTING`
+    reason: str = ""  # a sentence that says why, and one that says what to do; empty where it is fresh
+    cause: str = ""  # of `documents.models.ModelMark`; empty where it is fresh
 
 
 class Lineage:
@@ -50,7 +44,7 @@ class Lineage:
 
     @cached_property
     def ids(self) -> frozenset[str]:
-        """Of its models: that of the sample runs alone, and those that learned on from it."""
+        """Of its models: the one of the sample runs alone, and those that learned on from it."""
         base = self.model.base_model_id or self.model.id
         learned = (entry.id for entry in self._of_type(MODEL) if entry.base_model_id == base)
         return frozenset((self.model.id, base, *learned))
@@ -58,13 +52,10 @@ class Lineage:
     @cached_property
     def evidence(self) -> Evidence:
         """Of drift: the runs that it predicted, of its type of machine and, as far as known, its code."""
-        runs = [
-            entry
-            for entry in self._of_type(PRODUCTION_RUN)
-            if entry.model_id in self.ids and not self._is_of_other_code(entry)
-        ]
-        runs.sort(key=_order)
-        return evidence_of(runs)
+        runs = sorted(self._of_type(PRODUCTION_RUN), key=_order)
+        return evidence_of(
+            run for run in runs if run.model_id in self.ids and not self._is_of_other_code(run)
+        )
 
     @cached_property
     def marks(self) -> list[CatalogueEntry]:
@@ -99,7 +90,13 @@ class Lineage:
         """
         newest = self._newest_code
         if newest is not None and self._is_of_other_code(newest) and CODE not in passed_over:
-            return State(STALE, _why_stale(self.model, newest), CODE)
+            what = "a production run" if newest.kind == PRODUCTION_RUN else "a newer model"
+            trained, seen = short_hash(self.model.artifact_sha256), short_hash(newest.artifact_sha256)
+            reason = (
+                f"It was trained with the application {trained}, and {what} of {newest.at} is of {seen}. "
+                f"{REMEDIES[CODE]}"
+            )
+            return State(STALE, reason, CODE)
         is_drift = self.evidence.is_drift
         counting = [mark for mark in self.marks if is_drift or mark.cause not in passed_over]
         mark = max(counting, key=_order, default=None)
@@ -114,11 +111,7 @@ class Lineage:
     ) -> ModelMark | None:
         """The mark of the model; None if there is no cause, or its lineage has a mark of that cause already.
 
-        Args:
-            cause: see `ModelMark`; empty for none.
-            reason: likewise.
-            artifact_sha256: of the application that was seen; it counts where that is the cause.
-            origin: the task instance that noticed.
+        The hash is that of the application that was seen; it counts where that is the cause.
         """
         seen = artifact_sha256 if cause == CODE else None
         if not cause or (cause, seen) in {(mark.cause, mark.artifact_sha256) for mark in self.marks}:
@@ -154,14 +147,6 @@ class Lineage:
 
     def _is_of_other_code(self, entry: CatalogueEntry) -> bool:
         return is_other_code(self.model.artifact_sha256, entry.artifact_sha256)
-
-
-def _why_stale(model: CatalogueEntry, newer: CatalogueEntry) -> str:
-    what = "a production run" if newer.kind == PRODUCTION_RUN else "a newer model"
-    return (
-        f"It was trained with the application {short_hash(model.artifact_sha256)}, and {what} of {newer.at} "
-        f"is of {short_hash(newer.artifact_sha256)}. {REMEDIES[CODE]}"
-    )
 
 
 def _order(entry: CatalogueEntry) -> tuple[datetime, str]:

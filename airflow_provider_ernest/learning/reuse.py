@@ -12,6 +12,7 @@ from airflow_provider_ernest.documents.models import AGE, Model, ModelMark
 from airflow_provider_ernest.documents.runs import RunConditions
 from airflow_provider_ernest.exceptions import InadequateModelError, InvalidParameterError, StoreError
 from airflow_provider_ernest.learning.conditions import (
+    Difference,
     code_differences,
     differences,
     growth,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.store.store import ModelStore
 
 SAME_SIZE = 0.01
-"""A growth of less is not worth a word."""
+"""A growth of less is not mentioned."""
 
 MOST_MODELS = 20
 """So many of a job's models are looked at, and so many earlier lineages: after a change back, an older one
@@ -39,20 +40,13 @@ holds for the job again."""
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """Whether a model is reused, and why.
-
-    Attributes:
-        is_reused: whether it is.
-        reason: a sentence.
-        cause: of `documents.models.ModelMark`, where the model no longer holds for the job; empty where it is
-            reused, or not for another reason.
-        growth: how many times the input that it was trained for today's is.
-    """
+    """Whether a model is reused, and why."""
 
     is_reused: bool
-    reason: str
+    reason: str  # a sentence
+    # Of `documents.models.ModelMark`, where the model no longer holds for the job; else empty.
     cause: str = ""
-    growth: float = 1.0
+    growth: float = 1.0  # today's input by that which it was trained for
 
 
 def judge(
@@ -77,15 +71,38 @@ def judge(
         max_error_percent: the median leave-one-out error above which it is inadequate; None to accept any.
         now: with its time zone.
     """
+    named = f"The model of {_trained_at(model):%Y-%m-%d %H:%M} UTC ({model.id})"
+    found = _objection(model, artifact_sha256, conditions, state, reuse, max_error_percent, now)
+    if found is not None:
+        return Verdict(is_reused=False, reason=f"{named} is not reused. {found.reason}", cause=found.cause)
+    times = growth(model.conditions, conditions)
+    sentences = [f"{named} is reused: nothing that it depends on has changed."]
+    if abs(times - 1.0) > SAME_SIZE:
+        sentences.append(f"The input is {plain(times)} times as large as then.")
+    if unknown := not_compared(model.conditions, conditions):
+        sentences.append(f"Not known, and so not compared: {', '.join(unknown)}.")
+    return Verdict(is_reused=True, reason=" ".join(sentences), growth=times)
+
+
+def _objection(
+    model: Model,
+    artifact_sha256: str | None,
+    conditions: RunConditions,
+    state: State,
+    reuse: Reuse,
+    max_error_percent: float | None,
+    now: datetime,
+) -> Difference | None:
+    """Why the model is not reused, as sentences; None where it is."""
     try:
         check_terms([term.name for term in model.terms])
     except InvalidParameterError as error:
-        return _refused(model, str(error))
+        return Difference("", str(error))
     if not (artifact_sha256 and model.artifact_sha256) and not reuse.accept_unknown_application:
-        return _refused(
-            model,
-            "Whether the application has changed is not known, for its hash cannot be taken. Set "
-            "accept_unknown_application of Reuse to take it for the same.",
+        return Difference(
+            "",
+            "The application may have changed: its hash cannot be taken. Set accept_unknown_application of "
+            "Reuse to take it for the same.",
         )
     changed = [
         *code_differences(model.artifact_sha256, artifact_sha256),
@@ -97,43 +114,19 @@ def judge(
         ),
     ]
     if changed:
-        return _refused(model, sentence_of(changed), cause=changed[0].cause)
+        return Difference(changed[0].cause, sentence_of(changed))
     if state.name == DRIFTING or (state.name != FRESH and state.cause not in SEEN_DIRECTLY):
-        return _refused(model, state.reason, cause=state.cause)
-    if reuse.max_age_days is not None and now - _sampled_at(model) > timedelta(days=reuse.max_age_days):
-        return _refused(
-            model, f"Its sample runs are older than the {reuse.max_age_days:g} days allowed.", cause=AGE
-        )
+        return Difference(state.cause, state.reason)
+    # When the sample runs were made: those of the model that it has learned on from.
+    sampled_at = (moment_of(model.base_model_id) if model.base_model_id else None) or _trained_at(model)
+    if reuse.max_age_days is not None and now - sampled_at > timedelta(days=reuse.max_age_days):
+        return Difference(AGE, f"Its sample runs are older than the {reuse.max_age_days:g} days allowed.")
     try:
         if max_error_percent is not None:
             check_adequacy(model, max_error_percent=max_error_percent)
     except InadequateModelError as error:
-        return _refused(model, error.message)
-    return _reused(model, conditions)
-
-
-def _refused(model: Model, reason: str, *, cause: str = "") -> Verdict:
-    return Verdict(is_reused=False, reason=f"{_named(model)} is not reused. {reason}", cause=cause)
-
-
-def _reused(model: Model, conditions: RunConditions) -> Verdict:
-    times = growth(model.conditions, conditions)
-    sentences = [f"{_named(model)} is reused: nothing that it depends on has changed."]
-    if abs(times - 1.0) > SAME_SIZE:
-        sentences.append(f"The input is {plain(times)} times as large as then.")
-    unknown = not_compared(model.conditions, conditions)
-    if unknown:
-        sentences.append(f"Not known, and so not compared: {', '.join(unknown)}.")
-    return Verdict(is_reused=True, reason=" ".join(sentences), growth=times)
-
-
-def _named(model: Model) -> str:
-    return f"The model of {_trained_at(model):%Y-%m-%d %H:%M} UTC ({model.id})"
-
-
-def _sampled_at(model: Model) -> datetime:
-    """When its sample runs were made: those of the model that it has learned on from."""
-    return (moment_of(model.base_model_id) if model.base_model_id else None) or _trained_at(model)
+        return Difference("", error.message)
+    return None
 
 
 def _trained_at(model: Model) -> datetime:
@@ -143,17 +136,13 @@ def _trained_at(model: Model) -> datetime:
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """What was found for a type of machine.
+    """What was found for a type of machine."""
 
-    Attributes:
-        model: to be reused; None where a training is needed.
-        verdict: on that one, or on the newest.
-        mark: that the newest no longer holds for the job, where that was not noted of its lineage before.
-    """
-
-    model: Model | None
-    verdict: Verdict
-    mark: ModelMark | None = None
+    model: Model | None  # to be reused; None where a training is needed
+    verdict: Verdict  # on that one, or on the newest
+    mark: ModelMark | None = (
+        None  # of the newest that no longer holds, where its lineage does not bear it yet
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,10 +220,8 @@ def _find(
 def _candidates(
     store: ModelStore, run: Run, instance_type: str, of_job: Sequence[CatalogueEntry]
 ) -> Iterator[Model]:
-    """The newest models, and then the newest of each earlier lineage, newest first; read as asked for.
-
-    Each production run may add a model to its lineage, so that the newest may all be of one.
-    """
+    """The newest models, and then the newest of each earlier lineage, newest first; read as asked for."""
+    # Each production run may add a model to its lineage, so that the newest may all be of one.
     known: set[str] = set()
     for model in store.newest_first(Model, run.job, instance_type, limit=MOST_MODELS):
         known.add(model.base_model_id or model.id)

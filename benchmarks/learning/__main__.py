@@ -4,7 +4,7 @@ Each job of the C3O traces is trained on its six cheapest configurations. Then c
 measured runs of the largest input, one after the other, and each is predicted from those before it.
 
 * no learning: the model of the sample runs.
-* refit (ours): what `learning.update` does, the model fitted anew to sample runs and production runs, with
+* refit (ours): as `learning.production`: the model fitted anew to sample runs and production runs, with
   intervals as wide as those runs say (`prediction.calibration`).
 * extended Amdahl: the running sums of `prediction.amdahl`, over sample runs and production runs.
 * mean of the same: of the production runs on as many machines; without any, no learning.
@@ -27,7 +27,7 @@ import pandas as pd
 
 from airflow_provider_ernest.documents.decisions import ProductionRun
 from airflow_provider_ernest.documents.runs import Observation
-from airflow_provider_ernest.learning.update import MOST_RUNS, learn
+from airflow_provider_ernest.learning.production import MOST_RUNS, learn
 from airflow_provider_ernest.prediction.training import train
 from benchmarks.accuracy import traces
 from benchmarks.learning.drift import delay_table, false_alarm_table, measured_table

@@ -15,7 +15,7 @@ import numpy as np
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import FitError
-from airflow_provider_ernest.learning.update import with_runs
+from airflow_provider_ernest.learning.production import with_runs
 from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
 from airflow_provider_ernest.prediction.predict import (
     predict_interval,
@@ -143,7 +143,7 @@ def without_learning(production: Production, position: int) -> Forecast:
 
 
 def refit(production: Production, position: int) -> Forecast:
-    """Ours: the model fitted anew to sample runs and production runs, see `learning.update`."""
+    """Ours: the model fitted anew to sample runs and production runs, see `learning.production`."""
     errors = [_error_before_learning(production, each) for each in range(position)]
     return forecast(learned(production, production.runs[:position], errors), production.runs[position])
 

@@ -19,7 +19,7 @@ from airflow_provider_ernest.documents.decisions import Decision, DecisionRecord
 from airflow_provider_ernest.documents.models import DATA, SETTINGS, Model
 from airflow_provider_ernest.documents.runs import Experiment
 from airflow_provider_ernest.documents.surveys import Survey
-from airflow_provider_ernest.learning.update import learn
+from airflow_provider_ernest.learning.production import learn
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import Billing, SizingGoal
 from airflow_provider_ernest.store.store import ModelStore

@@ -27,7 +27,7 @@ from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import ErnestError
 from airflow_provider_ernest.history.sizes import today_of
 from airflow_provider_ernest.history.survey import Prices, SurveyGoal, surveyed_job
-from airflow_provider_ernest.learning.update import learn
+from airflow_provider_ernest.learning.production import learn
 from airflow_provider_ernest.prediction import optex
 from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
 from airflow_provider_ernest.prediction.pooling import pooled_prior

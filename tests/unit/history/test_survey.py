@@ -251,7 +251,7 @@ def test_a_single_run_is_surveyed():
     assert job.runs_per_month is None
     assert job.saved_per_month is None
     assert job.proposed is not None
-    assert any("How often it runs" in each for each in job.unknown)
+    assert any("how often it runs" in each for each in job.unknown)
 
 
 def test_the_rate_that_is_stated_is_taken_where_the_history_is_too_short():

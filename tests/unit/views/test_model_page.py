@@ -16,7 +16,7 @@ from airflow_provider_ernest.documents.runs import (
     RunConditions,
 )
 from airflow_provider_ernest.exceptions import StoreError
-from airflow_provider_ernest.learning.update import learn
+from airflow_provider_ernest.learning.production import learn
 from airflow_provider_ernest.links.spark_history import application_link
 from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
 from airflow_provider_ernest.settings import Billing

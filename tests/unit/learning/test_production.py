@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from airflow_provider_ernest.documents.runs import InputFingerprint, Observation, RunConditions
-from airflow_provider_ernest.learning.update import MOST_REPEATED, MOST_RUNS, learn
+from airflow_provider_ernest.learning.production import MOST_REPEATED, MOST_RUNS, learn
 from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds, standardised_errors
 from airflow_provider_ernest.prediction.training import train
 from tests.examples import production_run
