@@ -66,11 +66,7 @@ class Choice:
     error: ErnestError | None = None
 
     def required(self) -> Decision:
-        """The decision.
-
-        Raises:
-            ErnestError: there is none; what was not considered is logged.
-        """
+        """The decision; where there is none, its error is raised, and what was not considered is logged."""
         if self.decision is not None:
             return self.decision
         for warning in self.warnings:
@@ -92,12 +88,8 @@ class Choice:
 def decide(goal: SizingGoal, offered: Offered, *, iterations: int | None = None) -> Choice:
     """Choose the machines of production; where that is impossible do what the goal says.
 
-    Start-up counts: it is part of what the deadline allows, and it is billed.
-
-    Args:
-        goal: without templates. The offers say which machines there are.
-        offered: what may be chosen.
-        iterations: of the production run, for iterative jobs; see `predict_seconds`.
+    Start-up counts: it is part of what the deadline allows, and it is billed. The goal has no templates; the
+    iterations are the production run's, see `predict_seconds`.
 
     Raises:
         InvalidParameterError: a parameter cannot be; no fallback helps there.
@@ -144,12 +136,7 @@ def _instead(choice: Choice, goal: Goal, error: ErnestError, fallback: Decision 
 
 
 def _considered(goal: Goal, offered: Offered) -> tuple[Choice, list[Forecast]]:
-    """All that may be chosen, and the forecasts of the offers that could be predicted.
-
-    Raises:
-        InvalidParameterError: a type is offered twice, or none is.
-        ErnestError: nothing that is offered can be predicted.
-    """
+    """All that may be chosen, and the forecasts of the offers that could be predicted; at least one."""
     names = [offer.type_name for offer in offered.offers]
     if not names or len(set(names)) < len(names):
         raise _bad_offers(names)
@@ -224,10 +211,7 @@ def _alternatives(forecast: Forecast, goal: Goal) -> list[Alternative]:
 def _decision_on(
     chosen: Alternative, choice: Choice, goal: Goal, *, fallback_reason: str | None = None
 ) -> Decision:
-    """The decision for one of the alternatives.
-
-    The fallback's reason says why it is chosen although it does not keep to the goal.
-    """
+    """The decision for an alternative, with the reason if it is chosen though it misses the goal."""
     offer = choice.offer_of(chosen)
     models, billing = [offer.model], offer.billing
     if chosen.composition:
@@ -282,10 +266,7 @@ def _worth(chosen: Alternative, choice: Choice, goal: Goal) -> str:
 
 
 def most_probable(alternatives: Sequence[Alternative], goal: Goal) -> Alternative:
-    """The alternative that keeps to the goal most probably; of as probable ones the one it prefers.
-
-    Where none has a chance worth the name, the one that comes nearest to the goal's limits.
-    """
+    """The alternative that keeps to the goal most probably, or the nearest where none has a chance."""
 
     def overshoot(each: Alternative) -> float:
         """How many times the limit that is missed most is used up."""
@@ -306,17 +287,11 @@ def most_probable(alternatives: Sequence[Alternative], goal: Goal) -> Alternativ
 
 @dataclass(frozen=True, kw_only=True)
 class WithinReach:
-    """The limits nearest to those out of reach. Mixes of types are not looked at.
+    """The limits nearest to those out of reach. Mixes of types are not looked at."""
 
-    Attributes:
-        earliest_deadline: the shortest deadline, boot and start-up included, within the budget where there
-            is one; None where the budget alone cannot be kept.
-        least_budget: the smallest budget, within the deadline where there is one; None where the deadline
-            alone cannot be kept.
-    """
-
+    # Boot and start-up included, within the budget where there is one; None where that cannot be kept.
     earliest_deadline: Reachable | None = None
-    least_budget: Reachable | None = None
+    least_budget: Reachable | None = None  # likewise within the deadline
 
 
 def _infeasible(choice: Choice, goal: Goal, forecasts: Sequence[Forecast]) -> InfeasibleGoalError:

@@ -25,14 +25,6 @@ TOLERANCE = 1e-9
 class Goal:
     """What production must keep to, how surely, and what is best of what does: a `SizingGoal`, resolved once.
 
-    Args:
-        stated: without templates.
-        iterations: of the production run, for iterative jobs.
-
-    Attributes:
-        objective: what is best: a name, or the user's function.
-        is_time: whether time is what is to be little, not dollars; within a budget alone dollars are settled.
-
     Raises:
         InvalidParameterError: there is no such objective.
     """
@@ -42,7 +34,9 @@ class Goal:
         self.scale = stated.scale
         self.deadline_seconds, self.budget_dollars = stated.deadline_seconds, stated.budget_dollars
         self.confidence, self.has_limits = stated.confidence, stated.has_limits
+        # What is best: a name, or the user's function.
         self.objective = BEST_VALUE if stated.objective is None else load_objective(stated.objective)
+        # Whether time is to be little, not dollars; within a budget alone dollars are settled.
         is_budget_alone = self.budget_dollars is not None and self.deadline_seconds is None
         self.is_time = self.objective == FASTEST or (self.objective == BEST_VALUE and is_budget_alone)
 
@@ -77,11 +71,8 @@ class Goal:
 
         For the best value what counts is taken per run that keeps to the limits: divided by the probability
         of doing so. A run that misses its deadline has bought nothing; and where a cent more buys much more
-        certainty, the configuration that is only just sure enough is a poor bargain. All other objectives
-        are taken as they are. Figures whose first seven digits are the same are equal.
-
-        Raises:
-            InvalidParameterError: the user's objective fails, or gives no finite number.
+        certainty, the configuration that is only just sure enough is a poor bargain. Figures whose first
+        seven digits are the same are equal. A user's objective that fails is refused.
         """
 
         def rounded(figure: float) -> float:  # sums and products are not exact
@@ -131,11 +122,7 @@ def name_of(objective: Objective) -> str:
 
 
 def load_objective(text: str) -> str | Objective:
-    """The objective of a name or of the path of a function ("my_package.my_module.my_function").
-
-    Raises:
-        InvalidParameterError: it is neither.
-    """
+    """The objective of a name or of the path of a function ("my_package.my_module.my_function")."""
     if text in OBJECTIVES:
         return text
     module, _, name = text.rpartition(".")
@@ -190,7 +177,7 @@ def chosen(alternatives: Sequence[Alternative], decision: Decision | None) -> Al
 
 
 def cheapest_that_meets(alternatives: Sequence[Alternative]) -> Alternative | None:
-    """The least dollars of those that keep to the goal as surely as was asked; of equal ones the faster."""
+    """The least dollars of those that keep to the goal as surely as was asked."""
     return min((each for each in alternatives if each.feasible), key=_by_dollars, default=None)
 
 

@@ -94,11 +94,9 @@ def _best(job: MixedJob, goal: Goal) -> Alternative | None:
 
 
 def _found(job: MixedJob, goal: Goal, confidence: float) -> set[tuple[int, ...]]:
-    """Compositions that may keep to the goal with this confidence.
-
-    How much must be spared for it depends on the number of machines. The search is made with the widest
-    spread that any number has, which is safe, with the narrowest, and with those of what is found.
-    """
+    """Compositions that may keep to the goal with this confidence."""
+    # The spread depends on the number of machines. The search is made with the widest that any number has,
+    # which is safe, with the narrowest, and with those of what is found.
 
     def search(spread: float) -> IntArray | None:
         return _search(job, goal, factor=math.exp(float(ndtri(confidence)) * spread))
@@ -110,10 +108,9 @@ def _found(job: MixedJob, goal: Goal, confidence: float) -> set[tuple[int, ...]]
 
 
 def _search(job: MixedJob, goal: Goal, *, factor: float) -> IntArray | None:
-    """The best numbers of machines, shape (k,); None where none keeps to the goal.
+    """The best numbers of machines, shape (k,), if a run takes `factor` times as long; None if none will do.
 
-    A run is to keep to it even where it takes `factor` times its predicted seconds. Within a deadline alone,
-    which only has to be shortened, the predicted dollars are minimised.
+    Within a deadline alone, which only has to be shortened, the predicted dollars are minimised.
     """
     billings = [offer.billing for offer in job.offers]
     # A run waits for all of its machines.
@@ -373,10 +370,8 @@ def starting_compositions(problem: CompositionProblem) -> IntArray:
     """Compositions to begin with, shape (n, k): they tell how good the best is at least.
 
     Where each type may have any number up to its most, and there is no limit for all together and no fixed
-    price, the fastest and the cheapest of all are among them. The fastest takes the fastest types first,
-    whatever its number of machines. The cheapest is one machine: of the types in any composition, the one
-    with most speed for its price costs less alone. All pairs of types are there because the best
-    composition seldom has more.
+    price, the fastest and the cheapest of all are among them: the fastest takes the fastest types first, the
+    cheapest is one machine. All pairs of types are there because the best composition seldom has more.
     """
     types = len(problem.allowed)
     found, before = [], np.zeros(types, dtype=np.int64)
@@ -471,10 +466,8 @@ def _can_come_within(
 
 
 def _unbeaten(problem: CompositionProblem, counts: IntArray) -> IntArray:
-    """Positions of the compositions that no other beats: with no more machines, no dearer, no slower.
-
-    Without sharing, and without a limit, the number of machines does not matter, and is left out.
-    """
+    """Positions of the compositions that no other beats: with no more machines, no dearer, no slower."""
+    # Without sharing, and without a limit, the number of machines does not matter.
     counted = problem.sharing_seconds > 0 or problem.most_machines is not None
     machines = counts.sum(axis=1) * counted
     # Whole multiples of the resolution, so that sums which differ by rounding alone are equal.

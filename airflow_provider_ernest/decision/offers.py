@@ -42,7 +42,7 @@ LIKELY = 0.8
 NEARLY_CERTAIN = 0.95
 """The probabilities of the two intervals that are told of a run."""
 
-_LIKELY_DEVIATIONS = float(ndtri(two_sided(LIKELY)[1]))
+LIKELY_DEVIATIONS = float(ndtri(two_sided(LIKELY)[1]))
 
 UNTRAINED_LOG_SPREAD = 0.3
 """The least standard deviation of log(seconds) on a type that was not trained: its relative speed is a guess.
@@ -62,8 +62,7 @@ class Offer:
     """Machines of one type that production may have.
 
     Raises:
-        InvalidParameterError: there are no numbers of machines, or one that cannot be; there is no price; a
-            speed is given of a type that was trained; or the growth is not above 0.
+        InvalidParameterError: a value cannot be, there is no price, or a speed is given of a trained type.
     """
 
     model: Model  # of the job on that type, or on the one that `relative_speed` is against
@@ -132,10 +131,7 @@ class Offer:
 class Forecast(ABC):
     """What the runs of an offer are predicted to take, by ascending number of machines, start-up excluded.
 
-    Args:
-        offer: n numbers of machines of one type.
-        scale: the production input relative to today's.
-        iterations: of the production run; see `prediction.predict.ModelForecast`.
+    The scale is the production input relative to today's; see `prediction.predict.ModelForecast`.
     """
 
     seconds: FloatArray  # shape (n,)
@@ -209,11 +205,7 @@ class Forecast(ABC):
 
 
 class OfferForecast(Forecast):
-    """What a model says of an offer's runs, at the speed of its type of machine.
-
-    Raises:
-        InvalidParameterError: a run would take no time, or more than numbers can hold.
-    """
+    """What a model says of an offer's runs, at the speed of its type; impossible times are refused."""
 
     def __init__(self, offer: Offer, *, scale: float, iterations: int | None) -> None:
         super().__init__(offer, scale=scale, iterations=iterations)
@@ -347,7 +339,7 @@ class HistoryForecast(Forecast):
         self._widening: Widening | None = None
         if self._modelled:  # as wide as if the inputs' noise were added to the model's intervals
             low, high = self._modelled.likely
-            own = np.log(high / low) / (2 * _LIKELY_DEVIATIONS)
+            own = np.log(high / low) / (2 * LIKELY_DEVIATIONS)
             self._widening = Widening(
                 factors=np.hypot(1.0, offer.input_noise / own), least_log_spreads=np.zeros_like(own)
             )
@@ -385,7 +377,7 @@ class HistoryForecast(Forecast):
         if self._modelled is None or self.offer.replays is None or not self.offer.is_determined:
             return ""
         lows, highs = self._modelled.likely
-        reach = np.exp(_LIKELY_DEVIATIONS * self._spreads)
+        reach = np.exp(LIKELY_DEVIATIONS * self._spreads)
         apart = [
             (abs(float(np.log(said / seconds))), count, said, np.array([low, high]))
             for count, said, factor, seconds, low, high in zip(

@@ -90,11 +90,7 @@ Types = Sequence[TrainedType[Any]]
 
 
 def offered_by(goal: SizingGoal, types: Types) -> Offered:
-    """What may be chosen after the trainings.
-
-    Args:
-        goal: without templates.
-        types: what came of each training; at least one.
+    """What may be chosen after the trainings, of which there is at least one.
 
     Raises:
         InvalidParameterError: a single cluster has fewer machines than were allowed, a type that was not
@@ -110,11 +106,7 @@ def offered_by(goal: SizingGoal, types: Types) -> Offered:
 
 
 def _offers_of(goal: SizingGoal, types: Types, *, left_out: list[str]) -> list[Offer]:
-    """At least one; to `left_out` is added which types are not among them, and why.
-
-    Raises:
-        MissingResourceError: nothing can be offered: there is no model, or no price.
-    """
+    """At least one, else a `MissingResourceError`; `left_out` is told which types are missing, and why."""
     for untrained in goal.untrained_types:
         require_likeness(untrained.instance_type, untrained.like, [each.instance_type for each in types])
     training = sum(training_dollars(each.model) or 0.0 for each in types if each.model)
@@ -157,11 +149,7 @@ def _not_counted(stated: Billing, trained: Types) -> Iterator[str]:
 def machines_for(trained: TrainedType[Any], goal: SizingGoal, *, among: Types) -> tuple[int, ...]:
     """The allowed numbers of machines that the cluster of a type can have.
 
-    Where the type is the only one, its cluster must have all that are allowed; among others, it is offered
-    with those that it has.
-
-    Raises:
-        InvalidParameterError: the only cluster has fewer.
+    Among other types, it is offered with those that it has; where it is the only one, fewer are refused.
     """
     machines, most = goal.machines, trained.cluster.most_machines if trained.cluster else None
     if most is None or machines[-1] <= most:
@@ -241,11 +229,7 @@ def billing_of(
 
 
 def _fallback(goal: SizingGoal, types: Types) -> Decision | None:
-    """The decision for the stated fallback, but for its reason.
-
-    Raises:
-        InvalidParameterError: its cluster was trained, and can have no such number of machines.
-    """
+    """The decision for the stated fallback, but for its reason; impossible machines are refused."""
     named, machines = goal.fallback_instance_type, goal.fallback_machines
     # The first one if the fallback's type is unknown or was not trained.
     trained = next((each for each in types if each.instance_type == named), types[0])
@@ -297,14 +281,8 @@ def record_of(
 ) -> DecisionRecord:
     """The record of a decision that was just made.
 
-    Args:
-        decision: what was decided.
-        goal: what was asked for.
-        types: what came of each training. The model that decided is one of theirs; where a fallback was
-            taken, the first is recorded.
-        iterations: of the production run.
-        job: None for the models'; empty in the record where neither tells.
-        origin: the task instance that decided.
+    The model that decided is that of one of the types; where a fallback was taken, the first is recorded.
+    Without a job's name it is the models'.
     """
     models = {each.model.id: each for each in types if each.model}
     of_model = models.get(decision.model_id or "") or next(iter(models.values()), None)

@@ -60,26 +60,16 @@ class FoundLog:
 
 
 class LogFinder:
-    """Finds event logs.
-
-    Args:
-        since: moment, in seconds since the epoch: what was written last before it is passed over.
-
-    Attributes:
-        passed_over: how much was, by the reason.
-    """
+    """Finds event logs, but for what was written last before `since`, in seconds since the epoch."""
 
     def __init__(self, *, since: float | None = None) -> None:
-        self.passed_over: Counter[str] = Counter()
+        self.passed_over: Counter[str] = Counter()  # how much was, by the reason
         self._since = since
         self._looked_at = 0
         self._seen: set[str] = set()
 
     def find(self, sources: Iterable[str]) -> Iterator[FoundLog]:
-        """The logs, each once, as the folders are gone through.
-
-        Args:
-            sources: files, folders, or either with ``*``, ``?``, ``[...]`` or ``**`` for any depth.
+        """The logs, each once, in files, folders and globs (``**`` is any depth).
 
         Raises:
             MissingResourceError: there is no such place, or it cannot be looked at.

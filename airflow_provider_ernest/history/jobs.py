@@ -151,16 +151,10 @@ to q22, are run at once, and tables that are loaded each night have the same num
 
 @dataclass(frozen=True)
 class JobNames:
-    """How runs are told apart by jobs.
+    """How runs are told apart by jobs: by a pattern or a mapping, and else by rule."""
 
-    Attributes:
-        pattern: regular expression with a group, looked for in an application's name: the group is the job.
-            Names without it are left to the rule.
-        mapping: of regular expressions to jobs; the first that is found in the name, or else in the program's
-            name, tells the job.
-    """
-
-    pattern: str | None = None
+    pattern: str | None = None  # looked for in an application's name; its group is the job
+    # Of patterns to jobs; the first that is found in the name, or else in the program's name, tells the job.
     mapping: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -318,22 +312,20 @@ def _by_turn(named: Mapping[str, list[PastRun]], stated: Collection[str]) -> dic
     """The same, but of a program that starts several contexts each time each context is a job."""
     parted: dict[str, list[PastRun]] = {}
     for job, runs in named.items():
-        turns = [runs] if job in stated else _turns(runs)
-        if len(turns) == 1:
-            parted[job] = runs
-        else:
-            parted |= {f"{job} ({turn} of {len(turns)})": each for turn, each in enumerate(turns, 1)}
+        turns = [] if job in stated else _turns(runs)
+        of_turn = {f"{job} ({turn} of {len(turns)})": each for turn, each in enumerate(turns, 1)}
+        parted |= of_turn or {job: runs}
     return parted
 
 
 def _turns(runs: Sequence[PastRun]) -> list[list[PastRun]]:
-    """The runs that come first, those that follow them at once, and so on, where these do not do the same."""
+    """The runs that come first, those that follow them at once, and so on; none where these do the same."""
     groups: list[list[PastRun]] = []
     ended: datetime | None = None
     for run in runs:
         began = time_of(run.started_at)
         if began is None:
-            return [list(runs)]
+            return []
         if ended is not None and abs(began - ended) <= AT_ONCE:
             groups[-1].append(run)
         else:
@@ -343,10 +335,10 @@ def _turns(runs: Sequence[PastRun]) -> list[list[PastRun]]:
     size = max(sizes, key=lambda each: sizes[each], default=1)
     is_usual = len(groups) >= LEAST_RUNS_TO_COMPARE and sizes[size] >= USUAL_SHARE * len(groups)
     if not is_usual or not 1 < size <= MOST_TURNS or max(sizes) > size:
-        return [list(runs)]
+        return []
     turns = [[group[turn] for group in groups if turn < len(group)] for turn in range(size)]
     usual = [median(run.seconds for run in turn) for turn in turns]
-    return turns if max(usual) >= OTHER_WORK * min(usual) else [list(runs)]
+    return turns if max(usual) >= OTHER_WORK * min(usual) else []
 
 
 def _both(known: PastRun, run: PastRun) -> PastRun:
@@ -358,10 +350,9 @@ def _both(known: PastRun, run: PastRun) -> PastRun:
 
 
 def comparable(runs: Sequence[PastRun]) -> list[PastRun]:
-    """The runs of one job, as far as each can be judged only beside the others.
+    """The runs of one job: those that did next to nothing beside the others with that as failure.
 
-    Those that did next to nothing do not count, and say so; and where Spark did not count the bytes of all of
-    them, what they read is told by their records.
+    Where Spark did not count the bytes of all of them, what they read is told by their records.
     """
     return _by_records(_without_empty(runs))
 

@@ -200,12 +200,8 @@ def observation_of(
 ) -> Observation:
     """A past run that ended well as an observation.
 
-    Args:
-        run: the run.
-        scale: share of today's input that it read.
-        row_width: the data in a row of what it read, as a multiple of that in a row of today's input.
-        index: its number among the observations.
-        instance_type: the name by which the job's models know its machines; None for that of the run.
+    Scale and row width are relative to today's input; the type is that by which the job's models know its
+    machines, None for that of the run.
     """
     return Observation(
         index=index,
@@ -280,7 +276,7 @@ def _differences(run: PastRun, like: TodaysRun, instance_type: str | None) -> It
     if run.cores_per_machine and like.cores_per_machine and run.cores_per_machine != like.cores_per_machine:
         yield f"a machine had {counted(run.cores_per_machine, 'core')} and has {like.cores_per_machine}"
     memory_then, memory_now = run.memory_megabytes_per_machine, like.memory_megabytes_per_machine
-    if memory_then and memory_now and not _near(memory_then, memory_now, SAME_MEMORY):
+    if memory_then and memory_now and abs(math.log(memory_then / memory_now)) > math.log(1 + SAME_MEMORY):
         yield (
             f"executors had {data_amount(memory_then * 1e6)} of memory on a machine and have "
             f"{data_amount(memory_now * 1e6)}"
@@ -303,10 +299,6 @@ def _is_other_main(then: str | None, now: str | None) -> bool:
     return then.rstrip("/").rpartition("/")[2] != now.rstrip("/").rpartition("/")[2]
 
 
-def _near(one: float, other: float, tolerance: float) -> bool:
-    return 1 / (1 + tolerance) <= one / other <= 1 + tolerance
-
-
 def _not_compared(
     runs: Sequence[PastRun], like: TodaysRun, today: TodaysRun, instance_type: str | None
 ) -> Iterator[str]:
@@ -321,17 +313,17 @@ def _not_compared(
         )
     elif today.code_changed_at is None:
         yield "Whether the past runs ran the application as it is now is not known."
-    known = {
-        "the type of the machines": bool(like.instance_type)
-        and all(run.instance_type or instance_type for run in runs),
-        "their memory": bool(like.memory_megabytes_per_machine)
-        and all(run.memory_megabytes_per_machine for run in runs),
-        "Spark's version": bool(_release(like.spark)) and all(_release(run.spark) for run in runs),
-        "Spark's properties": all(run.settings for run in runs),
-        "the main file": bool(like.main) and all(run.main for run in runs),
+    told = {
+        "the type of the machines": [
+            like.instance_type,
+            *(run.instance_type or instance_type for run in runs),
+        ],
+        "their memory": [each.memory_megabytes_per_machine for each in (like, *runs)],
+        "Spark's version": [_release(each.spark) for each in (like, *runs)],
+        "Spark's properties": [run.settings for run in runs],
+        "the main file": [each.main for each in (like, *runs)],
     }
-    unknown = [name for name, is_known in known.items() if not is_known]
-    if unknown:
+    if unknown := [name for name, values in told.items() if not all(values)]:
         yield f"Not known of all past runs or of today's, and so not compared: {', '.join(unknown)}."
 
 
@@ -419,7 +411,7 @@ def _row_widths(newest_first: Sequence[PastRun]) -> list[float]:
 def _newest_of_each(runs: Sequence[PastRun], scales: Sequence[float], most: int) -> set[int]:
     """The places of the runs that count: the newest of each configuration, then the one before, and so on."""
     rounds: list[tuple[int, int]] = []
-    seen: defaultdict[tuple[int, float], int] = defaultdict(int)
+    seen: Counter[tuple[int, float]] = Counter()
     for place, (run, scale) in enumerate(zip(runs, scales, strict=True)):
         rounds.append((seen[run.machines, scale], place))
         seen[run.machines, scale] += 1
@@ -444,7 +436,7 @@ def with_recorded(
     Args:
         history: of event logs; may be empty.
         records: of the job on the type of machine at hand.
-        artifact_sha256: of the application as it is now; None where it is not known.
+        artifact_sha256: of the application as it is now.
         conditions: of the run at hand.
         most_runs: the newest are added, no more than these.
         oldest: runs that began before are left out.
@@ -459,12 +451,12 @@ def with_recorded(
         if record.application_id is not None and record.application_id in known:
             continue
         run = _as_past_run(record)
-        changed = [
+        apart = [
             *code_differences(record.artifact_sha256, artifact_sha256),
             # More data is no difference: scale tells it.
             *differences(record.conditions, conditions, max_growth=math.inf),
         ]
-        reasons = [*_too_old(run, today, oldest, False), *(each.reason for each in changed)]
+        reasons = [*_too_old(run, today, oldest, False), *(each.reason for each in apart)]
         scale = _recorded_scale(record, conditions)
         if record.run_seconds is None or not record.run_seconds > 0:
             reasons.append("how much of its time was start-up is not known")

@@ -90,19 +90,16 @@ class Scan(Iterator[PastRun]):
             paths or texts of queries but where the logs lie.
         told: of the progress.
 
-    Attributes:
-        logs: that were found.
-        read: of them in this scan; the others were known.
-        unread: how many could not be, by the reason.
-        passed_over: files and folders that are no logs by their name or kind, by the reason.
-        stated: jobs' names that the user's pattern or mapping gave.
-
     Raises:
         MissingResourceError: (while it is gone through) there is no such place, nothing that reads it, or no
             process that reads can be started.
         InvalidParameterError: (likewise) there are more files than anybody means; or nothing can be kept in
             the folder.
     """
+
+    logs = 0  # that were found
+    read = 0  # of them in this scan; the others were known
+    passed_over: Counter[str]  # files and folders that are no logs by their name or kind, by the reason
 
     def __init__(
         self,
@@ -114,10 +111,8 @@ class Scan(Iterator[PastRun]):
         cache: str | Path | None = None,
         told: Told | None = None,
     ) -> None:
-        self.logs = 0
-        self.read = 0
-        self.unread: Counter[str] = Counter()
-        self.stated: set[str] = set()
+        self.unread: Counter[str] = Counter()  # how many could not be, by the reason
+        self.stated: set[str] = set()  # jobs' names that the user's pattern or mapping gave
         self._names = names or JobNames()
         self._since = since
         self._processes = processes or cores()
@@ -201,11 +196,7 @@ def profiles(
     cache: str | Path | None = None,
     told: Told | None = None,
 ) -> Iterator[tuple[PastRun, RunProfile | None]]:
-    """Where the time of past runs went: their logs are read again and analysed; for the rest see `Scan`.
-
-    Returns:
-        Each run with its profile, in the order in which they come; None where its log cannot be read again.
-    """
+    """Past runs and where their time went; None where a log cannot be read again. See `Scan`."""
     from airflow_provider_ernest.documents.profiles import RunProfile
 
     keeper = _Cache(cache, name="profiles")
@@ -251,8 +242,7 @@ def _answers_of_a_pool(
 ) -> Generator[tuple[str, dict[str, Any]], None, list[str]]:
     """The same by one pool, until a process dies: takes the logs that were read out of `left`.
 
-    Returns:
-        The keys of those that were being read when a process died.
+    Returns the keys of those that were being read when a process died.
     """
     running: dict[Future[dict[str, Any]], str] = {}
     waiting = iter(list(left))
@@ -339,13 +329,9 @@ def _stop_reading(signum: int, frame: object) -> NoReturn:
 
 
 def _read(what: str, source: str, most_tasks: int, most_seconds: float) -> dict[str, Any]:
-    """What a log tells; runs in a process of the pool. What hangs is given up, too: a pipe, a network.
-
-    Returns:
-        With `is_lasting` where the log would tell the same next time.
-    """
+    """What a log tells, and whether it would tell the same next time. Runs in a process of the pool."""
     is_lasting = False
-    # Again each second, should the first be lost in a callback.
+    # A pipe or a network may hang. Again each second, should the first signal be lost in a callback.
     signal.setitimer(signal.ITIMER_REAL, most_seconds, 1.0)
     try:
         return _read_log(what, source, most_tasks)

@@ -21,14 +21,14 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
+from scipy.special import stdtrit
 
 from airflow_provider_ernest.clarity.replay_scaled import replay_scaled
-from airflow_provider_ernest.decision.offers import LIKELY, Replays
+from airflow_provider_ernest.decision.offers import LIKELY, LIKELY_DEVIATIONS, Replays
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.profiles import RunProfile
 from airflow_provider_ernest.documents.runs import PastRun
-from airflow_provider_ernest.history.observations import input_spread, reads_now
+from airflow_provider_ernest.history.observations import SCALE_STEP, input_spread, reads_now
 from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.prediction.predict import predict_seconds
 from airflow_provider_ernest.prediction.regression import two_sided
@@ -54,11 +54,6 @@ which tasks run: many times what was measured on quiet ones (docs/explanation/cl
 share a CPU or a network it is more, as in the corpus of docs/evidence/benchmarks.md."""
 REPLAY_DOUBLINGS = 2.0
 """That figure counts as much as so many doublings that the job's own runs show."""
-
-_LIKELY_DEVIATIONS = float(ndtri(two_sided(LIKELY)[1]))
-
-SCALE_STEP = 1.05
-"""Inputs that differ by less are replayed as one."""
 
 SAME_INPUT = 1.5
 """Runs whose input differs by more are not compared with a replay."""
@@ -95,11 +90,9 @@ class Today:
 
 
 def today_of(runs: Sequence[PastRun], *, input_bytes: int | None = None) -> Today:
-    """How a job runs now.
+    """How a job runs now, by the runs that ended well, oldest first; at least one.
 
-    Args:
-        runs: that ended well, at least one, oldest first.
-        input_bytes: of today's input; what runs read now where None.
+    Without a size of today's input it is what runs read now.
     """
     latest = runs[-LATEST_RUNS:]
     sizes = Counter(_size(run) for run in latest)
@@ -146,7 +139,7 @@ def _noise(logs: FloatArray) -> float:
     squared = NOISE_RUNS * USUAL_NOISE**2 + float(((logs - np.median(logs)) ** 2).sum())
     freedom = NOISE_RUNS + len(logs) - 1
     # The middle is not known exactly either, and tails of few are long: as wide as Student's t for 80 %.
-    times = float(stdtrit(freedom, two_sided(LIKELY)[1])) / _LIKELY_DEVIATIONS
+    times = float(stdtrit(freedom, two_sided(LIKELY)[1])) / LIKELY_DEVIATIONS
     return times * float(np.sqrt(squared / freedom * (1 + 1 / len(logs))))
 
 
@@ -163,14 +156,8 @@ def replays_of(
 ) -> Replays | None:
     """Replay the run that stands for the job best on so many machines.
 
-    Args:
-        profiles: of some of the job's runs.
-        today: how it runs now.
-        runs: of the job on machines of the same kind, that ended well.
-        counts: numbers of machines.
-
-    Returns:
-        None where no profile tells of stages of a run on machines of today's kind.
+    The runs are those on machines of the same kind that ended well. None where no profile tells of the stages
+    of one of them.
     """
 
     def distance(known: tuple[RunProfile, PastRun]) -> tuple[float, float]:

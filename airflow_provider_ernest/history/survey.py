@@ -6,10 +6,11 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import pairwise
 from statistics import median
 
+from airflow_provider_ernest import words
 from airflow_provider_ernest.decision.deciding import Offered, decide
 from airflow_provider_ernest.decision.offers import HistoryOffer
 from airflow_provider_ernest.design.candidates import enumerate_candidates
@@ -39,16 +40,6 @@ from airflow_provider_ernest.settings import Billing, DesignBounds, SizingGoal
 from airflow_provider_ernest.settings.billing import HOUR_SECONDS, MONTH_SECONDS
 from airflow_provider_ernest.settings.bounds import AVERAGING
 from airflow_provider_ernest.settings.goal import CHEAPEST
-from airflow_provider_ernest.words import (
-    as_percent,
-    confidence,
-    counted,
-    data_amount,
-    duration,
-    machines,
-    number,
-    probability,
-)
 
 LEAST_RUNS_OF_A_RATE = 3
 LEAST_DAYS_OF_A_RATE = 2.0
@@ -86,10 +77,10 @@ class SurveyGoal:
     confidence: float = 0.8  # the share of runs that must keep to it
 
     def __str__(self) -> str:
-        share = confidence(self.confidence)
+        share = words.confidence(self.confidence)
         if self.deadline_seconds is not None:
-            return f"{duration(self.deadline_seconds)} in {share} of runs"
-        return f"today's time within {as_percent(self.within)} in {share} of runs"
+            return f"{words.duration(self.deadline_seconds)} in {share} of runs"
+        return f"today's time within {words.as_percent(self.within)} in {share} of runs"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,12 +105,7 @@ def survey_of(
 ) -> Survey:
     """All jobs in one document, those that could save most first: dollars, machine-hours, share.
 
-    Args:
-        jobs: each once.
-        goal: that they were surveyed for.
-        logs: that were looked at.
-        unread: how many could not be read, by reason.
-        notes: sentences about all of them.
+    With how many logs were looked at, how many could not be read by reason, and sentences about all jobs.
     """
 
     def by_saving(job: SurveyedJob) -> tuple[float | str, ...]:
@@ -138,11 +124,7 @@ def survey_of(
 
 
 def runs_to_profile(runs: Sequence[PastRun]) -> list[PastRun]:
-    """The runs whose logs are to be read once more, for `surveyed_job`: the typical one of each used size.
-
-    Args:
-        runs: of one job, oldest first.
-    """
+    """Of a job's runs, oldest first, the typical one of each size: their logs are read again for a survey."""
 
     def typical(of_size: Sequence[PastRun], seconds: float) -> PastRun:  # of equal ones the latest
         return min(reversed(of_size), key=lambda run: abs(run.seconds - seconds))
@@ -194,7 +176,7 @@ def surveyed_job(
             dollars_per_month=_in_dollars(hours, price),
             price_per_hour=price,
             unknown=tuple(
-                f"No run counts: {reason} ({counted(count, 'run')})."
+                f"No run counts: {reason} ({words.counted(count, 'run')})."
                 for reason, count in reasons.most_common(2)
             ),
         )
@@ -205,7 +187,7 @@ def surveyed_job(
     per_month = runs_per_month(good)
     if per_month is None:
         per_month = otherwise_per_month
-        stated = "" if per_month is None else f": {number(per_month)} a month, as stated"
+        stated = "" if per_month is None else f": {words.number(per_month)} a month, as stated"
         unknown = [f"The history is too short to tell how often it runs{stated}."]
     # Another size saves of those runs alone that it is known of.
     savable = machine_hours_per_month(good, otherwise_per_month)
@@ -251,12 +233,7 @@ def runs_per_month(runs: Sequence[PastRun]) -> float | None:
 
 
 def machine_hours_per_month(runs: Sequence[PastRun], otherwise_per_month: float | None) -> float | None:
-    """What is paid for the runs in a month: what was, not what the typical one takes; None if not known.
-
-    Args:
-        runs: oldest first.
-        otherwise_per_month: how many run in a month where the history is too short to tell.
-    """
+    """What is paid for the runs, oldest first, in a month: what was, not what the typical one takes."""
     latest, seconds = _latest(runs)
     paid = sum(run.paid_machine_seconds for run in latest) / HOUR_SECONDS
     if seconds:
@@ -265,15 +242,12 @@ def machine_hours_per_month(runs: Sequence[PastRun], otherwise_per_month: float 
 
 
 def _latest(runs: Sequence[PastRun]) -> tuple[list[PastRun], float | None]:
-    """The runs that tell how often a job runs, and in how many seconds they began.
+    """The runs that tell how often a job runs, and in how many seconds they began; None of a short history.
 
-    Of the last whole weeks, for many jobs rest at their end; of less than a week all but the first, which
-    only says when the time began.
-
-    Returns:
-        All runs, and None, where the history is too short to tell.
+    They are those of the last whole weeks, for many jobs rest at their end; of less than a week all but the
+    first, which only says when the time began.
     """
-    moments = _moments(runs)
+    moments = sorted(moment for run in runs if (moment := time_of(run.started_at)) is not None)
     span = moments[-1] - moments[0] if moments else timedelta(0)
     if len(moments) < LEAST_RUNS_OF_A_RATE or span < timedelta(days=LEAST_DAYS_OF_A_RATE):
         return list(runs), None
@@ -309,10 +283,6 @@ def growth_per_month(runs: Sequence[PastRun]) -> float | None:
         return None
     slope = theilslopes([size for _, size in told], days).slope
     return math.exp(min(slope * MONTH_SECONDS / 86_400, 50.0))
-
-
-def _moments(runs: Sequence[PastRun]) -> list[datetime]:
-    return sorted(moment for run in runs if (moment := time_of(run.started_at)) is not None)
 
 
 def _used(runs: Sequence[PastRun]) -> tuple[UsedSize, ...]:
@@ -351,11 +321,11 @@ def _skew_and_spill(profile: RunProfile) -> Iterator[str]:
     if worst is not None and profile.replayed_seconds > 0:
         won = 1.0 - worst.seconds_without / profile.replayed_seconds
         if won >= WORTH_TELLING:
-            yield f"stragglers ({worst.cause}) cost up to {as_percent(won)}"
+            yield f"stragglers ({worst.cause}) cost up to {words.as_percent(won)}"
     spilled = sum(stage.spilled_bytes for stage in profile.stages)
     read = sum(stage.read_bytes for stage in profile.stages)
     if spilled and spilled >= WORTH_TELLING * read:
-        yield f"{data_amount(spilled)} are spilled to disk for want of memory"
+        yield f"{words.data_amount(spilled)} are spilled to disk for want of memory"
 
 
 # Other sizes.
@@ -414,7 +384,7 @@ def _model(job: str, history: History, today: Today) -> tuple[Model | None, bool
     Runs of one size, or too few, still tell of runs of that size with more or less input.
     """
     runs = history.observations
-    why_not = f"all runs had {machines(today.machines)}."  # as fitting would say, at length
+    why_not = f"all runs had {words.machines(today.machines)}."  # as fitting would say, at length
     if not runs:
         return None, False, why_not
     columns, prior = observed_columns(runs), prior_for(runs)
@@ -479,9 +449,9 @@ def _decided(job: SurveyedJob, offer: HistoryOffer, today: Today, goal: SurveyGo
         # A decision's own words tell of dollars and types that are not known here.
         surest = min(sizes.values(), key=lambda size: (-(size.probability or 0.0), size.seconds))
         unknown.append(
-            f"No size is known to end within {duration(limit)} in {confidence(goal.confidence)} of runs: the "
-            f"surest, {machines(surest.machines)}, does in {probability(surest.probability)} of them "
-            f"({duration(surest.seconds)} in the median)."
+            f"No size is known to end within {words.duration(limit)} in {words.confidence(goal.confidence)} of "
+            f"runs: the surest, {words.machines(surest.machines)}, does in "
+            f"{words.probability(surest.probability)} of them ({words.duration(surest.seconds)} in the median)."
         )
     job = replace(job, limit_seconds=limit, sizes=tuple(sizes.values()), unknown=tuple(unknown))
     if choice.decision is None:
@@ -529,19 +499,20 @@ def _about_the_history(
     job: SurveyedJob, history: History, today: Today, failed: Sequence[PastRun]
 ) -> Iterator[str]:
     if len(failed) > MANY_FAILED * (job.runs + len(failed)):
-        of_all = counted(job.runs + len(failed), "run")
+        of_all = words.counted(job.runs + len(failed), "run")
         yield f"{len(failed)} of {of_all} do not count: another size is not known to save any of their cost."
     if empty := sum(run.failure == DID_NOTHING for run in failed):
-        yield f"{counted(empty, 'run')} not counted: {DID_NOTHING}."
+        yield f"{words.counted(empty, 'run')} not counted: {DID_NOTHING}."
     if endless := sum(not run.has_end for run in today.runs):
         yield (
-            f"The logs of {endless} of its latest {counted(len(today.runs), 'run')} do not tell their end: "
-            "what the driver did after its last job is in no time and in no sum."
+            f"The logs of {endless} of its latest {words.counted(len(today.runs), 'run')} have no end: what the "
+            "driver did after its last job is not counted."
         )
     if today.paid_machines < today.machines:
         yield (
-            f"Its machines come and go: on average {number(today.paid_machines)} of {today.machines} are "
-            "there, and are what it takes. Sizes are predicted as if all of them were there."
+            "Executors are added and removed during its runs: it is charged for "
+            f"{words.number(today.paid_machines)} of {today.machines} machines, the average. Sizes are predicted "
+            "as if all of them were there."
         )
     if not today.input_bytes:
         yield "Its logs tell of no input: all runs count as runs of the same."
@@ -551,14 +522,15 @@ def _about_the_history(
         yield f"It ran on {len(types)} types of machines: sizes are of {kind} only."
     if history.left_out:
         reason, count = next(iter(history.reasons.items()))
-        yield f"{counted(len(history.left_out), 'run')} do not count for the model, {count} since {reason}."
+        left_out = words.counted(len(history.left_out), "run")
+        yield f"{left_out} do not count for the model, {count} since {reason}."
 
 
 def _about_the_sources(offer: HistoryOffer, today: Today, why_not: str) -> Iterator[str]:
     if offer.least_machines > min(offer.machines):
         yield (
-            f"On fewer than {machines(offer.least_machines)} Spark refuses it: all tasks of a barrier stage "
-            "must run at once."
+            f"On fewer than {words.machines(offer.least_machines)} Spark refuses it: all tasks of a barrier "
+            "stage must run at once."
         )
     if offer.is_determined:
         if offer.replays is None:
@@ -566,7 +538,7 @@ def _about_the_sources(offer: HistoryOffer, today: Today, why_not: str) -> Itera
         return
     counts = {run.machines for run in offer.model.observations} or {today.machines}
     if len(counts) == 1:
-        yield f"All runs had {machines(counts.pop())}: other sizes are from replay only."
+        yield f"All runs had {words.machines(counts.pop())}: other sizes are from replay only."
     else:
         yield f"Sizes are from replay only: {why_not}"
 
@@ -582,10 +554,7 @@ def _with_training(
 def _training_machine_hours(
     job: SurveyedJob, today: Today, history: History, profile: RunProfile | None
 ) -> float | None:
-    """What the sample runs would take on a cluster of today's size; None if unknown.
-
-    The design is the one that `ErnestTaskGroup` would make, with the past runs as observations.
-    """
+    """What sample runs by an `ErnestTaskGroup` would take with this history, on a cluster of today's size."""
     most = max(today.machines, 2)
     partitions = SAMPLED_PARTITIONS * most * today.cores_per_machine
     # The input's, by the stage that read most of it.

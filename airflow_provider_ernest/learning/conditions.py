@@ -173,8 +173,7 @@ def settings_digests(
 
     Args:
         conf: Spark properties, as the user gives them.
-        arguments: of the application, as the user gives them: templates unrendered, so that they are the same
-            in each run.
+        arguments: of the application, templates unrendered, so that they are the same in each run.
         options: further arguments of `SparkSubmitHook`, see `KEPT_OPTIONS`.
         further: settings of other kinds, by the names that they are to have; None counts as not there.
 

@@ -33,9 +33,7 @@ class State:
 class Lineage:
     """A model, and what was recorded of it and of those that it learned on from, or that did from it.
 
-    Args:
-        model: its entry in the catalogue.
-        entries: those of the same job, of all kinds; others are passed over.
+    It is seen by the catalogue's entries of the same job, of all kinds; others are passed over.
     """
 
     def __init__(self, model: CatalogueEntry, entries: Iterable[CatalogueEntry]) -> None:

@@ -52,13 +52,8 @@ def lesson_of(
 ) -> Lesson:
     """Let the newest model of the lineage that predicted a run learn from it, or mark it.
 
-    What was learned is saved as a new model beside it. A lineage is marked once for each cause.
-
-    Args:
-        store: where the models are.
-        production: the run.
-        decision: that it ran by.
-        may_learn: whether the model may learn, not only be marked.
+    What was learned is saved as a new model beside it. A lineage is marked once for each cause. The decision
+    is that which the run was sized by.
     """
     lineage = _lineage(store, production)
     if lineage is None:
@@ -147,10 +142,8 @@ def learn(
 
     Args:
         model: the newest of its lineage.
-        runs: that its lineage predicted, oldest first; others are passed over. Those that it has learned from
-            already belong to the evidence.
-        iterations: by id of the production run, for an iterative job: nothing is learned from its runs
-            without.
+        runs: that its lineage predicted, oldest first, also those that it has learned from already.
+        iterations: by id of the production run, for an iterative job: without them nothing is learned.
 
     Raises:
         FitError: the observations cannot be of one model.

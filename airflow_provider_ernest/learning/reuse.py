@@ -65,8 +65,7 @@ def judge(
         model: the model.
         artifact_sha256: of the application as it is now; None where it cannot be taken.
         conditions: of the run.
-        state: of the model by what was recorded since, see `freshness.Lineage`; those of `SEEN_DIRECTLY` may
-            be passed over in it.
+        state: of the model by what was recorded since, see `freshness.Lineage`.
         reuse: how long models are good for.
         max_error_percent: the median leave-one-out error above which it is inadequate; None to accept any.
         now: with its time zone.
@@ -157,11 +156,7 @@ class Run:
 
 
 def find_stored(store: ModelStore, run: Run, *, conditions: Mapping[str, RunConditions]) -> dict[str, Found]:
-    """Look for models that hold for a run, by type of machine.
-
-    Raises:
-        StoreError: the store cannot be read.
-    """
+    """Look for models that hold for a run, by type of machine."""
     of_job = store.catalogue.entries(run.job)
     return {
         instance_type: _find(store, run, instance_type, now, of_job)

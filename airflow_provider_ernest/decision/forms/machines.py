@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.documents.decisions import Decision
 
 _TENTH = 1.1
-_DAEMON_RESERVE_MEGABYTES = 1024
+DAEMON_RESERVE_MEGABYTES = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,12 +46,6 @@ class MachineShape:
             return None
         return int(self.memory_megabytes * _TENTH)
 
-    @property
-    def whole_megabytes(self) -> int | None:
-        """Memory of the machine itself, about; None as of `room_megabytes`."""
-        room = self.room_megabytes
-        return None if room is None else room + min(_DAEMON_RESERVE_MEGABYTES, room)
-
 
 @dataclass(frozen=True, kw_only=True)
 class MachineGroup:
@@ -63,11 +57,7 @@ class MachineGroup:
 
     @property
     def known_shape(self) -> MachineShape:
-        """The shape.
-
-        Raises:
-            MissingResourceError: nothing tells it.
-        """
+        """The shape; a `MissingResourceError` where nothing tells it."""
         if self.shape is None:
             raise MissingResourceError(
                 f"Nothing tells the cores and the memory of a machine of type {self.instance_type!r}.",
@@ -89,11 +79,7 @@ def groups_of(decision: Decision, shapes: Mapping[str, MachineShape]) -> tuple[M
 
 
 def only_group(decision: Decision, shapes: Mapping[str, MachineShape], *, target: str) -> MachineGroup:
-    """The machines of a decision for a target that takes machines of one type only.
-
-    Raises:
-        InvalidParameterError: a mix of several types was decided on.
-    """
+    """The machines of a decision for a target that takes one type only; a mix is refused."""
     groups = groups_of(decision, shapes)
     if len(groups) > 1:
         raise InvalidParameterError(
@@ -109,7 +95,6 @@ def only_group(decision: Decision, shapes: Mapping[str, MachineShape], *, target
 # ``spark.executor.memoryOverhead`` (a tenth of the heap, at least 384 MB), of ``spark.memory.offHeap.size``
 # and ``spark.executor.pyspark.memory`` (Spark documentation, "Configuration", "Application Properties";
 # "Running Spark on YARN"). Kubernetes kills what takes more. Sizes are in MiB, as in Spark.
-
 
 HEAP = "spark.executor.memory"
 OVERHEAD = "spark.executor.memoryOverhead"
@@ -168,11 +153,7 @@ class ExecutorMemory:
 
 
 def megabytes(name: str, text: str) -> int:
-    """A size as Spark reads it, such as ``4g`` or ``512m``; a number alone is in MiB.
-
-    Raises:
-        InvalidParameterError: it is none.
-    """
+    """A size as Spark reads it, such as ``4g`` or ``512m``; a number alone is in MiB."""
     size = _SIZE.fullmatch(text.strip())
     if size is None:
         raise InvalidParameterError(name, text, "is no size of memory", remedy="Write it as 4g or 4096m.")
@@ -209,11 +190,7 @@ def memory_of(name: str, heap_megabytes: int, conf: Mapping[str, str]) -> Execut
 
 
 def wanted_memory(shape: MachineShape, conf: Mapping[str, str]) -> ExecutorMemory:
-    """What an executor took in the sample runs: as the job's properties say, else what fills the machine.
-
-    Raises:
-        MissingResourceError: nothing tells the memory.
-    """
+    """What an executor took in the sample runs: as the job's properties say, else what fills the machine."""
     heap = megabytes(HEAP, conf[HEAP]) if HEAP in conf else shape.memory_megabytes
     if heap is None:
         raise MissingResourceError(
@@ -298,11 +275,7 @@ class Layout:
 
 
 def layout_on(groups: Sequence[MachineGroup]) -> Layout:
-    """One executor on each machine of a single type; in a mix, several on those with more cores.
-
-    Raises:
-        MissingResourceError: nothing tells a machine's cores.
-    """
+    """One executor on each machine of a single type; in a mix, several on those with more cores."""
     of_machines = [group.known_shape.cores for group in groups]
     cores = math.gcd(*of_machines)
     shares = tuple(each // cores for each in of_machines)

@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.decision.forms.machines import (
+    DAEMON_RESERVE_MEGABYTES,
     HEAP,
     OVERHEAD,
     REQUESTED_CORES,
@@ -35,10 +36,8 @@ if TYPE_CHECKING:
 # Spark properties that put executors on just the machines decided on, under YARN and Kubernetes. A standalone
 # master needs `spark.sizing.sizing_conf` alone.
 
-
 _NODE_MILLICORES_PER_CORE = 850
-"""Kubernetes keeps some of a node's cores for itself and for what runs on every node. The rest is still more
-than half, so that no two executors share one."""
+"""Kubernetes keeps some of a node's cores. The rest is more than half: no two executors share a node."""
 
 
 def yarn_conf(
@@ -48,15 +47,10 @@ def yarn_conf(
     conf: Mapping[str, str],
     dynamic_allocation: bool = False,
 ) -> dict[str, str]:
-    """Properties for YARN: the job's own, and the sizing, which wins.
+    """Properties for YARN: the job's own, with its memory where stated, and the sizing, which wins.
 
-    For deploy mode "client": a driver on one of the machines would take an executor's room.
-
-    Args:
-        decision: what was decided.
-        shapes: of the types of machines, by name.
-        conf: the job's properties; the executors' memory and overhead are taken from there, where stated.
-        dynamic_allocation: on, and bounded to the choice; see `bounded_allocation_conf`.
+    For deploy mode "client": a driver on one of the machines would take an executor's room. The shapes are by
+    type of machine; dynamic allocation is bounded to the choice, see `bounded_allocation_conf`.
 
     Raises:
         InvalidParameterError: executors would not come to lie on the machines as they should.
@@ -80,9 +74,7 @@ def kubernetes_conf(
 
     In cluster mode, Spark would give jobs in Python or R four tenths of the heap beside it instead of one
     ("Running Spark on Kubernetes", spark.kubernetes.memoryOverheadFactor). The tenth is asked for here; set
-    ``spark.executor.memoryOverheadFactor`` in the job's properties for another share.
-
-    Arguments and errors are those of `yarn_conf`.
+    ``spark.executor.memoryOverheadFactor`` for another share. Errors are those of `yarn_conf`.
     """
     sized = _sized_conf(decision, shapes, conf, dynamic_allocation)
     cores = sized["spark.executor.cores"]
@@ -113,7 +105,6 @@ def _sized_conf(
 
 
 # Amazon EMR on EC2: the instance groups of a job flow, and the properties of its steps.
-
 
 EC2_TYPE = re.compile(r"[a-z][a-z0-9-]*\.[a-z0-9-]+")
 """How Amazon names its types of machines: m5.large, u-6tb1.metal."""
@@ -172,8 +163,11 @@ def step_arguments(
     """
 
     def room(shape: MachineShape) -> int | None:
-        whole = shape.whole_megabytes
-        return None if whole is None else int(_YARN_SHARE * whole) - SLACK_MEGABYTES
+        own = shape.room_megabytes
+        if own is None:
+            return None
+        whole = own + min(DAEMON_RESERVE_MEGABYTES, own)  # of the machine itself, about
+        return int(_YARN_SHARE * whole) - SLACK_MEGABYTES
 
     sized = _sized_conf(decision, shapes, conf, dynamic_allocation, room)
     # Each one an item: no shell reads them, and none is quoted.
@@ -183,7 +177,6 @@ def step_arguments(
 # EMR Serverless: the sizes are those of "Understanding application behavior in EMR Serverless", the defaults
 # those of "Spark job properties" (both Amazon EMR Serverless User Guide). Without properties of its own a job
 # would begin with 3 executors of 4 cores and 14 GB, and dynamic allocation would add as many as it likes.
-
 
 # Gigabytes of a worker by its vCPUs: least, most, and in steps of.
 _SIZES = {1: (2, 8, 1), 2: (4, 16, 1), 4: (8, 30, 1), 8: (16, 60, 4), 16: (32, 120, 8)}
@@ -209,8 +202,8 @@ def emr_serverless(
 
     Returns:
         ``sparkSubmitParameters``, the text for ``jobDriver.sparkSubmit`` of StartJobRun; and
-        ``maximumCapacity`` for CreateApplication or UpdateApplication, just what the run takes. Nothing is
-        said of ``initialCapacity``: workers that are kept warm are paid for while they are idle, too.
+        ``maximumCapacity`` for CreateApplication or UpdateApplication, just what the run takes. There is no
+        ``initialCapacity``: workers that are kept warm cost money while they are idle, too.
 
     Raises:
         InvalidParameterError: no worker has as many cores or so much memory, or the decision is a mix.
@@ -278,7 +271,6 @@ def _quoted(argument: str) -> str:
 
 # AWS Glue: the type and the number of a job run's workers.
 
-
 # "AWS Glue worker types", AWS Glue Developer Guide: vCPUs and gigabytes. The general ones come first.
 _WORKERS = {
     "G.1X": (4, 16),
@@ -326,7 +318,6 @@ def glue_workers(
 
 # Databricks: the new cluster of a job run.
 
-
 _AZURE_TYPE = re.compile(r"Standard_\w+")
 _GOOGLE_TYPE = re.compile(r"[a-z]\w*-[a-z]+-\d+\w*(-\w+)*")
 
@@ -372,26 +363,17 @@ def outputs(
     dynamic_allocation: bool = False,
     conf_there: Mapping[str, Mapping[str, str]] | None = None,
 ) -> dict[str, Any]:
-    """What others need to be told of a decision, by the XCom key that it is handed on under.
-
-    - ``yarn_conf``, ``kubernetes_conf``: Spark properties.
-    - ``spark_arguments``: arguments of spark-submit in a step of EMR.
-    - ``emr_instance_groups``: the CORE group of a job flow, and TASK groups for further types.
-    - ``emr_serverless``: ``sparkSubmitParameters`` and ``maximumCapacity``.
-    - ``glue``: ``WorkerType`` and ``NumberOfWorkers``.
-    - ``databricks_cluster``: ``num_workers``, ``node_type_id`` and ``spark_conf``.
-    - ``unavailable``: why there is no other of these, by its key.
+    """What others need to be told of a decision, by its XCom key; under `UNAVAILABLE` why others are missing.
 
     A key for which there is nothing is absent, not None: an operator that gets None would leave the size out,
     and the job would run with its service's default. An XCom that was never pushed fails the task instead.
 
     Args:
         decision: what was decided.
-        shapes: what an executor may take, by name of the type of machine.
+        shapes: what an executor may take, by type of machine.
         conf: the job's Spark properties of the sizes of executors and driver. All of it is in the outputs.
         dynamic_allocation: on, and bounded to the choice, where YARN, Kubernetes or EMR must have it on.
-        conf_there: by the keys of single outputs, Spark properties of the cluster that they are for, over
-            which the job's own win.
+        conf_there: by key, Spark properties of the cluster that the output is for; the job's own win.
     """
     conf = {str(name): str(value) for name, value in conf.items()}
 

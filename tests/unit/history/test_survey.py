@@ -358,4 +358,4 @@ def test_a_log_without_its_end_says_that_the_drivers_last_minutes_may_be_missing
     runs, profiles = daily()
     runs[3] = replace(runs[3], has_end=False)
     job = surveyed_job("daily", runs, profiles, goal=SurveyGoal(), prices=AT_20_CENTS)
-    assert any("logs of 1 of its latest 10 runs do not tell their end" in each for each in job.unknown)
+    assert any("logs of 1 of its latest 10 runs have no end" in each for each in job.unknown)
