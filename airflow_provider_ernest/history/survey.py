@@ -448,10 +448,11 @@ def _decided(job: SurveyedJob, offer: HistoryOffer, today: Today, goal: SurveyGo
     if choice.decision is None:
         # A decision's own words tell of dollars and types that are not known here.
         surest = min(sizes.values(), key=lambda size: (-(size.probability or 0.0), size.seconds))
+        chance, usual = words.probability(surest.probability), words.duration(surest.seconds)
         unknown.append(
-            f"No size is known to end within {words.duration(limit)} in {words.confidence(goal.confidence)} of "
-            f"runs: the surest, {words.machines(surest.machines)}, does in "
-            f"{words.probability(surest.probability)} of them ({words.duration(surest.seconds)} in the median)."
+            f"No size is known to end within {words.duration(limit)} in {words.confidence(goal.confidence)} "
+            f"of runs: the surest, {words.machines(surest.machines)}, does in {chance} of them ({usual} in the "
+            "median)."
         )
     job = replace(job, limit_seconds=limit, sizes=tuple(sizes.values()), unknown=tuple(unknown))
     if choice.decision is None:
@@ -505,14 +506,14 @@ def _about_the_history(
         yield f"{words.counted(empty, 'run')} not counted: {DID_NOTHING}."
     if endless := sum(not run.has_end for run in today.runs):
         yield (
-            f"The logs of {endless} of its latest {words.counted(len(today.runs), 'run')} have no end: what the "
-            "driver did after its last job is not counted."
+            f"The logs of {endless} of its latest {words.counted(len(today.runs), 'run')} have no end: what "
+            "the driver did after its last job is not counted."
         )
     if today.paid_machines < today.machines:
         yield (
             "Executors are added and removed during its runs: it is charged for "
-            f"{words.number(today.paid_machines)} of {today.machines} machines, the average. Sizes are predicted "
-            "as if all of them were there."
+            f"{words.number(today.paid_machines)} of {today.machines} machines, the average. Sizes are "
+            "predicted as if all of them were there."
         )
     if not today.input_bytes:
         yield "Its logs tell of no input: all runs count as runs of the same."
