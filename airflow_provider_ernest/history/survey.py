@@ -449,10 +449,10 @@ def _decided(job: SurveyedJob, offer: HistoryOffer, today: Today, goal: SurveyGo
         # A decision's own words tell of dollars and types that are not known here.
         surest = min(sizes.values(), key=lambda size: (-(size.probability or 0.0), size.seconds))
         chance, usual = words.probability(surest.probability), words.duration(surest.seconds)
+        wanted = f"{words.duration(limit)} in {words.confidence(goal.confidence)} of runs"
         unknown.append(
-            f"No size is known to end within {words.duration(limit)} in {words.confidence(goal.confidence)} "
-            f"of runs: the surest, {words.machines(surest.machines)}, does in {chance} of them ({usual} in the "
-            "median)."
+            f"No size is known to end within {wanted}: the surest, {words.machines(surest.machines)}, does in "
+            f"{chance} of them ({usual} in the median)."
         )
     job = replace(job, limit_seconds=limit, sizes=tuple(sizes.values()), unknown=tuple(unknown))
     if choice.decision is None:
