@@ -451,8 +451,8 @@ def _decided(job: SurveyedJob, offer: HistoryOffer, today: Today, goal: SurveyGo
         chance, usual = words.probability(surest.probability), words.duration(surest.seconds)
         wanted = f"{words.duration(limit)} in {words.confidence(goal.confidence)} of runs"
         unknown.append(
-            f"No size is known to end within {wanted}: the surest, {words.machines(surest.machines)}, does in "
-            f"{chance} of them ({usual} in the median)."
+            f"No size is known to end within {wanted}: the surest, {words.machines(surest.machines)}, does "
+            f"in {chance} of them ({usual} in the median)."
         )
     job = replace(job, limit_seconds=limit, sizes=tuple(sizes.values()), unknown=tuple(unknown))
     if choice.decision is None:
