@@ -318,8 +318,8 @@ class CompositionProblem:
     prices: FloatArray  # dollars per second of a machine of each type, shape (k,)
     speeds: FloatArray  # relative to that which `work_seconds` is of, shape (k,)
     allowed: tuple[IntArray, ...]  # the numbers of machines that each type may have besides none, ascending
-    fixed_price: float = 0.0  # dollars per second of what there is one of, such as a master
-    most_machines: int | None = None  # of all types together; None for no such limit
+    fixed_price: float  # dollars per second of what there is one of, such as a master
+    most_machines: int  # of all types together
 
     def seconds(self, machines: FloatArray, speed: FloatArray) -> FloatArray:
         """Of runs on so many machines with so much speed together; the speed must be above 0."""
@@ -336,8 +336,6 @@ class CompositionProblem:
 
     def of_allowed_size(self, counts: IntArray) -> IntArray:
         """Those of the compositions, shape (n, k), that have no more than `most_machines`."""
-        if self.most_machines is None:
-            return counts
         return np.asarray(counts[counts.sum(axis=1) <= self.most_machines])
 
 
@@ -369,9 +367,8 @@ def best_counts(
 def starting_compositions(problem: CompositionProblem) -> IntArray:
     """Compositions to begin with, shape (n, k): they tell how good the best is at least.
 
-    Where each type may have any number up to its most, and there is no limit for all together and no fixed
-    price, the fastest and the cheapest of all are among them: the fastest takes the fastest types first, the
-    cheapest is one machine. All pairs of types are there because the best composition seldom has more.
+    The fastest takes the fastest types first, the cheapest is often one machine, and the best composition
+    seldom has more than two types.
     """
     types = len(problem.allowed)
     found, before = [], np.zeros(types, dtype=np.int64)
@@ -467,15 +464,13 @@ def _can_come_within(
 
 def _unbeaten(problem: CompositionProblem, counts: IntArray) -> IntArray:
     """Positions of the compositions that no other beats: with no more machines, no dearer, no slower."""
-    # Without sharing, and without a limit, the number of machines does not matter.
-    counted = problem.sharing_seconds > 0 or problem.most_machines is not None
-    machines = counts.sum(axis=1) * counted
+    machines = counts.sum(axis=1)
     # Whole multiples of the resolution, so that sums which differ by rounding alone are equal.
     price, speed = (
         np.rint(counts @ (column / (column.min() * RESOLUTION)))
         for column in (problem.prices, problem.speeds)
     )
-    order = np.lexsort((counts.sum(axis=1), -speed, price, machines))
+    order = np.lexsort((-speed, price, machines))
     machines, price, speed = machines[order], price[order], speed[order]
     unbeaten = np.zeros(len(order), dtype=bool)
     # The staircase of those kept so far: the highest speed for each price.

@@ -313,15 +313,14 @@ def _not_compared(
         )
     elif today.code_changed_at is None:
         yield "Whether the past runs ran the application as it is now is not known."
-    told = {
-        "the type of the machines": [
-            like.instance_type,
-            *(run.instance_type or instance_type for run in runs),
-        ],
-        "their memory": [each.memory_megabytes_per_machine for each in (like, *runs)],
-        "Spark's version": [_release(each.spark) for each in (like, *runs)],
+    types = [run.instance_type or instance_type for run in runs]
+    memory = [run.memory_megabytes_per_machine for run in runs]
+    told: dict[str, list[Any]] = {
+        "the type of the machines": [like.instance_type, *types],
+        "their memory": [like.memory_megabytes_per_machine, *memory],
+        "Spark's version": [_release(like.spark), *(_release(run.spark) for run in runs)],
         "Spark's properties": [run.settings for run in runs],
-        "the main file": [each.main for each in (like, *runs)],
+        "the main file": [like.main, *(run.main for run in runs)],
     }
     if unknown := [name for name, values in told.items() if not all(values)]:
         yield f"Not known of all past runs or of today's, and so not compared: {', '.join(unknown)}."

@@ -13,7 +13,7 @@ from airflow_provider_ernest.documents.models import AmdahlState, Model, ModelMa
 from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.learning.conditions import differences, is_other_code
 from airflow_provider_ernest.learning.drift import cause_of, evidence_of, trusted
-from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, Lineage
+from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, Lineage
 from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
 from airflow_provider_ernest.prediction.predict import fitted as fitted_predictor
 from airflow_provider_ernest.prediction.predict import predict_seconds, standardised_errors
@@ -58,11 +58,18 @@ def lesson_of(
     lineage = _lineage(store, production)
     if lineage is None:
         return Lesson("Nothing is learned from this run: no model of its machines is in the store.")
-    if lineage.state().name != FRESH:
-        return Lesson(mark=_mark(store, lineage, production))
-    if not may_learn:
+    state = lineage.state()
+    if state.name == STALE:
+        return Lesson(mark=_mark(lineage, production, state.cause, state.reason))
+    if state.name == FRESH and not may_learn:
         return Lesson()
-    model, runs = _model_and_runs(store, lineage)
+    newest = lineage.model
+    model = store.load(Model, newest.job, newest.instance_type, newest.id)
+    found = store.newest(ProductionRun, newest.job, newest.instance_type, limit=MOST_RUNS_READ)
+    runs = [run for run in found if run.model_id in lineage.ids]
+    if state.name == DRIFTING:
+        cause, sentence = cause_of(model, runs)
+        return Lesson(mark=_mark(lineage, production, cause, f"{lineage.evidence.sentence} {sentence}"))
     iterations = {}
     if model.trained_iterations is not None:
         news = [run for run in runs if run.id not in model.learned_from]
@@ -77,14 +84,6 @@ def lesson_of(
         f"The model has learned: it goes on as {learned.id}, from {samples} sample runs and "
         f"{len(learned.learned_from)} production runs."
     )
-
-
-def _model_and_runs(store: ModelStore, lineage: Lineage) -> tuple[Model, list[ProductionRun]]:
-    """The newest model of a lineage, and the newest runs that it predicted, oldest first."""
-    model = lineage.model
-    found = store.newest(ProductionRun, model.job, model.instance_type, limit=MOST_RUNS_READ)
-    runs = [run for run in found if run.model_id in lineage.ids]
-    return store.load(Model, model.job, model.instance_type, model.id), runs
 
 
 def _lineage(store: ModelStore, production: ProductionRun) -> Lineage | None:
@@ -104,13 +103,7 @@ def _lineage(store: ModelStore, production: ProductionRun) -> Lineage | None:
     return Lineage(models[newest], of_job)
 
 
-def _mark(store: ModelStore, lineage: Lineage, production: ProductionRun) -> ModelMark | None:
-    """The mark of the newest model; None where its lineage has one of that cause already."""
-    state = lineage.state()
-    cause, reason = state.cause, state.reason
-    if state.name == DRIFTING:
-        cause, sentence = cause_of(*_model_and_runs(store, lineage))
-        reason = f"{lineage.evidence.sentence} {sentence}"
+def _mark(lineage: Lineage, production: ProductionRun, cause: str, reason: str) -> ModelMark | None:
     return lineage.new_mark(
         cause=cause, reason=reason, artifact_sha256=production.artifact_sha256, origin=production.origin
     )

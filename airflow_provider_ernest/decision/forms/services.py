@@ -126,13 +126,7 @@ def instance_groups(decision: Decision) -> list[dict[str, Any]]:
     market = "SPOT" if decision.billing is not None and decision.billing.market == SPOT else "ON_DEMAND"
     groups = []
     for index, group in enumerate(groups_of(decision, {})):
-        if not EC2_TYPE.fullmatch(group.instance_type):
-            raise InvalidParameterError(
-                "instance_type",
-                group.instance_type,
-                "is no type of machine that EMR could start",
-                remedy="Train on such a type, or name it by instance_type of the cluster's specification.",
-            )
+        _require_type(group.instance_type, EC2_TYPE, target="EMR")
         groups.append(
             {
                 "Name": f"task {group.instance_type}" if index else "core",
@@ -143,6 +137,16 @@ def instance_groups(decision: Decision) -> list[dict[str, Any]]:
             }
         )
     return groups
+
+
+def _require_type(instance_type: str, *known: re.Pattern[str], target: str) -> None:
+    if not any(each.fullmatch(instance_type) for each in known):
+        raise InvalidParameterError(
+            "instance_type",
+            instance_type,
+            f"is no type of machine that {target} could start",
+            remedy="Train on such a type, or name it by instance_type of the cluster's specification.",
+        )
 
 
 def step_arguments(
@@ -334,13 +338,7 @@ def databricks_cluster(decision: Decision) -> dict[str, Any]:
         InvalidParameterError: a type that is none of a cloud's, or a mix of types was decided on.
     """
     group = only_group(decision, {}, target="Databricks")
-    if not any(known.fullmatch(group.instance_type) for known in (EC2_TYPE, _AZURE_TYPE, _GOOGLE_TYPE)):
-        raise InvalidParameterError(
-            "instance_type",
-            group.instance_type,
-            "is no type of machine that Databricks could start",
-            remedy="Train on such a type, or name it by instance_type of the cluster's specification.",
-        )
+    _require_type(group.instance_type, EC2_TYPE, _AZURE_TYPE, _GOOGLE_TYPE, target="Databricks")
     sizing = sizing_conf(machines=group.machines, cores_per_machine=1)
     return {
         "num_workers": group.machines,

@@ -25,7 +25,7 @@ def some_problem(seed):
         speeds=speeds,
         allowed=tuple(choices[seed % 3]() for _ in range(types)),
         fixed_price=float(generator.choice([0.0, 5e-4])),
-        most_machines=int(generator.integers(8, 20)) if seed % 2 else None,
+        most_machines=int(generator.integers(8, 20)) if seed % 2 else 1000,
     ), generator
 
 
@@ -33,8 +33,7 @@ def everything(problem):
     """All compositions that are allowed, with their seconds and dollars."""
     grids = np.meshgrid(*[[0, *allowed] for allowed in problem.allowed], indexing="ij")
     counts = np.stack([grid.ravel() for grid in grids], axis=1)[1:]
-    if problem.most_machines is not None:
-        counts = counts[counts.sum(axis=1) <= problem.most_machines]
+    counts = counts[counts.sum(axis=1) <= problem.most_machines]
     seconds = (
         problem.fixed_seconds
         + problem.sharing_seconds * counts.sum(axis=1)
@@ -79,6 +78,7 @@ def test_two_thousand_machines_of_each_type():
         prices=np.array([1e-5, 2.1e-5, 4.0e-5]),
         speeds=np.array([1.0, 2.0, 3.9]),
         allowed=(numbers, numbers, numbers),
+        fixed_price=0.0,
         most_machines=2000,
     )
 
