@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Protocol
 
 from airflow_provider_ernest.documents.decisions import ProductionRun
 from airflow_provider_ernest.documents.models import (
@@ -41,7 +42,6 @@ from airflow_provider_ernest.learning.conditions import (
     differences,
     sentence_of,
 )
-from airflow_provider_ernest.store.catalogue import CatalogueEntry
 from airflow_provider_ernest.words import as_percent, bandwidth, counted, plain
 
 OUTCOMES = (0.80, 0.15, 0.05)
@@ -72,8 +72,24 @@ _RATIOS = tuple(
 )
 
 
-Judged = ProductionRun | CatalogueEntry
-"""A production run, or its entry in the catalogue; one that nothing predicted says nothing."""
+class Judged(Protocol):
+    """A production run, or its entry in the catalogue."""
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it took; None where only its outcome is known."""
+
+    @property
+    def predicted_seconds(self) -> float | None:
+        """None where nothing was predicted: such a run says nothing."""
+
+    @property
+    def is_unlikely(self) -> bool:
+        """Whether it was outside what was likely (80 %)."""
+
+    @property
+    def is_unusual(self) -> bool:
+        """Whether it was outside what was nearly certain (95 %)."""
 
 
 @dataclass(frozen=True, kw_only=True)
