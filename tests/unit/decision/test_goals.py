@@ -202,10 +202,6 @@ def test_it_agrees_with_comparing_all_pairs():
     assert on_pareto_front(points) == [not beaten(point, points) for point in points]
 
 
-def test_equal_points_share_their_fate():
-    assert on_pareto_front([(1.0, 2.0), (2.0, 3.0), (1.0, 2.0), (2.0, 3.0)]) == [True, False, True, False]
-
-
 def test_what_is_not_finite_neither_counts_nor_stands_in_the_way():
     points = [(math.nan, 0.0), (0.0, math.inf), (3.0, 3.0), (math.inf, -1.0)]
     assert on_pareto_front(points) == [False, False, True, False]

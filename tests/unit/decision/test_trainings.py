@@ -10,7 +10,6 @@ from airflow_provider_ernest.decision.trainings import TrainedType, billing_of, 
 from airflow_provider_ernest.documents.decisions import Decision
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.runs import Observation
-from airflow_provider_ernest.exceptions import InfeasibleGoalError, MissingResourceError
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import Billing, SizingGoal
 from airflow_provider_ernest.spark.machines import Machine
@@ -52,26 +51,6 @@ def decide(goal: SizingGoal, types: list[TrainedType[ClusterHandle]]) -> Decisio
 
 def goal(**changes: object) -> SizingGoal:
     return SizingGoal(**{"deadline_seconds": 60, "max_machines": 8, "price_per_hour": 0.35, **changes})
-
-
-def test_the_cheapest_in_time_is_decided_on(model: Model) -> None:
-    decision = decide(goal(), [trained(model)])
-    in_time = [each for each in decision.alternatives if each.feasible]
-    assert decision.predicted_cost == min(each.cost for each in in_time)
-    assert decision.fallback_reason is None
-
-
-def test_the_fallback_is_a_decision_with_its_reason(model: Model) -> None:
-    decision = decide(goal(deadline_seconds=1, fallback_machines=6), [trained(model)])
-    assert decision.config.machines == 6
-    assert "No allowed configuration ends within 1 s" in str(decision.fallback_reason)
-
-
-def test_without_a_fallback_it_is_an_error(model: Model) -> None:
-    with pytest.raises(InfeasibleGoalError):
-        decide(goal(deadline_seconds=1), [trained(model)])
-    with pytest.raises(MissingResourceError, match="There is no model to choose by"):
-        decide(goal(), [trained(None)])
 
 
 def test_sample_runs_of_unknown_cost_are_told_of_the_types_that_had_some(model: Model) -> None:

@@ -382,8 +382,9 @@ def test_applications_of_two_clusters_may_have_the_same_id():
 def test_a_run_that_did_nothing_of_what_the_others_did_does_not_count():
     runs, _ = daily((4, 4, 4, 4, 4))
     failed = with_work(runs[2], read=0.0, worked=0.01)
-    jobs = by_job([*runs[:2], failed, *runs[3:]])
-    assert [run.failure for run in jobs.runs["daily"]] == ["", "", DID_NOTHING, "", ""]
+    runs[2] = failed
+    assert [run.failure for run in by_job(runs).runs["daily"]] == ["", "", DID_NOTHING, "", ""]
+    assert observations_of(runs).reasons == {DID_NOTHING: 1}
 
 
 @pytest.mark.parametrize(("read", "worked"), [(0.02, 0.02), (0.0, 0.5), (1.0, 0.01)])

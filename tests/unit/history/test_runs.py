@@ -188,18 +188,13 @@ def test_gpus_bound_how_many_tasks_run_at_once(amounts, slots: int, tmp_path: Pa
     assert (log.slots, list(log.slots_by_executor.values())) == (slots, [slots])
 
 
-def test_machines_that_go_while_there_is_no_work_for_them_are_not_missed(tmp_path: Path):
+def test_machines_that_go_are_missed_only_while_a_job_waits_for_them(tmp_path: Path):
     # As under dynamic allocation: nothing is asked of them for half a minute, and they come again in time.
-    idle = [removed(number, at=122_000, reason="Executor killed by driver.") for number in range(2)]
+    idle = [removed(number, at=122_000, reason=KILLED) for number in range(2)]
     back = [executor(number + 5, host=f"10.0.0.{number}", at=152_000) for number in range(2)]
     run = run_of(tmp_path, with_events(*idle, *back, end=162_000))
     assert (run.failure, run.machines) == ("", 2)
     assert run.mean_machines == pytest.approx(2 * (61 - 30) / 61)
-
-
-def test_a_job_that_waits_for_machines_to_come_again_has_missed_them(tmp_path: Path):
-    idle = [removed(number, at=122_000, reason="Executor killed by driver.") for number in range(2)]
-    back = [executor(number + 5, host=f"10.0.0.{number}", at=152_000) for number in range(2)]
     waiting = [job(1, 1, at=130_000), job_end(1, at=155_000)]
     assert (
         "were added or removed" in run_of(tmp_path, with_events(*idle, *back, *waiting, end=162_000)).failure
@@ -283,7 +278,6 @@ def test_executors_that_share_a_machine_add_up(tmp_path: Path):
 
 
 def test_machines_are_told_apart_though_one_server_shows_the_logs_of_all(tmp_path: Path):
-    """As spark.ui.custom.executor.log.url has it, on Kubernetes and YARN."""
     events = events_of(machines=3)
     for each in events[2:5]:
         each["Executor Info"]["Log Urls"] = {"stderr": "https://logs.acme.com/view?stream=stderr"}

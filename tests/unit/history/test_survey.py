@@ -9,7 +9,7 @@ import pytest
 
 from airflow_provider_ernest.clarity.profile import profile_run
 from airflow_provider_ernest.documents.profiles import DRIVER
-from airflow_provider_ernest.documents.surveys import BOTH, REPLAY, Survey, SurveyedJob
+from airflow_provider_ernest.documents.surveys import BOTH, REPLAY, SurveyedJob
 from airflow_provider_ernest.history.jobs import DID_NOTHING
 from airflow_provider_ernest.history.survey import (
     Prices,
@@ -26,11 +26,16 @@ from tests.unit.history.past_jobs import daily, past_run, work
 AT_20_CENTS = Prices(otherwise=0.2)
 
 
-def surveyed(machines=(8,) * 10, *, goal: SurveyGoal | None = None, prices: Prices = AT_20_CENTS, **of_work):
+def of_runs(runs, profiles=(), **asked) -> SurveyedJob:
+    return surveyed_job("daily", runs, profiles, **{"goal": SurveyGoal(), "prices": AT_20_CENTS, **asked})
+
+
+def surveyed(machines=(8,) * 10, *, asked=None, **of_work) -> SurveyedJob:
+    """With the profiles of the runs that are to be profiled."""
     runs, profiles = daily(machines, **of_work)
     chosen = {run.application_id for run in runs_to_profile(runs)}
     profiles = [each for each in profiles if each.application_id in chosen]
-    return surveyed_job("daily", runs, profiles, goal=goal or SurveyGoal(), prices=prices)
+    return of_runs(runs, profiles, **(asked or {}))
 
 
 SEVERAL = (4, 8, 4, 16, 8, 8, 4, 8, 8, 2, 8, 8)
@@ -82,7 +87,7 @@ def test_a_single_run_tells_less_surely_what_the_next_takes_than_many_alike():
 
 
 def log_width_at_todays_size(runs, profiles, **asked) -> float:
-    job = surveyed_job("daily", runs, profiles, goal=SurveyGoal(), prices=Prices(), **asked)
+    job = of_runs(runs, profiles, prices=Prices(), **asked)
     [own] = [size for size in job.sizes if size.machines == job.machines]
     low, high = own.likely_seconds
     assert low < own.seconds < high
@@ -123,24 +128,22 @@ def test_what_a_driver_bound_job_saves_is_told_with_its_interval():
 def test_machines_that_come_and_go_cost_what_is_there_and_leave_less_to_save():
     runs, profiles = daily((16,) * 8, driver_seconds=60.0)
     fewer = [replace(run, mean_machines=4.0) for run in runs]
-    fixed, dynamic = (
-        surveyed_job("daily", each, profiles, goal=SurveyGoal(), prices=AT_20_CENTS) for each in (runs, fewer)
-    )
+    fixed, dynamic = (of_runs(each, profiles) for each in (runs, fewer))
     assert dynamic.machine_hours_per_month == pytest.approx(fixed.machine_hours_per_month / 4)
     assert 0 <= dynamic.saved_per_month < fixed.saved_per_month
-    assert any("of 16 are there" in each for each in dynamic.unknown)
+    assert any("of 16 machines, the average" in each for each in dynamic.unknown)
 
 
 def test_the_price_is_that_of_the_machines_type():
-    cheap = surveyed(prices=Prices(by_type={"m5.xlarge": 0.1, "c5.xlarge": 9.0}))
-    dear = surveyed(prices=Prices(by_type={"m5.xlarge": 0.3}, otherwise=7.0))
+    cheap = surveyed(asked={"prices": Prices(by_type={"m5.xlarge": 0.1, "c5.xlarge": 9.0})})
+    dear = surveyed(asked={"prices": Prices(by_type={"m5.xlarge": 0.3}, otherwise=7.0)})
     assert cheap.price_per_hour == 0.1
     assert dear.dollars_per_month == pytest.approx(3 * cheap.dollars_per_month)
     assert dear.saved_per_month == pytest.approx(3 * cheap.saved_per_month)
 
 
 def test_without_a_price_machine_hours_are_saved():
-    job = surveyed((16,) * 8, driver_seconds=60.0, prices=Prices())
+    job = surveyed((16,) * 8, driver_seconds=60.0, asked={"prices": Prices()})
     assert job.dollars_per_month is None
     assert job.saved_per_month is None
     assert all(size.cost is None for size in job.sizes)
@@ -162,14 +165,14 @@ def test_where_the_history_tells_of_sizes_no_training_is_asked_for():
 
 
 def test_a_deadline_that_todays_size_misses_asks_for_more_machines():
-    job = surveyed(SEVERAL, goal=SurveyGoal(deadline_seconds=18.0))
+    job = surveyed(SEVERAL, asked={"goal": SurveyGoal(deadline_seconds=18.0)})
     assert job.limit_seconds == 18.0
     assert job.proposed.machines > 8
     assert job.saved_per_month < 0
 
 
 def test_a_deadline_that_nothing_keeps_is_not_known_to_be_kept():
-    job = surveyed(goal=SurveyGoal(deadline_seconds=6.0))
+    job = surveyed(asked={"goal": SurveyGoal(deadline_seconds=6.0)})
     assert job.proposed is None
     assert job.saved_per_month is None
     [told] = [each for each in job.unknown if "No size is known to end within 6 s in 80 % of runs" in each]
@@ -180,7 +183,7 @@ def test_a_deadline_that_nothing_keeps_is_not_known_to_be_kept():
 
 def test_without_a_profile_a_job_of_one_size_says_that_nothing_is_known():
     runs, _ = daily()
-    job = surveyed_job("daily", runs, [], goal=SurveyGoal(), prices=AT_20_CENTS)
+    job = of_runs(runs)
     assert job.sizes == ()
     assert job.proposed is None
     assert job.dollars_per_month > 0
@@ -198,9 +201,7 @@ def test_where_model_and_replay_disagree_it_says_so_and_the_interval_holds_both(
     runs, profiles = daily((6, 8, 10) * 4)
     # The runs took longer on more machines, of which the replay knows nothing.
     runs = [replace(run, seconds=30.0 * run.machines / 8) for run in runs]
-    chosen = {run.application_id for run in runs_to_profile(runs)}
-    profiles = [each for each in profiles if each.application_id in chosen]
-    job = surveyed_job("daily", runs, profiles, goal=SurveyGoal(), prices=AT_20_CENTS)
+    job = of_runs(runs, profiles)
     assert any(each.startswith("Model and replay disagree, most on 3 machines") for each in job.unknown)
     # Where runs were made, their time is no dent in the curve.
     seconds = {size.machines: size.seconds for size in job.sizes}
@@ -218,7 +219,7 @@ def test_where_model_and_replay_disagree_times_are_with_the_start_up_like_all_ot
     said = []
     for startup in (0.0, 1000.0):
         slower = [replace(run, seconds=30.0 * run.machines / 8, startup_seconds=startup) for run in runs]
-        job = surveyed_job("daily", slower, profiles, goal=SurveyGoal(), prices=AT_20_CENTS)
+        job = of_runs(slower, profiles)
         said += [each for each in job.unknown if each.startswith("Model and replay disagree")]
     assert "min" not in said[0]
     assert said[1].count(" min ") == 3, "what the replay says, and the two ends of the model's interval"
@@ -230,7 +231,7 @@ def test_runs_that_failed_are_counted_and_tell_nothing():
         replace(run, failure=DID_NOTHING, application_id=f"f-{n}", metrics=None)
         for n, run in enumerate(runs[:4])
     ]
-    job = surveyed_job("daily", [*failed, *runs], profiles, goal=SurveyGoal(), prices=AT_20_CENTS)
+    job = of_runs([*failed, *runs], profiles)
     assert (job.runs, job.failed_runs) == (10, 4)
     assert f"4 runs not counted: {DID_NOTHING}." in job.unknown
     assert "4 of 14 runs do not count: another size is not known to save any of their cost." in job.unknown
@@ -256,14 +257,13 @@ def test_a_single_run_is_surveyed():
 
 def test_the_rate_that_is_stated_is_taken_where_the_history_is_too_short():
     runs, profiles = daily((4,))
-    goal, stated = SurveyGoal(), {"prices": AT_20_CENTS, "otherwise_per_month": 60.0}
-    job = surveyed_job("daily", runs, profiles, goal=goal, **stated)
+    job = of_runs(runs, profiles, otherwise_per_month=60.0)
     assert job.runs_per_month == 60.0
     assert job.dollars_per_month == pytest.approx(60.0 * 4 * 0.2 * job.seconds / 3600)
     assert job.likely_saved_per_month is not None
     assert any("60.0 a month, as stated" in each for each in job.unknown)
     runs, profiles = daily((4,) * 5)
-    assert surveyed_job("daily", runs, [], goal=goal, **stated).runs_per_month == pytest.approx(730 / 24)
+    assert of_runs(runs, otherwise_per_month=60.0).runs_per_month == pytest.approx(730 / 24)
 
 
 def test_the_survey_is_sorted_by_what_can_be_saved():
@@ -283,11 +283,6 @@ def test_the_survey_is_sorted_by_what_can_be_saved():
     assert survey.unread == (("it is empty", 2),)
 
 
-def test_a_survey_survives_being_written_and_read():
-    survey = survey_of([surveyed()], SurveyGoal(), logs=10, unread={})
-    assert Survey.from_dict(survey.to_dict()) == survey
-
-
 def daily_with_a_large_fifth(count: int = 29):
     """Each fifth run takes ten times as long."""
     runs, _ = daily((4,) * count)
@@ -296,7 +291,7 @@ def daily_with_a_large_fifth(count: int = 29):
 
 def test_a_month_costs_what_its_runs_did_and_not_what_the_typical_one_does():
     runs = daily_with_a_large_fifth()
-    job = surveyed_job("daily", runs, [], goal=SurveyGoal(), prices=AT_20_CENTS)
+    job = of_runs(runs)
     # Of four whole weeks, the last.
     hours = sum(4 * (run.seconds + 5.0) for run in runs[-28:]) / 3600
     assert job.machine_hours_per_month == pytest.approx(hours * 730 / (28 * 24))
@@ -313,10 +308,7 @@ def test_of_runs_on_weekdays_the_rate_is_that_of_whole_weeks():
 def test_waiting_in_a_queue_costs_nothing_and_takes_its_time():
     runs, profiles = daily()
     queued = [replace(run, startup_seconds=1205.0, machine_seconds=8 * (run.seconds + 5.0)) for run in runs]
-    short, long = (
-        surveyed_job("daily", each, profiles, goal=SurveyGoal(), prices=AT_20_CENTS)
-        for each in (runs, queued)
-    )
+    short, long = (of_runs(each, profiles) for each in (runs, queued))
     assert long.dollars_per_month == pytest.approx(short.dollars_per_month)
     assert long.seconds == pytest.approx(short.seconds + 1200.0)
     by_count = {size.machines: size for size in short.sizes}
@@ -332,12 +324,12 @@ def test_runs_that_do_not_count_have_cost_all_the_same():
         )
         for run in runs
     ]
-    job = surveyed_job("daily", waited, [], goal=SurveyGoal(), prices=AT_20_CENTS)
+    job = of_runs(waited)
     assert (job.runs, job.failed_runs) == (0, 9)
     assert any("executors were added or removed" in each for each in job.unknown)
     hours = sum(2.5 * (run.seconds + 5.0) for run in runs[1:]) / 3600
     assert job.dollars_per_month == pytest.approx(0.2 * hours * 730 / (8 * 24), rel=0.15)
-    half = surveyed_job("daily", [*waited[:4], *runs[4:]], [], goal=SurveyGoal(), prices=AT_20_CENTS)
+    half = of_runs([*waited[:4], *runs[4:]])
     assert half.runs == 5
     assert half.machine_hours_per_month > 0.7 * job.machine_hours_per_month
 
@@ -345,10 +337,7 @@ def test_runs_that_do_not_count_have_cost_all_the_same():
 def test_sizes_on_which_spark_refuses_a_barrier_stage_are_not_proposed():
     runs, profiles = daily((16,) * 8, driver_seconds=60.0)
     at_once = [replace(run, metrics=replace(run.metrics, barrier_tasks=32)) for run in runs]
-    free, bound = (
-        surveyed_job("daily", each, profiles, goal=SurveyGoal(), prices=AT_20_CENTS)
-        for each in (runs, at_once)
-    )
+    free, bound = (of_runs(each, profiles) for each in (runs, at_once))
     assert free.proposed.machines < 16
     assert min(size.machines for size in bound.sizes) == bound.proposed.machines == 16
     assert any("On fewer than 16 machines Spark refuses it" in each for each in bound.unknown)
@@ -357,5 +346,5 @@ def test_sizes_on_which_spark_refuses_a_barrier_stage_are_not_proposed():
 def test_a_log_without_its_end_says_that_the_drivers_last_minutes_may_be_missing():
     runs, profiles = daily()
     runs[3] = replace(runs[3], has_end=False)
-    job = surveyed_job("daily", runs, profiles, goal=SurveyGoal(), prices=AT_20_CENTS)
+    job = of_runs(runs, profiles)
     assert any("logs of 1 of its latest 10 runs have no end" in each for each in job.unknown)

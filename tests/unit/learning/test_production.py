@@ -174,7 +174,6 @@ def test_where_each_run_counts_repetitions_are_few(model):
 
 
 def test_one_configuration_again_and_again_says_little_of_others(model):
-    """The interval where nothing ran must not become narrow by runs elsewhere."""
     learned = learn(model, [production(number, seconds=60.0 + 0.1 * (number % 5)) for number in range(40)])
 
     def width(of, machines):
@@ -199,7 +198,6 @@ def test_intervals_grow_as_wide_as_production_scatters(model):
 
 @pytest.mark.parametrize("factor", [1.5, 2.0, 10.0])
 def test_inputs_of_two_shapes_that_alternate_are_both_expected(model, factor):
-    """Whichever came more often: the next may be the other."""
     shapes = [60.0, 60.0 * factor, 60.0, 60.0, 60.0 * factor, 60.0, 60.0 * factor, 60.0]
     learned = learn(model, [production(number, seconds=each) for number, each in enumerate(shapes)])
     mean = 60.0 * factor ** (3 / 8)
@@ -211,7 +209,6 @@ def test_inputs_of_two_shapes_that_alternate_are_both_expected(model, factor):
 
 
 def test_what_it_said_of_each_run_before_is_kept(model):
-    """So intervals can be held against runs that they did not know."""
     first = learn(model, [production(0, seconds=90.0)])
     second = learn(first, [production(0, seconds=90.0), production(1, seconds=90.0)])
 
@@ -241,6 +238,8 @@ def test_what_comes_again_on_so_many_machines_is_expected_on_them(model):
     assert predict_seconds(learned, machines=2)[0] == pytest.approx(645.0, rel=0.1)
     assert low[0] < 640.0 < high[0]
     assert predict_seconds(learned, machines=8)[0] == pytest.approx(60.0, rel=0.1)
+    # The next night has a little more data, and is of the same machines.
+    assert predict_seconds(learned, machines=2, scale=1.02)[0] == pytest.approx(655.0, rel=0.1)
 
 
 def test_each_number_of_machines_may_have_some_time_of_its_own(model):
@@ -255,15 +254,6 @@ def test_each_number_of_machines_may_have_some_time_of_its_own(model):
 
     for machines, seconds in usual.items():
         assert predict_seconds(learned, machines=machines)[0] == pytest.approx(seconds, rel=0.03)
-
-
-def test_the_next_night_has_a_little_more_data_and_is_of_the_same_machines(model):
-    times = [(8, 61.0), (2, 640.0), (4, 110.0), (2, 650.0), (2, 645.0), (4, 111.0)]
-    learned = learn(
-        model, [production(number, machines=each, seconds=took) for number, (each, took) in enumerate(times)]
-    )
-
-    assert predict_seconds(learned, machines=2, scale=1.02)[0] == pytest.approx(655.0, rel=0.1)
 
 
 def test_the_start_up_becomes_productions_own(model):

@@ -88,7 +88,6 @@ def test_what_production_says_against_it_counts(model, state, cause):
 
 @pytest.mark.parametrize("cause", [CODE, DATA, SETTINGS])
 def test_what_was_changed_and_changed_back_does_not_count(model, cause):
-    """It is looked at anew, and is as it was."""
     assert verdict(model, state=State(STALE, "It had changed.", cause=cause)).is_reused
 
 
@@ -100,7 +99,6 @@ def test_models_grow_old_where_that_is_wanted(model):
 
 
 def test_what_a_model_has_learned_does_not_make_it_younger(model):
-    """Production says nothing of configurations that only the sample runs had."""
     learned = replace(model, base_model_id=new_id(datetime.now(UTC) - timedelta(days=31)))
 
     found = verdict(learned, max_age_days=30)
