@@ -156,6 +156,7 @@ def test_a_job_of_one_size_says_so_and_what_a_training_would_cost():
     assert "All runs had 8 machines: other sizes are from replay only." in job.unknown
     assert job.training_machine_hours > 0
     assert job.training_dollars == pytest.approx(0.2 * job.training_machine_hours)
+    assert SurveyedJob.from_dict(job.to_dict()) == job
 
 
 def test_where_the_history_tells_of_sizes_no_training_is_asked_for():
