@@ -1,8 +1,4 @@
-"""From documents to the facets and datasets of OpenLineage's events.
-
-The schema of our facets is that of any run facet, which may have further fields;
-docs/explanation/lineage.md lists them.
-"""
+"""The facets and datasets of OpenLineage's events, as docs/explanation/lineage.md lists them."""
 
 from __future__ import annotations
 
@@ -163,13 +159,7 @@ FOUND: Fields = {
 def lineage_of(
     documents: Sequence[Document], *, inputs: Iterable[str] = (), found: Sequence[Model] = ()
 ) -> OperatorLineage[Dataset, RunFacet]:
-    """Facets and datasets of what a task has made; of two documents of a kind the last.
-
-    Args:
-        documents: that it has made.
-        inputs: paths or addresses of what it has read.
-        found: stored models that it goes on with.
-    """
+    """Facets and datasets of what a task has made, read and found; of two documents of a kind the last."""
     run_facets: dict[str, RunFacet] = {}
     for document in documents:
         if type(document) in FACETS:

@@ -56,13 +56,11 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
             model, state a fallback and set ``trigger_rule="all_done"``.
         job: its name in the store, its iterations in production, and its properties for `job_conf`. None for
             the model's job without iterations and properties; needed to record a fallback without a model.
-        training_failure: why there is no model, ``fit.output["failure"]`` of the `FitModelOperator`; a list
-            with one entry per type, or a mapping by type.
+        training_failure: why there is no model, ``fit.output["failure"]``; a list, or a mapping by type.
         training_begins_with: ids of the training's first tasks. If all were skipped, this task is skipped; if
             none started because an upstream task failed, it fails and takes no fallback.
-        stored_models: `Model` documents by type, from the `FindModelOperator`, for types without a `model`.
-        input_growth: today's input over the one that each stored model was trained for, by type.
-        reuse_reasons: why each was reused, by type, for the record.
+        stored_models: ``find.output["models"]`` of the `FindModelOperator`, for types without a `model`;
+            likewise `input_growth` and `reuse_reasons`.
         cluster: `ClusterHandle` document of the cluster that production runs on, or one per training. No more
             machines than it has are chosen, unless machines can be added to it. Pass JSON text if this task's
             trigger rule is not ``all_success``: an XComArg would put it directly after a setup task, which
@@ -263,11 +261,7 @@ class JobConf(PlainXComArg):
         )
 
     def resolve(self, context: Mapping[str, Any]) -> dict[str, Any]:
-        """Merge both, with the job's own properties rendered for the task that asks.
-
-        Raises:
-            XComNotFound: nothing was decided.
-        """
+        """Merge both, with the job's own properties rendered for the task that asks."""
         from airflow.sdk.log import mask_secret
 
         decided = super().resolve(context)

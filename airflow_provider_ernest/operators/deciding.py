@@ -62,9 +62,6 @@ def rendered_goal(given: Any, *, has_model: bool, log: Any) -> SizingGoal:
 
     Without a model only the fallback can be taken; that needs no scale, so a failed task that was to find the
     scale is no obstacle.
-
-    Raises:
-        InvalidParameterError: a value is impossible.
     """
     try:
         return settings_of(SizingGoal, given, "goal")
@@ -104,9 +101,6 @@ def trained_types(*, models: Any, clusters: Any, failures: Any) -> list[Type]:
 
     Each argument is one document (or text) or one per type, None where there is none; a mapping of failures
     also names the types. A model that cannot be read is missing: others or the fallback may still do.
-
-    Raises:
-        InvalidParameterError, InvalidDocumentError: one cannot be read.
     """
     names: list[str] = []
     if isinstance(failures, Mapping):
@@ -160,9 +154,6 @@ def with_stored_models(types: Sequence[Type], *, models: Any, growth: Any, reaso
 
     The newer model counts: a skipped task keeps the XComs of its earlier try, and a task that somebody
     cleared by hand has trained after the stored model was found.
-
-    Raises:
-        InvalidParameterError, InvalidDocumentError: one cannot be read.
     """
     grown = optional_document("input_growth", growth) or {}
     why = optional_document("reuse_reasons", reasons) or {}
@@ -205,7 +196,7 @@ def decided_outputs(
         goal: what was asked for.
         types: what came of each training.
         cores: by `stated_cores`.
-        conf: the job's own sizes of executors and driver, see `decision.forms.machines.OWN_SIZES`. No other
+        conf: the job's own sizes of executors and driver (`decision.forms.machines.OWN_SIZES`). No other
             property is pushed, since anybody may read XComs.
         stated: names of all of the job's own properties, which win over the cluster's.
         context: of the task that decides.
@@ -262,10 +253,7 @@ def handle_for(decision: Decision, types: Sequence[Type]) -> ClusterHandle | Non
 
 
 def _conf_there(handle: ClusterHandle | None, stated: Collection[str]) -> dict[str, dict[str, str]]:
-    """Properties that the sample runs' cluster needs, such as its Python, by the output for production there.
-
-    Without the memory of executors, which is computed for each output.
-    """
+    """Properties that the sample runs' cluster needs, such as its Python, by the output for it."""
     if handle is None:
         return {}
     if handle.kind == EMR:
@@ -277,6 +265,7 @@ def _conf_there(handle: ClusterHandle | None, stated: Collection[str]) -> dict[s
     else:
         return {}
     there = handle.spark_conf().items()
+    # The memory of executors is computed for each output.
     return {key: {name: value for name, value in there if name != HEAP and name not in stated}}
 
 

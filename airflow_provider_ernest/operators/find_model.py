@@ -84,7 +84,6 @@ class FindModelOperator(OfJob, EmitsLineage, BaseOperator, SkipMixin):
     Args:
         job: the application. Arguments, properties and options of spark-submit are compared as stated, with
             templates unrendered; py_files and jars are compared by content.
-        input: the production input.
         types: a mapping for each type of machine: ``instance_type``; ``spark``, Spark's version there
             ("installed" for this worker's PySpark, None if unknown); ``cores_per_machine``; ``settings`` of
             the machines by name, which must be the same; ``training_tasks``, ids of the tasks that a reused

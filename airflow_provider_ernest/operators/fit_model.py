@@ -56,13 +56,11 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
             fails or warns; None to fail above 25 %.
         artifact_sha256: the code's hash before the sample runs, ``find.output["artifact_sha256"]`` of the
             `FindModelOperator`; None to take it now.
-        conditions: the runs' conditions by type of machine, ``find.output["conditions"]``, also as JSON text;
-            None if unknown.
-        design: the `Design` document, also as JSON text, kept in the model and used to name missing runs; or
-            None.
+        conditions: ``find.output["conditions"]``, also as JSON text; None if unknown.
+        design: the `Design` document, also as JSON text, kept in the model and used to name missing runs.
         cluster: `ClusterHandle` document of the sample runs' cluster, to keep its machines and price in the
-            model; or None. Pass JSON text if this task's trigger rule is not ``all_success``: an XComArg
-            would put it directly after a setup task, which Airflow refuses.
+            model. Pass JSON text if this task's trigger rule is not ``all_success``: an XComArg would put it
+            directly after a setup task, which Airflow refuses.
         instance_type: the machines' type; None to take the observations'.
         history: past runs of one type that count beside the sample runs, from a `ReadHistoryOperator`, also
             as JSON text; None for none. Without sample runs the model is of them alone, if the design says
@@ -72,8 +70,7 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
             ``master_price_per_hour`` and ``market``, also as templates; None if unknown.
         training_begins_with: ids of the tasks that design the runs: if none of them started, this task ends
             as they did.
-        store: root of the model store, a path or any URL of Airflow's object storage; None for ``[ernest]
-            store``.
+        store: root of the model store; None for ``[ernest] store``.
 
     Raises:
         FitError, TooFewObservationsError: the observations do not determine the model.
@@ -318,13 +315,7 @@ NOT_TOGETHER = (
 def past_observations(
     history: Any, design: Design | None, samples: Sequence[Observation]
 ) -> list[Observation]:
-    """Past runs that count beside the sample runs, as a `ReadHistoryOperator` returns them; none of None.
-
-    They are numbered behind the runs of the design.
-
-    Raises:
-        InvalidParameterError, InvalidDocumentError: it is something else.
-    """
+    """The past runs of a `ReadHistoryOperator`, numbered behind the runs of the design."""
     from airflow_provider_ernest.documents.runs import Observation
 
     document = optional_document("history", history) or {}
@@ -354,9 +345,6 @@ def prior_of(
     """Return the prior learned from other jobs on such machines, adapted to these observations.
 
     None for the default prior, and for methods without one.
-
-    Raises:
-        StoreError: the store cannot be read.
     """
     from airflow_provider_ernest.exceptions import InvalidParameterError
     from airflow_provider_ernest.prediction.pooling import pooled_prior

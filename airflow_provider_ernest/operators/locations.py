@@ -63,7 +63,6 @@ def cluster_secret(handle: ClusterHandle) -> str | None:
 
     Raises:
         ClusterLostError: the cluster is no longer there.
-        InvalidParameterError: the handle is not one of a local cluster.
     """
     from airflow.sdk.log import mask_secret
 
@@ -101,10 +100,6 @@ def cluster_identity(context: Context, *, deployment: str | None = None) -> Clus
     """Return the task instance as owner of the machines that it launches.
 
     `deployment` is the one in whose name an earlier part of the task launched; None for the configured one.
-
-    Raises:
-        InvalidParameterError: the configured deployment is invalid.
-        StoreError: see `configured_deployment`.
     """
     from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
 

@@ -56,8 +56,6 @@ class NextRunsOperator(OfJob, BaseOperator):
         design: the `Design` document of the round before, also as JSON text.
         candidates: as `ExperimentDesignOperator` pushes them; also as JSON text.
         bounds: limits of the runs.
-        job: its name in the store, and the iterations of production.
-        goal: of production.
         cluster: `ClusterHandle` document of the runs' cluster, as JSON text: type and prices of the machines.
         model: how the model will be fitted; None for the most accurate way known.
         history: past runs of one type, from a `ReadHistoryOperator`, also as JSON text.

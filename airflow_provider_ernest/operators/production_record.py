@@ -75,10 +75,8 @@ class Recording:
     def record(self, timed: Callable[[Decision], TimedRun]) -> ProductionRun | None:
         """Record a successful run in the store and as XCom ``production_run``, and learn from it.
 
-        Never fails, because the run is done: failures are warnings, and then there is no record to return.
-
-        Args:
-            timed: tells how the run went; raises `UntimedRunError` if that is unknown.
+        Never fails, because the run is done: failures are warnings. `timed` tells how the run went; it raises
+        `UntimedRunError` if that is unknown.
         """
         try:
             decided = optional_document("decision", self.decision)
@@ -220,13 +218,7 @@ class Recording:
 
 
 def timed_here(run: SubmittedRun | None, decision: Decision, *, ended_at: float, log: Any) -> TimedRun:
-    """How a run went that this task submitted and waited for.
-
-    Args:
-        run: as its task saw it.
-        decision: that it ran by.
-        ended_at: when its task saw it end, seconds since the epoch.
-        log: told if the time is only that of spark-submit.
+    """How a run went that this task submitted, and saw end at `ended_at`, seconds since the epoch.
 
     Raises:
         UntimedRunError: the time that passed here is not the run's.
@@ -295,11 +287,10 @@ class StatedRun:
     task_id: str | None = None
 
     def timed(self, decision: Decision, *, context: Context, log: Any) -> TimedRun:
-        """Return how the run went; `decision` is what it ran by.
+        """Return how the run went.
 
         Raises:
             UntimedRunError: nothing tells, or the task made no such run.
-            InvalidParameterError: a number is invalid.
         """
         seconds = optional_number("seconds", self.seconds)
         machines = optional_whole_number("machines", self.machines)
@@ -365,11 +356,7 @@ class StatedRun:
         return logs[0] if len(logs) == 1 else None
 
     def _of_task(self, context: Context, log: Any, *, is_needed: bool) -> float | None:
-        """Airflow's duration of the task; None if it does not tell, or there is no such task to ask for.
-
-        Raises:
-            UntimedRunError: the task is mapped, was skipped or has failed.
-        """
+        """Airflow's duration of the task; None if it is unknown, or no task is named."""
         if not self.task_id:
             return None
         instance: Any = context["ti"]

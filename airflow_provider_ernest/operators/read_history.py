@@ -40,13 +40,11 @@ class ReadHistoryOperator(OfJob, BaseOperator):
 
     Args:
         history: where the past runs are recorded.
-        job: the application.
-        input: the production input.
         types: a mapping for each type of machine: ``instance_type``; ``is_name``, true if that is only the
             user's name, which no log has; ``cores_per_machine`` and ``memory_megabytes_per_machine``, also as
             templates, None if unknown.
         conditions: of this run by type: ``find.output["conditions"]``, also as JSON text.
-        artifact_sha256: of the application, ``find.output["artifact_sha256"]``.
+        artifact_sha256: ``find.output["artifact_sha256"]``.
         store: root of the model store; None for ``[ernest] store``.
 
     Raises:

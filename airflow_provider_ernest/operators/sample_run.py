@@ -65,11 +65,10 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
         input: the production input, and how a sample of it is taken.
         cluster: `ClusterHandle` document of the cluster to run on; or else
         spark_conn_id: the Airflow connection of an existing master.
-        cores_per_machine: cores of a machine; needed without a `cluster`.
+        cores_per_machine: needed without a `cluster`.
         staging_uri: s3:// folder that a local application is uploaded to, for EMR; None to refuse one there.
         store: root of the model store; None for ``[ernest] store``.
-        artifact_sha256: hash of the application.
-        conditions: the run's other conditions, by type of machine; see `FitModelOperator`.
+        artifact_sha256: hash of the application; see `FitModelOperator`, also for `conditions`.
         wait_timeout_seconds: limit for the wait for machines.
         run_timeout_seconds: limit for the run once it has them; None for no limit.
         profile: keep where the run's time went; see `BottleneckReportOperator`.
@@ -293,12 +292,7 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
 
 
 def sample_cluster(document: Any, sampled: SampledInput, *, machines: int) -> ClusterHandle | None:
-    """Return the cluster to run on; None if there is only a connection.
-
-    Raises:
-        InvalidParameterError: the cluster has fewer machines, or they cannot read the sample.
-        ClusterLostError: it has lost some, or does not answer.
-    """
+    """Return the cluster to run on, checked to have the machines; None if there is only a connection."""
     from airflow_provider_ernest.clusters.base import ClusterHandle
     from airflow_provider_ernest.clusters.emr.spec import EMR
     from airflow_provider_ernest.operators.setting_checks import require_emr_input
@@ -386,13 +380,7 @@ class RunRequest:
 def submission(
     handle: ClusterHandle | None, *, spark_conn_id: str | None, request: RunRequest, log: Any
 ) -> DriverSubmission | StepRun:
-    """Return the way to a cluster or, without a handle, through the Airflow connection of a master.
-
-    Raises:
-        InvalidParameterError: an option is unknown, or the connection would run the driver elsewhere.
-        MissingResourceError: there is no such connection.
-        ClusterLostError: the cluster has ended, or cannot be reached.
-    """
+    """Return the way to a cluster or, without a handle, through the Airflow connection of a master."""
     from airflow_provider_ernest.clusters.emr.spec import EMR
 
     if handle is not None and handle.kind == EMR:
@@ -414,12 +402,7 @@ class DriverSubmission:
         self._web_url = handle.web_url if handle else None
 
     def run(self, application: str) -> None:
-        """Submit it and wait for its end. Must be called from the task's main thread.
-
-        Raises:
-            SampleRunError: the application failed or was ended.
-            ClusterLostError: the cluster no longer has the machines.
-        """
+        """Submit it and wait for its end. Must be called from the task's main thread."""
         from airflow_provider_ernest.exceptions import SampleRunError
         from airflow_provider_ernest.spark.run_watch import RunWatch, require_workers
 

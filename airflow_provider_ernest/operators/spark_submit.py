@@ -210,11 +210,7 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
 
 
 def driver_properties(handle: ClusterHandle, conf: Mapping[str, str]) -> dict[str, str]:
-    """The properties of a cluster and of a driver on this host, and the user's own, which win.
-
-    Raises:
-        ClusterLostError: there is no way to the master.
-    """
+    """The properties of a cluster and of a driver on this host, and the user's own, which win."""
     from airflow_provider_ernest.spark.submit import driver_conf
 
     given = {**handle.spark_conf(), **conf}

@@ -33,11 +33,7 @@ def training_cluster(handle: ClusterHandle) -> TrainingCluster:
 
 
 def planned_cluster(machine: Mapping[str, Any]) -> TrainingCluster | None:
-    """Return the machines of a model for which no cluster was started; None if their cores are unknown.
-
-    Args:
-        machine: see `FitModelOperator`.
-    """
+    """The machine of a `FitModelOperator` for which no cluster was started; None if its cores are unknown."""
     cores = optional_whole_number("cores_per_machine", machine.get("cores_per_machine"))
     if cores is None:
         return None
@@ -73,10 +69,7 @@ def _trained(machine: Machine, *, culled_because: str = "", is_master: bool = Fa
 
 
 def remembered_handle(cluster: TrainingCluster) -> ClusterHandle | None:
-    """What is still known of an ended cluster: its machines' number, shape and price.
-
-    None if the memory of its machines is unknown.
-    """
+    """An ended cluster with its machines' number, shape and price; None if their memory is unknown."""
     memory = cluster.memory_megabytes_per_machine
     if memory is None or not cluster.kept_machines:
         return None

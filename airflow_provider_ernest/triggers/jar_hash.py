@@ -185,7 +185,7 @@ class Found:
     Attributes:
         sha256: hash of the application as it is; None if it is not known now.
         known_sha256: the hash that it was compared with; None if there is none.
-        model_id: the model with that hash; None if the hash was given, or there is no model.
+        model_id: the model with that hash, if it was not given.
         reason: the same in a sentence.
         is_settling: the files are new or being written: look again soon.
     """
@@ -210,11 +210,7 @@ class HashComparison:
     """Compares an application with the newest model of a job, or with a hash. Its methods block.
 
     Logs what it finds if that differs from the last time. A model store that cannot be read is a warning, and
-    is asked again the next time. The arguments are those of `JarHashSensor`; `job` may be None if each
-    comparison is given a hash.
-
-    Raises:
-        InvalidParameterError: the application cannot be watched.
+    is asked again the next time. The arguments are those of `JarHashSensor`.
     """
 
     def __init__(
@@ -243,12 +239,7 @@ class HashComparison:
         self._logged: tuple[str, str, str] | None = None
 
     def compare(self, known_sha256: str | None = None) -> Found:
-        """Look at the application, and compare it with a hash; None for that of the newest model.
-
-        Raises:
-            MissingResourceError: nothing installed reads one of the addresses.
-            InvalidParameterError: one of them names no file.
-        """
+        """Look at the application, and compare it with a hash; None for that of the newest model."""
         try:
             look = self._watch.look()
         except MissingResourceError as error:
@@ -309,11 +300,7 @@ class HashComparison:
 
 
 def newest_model(store: ModelStore, job: str, instance_type: str | None = None) -> CatalogueEntry | None:
-    """The catalogue's entry of a job's newest model, on one type of machine or on any; None without one.
-
-    Raises:
-        StoreError: the store cannot be read.
-    """
+    """The catalogue's entry of a job's newest model, on one type of machine or on any; None without one."""
     from airflow_provider_ernest.store.catalogue import MODEL
 
     models = (
