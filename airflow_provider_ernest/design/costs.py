@@ -307,34 +307,21 @@ MIN_SCALE_WITHIN_SHARE = 0.001
 
 @dataclass(frozen=True, kw_only=True)
 class Allowance:
-    """One way to bound what sample runs cost.
+    """One way to bound what sample runs cost."""
 
-    Attributes:
-        cost: of a run.
-        budget: of all runs; None for the default of designs.
-        min_scale: the smallest share of the input that a run reads.
-        by_ratio: whether candidates are spread by the ratios of their scales, see `enumerate_candidates`.
-    """
-
-    cost: RelativeTime | ExpectedSeconds
-    budget: float | ProductionShare | None
-    min_scale: float
-    by_ratio: bool = False
+    cost: RelativeTime | ExpectedSeconds  # of a run
+    budget: float | ProductionShare | None  # of all runs; None for the default of designs
+    min_scale: float  # the smallest share of the input that a run reads
+    by_ratio: bool = False  # whether candidates are spread by the ratios of their scales
 
 
 @dataclass(frozen=True, kw_only=True)
 class Spending:
-    """What sample runs may cost, beside the production run that they are for.
-
-    Attributes:
-        bounds: what the user says of the sample runs.
-        goal: of production; None where nothing is said of it.
-        billed_machines: that are paid for during a run, however few it uses; 0 for the run's own.
-    """
+    """What sample runs may cost, beside the production run that they are for."""
 
     bounds: DesignBounds
-    goal: SizingGoal | None = None
-    billed_machines: float = 0.0
+    goal: SizingGoal | None = None  # of production; None where nothing is said of it
+    billed_machines: float = 0.0  # that are paid for during a run, however few it uses; 0 for the run's own
 
     @property
     def machine_seconds(self) -> float | None:

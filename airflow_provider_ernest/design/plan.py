@@ -187,15 +187,10 @@ SOLVER_TOLERANCE = 1e-6  # weights below it are what the solver leaves of a zero
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
-    """Linear bounds on the weights.
+    """Linear bounds on the weights."""
 
-    Attributes:
-        shares: each row bounds the weights by ``row @ weights <= 1``, shape (k, n).
-        most: bound on each weight, shape (n,); 0 leaves a candidate out.
-    """
-
-    shares: FloatArray
-    most: FloatArray
+    shares: FloatArray  # each row bounds the weights by ``row @ weights <= 1``, (k, n)
+    most: FloatArray  # bound on each weight, (n,); 0 leaves a candidate out
 
 
 def plain_bounds(
@@ -348,8 +343,7 @@ def _heaviest_that_fit(problem: DesignProblem, weights: FloatArray, *, limits: L
             counts[position] += 1
             runs += 1
             left -= float(costs[position])
-    required = np.vstack([problem.required_known_rows, problem.required_rows[counts > 0]])
-    told = not missing_directions(required) and np.isfinite(problem.value(counts))
+    told = not missing_directions(problem.required(counts)) and np.isfinite(problem.value(counts))
     return counts if told and runs >= limits.min_runs else None
 
 
@@ -372,7 +366,8 @@ class _Exchange:
             for position in np.flatnonzero(counts):
                 fewer = counts.copy()
                 fewer[position] -= 1
-                if missing_directions(self._required(fewer)) or not np.isfinite(self._problem.value(fewer)):
+                is_told = not missing_directions(self._problem.required(fewer))
+                if not is_told or not np.isfinite(self._problem.value(fewer)):
                     continue
                 other = self._descend(fewer)
                 if other.sum() >= self._limits.min_runs and self._better(other, counts):
@@ -380,37 +375,26 @@ class _Exchange:
                     break
         return counts
 
-    def _required(self, counts: IntArray) -> FloatArray:
-        """What the runs, and those already made, tell of the terms that they must determine."""
-        return np.vstack([self._problem.required_known_rows, self._problem.required_rows[counts > 0]])
-
     def _better(self, counts: IntArray, than: IntArray) -> bool:
         return self._problem.value(counts) < self._problem.value(than) * (1 - IMPROVEMENT)
 
     def _descend(self, counts: IntArray) -> IntArray:
-        """The best addition or swap, again and again until none helps."""
+        """The best allowed addition (a swap with nothing) or swap, again and again until none helps."""
+        rows = self._problem.rows
         while True:
-            neighbour = self._best_neighbour(counts)
-            if neighbour is None or not self._better(neighbour, counts):
+            inverse = np.asarray(np.linalg.inv(self._problem.information(counts)), dtype=np.float64)
+            present = np.flatnonzero(counts)
+            leaving_rows = np.vstack([np.zeros_like(rows[:1]), rows[present]])
+            gains = self._problem.criterion.gains_of_swapping(inverse, rows, leaving_rows)
+            gains = np.where(self._allowed(counts, present), gains, 0.0)
+            entering, leaving = np.unravel_index(int(np.argmax(gains)), gains.shape)
+            neighbour = counts.copy()
+            neighbour[entering] += 1
+            if leaving > 0:
+                neighbour[present[leaving - 1]] -= 1
+            if gains[entering, leaving] <= 0 or not self._better(neighbour, counts):
                 return counts
             counts = neighbour
-
-    def _best_neighbour(self, counts: IntArray) -> IntArray | None:
-        """The allowed neighbour with the lowest criterion; adding is swapping with nothing."""
-        inverse = np.asarray(np.linalg.inv(self._problem.information(counts)), dtype=np.float64)
-        present = np.flatnonzero(counts)
-        rows = self._problem.rows
-        leaving_rows = np.vstack([np.zeros_like(rows[:1]), rows[present]])
-        gains = self._problem.criterion.gains_of_swapping(inverse, rows, leaving_rows)
-        gains = np.where(self._allowed(counts, present), gains, 0.0)
-        entering, leaving = np.unravel_index(int(np.argmax(gains)), gains.shape)
-        if gains[entering, leaving] <= 0:
-            return None
-        neighbour = counts.copy()
-        neighbour[entering] += 1
-        if leaving > 0:
-            neighbour[present[leaving - 1]] -= 1
-        return neighbour
 
     def _allowed(self, counts: IntArray, present: IntArray) -> NDArray[np.bool_]:
         """Which candidate may enter instead of nothing (column 0) and of each run that is present."""
@@ -422,5 +406,5 @@ class _Exchange:
         for column, position in enumerate(present, start=1):
             fewer = counts.copy()
             fewer[position] -= 1
-            allowed[:, column] &= completing(self._problem.required_rows, self._required(fewer))
+            allowed[:, column] &= completing(self._problem.required_rows, self._problem.required(fewer))
         return allowed

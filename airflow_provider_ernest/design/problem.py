@@ -46,25 +46,21 @@ From two numbers of machines all between and beyond them would be a matter of be
 
 @dataclass(frozen=True, kw_only=True)
 class DesignProblem:
-    """What to choose runs from, and by what.
+    """What to choose runs from, and by what."""
 
-    Attributes:
-        rows: the candidates' term values, shape (n, p), columns of similar size.
-        known_rows: rows whose information is there at no cost, shape (m, p): of the runs already made, and
-            for Bayesian criteria one of each term, for what is believed of it.
-        costs: the candidates' costs, shape (n,).
-        criterion: what is minimised.
-        required_rows: the candidates' values of the terms that the runs must determine whatever the
-            criterion says, shape (n, q).
-        required_known_rows: those of the runs already made, shape (k, q).
-    """
-
-    rows: FloatArray
+    rows: FloatArray  # the candidates' term values, (n, p), columns of similar size
+    # rows whose information is there at no cost, (m, p): of the runs already made, and for Bayesian criteria
+    # one of each term, for what is believed of it
     known_rows: FloatArray
-    costs: FloatArray
+    costs: FloatArray  # of the candidates, (n,)
     criterion: Criterion
+    # the candidates' values of the terms that the runs must determine whatever the criterion says, (n, q)
     required_rows: FloatArray
-    required_known_rows: FloatArray
+    required_known_rows: FloatArray  # those of the runs already made, (k, q)
+
+    def required(self, counts: IntArray) -> FloatArray:
+        """Rows of the required terms: of candidates with a count above 0, and of the runs already made."""
+        return np.vstack([self.required_known_rows, self.required_rows[counts > 0]])
 
     def information(self, counts: FloatArray | IntArray) -> FloatArray:
         """The information matrix with each candidate run so often, shape (p, p)."""

@@ -21,11 +21,11 @@ from airflow_provider_ernest.prediction.evidence import (
     POINTS_TO_SUSPECT,
     Points,
     memory_cuts,
-    merge_repetitions,
+    points_of,
     term_columns,
     ways_to_count,
 )
-from airflow_provider_ernest.prediction.numbers import FloatArray, seconds_of_runs
+from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.prediction.posterior import NO_TIME, Posterior
 from airflow_provider_ernest.prediction.regression import (
     mixture_probabilities,
@@ -155,20 +155,7 @@ class TermAveraging:
             raise InvalidParameterError(
                 "terms", names, f"are {len(names)}", remedy=f"Average over at most {MOST_TERMS} terms."
             )
-        asked = Runs(
-            machines=runs["machines"],
-            scale=runs["scale"],
-            workers=runs.get("workers"),
-            row_width=runs.get("row_width", 1.0),
-        )
-        machines, scale, workers = asked.columns()
-        return merge_repetitions(
-            machines=machines,
-            scale=scale,
-            seconds=seconds_of_runs(runs["seconds"], machines.size),
-            workers=workers,
-            row_width=asked.row_widths(),
-        )
+        return points_of(runs)
 
     @property
     def _prior(self) -> AveragingPrior:

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airflow_provider_ernest.documents.models import LONG_RUN_SECONDS, AveragingPrior
-from airflow_provider_ernest.prediction.numbers import FloatArray, IntArray
+from airflow_provider_ernest.prediction.numbers import FloatArray, IntArray, seconds_of_runs
 from airflow_provider_ernest.prediction.regression import non_negative_least_squares, shared_least_squares
-from airflow_provider_ernest.prediction.terms import basis
+from airflow_provider_ernest.prediction.terms import ObservedColumns, Runs, basis
 
 # A job may deviate from every sum of terms: smoothly, by some per cent, over doublings. The deviation is a
 # Gaussian process on the logarithm of the time, over the logarithms of machines and scale. Near the observed
@@ -110,6 +110,25 @@ class Points:
         positions = np.cumsum(which) - 1
         columns = {name: column[which] for name, column in vars(self).items() if name != "point_of_run"}
         return Points(**columns, point_of_run=positions[self.point_of_run[which[self.point_of_run]]])
+
+
+def points_of(runs: ObservedColumns) -> Points:
+    """The distinct configurations of runs.
+
+    Raises:
+        InvalidParameterError: a value is invalid, or the lengths differ.
+    """
+    made = Runs(
+        machines=runs["machines"],
+        scale=runs["scale"],
+        workers=runs.get("workers"),
+        row_width=runs.get("row_width", 1.0),
+    )
+    machines, scale, workers, row_width = made.columns()
+    seconds = seconds_of_runs(runs["seconds"], machines.size)
+    return merge_repetitions(
+        machines=machines, scale=scale, seconds=seconds, workers=workers, row_width=row_width
+    )
 
 
 def merge_repetitions(

@@ -48,30 +48,17 @@ REGRESSORS = ("1", "iterations*machines", "iterations/machines", "scale/machines
 
 @dataclass(frozen=True, kw_only=True)
 class JobProfile(Document):
-    """What OptEx knows of a job on one type of machine.
+    """What OptEx knows of a job on one type of machine."""
 
-    Attributes:
-        initialisation_seconds: Tinit; starting the application.
-        preparation_seconds: Tprep; preparing the job, before its tasks start.
-        baseline_variable_sharing_seconds: Tvs baseline; measured with one machine and one iteration.
-        variable_sharing_coefficient: coeff; the job's sharing as a multiple of the baseline.
-        baseline_communication_seconds: Tcommn baseline; on one machine with `baseline_scale`.
-        communication_coefficient: cf_commn; the job's communication as a multiple of the baseline.
-        unit_task_seconds: M_k, of each unit task of an iteration.
-        baseline_unit_tasks: n_unit baseline, unit tasks of an iteration. If given, it must be the number of
-            `unit_task_seconds`.
-        baseline_scale: s baseline, the input of the baseline as a share of the target input.
-    """
-
-    initialisation_seconds: float
-    preparation_seconds: float
-    baseline_variable_sharing_seconds: float
-    baseline_communication_seconds: float
-    unit_task_seconds: tuple[float, ...]
-    variable_sharing_coefficient: float = 1.0
-    communication_coefficient: float = 1.0
-    baseline_unit_tasks: int | None = None
-    baseline_scale: float = 1.0
+    initialisation_seconds: float  # Tinit; starting the application
+    preparation_seconds: float  # Tprep; preparing the job, before its tasks start
+    baseline_variable_sharing_seconds: float  # Tvs baseline; with one machine and one iteration
+    baseline_communication_seconds: float  # Tcommn baseline; on one machine with `baseline_scale`
+    unit_task_seconds: tuple[float, ...]  # M_k, of each unit task of an iteration
+    variable_sharing_coefficient: float = 1.0  # coeff; the job's sharing as a multiple of the baseline
+    communication_coefficient: float = 1.0  # cf_commn; its communication as a multiple of the baseline
+    baseline_unit_tasks: int | None = None  # n_unit baseline; if given, the number of `unit_task_seconds`
+    baseline_scale: float = 1.0  # s baseline, the input of the baseline as a share of the target input
 
     def __post_init__(self) -> None:
         for name in (

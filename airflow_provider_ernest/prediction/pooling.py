@@ -17,9 +17,9 @@ from scipy.special import log_ndtr, logsumexp
 
 from airflow_provider_ernest.documents.models import AveragingPrior
 from airflow_provider_ernest.documents.runs import Observation
-from airflow_provider_ernest.prediction.evidence import Evidence, weigh
+from airflow_provider_ernest.prediction.evidence import Evidence, points_of, weigh
 from airflow_provider_ernest.prediction.numbers import FloatArray
-from airflow_provider_ernest.prediction.predictors import observed_points
+from airflow_provider_ernest.prediction.predictors import observed_columns
 from airflow_provider_ernest.prediction.prior import prior_for
 from airflow_provider_ernest.prediction.terms import DICTIONARY, check_terms
 
@@ -61,7 +61,9 @@ def pooled_prior(
     before = prior or AveragingPrior()
     names = check_terms(terms)
     start = _Shares.of(before, names)
-    evidences = [weigh(observed_points(runs), names, prior_for(runs, before)) for runs in jobs if runs]
+    evidences = [
+        weigh(points_of(observed_columns(runs)), names, prior_for(runs, before)) for runs in jobs if runs
+    ]
     if not evidences:
         return before
     likelihoods = [

@@ -238,8 +238,7 @@ class Posterior:
 
     def parts(self, runs: Runs) -> FloatArray:
         """Seconds of each draw, run and term, shape (k, q, p)."""
-        machines, scale, workers = runs.columns()
-        width = runs.row_widths()
+        machines, scale, workers, width = runs.columns()
         coefficients = self.draws.coefficients * iteration_factors(self.terms, runs.iteration_ratio)
         columns = np.empty((len(coefficients), len(machines), len(self.terms)))
         for position, counting in enumerate(self.evidence.countings):
@@ -257,7 +256,7 @@ class Posterior:
 
     def log_seconds(self, runs: Runs) -> tuple[FloatArray, FloatArray]:
         """Mean and standard deviation of the logarithm of a single run's seconds, by draw and run: (k, q)."""
-        machines, scale, _ = runs.columns()
+        machines, scale, *_ = runs.columns()
         points, asked = self.evidence.points, np.column_stack([machines, scale])
         together = shared_deviation(self.prior, points.configurations, asked)
         again = points.told_again[:, None] * same_machines(points.configurations, asked)

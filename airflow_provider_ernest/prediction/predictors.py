@@ -11,7 +11,6 @@ from airflow_provider_ernest.documents.models import AveragingPrior
 from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.prediction.averaging import TermAveraging
-from airflow_provider_ernest.prediction.evidence import Points, merge_repetitions
 from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.prediction.regimes import again_seconds, effective_machines
 from airflow_provider_ernest.prediction.regression import ErnestRegression
@@ -62,18 +61,6 @@ def observed_columns(
         row_width=[run.row_width for run in runs],
         seconds=np.array([run.seconds for run in runs]) - again_seconds(runs, told_by=told_by),
         workers=effective_machines(told_by or runs, machines=machines, scale=scale),
-    )
-
-
-def observed_points(runs: Sequence[Observation]) -> Points:
-    """The distinct configurations of runs."""
-    columns = observed_columns(runs)
-    return merge_repetitions(
-        machines=np.asarray(columns["machines"], dtype=np.float64),
-        scale=np.asarray(columns["scale"], dtype=np.float64),
-        row_width=np.asarray(columns["row_width"], dtype=np.float64),
-        seconds=np.asarray(columns["seconds"], dtype=np.float64),
-        workers=np.asarray(columns["workers"], dtype=np.float64),
     )
 
 

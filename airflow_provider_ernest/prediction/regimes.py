@@ -39,29 +39,20 @@ _SAME_LOAD = 1.05  # loads of a task or a machine that differ by less than this 
 
 @dataclass(frozen=True, kw_only=True)
 class RegimeForecast:
-    """What Spark's metrics say of a run that has not been made.
+    """What Spark's metrics say of a run that has not been made."""
 
-    Attributes:
-        effective_machines: machines that the tasks can keep busy, above 0 and at most those asked for.
-        cache_share: share of the data to be cached that fits into memory, 0..1; None where the job caches
-            nothing, or nothing is known.
-        spills: whether tasks spill to disk; None where it is not known.
-        warnings: what changes against the runs, with numbers and remedies, in sentences.
-        widening: factor of at least 1 on the log-spread of the prediction's interval.
-        least_log_spread: lower bound of the standard deviation of log(seconds), where a cliff comes and
-            `again_seconds` does not say what it costs: a narrow interval stays too narrow with any factor.
-        again_seconds: what the run spends on making or reading again what the cache cannot hold.
-        again_spread: the relative standard deviation of `again_seconds`.
-    """
-
-    effective_machines: float
+    effective_machines: float  # that the tasks can keep busy, above 0 and at most those asked for
+    # share of the data to be cached that fits into memory; None where the job caches nothing, or nothing is
+    # known
     cache_share: float | None = None
-    spills: bool | None = None
-    warnings: tuple[str, ...] = ()
-    widening: float = 1.0
+    spills: bool | None = None  # whether tasks spill to disk; None where it is not known
+    warnings: tuple[str, ...] = ()  # what changes against the runs, with numbers and remedies, in sentences
+    widening: float = 1.0  # factor of at least 1 on the log-spread of the prediction's interval
+    # lower bound of the standard deviation of log(seconds), where a cliff comes and `again_seconds` does not
+    # say what it costs: a narrow interval stays too narrow with any factor
     least_log_spread: float = 0.0
-    again_seconds: float = 0.0
-    again_spread: float = 0.0
+    again_seconds: float = 0.0  # that the run spends on making or reading again what the cache cannot hold
+    again_spread: float = 0.0  # its relative standard deviation
 
 
 def foresee(observations: Sequence[Observation], *, machines: int, scale: float = 1.0) -> RegimeForecast:
@@ -201,16 +192,11 @@ def effective_machines(
 
 @dataclass(frozen=True, kw_only=True)
 class Growth:
-    """How a figure that Spark reports of each run (tasks, cached bytes) grows: a sum of p terms.
-
-    Attributes:
-        coefficients: of at least 0, shape (p,), in the figure's unit.
-        deviations: fitted over reported, less 1, shape (n,).
-    """
+    """How a figure that Spark reports of each run (tasks, cached bytes) grows: a sum of p terms."""
 
     terms: tuple[str, ...]
-    coefficients: FloatArray
-    deviations: FloatArray
+    coefficients: FloatArray  # of at least 0, shape (p,), in the figure's unit
+    deviations: FloatArray  # fitted over reported, less 1, shape (n,)
 
     def at(self, *, machines: FloatArray | float, scale: FloatArray | float) -> FloatArray:
         """The figure at n configurations, shape (n,)."""
@@ -441,20 +427,12 @@ _MOSTLY_MISSED = 0.9
 
 @dataclass(frozen=True, kw_only=True)
 class CachePasses:
-    """How often the runs read cached data, and what it takes to make a byte of it again.
+    """How often the runs read cached data, and what it takes to make a byte of it again."""
 
-    Attributes:
-        reads: how often all of it is read after it was made, or less where runs end earlier.
-        seconds_per_byte: run seconds of a slot that a byte takes longer where it is not found.
-        found_seconds_per_byte: run seconds that it takes where it is.
-        spread: the relative standard deviation of `seconds_per_byte`.
-        slots_per_machine: tasks that a machine runs at once.
-    """
-
-    reads: float
-    seconds_per_byte: float
-    found_seconds_per_byte: float
-    spread: float
+    reads: float  # how often all of it is read after it was made, or less where runs end earlier
+    seconds_per_byte: float  # run seconds of a slot that a byte takes longer where it is not found
+    found_seconds_per_byte: float  # run seconds that it takes where it is
+    spread: float  # the relative standard deviation of `seconds_per_byte`
     slots_per_machine: float
 
     def seconds_again(self, missing_share: float, wanted_bytes: float, machines: float) -> float:

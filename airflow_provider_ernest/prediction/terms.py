@@ -185,20 +185,17 @@ class Runs:
     row_width: ArrayLike = 1.0
     iteration_ratio: float = 1.0
 
-    def row_widths(self) -> FloatArray:
-        """Shape (n,), as `columns`."""
-        return column_for_runs("row_width", self.row_width, len(self.columns()[0]))
-
-    def columns(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Machines, scale and workers, shape (n,) each.
+    def columns(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Machines, scale, workers and widths of rows, shape (n,) each.
 
         Raises:
-            InvalidParameterError: a value does not fit, or the lengths differ.
+            InvalidParameterError: a value is invalid, or the lengths differ.
         """
         machines, scale = machines_and_scale(machines=self.machines, scale=self.scale)
-        if self.workers is None:
-            return machines, scale, machines
-        return machines, scale, column_for_runs("workers", self.workers, machines.size)
+        workers = machines
+        if self.workers is not None:
+            workers = column_for_runs("workers", self.workers, machines.size)
+        return machines, scale, workers, column_for_runs("row_width", self.row_width, machines.size)
 
 
 def basis(terms: Sequence[str], **runs: Unpack[RunColumns]) -> FloatArray:
@@ -208,7 +205,7 @@ def basis(terms: Sequence[str], **runs: Unpack[RunColumns]) -> FloatArray:
         InvalidParameterError: a term is unknown or negative, or a value does not fit.
     """
     names, asked = check_terms(terms), Runs(**runs)
-    machines, scale, workers = asked.columns()
+    machines, scale, workers, _ = asked.columns()
     columns = []
     for name in names:
         term = term_named(name)

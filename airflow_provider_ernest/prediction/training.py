@@ -27,6 +27,7 @@ from airflow_provider_ernest.exceptions import (
     TooFewObservationsError,
 )
 from airflow_provider_ernest.prediction.averaging import TermAveraging, contradiction, wrong_points
+from airflow_provider_ernest.prediction.evidence import points_of
 from airflow_provider_ernest.prediction.numbers import positive_number
 from airflow_provider_ernest.prediction.predictors import (
     Predictor,
@@ -34,7 +35,6 @@ from airflow_provider_ernest.prediction.predictors import (
     default_terms,
     new_predictor,
     observed_columns,
-    observed_points,
 )
 from airflow_provider_ernest.prediction.prior import prior_for
 from airflow_provider_ernest.prediction.regimes import effective_machines, foresee
@@ -135,7 +135,7 @@ def train(
 
 def _check_agreement(observations: Sequence[Observation], terms: tuple[str, ...]) -> None:
     """Refuse runs of which one is wrong: with given terms each counts, whatever the others say."""
-    merged = observed_points(observations)
+    merged = points_of(observed_columns(observations))
     # By all usual terms: that a few given ones describe no run well is the model's fault, not a run's.
     every = tuple(dict.fromkeys((*DICTIONARY, *terms)))
     wrong = wrong_points(merged, every, AveragingPrior(driver_share=0.0))
