@@ -1,8 +1,8 @@
-"""How much of the tasks' time was spent waiting, and how much faster the run could be at most without it.
+"""How long tasks waited, and how much faster the run could be at most without that.
 
 Blocked time analysis (Ousterhout and others, "Making Sense of Performance in Data Analytics Frameworks", NSDI
-2015, section 2): what each task waited for is taken off its time, and the run is replayed with what is left.
-That is an upper bound: a task that waits less for one thing may wait more for another.
+2015, section 2): the waiting is taken off each task's time, and the run is replayed with the rest. That is an
+upper bound: a task that waits less for one thing may wait more for another.
 """
 
 from __future__ import annotations
@@ -39,12 +39,7 @@ _PYTHON_SCOPES = ("python", "pandas", "arrow")
 
 @dataclass(frozen=True, kw_only=True)
 class StageWaiting:
-    """What the tasks of one stage waited for.
-
-    Attributes:
-        blocked_seconds: by `documents.profiles.BLOCKING`, summed over its tasks.
-        seconds_without: of the stage in the replay without the waiting for each.
-    """
+    """What the tasks of one stage waited for, in sum, and the stage's seconds without; by `BLOCKING`."""
 
     blocked_seconds: dict[str, float]
     seconds_without: dict[str, float]
@@ -56,8 +51,7 @@ class BlockedTime:
 
     Attributes:
         limits: what could be won at most, the most first.
-        stages: by Spark's number and the attempt.
-        replayed: the run as it was, replayed; what the limits are compared with.
+        replayed: the run as it was, which the limits are compared with.
     """
 
     limits: tuple[ResourceLimit, ...]
@@ -66,10 +60,10 @@ class BlockedTime:
 
 
 def blocked_time(log: EventLog, *, plan: Plan | None = None) -> BlockedTime:
-    """Replay the run without the waiting for each thing.
+    """Replay the run without each kind of waiting.
 
-    Where stages run side by side, list scheduling has anomalies (Graham 1969): with shorter tasks a replay
-    may now and then come out longer. Then nothing can be won.
+    If stages run side by side, list scheduling has anomalies (Graham 1969): a replay with shorter tasks may
+    be longer. Then nothing can be won.
 
     Raises:
         EventLogError: no task ended.
@@ -83,7 +77,19 @@ def blocked_time(log: EventLog, *, plan: Plan | None = None) -> BlockedTime:
         name: replay(log, task_seconds=tasks.seconds - waiting, plan=plan) if waiting.any() else as_it_was
         for name, waiting in blocked.items()
     }
-    limits = [_limit(log, name, blocked[name], as_it_was, without[name]) for name in BLOCKING]
+    total, limits = float(tasks.seconds.sum()), []
+    for name in BLOCKING:
+        waited, seconds = float(blocked[name].sum()), min(without[name].seconds, as_it_was.seconds)
+        won = 1.0 - seconds / as_it_was.seconds if as_it_was.seconds > 0 else 0.0
+        limits.append(
+            ResourceLimit(
+                resource=name,
+                blocked_seconds=waited,
+                share_percent=100.0 * waited / total if total else 0.0,
+                seconds_without=seconds,
+                improvement_percent=100.0 * won,
+            )
+        )
     return BlockedTime(
         limits=tuple(sorted(limits, key=lambda limit: limit.seconds_without)),
         stages={
@@ -103,14 +109,14 @@ def blocked_time(log: EventLog, *, plan: Plan | None = None) -> BlockedTime:
 def blocked_seconds(tasks: TaskColumns, *, in_python: BoolColumn | bool = False) -> dict[str, FloatColumn]:
     """What each task waited for, by `documents.profiles.BLOCKING`; columns of shape (tasks,).
 
-    Nothing counts but time that the task had left beside its CPU's: writing to the page cache takes the CPU,
-    and no disk makes it faster. Spark measures no time to read input, to write output or to spill: they do
-    not count. Garbage collection stops all tasks of an executor, so it counts in each, but waiting that Spark
-    reports for the same time goes before it. No parts add up to more than a task took.
+    Only time beside the task's CPU time counts: writing to the page cache takes the CPU, and no disk makes it
+    faster. Spark does not measure reading input, writing output and spilling. Garbage collection stops all
+    tasks of an executor and counts in each, after other waiting for the same time. The parts never add up to
+    more than a task took.
 
     Args:
         tasks: of the log.
-        in_python: of each task, whether its stage is known to run Python workers, see `python_wanted`.
+        in_python: whether each task's stage is known to run Python workers, see `python_wanted`.
     """
     running, _ = taken_in_turn(
         np.minimum(tasks.run_seconds, tasks.seconds) - tasks.cpu_seconds,
@@ -137,10 +143,9 @@ def blocked_seconds(tasks: TaskColumns, *, in_python: BoolColumn | bool = False)
 def taken_in_turn(
     seconds: FloatColumn, wanted: Mapping[str, FloatColumn]
 ) -> tuple[dict[str, FloatColumn], FloatColumn]:
-    """Share out each task's seconds, each of shape (tasks,): what each thing takes, and what is left.
+    """Share out each task's seconds, shape (tasks,): what each thing takes of them, and the rest.
 
-    What is measured in milliseconds may add up to more than a task took: each gets at most what those before
-    it have left.
+    Rounded measurements may add up to more than a task took: each gets at most what those before it left.
     """
     left = np.maximum(0.0, seconds)
     taken = {}
@@ -151,30 +156,16 @@ def taken_in_turn(
 
 
 def python_wanted(tasks: TaskColumns, in_python: BoolColumn | bool) -> FloatColumn:
-    """Seconds in Python workers: where the log does not tell, all that is left in stages that run them."""
+    """Seconds in Python workers: if unknown, all that is left in stages that run them."""
     untold = np.where(in_python, np.inf, 0.0)
     return np.where(np.isnan(tasks.python_seconds), untold, tasks.python_seconds)
 
 
 def runs_python(rows: Iterable[StageRow], stages: Iterable[StageKey]) -> BoolColumn:
-    """Whether each of some stages runs Python workers, by the names of its operations; shape (stages,)."""
+    """Marks the stages that run Python workers, by the names of their operations; shape (stages,)."""
     known = {
         row.key
         for row in rows
         if any(part in scope.lower() for scope in row.scopes for part in _PYTHON_SCOPES)
     }
     return np.array([stage in known for stage in stages], dtype=np.bool_)
-
-
-def _limit(
-    log: EventLog, name: str, waiting: FloatColumn, as_it_was: Replayed, without: Replayed
-) -> ResourceLimit:
-    total = float(log.task_columns.seconds.sum())
-    seconds = min(without.seconds, as_it_was.seconds)
-    return ResourceLimit(
-        resource=name,
-        blocked_seconds=float(waiting.sum()),
-        share_percent=100.0 * float(waiting.sum()) / total if total else 0.0,
-        seconds_without=seconds,
-        improvement_percent=100.0 * (1.0 - seconds / as_it_was.seconds) if as_it_was.seconds > 0 else 0.0,
-    )

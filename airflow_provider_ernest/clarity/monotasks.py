@@ -1,9 +1,9 @@
-"""How long each stage would take at least on each resource, and which of them binds it.
+"""How long each stage would take at least on each resource, and which one binds it.
 
-After Ousterhout's thesis (UCB/EECS-2017-158), chapter on reasoning about performance with monotasks: the
-ideal time of a stage on a resource is its total use of it over the cluster's capacity, and the stage is bound
-by the resource whose ideal time is longest. Spark's tasks are no monotasks: use of CPU and of network is
-known from their metrics, use of disks only roughly (see `disk_bytes`).
+After Ousterhout's thesis (UCB/EECS-2017-158), on reasoning about performance with monotasks: a stage's ideal
+time on a resource is its total use of it over the cluster's capacity, and the longest ideal time binds the
+stage. Spark's tasks are no monotasks: their metrics tell the use of CPU and network, but only roughly that
+of disks.
 """
 
 from __future__ import annotations
@@ -36,12 +36,11 @@ from airflow_provider_ernest.eventlog.tables import (
 from airflow_provider_ernest.exceptions import InvalidParameterError
 
 COMPUTING = (CPU, GARBAGE_COLLECTION, PYTHON_WORKER)
-"""The parts of a task's time that take a core. Python's are among them: a job whose work is in Python would
-look idle else."""
+"""The parts of a task's time that take a core, Python's among them."""
 
 FASTER_THAN_ITS_CAPACITY = 1.25
-"""Where a stage moves its bytes so many times faster than the capacity allows, it did not use that resource:
-its bytes were in the page cache, say. The capacity then tells nothing of it."""
+"""A stage that moved its bytes so many times faster than the capacity allows did not use that resource: they
+were in the page cache, say."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,10 +49,10 @@ class ResourceUse:
 
     Attributes:
         stages: that had tasks, ascending; k of them.
-        stage_of: position in `stages` of each task's, shape (tasks,).
-        parts: what each task did with its time, see `split_seconds`; each of shape (tasks,).
-        parallelism: tasks of each stage that can run at once, no more than it has, nor than slots; (k,).
-        in_python: whether a stage hands its rows to Python, shape (k,).
+        stage_of: the index of each task's stage, (tasks,).
+        parts: what each task did with its time, see `split_seconds`; each (tasks,).
+        parallelism: tasks of each stage that can run at once, (k,).
+        in_python: whether a stage hands its rows to Python, (k,).
     """
 
     stages: tuple[StageKey, ...]
@@ -63,17 +62,17 @@ class ResourceUse:
     in_python: BoolColumn
 
     def summed(self, column: FloatColumn | IntColumn) -> FloatColumn:
-        """A column of tasks summed over those of each stage, shape (k,)."""
+        """The sums of a column of tasks by stage, (k,)."""
         sums = np.bincount(self.stage_of, weights=column, minlength=len(self.stages))
         return sums.astype(np.float64)
 
     def seconds(self, parts: Iterable[str]) -> FloatColumn:
-        """What the tasks of each stage spent in some parts of their time, summed, shape (k,)."""
+        """The sums of some parts of the tasks' time by stage, (k,)."""
         return sum((self.summed(self.parts[part]) for part in parts), np.zeros(len(self.stages)))
 
 
 def resource_use(log: EventLog) -> ResourceUse:
-    """What the tasks of a run did with their time, failed attempts and second copies included."""
+    """What the tasks of a run did with their time, with failed attempts and copies."""
     tasks = log.task_columns
     stages, stage_of = tasks.by_stage
     in_python = runs_python(log.stages, stages)
@@ -90,18 +89,16 @@ def resource_use(log: EventLog) -> ResourceUse:
 def split_seconds(tasks: TaskColumns, *, in_python: BoolColumn) -> dict[str, FloatColumn]:
     """The parts of each task's time, which add up to it; each of shape (tasks,).
 
-    `CPU` is that of its thread, and the (de)serialisation of its closure and its result; `SCHEDULER` what
-    passes between the scheduler and the executor, and while the driver fetches a large result; `UNMEASURED`
-    the rest: services that it calls, reading of input, a core that others use as well.
-
-    Spark's CPU time is that of the task's own thread: Python workers, garbage collection and the JIT compiler
-    are not in it. Writing into the page cache takes CPU, so only what of the shuffle write time is not CPU
-    time counts as waiting for the disk.
+    `CPU` is that of its thread, and the (de)serialisation of its closure and result; `SCHEDULER` the time
+    between scheduler and executor, and while the driver fetches a large result; `UNMEASURED` the rest:
+    services that it calls, reading of input, a core that others use as well. Spark's CPU time has no Python
+    workers, garbage collection and JIT compiler in it. Writing to the page cache takes the CPU: only the
+    rest of the shuffle write time is waiting for the disk.
 
     Args:
-        tasks: the tasks.
-        in_python: whether a task's stage hands its rows to Python: what is left of its running time then
-            goes to the Python worker, where the log does not tell how long that took. Shape (tasks,).
+        tasks: of the log.
+        in_python: whether a task's stage hands its rows to Python, (tasks,): what is left of its running time
+            then goes to the Python worker, unless the log tells how long that took.
     """
     parts, left = taken_in_turn(
         tasks.seconds,
@@ -118,11 +115,10 @@ def split_seconds(tasks: TaskColumns, *, in_python: BoolColumn) -> dict[str, Flo
 
 
 def disk_bytes(tasks: TaskColumns) -> IntColumn:
-    """What each task may have moved from or to disks, shape (tasks,).
+    """Upper bound of the bytes that each task moved from or to disks, (tasks,).
 
-    Input, output, what it wrote for later stages and read of earlier ones (from a disk of its own machine or
-    of another), and what it spilled, which is written and read again. Much of that is only moved to and from
-    the page cache: it is an upper bound.
+    Input, output, shuffle data written and read (also on other machines' disks), and twice what it spilled,
+    which is read again. Much of that only goes to and from the page cache.
     """
     shuffled = tasks.shuffle_written_bytes + tasks.shuffle_read_bytes
     moved: IntColumn = tasks.input_bytes + tasks.output_bytes + shuffled + 2 * tasks.disk_spilled_bytes
@@ -135,9 +131,8 @@ class IdealTimes:
 
     Attributes:
         stages: that had tasks, ascending.
-        cpu: seconds that the cores need which the stage's tasks can use at once.
-        moved: seconds that `NETWORK` and `DISK` need; NaN where no capacity is known, or the stage has
-            shown that it does not apply.
+        cpu: seconds of computing on the cores that the stage's tasks can use at once.
+        moved: seconds that `NETWORK` and `DISK` need; NaN if the capacity is unknown, or shown not to apply.
         held: seconds that each part of the tasks' time holds those cores.
     """
 
@@ -147,7 +142,7 @@ class IdealTimes:
     held: dict[str, FloatColumn]
 
     def seconds(self) -> dict[StageKey, dict[str, float]]:
-        """The seconds that each stage needs at least of each resource; those not known are left out."""
+        """The seconds that each stage needs at least of each resource, if known."""
         return {
             stage: {CPU: float(self.cpu[place])} | self._moved(place)
             for place, stage in enumerate(self.stages)
@@ -162,15 +157,15 @@ class IdealTimes:
         return total
 
     def bottlenecks(self) -> dict[StageKey, str]:
-        """What each stage is bound by: `CPU`, `NETWORK`, `DISK`, or one of the things that tasks wait for.
+        """What each stage is bound by: `CPU`, `NETWORK`, `DISK`, or another thing that tasks wait for.
 
-        Where the capacity of network or disk is not known, the time that its tasks waited for it stands for
-        its ideal time: that of a link that is never full is never the longest.
+        If the capacity of network or disk is unknown, its tasks' waiting stands for the ideal time: that of a
+        link that is never full is never the longest.
         """
         return {stage: _longest(self._contenders(place)) for place, stage in enumerate(self.stages)}
 
     def bottlenecks_of_run(self) -> Iterator[str]:
-        """What the stages are bound by in which most time goes; then, were it not for that, and so on."""
+        """What binds the stages with most of the time; then what would without that, and so on."""
         stages = [self._contenders(place) for place in range(len(self.stages))]
         while stages:
             total: dict[str, float] = {}
@@ -193,8 +188,7 @@ class IdealTimes:
     def _contenders(self, place: int) -> dict[str, float]:
         """What a stage may be bound by, with its seconds.
 
-        Tasks that share their cores with others wait as long as they compute, or so: of unmeasured waiting,
-        only what is more than that is distinguished from computing.
+        Tasks that share their cores wait about as long as they compute: only more unmeasured waiting counts.
         """
         seconds = {part: float(column[place]) for part, column in self.held.items()}
         seconds[UNMEASURED] = max(0.0, seconds[UNMEASURED] - seconds[CPU])
@@ -202,7 +196,7 @@ class IdealTimes:
 
 
 def _longest(seconds: dict[str, float]) -> str:
-    """The one with the most seconds; of several alike the one that can be bought rather than waited for."""
+    """The one with the most seconds; among equals one that can be bought."""
     order = (CPU, NETWORK, DISK, PYTHON_WORKER, UNMEASURED, SCHEDULER)
     return max(
         seconds, key=lambda part: (seconds[part], -order.index(part) if part in order else -len(order))
@@ -236,29 +230,29 @@ def ideal_times(log: EventLog, capacity: Capacity, use: ResourceUse | None = Non
 
 
 STATED, ACHIEVED = "stated", "achieved"
-"""Where a `Capacity` comes from; what a probe "measured" comes with the cluster."""
+"""Where a `Capacity` comes from; one that a probe "measured" comes with the cluster."""
 
 WAITING_SHARE = 0.5
 """A machine's tasks wait for a resource while they spend at least this share of their time on that."""
 
 _QUANTILE = 0.95
-"""Of the rates at such moments: the highest are those of tasks so short that their times are rounded."""
+"""Of the rates at such moments: the highest come from the rounded times of very short tasks."""
 
 _SHORTEST_SECONDS = 1.0
-"""Of such moments, over all machines: less tells nothing."""
+"""Of such moments on all machines: less tells nothing."""
 
 
 def cores_per_machine(log: EventLog) -> int:
-    """Tasks that a machine of the run ran at once; of the smallest, were they not alike."""
+    """Tasks that the run's smallest machine ran at once."""
     return max(1, min(log.slots_by_worker.values(), default=1))
 
 
 def stated_capacity(log: EventLog, *, network: float | None = None, disk: float | None = None) -> Capacity:
-    """By what the user says of a machine.
+    """The capacity that a user states.
 
     Args:
         log: of a run on such machines.
-        network: in one direction, in 10^9 bytes per second; None where nobody says.
+        network: in one direction, in 10^9 bytes per second; None if unknown.
         disk: of all disks together, likewise.
 
     Raises:
@@ -276,12 +270,11 @@ def stated_capacity(log: EventLog, *, network: float | None = None, disk: float 
 
 
 def achieved_capacity(log: EventLog, use: ResourceUse | None = None) -> Capacity:
-    """By what the run's own tasks got of the network while they waited for it; None where none did.
+    """The network rate that the run's own tasks got while they waited for it; None if none did.
 
-    A link that was never full shows how little was asked of it, not what it could do. So only those moments
-    count in which the tasks of a machine spent at least half of their time waiting for it. A task's bytes are
-    spread evenly over its time, so that what is found is a lower bound. Of disks nothing is found: what tasks
-    write goes to the page cache first, and how fast that is says nothing of a disk.
+    A link that was never full does not show what it could do: only moments count in which a machine's tasks
+    spent at least half of their time waiting for it. A task's bytes are spread evenly over its time, so this
+    is a lower bound. Disks show nothing, since writes go to the page cache first.
     """
     use = use or resource_use(log)
     moments = [_waiting_moments(log, rows, use.parts[NETWORK]) for rows in _rows_by_machine(log)]
@@ -296,7 +289,7 @@ def achieved_capacity(log: EventLog, use: ResourceUse | None = None) -> Capacity
 
 
 def _typical_rate(rates: FloatColumn, lengths: FloatColumn) -> float | None:
-    """The quantile of bytes per second at moments of these lengths, in 10^9; None if they are too short."""
+    """The quantile of rates by length, in 10^9 bytes per second; None if the lengths are too short."""
     if lengths.sum() < _SHORTEST_SECONDS:
         return None
     order = np.argsort(rates)
@@ -307,13 +300,13 @@ def _typical_rate(rates: FloatColumn, lengths: FloatColumn) -> float | None:
 
 
 def _waiting_moments(log: EventLog, rows: IntColumn, waited: FloatColumn) -> tuple[FloatColumn, FloatColumn]:
-    """Bytes per second that one machine fetched, and for how long, while its tasks waited; (moments,)."""
+    """The rates, in bytes per second, at which a machine fetched while its tasks waited, and how long."""
     tasks = log.task_columns
     moved = tasks.shuffle_remote_bytes[rows]
     if not moved.any():
         return np.empty(0), np.empty(0)
     began = tasks.launched_at[rows]
-    # Times come in milliseconds: a task of none would be infinitely fast.
+    # Times are rounded to milliseconds: a task of none would be infinitely fast.
     lasted = np.maximum(1e-3, tasks.finished_at[rows] - began)
     spans = Spans(began, began + lasted)
     at_work = spans.running(np.ones(len(rows)))
@@ -330,15 +323,9 @@ def _rows_by_machine(log: EventLog) -> list[IntColumn]:
 
 
 class Spans:
-    """The times between the begins and ends of tasks, in each of which the same tasks ran; (spans,).
+    """The times between the begins and ends of tasks, (spans,): in each of them the same tasks ran.
 
-    Args:
-        began: of each task, shape (tasks,).
-        ended: likewise.
-
-    Attributes:
-        starts: of the spans.
-        lengths: likewise; some may be 0.
+    Some `lengths` may be 0.
     """
 
     def __init__(self, began: FloatColumn, ended: FloatColumn) -> None:
@@ -348,5 +335,5 @@ class Spans:
         self.lengths = np.diff(edges[self._order])
 
     def running(self, each: FloatColumn) -> FloatColumn:
-        """What each task has of something while it runs, summed over those that run; (spans,)."""
+        """The sum of a figure of tasks, (tasks,), over those that run, (spans,)."""
         return np.cumsum(np.concatenate([each, -each])[self._order])[:-1]

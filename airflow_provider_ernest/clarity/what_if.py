@@ -1,7 +1,7 @@
 """How long a run would take on other machines.
 
-Its tasks, changed as `changed_task_seconds` says, are replayed: stages, slots and the time of the driver keep
-their order, and the ratio of that replay to one of the run as it was scales the time measured.
+Its tasks are changed by `changed_task_seconds` and replayed; the ratio of that replay to one of the run as
+it was scales the measured time.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.words import counted
 
 _TELLING_SHARE = 0.05
-"""Of the tasks' time: less in Python workers changes no answer so much that it must be told."""
+"""Of the tasks' time: less in Python workers hardly changes an answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """Other machines than those of the run; what is not told stays as it was.
+    """Other machines than those of the run; the defaults change nothing.
 
     Attributes:
         cpu: how many times as fast a core is.
-        network: how many times as fast the network of a machine is.
-        disk: how many times as fast the disks of a machine are together.
-        machines: how many there are; None for as many as there were.
-        cores: tasks that a machine runs at once; None for as many as it did.
-        name: what to call it; made of the rest where it is empty.
+        network: how many times as fast a machine's network is.
+        disk: how many times as fast a machine's disks together are.
+        machines: how many there are.
+        cores: tasks that a machine runs at once.
+        name: of the change; made from the rest if empty.
     """
 
     cpu: float = 1.0
@@ -59,7 +59,7 @@ class Change:
     name: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what is no machine."""
+        """Refuse impossible machines."""
         for name in ("cpu", "network", "disk"):
             value = getattr(self, name)
             if not (math.isfinite(value) and value > 0):
@@ -81,16 +81,17 @@ class Change:
             "the network": self.network,
             "the disks": self.disk,
         }
-        parts = [f"{_times(factor)}{thing}" for thing, factor in factors.items() if factor != 1.0]
+        times = {2.0: "twice ", 0.5: "half "}
+        parts = [
+            f"{times.get(factor, f'{factor:g} times ')}{thing}"
+            for thing, factor in factors.items()
+            if factor != 1.0
+        ]
         if self.cores is not None:
             parts.append(f"{counted(self.cores, 'core')} a machine")
         if self.machines is not None:
             parts.append(counted(self.machines, "machine"))
         return ", ".join(parts) or "the same machines"
-
-
-def _times(factor: float) -> str:
-    return {2.0: "twice ", 0.5: "half "}.get(factor, f"{factor:g} times ")
 
 
 def what_if(log: EventLog, capacity: Capacity, change: Change) -> WhatIf:
@@ -109,39 +110,33 @@ def what_ifs(
     """The run on several kinds of other machines.
 
     Args:
-        log: the run.
+        log: of the run.
         capacity: of one of its machines.
-        changes: what is different; what is worth asking of any run where None.
-        use: of the run, where it is at hand.
-        as_it_was: its replay without any change, likewise.
+        changes: to the machines; by default those that are worth asking about.
+        use: of the run, if it is at hand.
+        as_it_was: its replay, likewise.
 
     Raises:
         EventLogError: no task ended.
     """
     use, as_it_was = use or resource_use(log), as_it_was or replay(log)
-    asked = _worth_asking(log, capacity) if changes is None else changes
-    return tuple(_imagined(log, capacity, change, use, as_it_was) for change in asked)
-
-
-def _worth_asking(log: EventLog, capacity: Capacity) -> list[Change]:
-    """More and faster cores, other networks and disks where it used them."""
-    changes = [Change(cpu=2.0), Change(cores=2 * capacity.cores, name="twice the cores a machine")]
-    if log.task_columns.shuffle_remote_bytes.any():
-        changes += [Change(network=2.0), Change(network=0.5)]
-    if disk_bytes(log.task_columns).any():
-        changes.append(Change(disk=2.0))
-    return changes
+    if changes is None:
+        changes = [Change(cpu=2.0), Change(cores=2 * capacity.cores, name="twice the cores a machine")]
+        if log.task_columns.shuffle_remote_bytes.any():
+            changes += [Change(network=2.0), Change(network=0.5)]
+        if disk_bytes(log.task_columns).any():
+            changes.append(Change(disk=2.0))
+    return tuple(_imagined(log, capacity, change, use, as_it_was) for change in changes)
 
 
 def _imagined(
     log: EventLog, capacity: Capacity, change: Change, use: ResourceUse, as_it_was: Replayed
 ) -> WhatIf:
-    """The same with other tasks and slots."""
     changed = log if change.cores is None else _with_cores(log, change.cores)
     seconds = changed_task_seconds(log, capacity, change, use)
     new = replay(changed, machines=change.machines, task_seconds=seconds, plan=as_it_was.plan).seconds
     ratio = new / as_it_was.seconds if as_it_was.seconds > 0 else 1.0
-    doubts = [*_doubts_of_cores(log, change, use), *_doubts_of_rates(capacity, change)]
+    doubts = list(_doubts(log, capacity, change, use))
     return WhatIf(
         change=f"{change.words} ({'; '.join(doubts)})" if doubts else change.words,
         seconds=max(0.0, log.clean_seconds) * ratio,
@@ -149,16 +144,13 @@ def _imagined(
     )
 
 
-def _doubts_of_cores(log: EventLog, change: Change, use: ResourceUse) -> Iterator[str]:
-    """A Python worker that waits for a service does so on any core."""
+def _doubts(log: EventLog, capacity: Capacity, change: Change, use: ResourceUse) -> Iterator[str]:
+    # A Python worker that waits for a service does so on any core.
     in_python = float(use.parts[PYTHON_WORKER].sum())
     if change.cpu != 1.0 and in_python >= _TELLING_SHARE * float(log.task_columns.seconds.sum()) > 0:
         bound = "at best" if change.cpu > 1.0 else "at worst"
         yield f"{bound}: Python workers may wait rather than compute"
-
-
-def _doubts_of_rates(capacity: Capacity, change: Change) -> Iterator[str]:
-    """It is a lower bound where tasks may have used what they did not wait for."""
+    # A lower bound: tasks may have used what they did not wait for.
     slower = (
         (change.network, capacity.network_gigabytes_per_second, "the network's"),
         (change.disk, capacity.disk_gigabytes_per_second, "the disks'"),
@@ -169,7 +161,7 @@ def _doubts_of_rates(capacity: Capacity, change: Change) -> Iterator[str]:
 
 
 def _with_cores(log: EventLog, cores: int) -> EventLog:
-    """The run as if each machine had other cores, of which its executors have the shares that they had."""
+    """The run with other cores a machine, of which its executors keep their shares."""
 
     def changed(executor: ExecutorRow) -> ExecutorRow:
         slots = log.slots_of(executor)
@@ -184,20 +176,18 @@ def changed_task_seconds(
 ) -> FloatColumn:
     """The seconds that each task would take on other machines by what it used and waited for, shape (tasks,).
 
-    The thesis scales a stage's measured time by the ratio of its longest ideal times, new over old: its
-    monotasks overlap their use of one resource with that of the others. Spark's tasks do so less well, and
-    much of their time is no use of a resource. So here a stage's time on other networks or disks is
+    The thesis scales a stage's time by the ratio of its longest ideal times, new over old: its monotasks
+    overlap their use of resources. Spark's tasks do so less well, and much of their time uses no resource.
+    So here a stage's time on other networks or disks is
 
         its time  x  longer of (bytes' new ideal time, the rest)  /  longer of (bytes' ideal time, the rest)
 
-    where the rest is all of its tasks' time in which they did not wait for these bytes; and it is no longer
-    than the rest and the bytes' new time one after the other. `docs/explanation/clarity.md` has both rules
-    beside real runs. Where no capacity is known, so that there is no ideal time, the time that tasks waited
-    is scaled: less is then predicted of slower machines than may come. Waiting that no resource explains
-    stays.
+    but no more than the rest plus the bytes' new time; the rest is the tasks' time without waiting for these
+    bytes. `docs/explanation/clarity.md` compares both rules with real runs. If the capacity is unknown, the
+    waiting is scaled, which predicts too little for slower machines. Waiting that no resource explains stays.
 
-    On another number of machines a task has the same share of its machine's network and disks; what then
-    comes from other machines is for the replay.
+    On another number of machines a task keeps its share of its machine's network and disks; the replay counts
+    what comes from other machines then.
     """
     use = use or resource_use(log)
     parallelism = use.parallelism
@@ -207,7 +197,22 @@ def changed_task_seconds(
     total: FloatColumn = np.maximum(0.0, log.task_columns.seconds)
     computing = sum((use.parts[part] for part in COMPUTING), np.zeros(len(total)))
     seconds = total - (computing - computing / change.cpu)
-    for each in _all_moving(log, capacity, change, use):
+    needed = ideal_times(log, capacity, use).moved
+    network = _Moving(
+        waited=use.parts[NETWORK],
+        byte_count=log.task_columns.shuffle_remote_bytes,
+        needed=needed[NETWORK],
+        ratio=1.0 / change.network,
+        is_full=False,
+    )
+    disk = _Moving(
+        waited=use.parts[DISK] + _waiting_for_input(log, use, needed[DISK]),
+        byte_count=disk_bytes(log.task_columns),
+        needed=needed[DISK],
+        ratio=1.0 / change.disk,
+        is_full=True,
+    )
+    for each in (network, disk):
         rest = seconds - each.waited
         seconds = rest + _new_waiting(each, use, use.summed(total), use.summed(rest), parallelism)
     return seconds
@@ -215,15 +220,15 @@ def changed_task_seconds(
 
 @dataclass(frozen=True, kw_only=True)
 class _Moving:
-    """Bytes that each stage moves by one resource; columns of shape (stages,), or (tasks,) where it says so.
+    """Bytes that are moved by one resource.
 
     Attributes:
-        waited: seconds of each task that it waited for them, (tasks,).
+        waited: seconds that each task waited for them, (tasks,).
         byte_count: of each task, (tasks,).
-        needed: the stage's ideal seconds; NaN where not known.
-        ratio: how many times as long they will need.
-        is_full: whether tasks that wait for a resource of unknown capacity wait for their turn. A network
-            that is full shows in what they achieve (see `achieved_capacity`), full disks do not.
+        needed: each stage's ideal seconds, (stages,); NaN if unknown.
+        ratio: how many times as long they will take.
+        is_full: whether tasks that wait for a resource of unknown capacity queue for it. A full network shows
+            in the rates achieved (see `achieved_capacity`), full disks do not.
     """
 
     waited: FloatColumn
@@ -233,32 +238,8 @@ class _Moving:
     is_full: bool
 
 
-def _all_moving(log: EventLog, capacity: Capacity, change: Change, use: ResourceUse) -> tuple[_Moving, ...]:
-    """What the tasks move by network and by disk."""
-    moved = ideal_times(log, capacity, use).moved
-    return (
-        _Moving(
-            waited=use.parts[NETWORK],
-            byte_count=log.task_columns.shuffle_remote_bytes,
-            needed=moved[NETWORK],
-            ratio=1.0 / change.network,
-            is_full=False,
-        ),
-        _Moving(
-            waited=use.parts[DISK] + _waiting_for_input(log, use, moved[DISK]),
-            byte_count=disk_bytes(log.task_columns),
-            needed=moved[DISK],
-            ratio=1.0 / change.disk,
-            is_full=True,
-        ),
-    )
-
-
 def _waiting_for_input(log: EventLog, use: ResourceUse, needed: FloatColumn) -> FloatColumn:
-    """Unmeasured waiting of tasks that read input, as far as the known time of the disks explains it.
-
-    Spark does not measure the time of reading.
-    """
+    """Unmeasured waiting of tasks that read input, as far as the disks' ideal time explains it."""
     input_bytes = log.task_columns.input_bytes
     written = use.summed(use.parts[DISK]) / use.parallelism
     unmeasured = np.where(input_bytes > 0, use.parts[UNMEASURED], 0.0)
@@ -275,16 +256,13 @@ def _new_waiting(
 ) -> FloatColumn:
     """Seconds that each task will wait for its bytes, shape (tasks,).
 
-    Args:
-        moving: the bytes.
-        use: the tasks by stage.
-        total: each stage's seconds as it is, summed over its tasks, shape (stages,).
-        rest: what all else will take than waiting for them, likewise.
-        parallelism: tasks of each stage that will run at once.
+    By stage, with shape (stages,): the sum `total` of its tasks' seconds as they are, the `rest` that they
+    will take without waiting for the bytes, and the `parallelism` that there will be.
     """
     waited = use.summed(moving.waited)
     known = np.isfinite(moving.needed)
-    # What tasks mostly waited for was full, though it gave less than its rate: headers and the like.
+    # A resource that tasks mostly waited for was full, though it gave less than its rate: headers and the
+    # like.
     full = waited >= WAITING_SHARE * total
     needed = np.where(full, np.maximum(moving.needed, waited / use.parallelism), moving.needed)
     needed = np.where(known, np.minimum(needed, total / use.parallelism), 0.0)
@@ -305,15 +283,11 @@ def _new_waiting(
 def _stage_waiting(
     waited: FloatColumn, needed: FloatColumn, ratio: float, *, rest: FloatColumn
 ) -> FloatColumn:
-    """Seconds that a stage's slots will wait where its bytes need `ratio` times as long, shape (stages,).
+    """Seconds that a stage's slots will wait if its bytes need `ratio` times as long, shape (stages,).
 
-    Args:
-        waited: seconds that they wait as it is.
-        needed: the bytes' ideal time as it is.
-        ratio: how many times as long the bytes will need.
-        rest: seconds of all else that they will do.
+    They waited so long for bytes that `needed` an ideal time, and will do the `rest` beside.
     """
-    # Faster or more cores are done sooner, and wait for the bytes then.
+    # Faster or more cores are done sooner, and then wait for the bytes.
     waits = np.maximum(waited, needed - rest)
     growth = _quotient(np.maximum(rest, needed * ratio), np.maximum(rest, needed), default=1.0)
     one_by_one = ratio * np.maximum(needed, waits)
@@ -322,5 +296,5 @@ def _stage_waiting(
 
 
 def _quotient(part: FloatColumn, whole: FloatColumn, *, default: float) -> FloatColumn:
-    """One over the other; the default where the other is 0."""
+    """Part over whole; the default if the whole is 0."""
     return np.divide(part, whole, out=np.full_like(whole, default), where=whole > 0)
