@@ -1,15 +1,14 @@
-"""What a run is bound by, as a sentence, and what to change, where its profile makes it safe to say.
+"""What a run is bound by, as a sentence, and what to change if its profile makes that safe to say.
 
-Each advice rests on a figure of the profile, and there is none below a threshold: what would win little, or
-what the figures do not show, is not advised. What rests on a replay is advised only where the replay of the
-run as it was comes out right. A sample has fewer and smaller partitions than all of the input, and its driver
-as much to do: what may come of that alone is not said of a sample.
+Each piece of advice rests on a figure of the profile, above a threshold. If it rests on a replay, the replay
+of the run as it was must come out right. A sample has fewer and smaller partitions than the whole input, and
+its driver as much to do: what may come of that alone is not said of a sample.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from airflow_provider_ernest.documents.profiles import (
     CPU,
@@ -31,45 +30,43 @@ from airflow_provider_ernest.documents.profiles import (
 from airflow_provider_ernest.words import count, data_amount, duration, percentage
 
 _DRIVER_SHARE = 0.5
-"""A run of which no task runs for so much of its time is bound by its driver, whatever tasks wait for."""
+"""A run with no running task for so much of its time is bound by its driver, whatever tasks wait for."""
 
 _WORTH_TELLING_SHARE = 0.2
 """So much of its time without a task, or unmeasured, is reported, whatever else binds the run."""
 
 _WORTHLESS_PERCENT = 5.0
-"""Waiting that wins less does not bind a run, even where its resource is used most, and is nothing to buy."""
+"""Waiting that wins less does not bind a run, even if its resource is used most."""
 
 _WORTH_PERCENT = 10.0
 """Of the run: less is not worth a change."""
 
 TRUSTED_ERROR_PERCENT = 10.0
-"""Error of the replay of the run as it was; beyond that, nothing that rests on a replay is said."""
+"""Error of the replay of the run as it was: beyond that, nothing that rests on a replay is said."""
 
 _UNMEASURED_SHARE = 0.1
-"""Of the tasks' time: more may be the reading of input over the network, which Spark does not measure."""
+"""Of the tasks' time: more may be reading of input over the network, which Spark does not measure."""
 
 _FULL_SHARE = 0.5
-"""A network that needs less than that of the time that could be won was not what tasks waited for."""
+"""Tasks waited for a full network only if it needs this share of the time that could be won."""
 
 _IDLE_SHARE = 0.4
 """Of the slots' time in a stage, for want of tasks."""
 
 _ROUNDS = 3
-"""A stage of more rounds of tasks than that fills its slots, whatever the last round does."""
+"""A stage with more rounds of tasks fills its slots, whatever the last round does."""
 
-_TINY_TASK_SECONDS = 0.2
-"""Tasks whose scheduling takes a large share of their time are too many only if they are so short."""
-
-_SCHEDULING_SHARE = 0.3
+_TINY_TASK_SECONDS, _SCHEDULING_SHARE = 0.2, 0.3
+"""Tasks are too many only if they are so short and scheduling takes this share of their time."""
 
 _MUCH_CARRIED_SECONDS = 0.05
-"""That each task of a stage takes to unpack what it carries, and to pack its result."""
+"""For each task of a stage to unpack its closure and to pack its result."""
 
 _MUCH_OF_RESULTS = 5_000_000
-"""Bytes of a stage for the driver: what counts and sums bring is far less."""
+"""Bytes of a stage for the driver; counts and sums bring far less."""
 
 _MANY_FILES, _SMALL_FILE = 50, 8_000_000
-"""Tasks that each write less bytes than that on average write many small files."""
+"""So many tasks that each write less bytes on average write many small files."""
 
 _SPILLED_SHARE = 0.1
 """Of what stages read; less spilled is no trouble."""
@@ -87,28 +84,15 @@ _WITHOUT = {
 _Weighed = tuple[float, Advice]
 """The percentage of the run that an advice is about, and the advice."""
 
-_SPARK = "https://spark.apache.org/docs/latest/"
-_PARALLELISM = f"{_SPARK}tuning.html#level-of-parallelism"
-_REDUCE_MEMORY = f"{_SPARK}tuning.html#memory-usage-of-reduce-tasks"
-_HARDWARE = f"{_SPARK}hardware-provisioning.html"
-_SHUFFLE = f"{_SPARK}configuration.html#shuffle-behavior"
-_COLLECTION = f"{_SPARK}tuning.html#garbage-collection-tuning"
-_ARROW = f"{_SPARK}api/python/tutorial/sql/arrow_pandas.html"
-_BROADCAST = f"{_SPARK}tuning.html#broadcasting-large-variables"
-_RESULTS = f"{_SPARK}configuration.html#application-properties"
-_FILES = f"{_SPARK}sql-performance-tuning.html#coalesce-hints-for-sql-queries"
-_PARQUET = f"{_SPARK}sql-data-sources-parquet.html#partition-discovery"
-_SKEW = f"{_SPARK}sql-performance-tuning.html#optimizing-skew-join"
-_SPECULATION = f"{_SPARK}configuration.html#scheduling"
-"""What Spark itself says of them."""
+_SPARK = "https://spark.apache.org/docs/latest"
 
 
 def bound_by(profile: RunProfile, most_used: Iterable[str]) -> str:
-    """What binds the run.
+    """What binds the run, by its limits and the driver's time.
 
     Args:
-        profile: with its limits and the driver's time.
-        most_used: what its stages are bound by in which most of the time goes, the most first.
+        profile: of the run.
+        most_used: what binds the stages with most of the time, the most first.
     """
     if profile.driver_seconds >= _DRIVER_SHARE * profile.seconds:
         return DRIVER
@@ -122,7 +106,7 @@ def bound_by(profile: RunProfile, most_used: Iterable[str]) -> str:
 def headline_of(profile: RunProfile, *, unmeasured_share: float = 0.0) -> str:
     """What binds the run, such as "CPU-bound: at most 2 % from a faster network, 1 % from faster disks"."""
     sentence = _bound(profile)
-    # Network and disks may have to do with it, since the run reads its input by them.
+    # Network and disks may have to do with it: the run reads its input over them.
     if profile.bottleneck == CPU and unmeasured_share >= _WORTH_TELLING_SHARE:
         sentence += (
             f"; Spark does not measure what {percentage(100 * unmeasured_share)} of its tasks' time "
@@ -145,12 +129,6 @@ def _bound(profile: RunProfile) -> str:
         bound = f"Bound by the driver, with no task running for {_idle(profile)}"
     if profile.bottleneck == UNMEASURED:
         bound = "Bound by what Spark does not measure, such as reading input, a service or a busy host"
-    little = _little(profile)
-    return f"{bound}: {little}" if little else bound
-
-
-def _little(profile: RunProfile) -> str:
-    """What faster network and disks would win of a run that is bound by neither."""
     limits = {"a faster network": profile.limit(NETWORK), "faster disks": profile.limit(DISK)}
     told = ", ".join(
         f"{percentage(limit.improvement_percent) if limit.improvement_percent > 0 else 'nothing'} from "
@@ -158,7 +136,8 @@ def _little(profile: RunProfile) -> str:
         for better, limit in limits.items()
         if limit is not None
     )
-    return f"at most {told}" if told and not told.startswith("nothing") else told
+    little = f"at most {told}" if told and not told.startswith("nothing") else told
+    return f"{bound}: {little}" if little else bound
 
 
 def _idle(profile: RunProfile) -> str:
@@ -168,37 +147,17 @@ def _idle(profile: RunProfile) -> str:
 def advise(profile: RunProfile) -> tuple[Advice, ...]:
     """What to change, the most worth first.
 
-    Of a run that does not count only what the tasks show that are there: what its log does not tell, or other
-    machines than it had, could turn over all else.
+    A run that does not count only gets advice on spilling: what is missing in its log, or other machines,
+    could overturn everything else.
     """
-    counts = not profile.not_counted
-    found = [*_of_spilling(profile)]
-    if counts:
-        found += [
-            *_of_partitions(profile),
-            *_of_results(profile),
-            *_of_small_files(profile),
-            *_of_reading(profile),
-        ]
-    if counts and abs(profile.replay_error_percent) <= TRUSTED_ERROR_PERCENT:
-        found += [
-            *_of_limits(profile),
-            *_of_computing(profile),
-            *_of_stragglers(profile),
-            *_of_sizes(profile),
-        ]
+    asked: list[Callable[[RunProfile], Iterator[_Weighed]]] = [_of_spilling]
+    if not profile.not_counted:
+        asked += [_of_partitions, _of_results, _of_small_files, _of_reading]
+        if abs(profile.replay_error_percent) <= TRUSTED_ERROR_PERCENT:
+            asked += [_of_limits, _of_computing, _of_stragglers, _of_sizes]
+    found = [each for of in asked for each in of(profile)]
     found.sort(key=lambda each: -each[0])
     return tuple(advice for _, advice in found)
-
-
-def _saving(
-    profile: RunProfile, won_seconds: float, *, subject: str, text: str, figure: str, documentation: str
-) -> _Weighed:
-    """An advice that is about what the log says it saves."""
-    advice = Advice(
-        subject=subject, text=text, figure=figure, won_seconds=won_seconds, documentation=documentation
-    )
-    return 100.0 * won_seconds / profile.seconds, advice
 
 
 def _saved(seconds: float, profile: RunProfile) -> str:
@@ -206,13 +165,13 @@ def _saved(seconds: float, profile: RunProfile) -> str:
 
 
 def _of_partitions(profile: RunProfile) -> Iterator[_Weighed]:
-    """That a stage has too few tasks, or a few more than its slots take in a round, or too many.
+    """A stage has too few tasks, a few more than its slots take in a round, or too many.
 
     A single task is left alone: what ends in one, such as a sum of all rows, often must.
     """
     for stage in profile.stages:
         share = 100.0 * stage.seconds / profile.seconds
-        # As many as run at once are what a barrier stage is made of.
+        # A barrier stage must run all its tasks at once.
         if share < _WORTH_PERCENT or stage.tasks < 2 or profile.scale < 1.0 or stage.is_barrier:
             continue
         slots, is_tiny = profile.slots, stage.task_seconds < _TINY_TASK_SECONDS * stage.tasks
@@ -235,13 +194,18 @@ def _of_partitions(profile: RunProfile) -> Iterator[_Weighed]:
             )
         else:
             continue
-        yield _saving(
-            profile, won, subject="partitions", text=text, figure=figure, documentation=_PARALLELISM
+        advice = Advice(
+            subject="partitions",
+            text=text,
+            figure=figure,
+            won_seconds=won,
+            documentation=f"{_SPARK}/tuning.html#level-of-parallelism",
         )
+        yield 100.0 * won / profile.seconds, advice
 
 
 def _of_spilling(profile: RunProfile) -> Iterator[_Weighed]:
-    """That memory was too small for what tasks sorted, joined or aggregated."""
+    """Memory was too small for what tasks sorted, joined or aggregated."""
     found = _spilling(profile)
     share = 100.0 * sum(stage.seconds for stage in found) / profile.seconds
     if found and share >= _WORTH_PERCENT:
@@ -253,13 +217,13 @@ def _of_spilling(profile: RunProfile) -> Iterator[_Weighed]:
             f"of what {_named(worst)} reads.",
             figure=f"{data_amount(spilled)} spilled to disk, in stages that take {percentage(share)} of the "
             "time",
-            documentation=_REDUCE_MEMORY,
+            documentation=f"{_SPARK}/tuning.html#memory-usage-of-reduce-tasks",
         )
         yield share, advice
 
 
 def _spilling(profile: RunProfile) -> list[StageProfile]:
-    """The stages whose tasks had too little memory."""
+    """Stages whose tasks had too little memory."""
     return [
         stage for stage in profile.stages if stage.spilled_bytes > _SPILLED_SHARE * max(1, stage.read_bytes)
     ]
@@ -270,55 +234,55 @@ def _named(stage: StageProfile) -> str:
 
 
 def _of_results(profile: RunProfile) -> Iterator[_Weighed]:
-    """That the driver works alone on what tasks have brought it."""
+    """The driver works alone on the results that tasks brought it."""
     fetching = [stage for stage in profile.stages if stage.result_bytes >= _MUCH_OF_RESULTS]
     won = sum(_alone_after(profile, stage) for stage in fetching)
     if profile.scale >= 1.0 and 100.0 * won >= _WORTH_PERCENT * profile.seconds:
         results = data_amount(sum(stage.result_bytes for stage in fetching))
-        yield _saving(
-            profile,
-            won,
+        advice = Advice(
             subject="driver",
             text="Bring less to the driver: let executors aggregate or write what collect() and toPandas() "
             "fetch, and broadcast smaller tables.",
             figure=f"{results} came as results, and no task ran for {duration(won)} after that: "
             f"{_saved(won, profile)}",
-            documentation=_RESULTS,
+            won_seconds=won,
+            documentation=f"{_SPARK}/configuration.html#application-properties",
         )
+        yield 100.0 * won / profile.seconds, advice
 
 
 def _of_small_files(profile: RunProfile) -> Iterator[_Weighed]:
-    """That many small files are written, and put in order by the driver."""
+    """Many small files are written, and put in order by the driver."""
     writing = [
         stage
         for stage in profile.stages
         if stage.tasks >= _MANY_FILES and 0 < stage.output_bytes < stage.tasks * _SMALL_FILE
     ]
-    # To open, close and commit a file is nothing that Spark measures.
+    # Spark does not measure opening, closing and committing files.
     around = sum(stage.unmeasured_seconds + stage.blocked_seconds.get(SCHEDULER, 0.0) for stage in writing)
     won = around / profile.slots + sum(_alone_after(profile, stage) for stage in writing)
     if profile.scale >= 1.0 and 100.0 * won >= _WORTH_PERCENT * profile.seconds:
         written = data_amount(sum(stage.output_bytes for stage in writing))
-        yield _saving(
-            profile,
-            won,
+        advice = Advice(
             subject="files",
             text="Write fewer files: coalesce what is written, or repartition it by its partition columns.",
             figure=f"{count(sum(stage.tasks for stage in writing))} tasks wrote {written}, and "
             f"{duration(around)} of their time is neither computing nor waiting for disks: "
             f"{_saved(won, profile)}",
-            documentation=_FILES,
+            won_seconds=won,
+            documentation=f"{_SPARK}/sql-performance-tuning.html#coalesce-hints-for-sql-queries",
         )
+        yield 100.0 * won / profile.seconds, advice
 
 
 def _alone_after(profile: RunProfile, stage: StageProfile) -> float:
-    """Seconds from the end of a stage until another one runs, or the run ends; 0 where one runs then."""
+    """Seconds from the end of a stage until another one runs or the run ends; 0 if one runs then."""
     later = (each.began_seconds for each in profile.stages if each.ended_seconds > stage.ended_seconds)
     return max(0.0, min(later, default=profile.seconds) - stage.ended_seconds)
 
 
 def _of_reading(profile: RunProfile) -> Iterator[_Weighed]:
-    """That a run is bound by what Spark does not measure, where its input is read."""
+    """A run is bound by what Spark does not measure, in stages that read its input."""
     reading = [stage for stage in profile.stages if stage.reads_input]
     unmeasured = sum(stage.unmeasured_seconds for stage in reading)
     if profile.bottleneck == UNMEASURED and 2 * unmeasured >= profile.unmeasured_seconds > 0:
@@ -328,7 +292,7 @@ def _of_reading(profile: RunProfile) -> Iterator[_Weighed]:
             text="Read less of the input: filter by its partitions, select columns, keep it as Parquet.",
             figure=f"{percentage(share)} of the tasks' time went to what Spark does not measure, where they "
             f"read {data_amount(sum(stage.input_bytes for stage in reading))} of input",
-            documentation=_PARQUET,
+            documentation=f"{_SPARK}/sql-data-sources-parquet.html#partition-discovery",
         )
         yield share, advice
 
@@ -337,36 +301,36 @@ _AGAINST_WAITING = {
     DISK: (
         "instance family",
         "Put Spark's local directories on faster disks, such as those of storage-optimised machines.",
-        f"{_HARDWARE}#local-disks",
+        f"{_SPARK}/hardware-provisioning.html#local-disks",
     ),
     GARBAGE_COLLECTION: (
         "garbage collection",
         "Give executors more memory (memory-optimised machines) or fewer cores each, or cache less or in "
         "serialised form.",
-        _COLLECTION,
+        f"{_SPARK}/tuning.html#garbage-collection-tuning",
     ),
     NETWORK: (
         "instance family",
-        "Take machines with a faster network, or make the job exchange less between them.",
-        f"{_HARDWARE}#network",
+        "Use machines with a faster network, or make the job exchange less data between them.",
+        f"{_SPARK}/hardware-provisioning.html#network",
     ),
     PYTHON_WORKER: (
         "Python",
-        "Put Spark's built-in functions in the place of Python's for single rows (udf, rdd.map), or pandas "
-        "UDFs, which take columns by Arrow.",
-        _ARROW,
+        "Replace Python functions of single rows (udf, rdd.map) by Spark's built-in functions, or by pandas "
+        "UDFs, which get whole columns through Arrow.",
+        f"{_SPARK}/api/python/tutorial/sql/arrow_pandas.html",
     ),
     SERIALISATION: (
         "serialisation",
         "Send less with each task and its result: broadcast long lists and large objects, or join with them "
-        "as tables, select fewer columns, take Kryo for classes of your own.",
-        _BROADCAST,
+        "as tables, select fewer columns, use Kryo for your own classes.",
+        f"{_SPARK}/tuning.html#broadcasting-large-variables",
     ),
 }
 
 
 def _of_limits(profile: RunProfile) -> Iterator[_Weighed]:
-    """By what could be won at most."""
+    """Waiting that could be saved."""
     for limit in profile.limits:
         if limit.improvement_percent < _WORTH_PERCENT or limit.resource not in _AGAINST_WAITING:
             continue
@@ -383,7 +347,7 @@ def _of_limits(profile: RunProfile) -> Iterator[_Weighed]:
                 "shuffle",
                 "Look at the machines that send shuffle data (their disks, garbage collection, other load): "
                 "tasks wait for it, but the network is not full.",
-                _SHUFFLE,
+                f"{_SPARK}/configuration.html#shuffle-behavior",
             )
             figure += f"; the network needs {duration(needed)} for it"
         advice = Advice(
@@ -397,7 +361,7 @@ def _of_limits(profile: RunProfile) -> Iterator[_Weighed]:
 
 
 def _carry_much(profile: RunProfile) -> bool:
-    """Whether what tasks carry takes long: not their number, nor the classes that first tasks load."""
+    """Whether what tasks carry takes long, rather than their number or the classes that first tasks load."""
     return any(
         stage.blocked_seconds.get(SERIALISATION, 0.0) - profile.slots * stage.warmup_seconds
         >= _MUCH_CARRIED_SECONDS * stage.tasks
@@ -414,7 +378,7 @@ def _was_not_full(profile: RunProfile, limit: ResourceLimit, needed_seconds: flo
 
 
 def _of_computing(profile: RunProfile) -> Iterator[_Weighed]:
-    """That network and disks are nothing to pay for."""
+    """Network and disks are nothing to pay for."""
     if profile.bottleneck != CPU or not profile.limits or not _tells_of_all_reading(profile):
         return
     network, disk = _won_percent(profile, NETWORK), _won_percent(profile, DISK)
@@ -426,13 +390,13 @@ def _of_computing(profile: RunProfile) -> Iterator[_Weighed]:
             "memory is enough.",
             figure=f"at most {percentage(network)} from an infinitely fast network, {percentage(disk)} from "
             "disks",
-            documentation=f"{_HARDWARE}#cpu-cores",
+            documentation=f"{_SPARK}/hardware-provisioning.html#cpu-cores",
         )
         yield _WORTHLESS_PERCENT, advice
 
 
 def _tells_of_all_reading(profile: RunProfile) -> bool:
-    """Whether what the run did not wait for is nothing that it, or a larger one, needs."""
+    """Whether a resource that the run did not wait for is surely nothing that a larger run needs."""
     return (
         profile.scale >= 1.0
         and profile.machines > 1
@@ -447,17 +411,17 @@ def _won_percent(profile: RunProfile, resource: str) -> float:
 
 
 def _of_stragglers(profile: RunProfile) -> Iterator[_Weighed]:
-    """By what stragglers of one cause cost."""
+    """Stragglers of one cause that cost much."""
     advised = {
         INPUT_SKEW: (
             "skew",
             "Spread the data evenly: some tasks read much more than the others of their stage.",
-            _SKEW,
+            f"{_SPARK}/sql-performance-tuning.html#optimizing-skew-join",
         ),
         SLOW_HOST: (
             "slow host",
             "Replace the machine that was slower than the others; clusters that probe theirs do.",
-            _SPECULATION,
+            f"{_SPARK}/configuration.html#scheduling",
         ),
     }
     for cause in profile.straggler_causes:
@@ -476,7 +440,7 @@ def _of_stragglers(profile: RunProfile) -> Iterator[_Weighed]:
 
 
 def _of_sizes(profile: RunProfile) -> Iterator[_Weighed]:
-    """That machines do not help."""
+    """Machines do not help."""
     if profile.scale < 1.0:
         return
     if 2 * profile.driver_seconds >= profile.seconds:

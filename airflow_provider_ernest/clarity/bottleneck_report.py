@@ -1,4 +1,4 @@
-"""The report of what binds a job, made of the profiles of its sample runs and of the model fitted to them."""
+"""The report of what binds a job, from the profiles of its sample runs and the model fitted to them."""
 
 from __future__ import annotations
 
@@ -38,13 +38,10 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.store.store import ModelStore
 
 _NEWER_PROFILES = 100
-"""So many more than a training has runs are looked through: other runs of the job may have come between."""
-
-_NOT_PAID = Billing(price_per_hour=1.0)
-"""Any price: only seconds are asked for."""
+"""Profiles looked through beyond a training's number of runs: other runs of the job may have come between."""
 
 _MOST_SIZES = 48
-"""Of more numbers of machines as many are replayed, closer together where they are few."""
+"""Of more numbers of machines so many are replayed, closer together where they are few."""
 
 _LEAST_PERCENT = 0.5
 """Less is not worth a line."""
@@ -53,15 +50,13 @@ _OF_PROFILE = (
     *("application_id", "scale", "machines", "category", "bottleneck", "headline"),
     *("limits", "straggler_causes", "advice"),
 )
-"""What a report says of the run that it goes by."""
+"""Fields of the report that come from the first run's profile."""
 
 
 def profiles_of(
     observations: Sequence[Observation], *, job: str, store: ModelStore
 ) -> tuple[ProfileRecord, ...]:
-    """The stored profiles of some sample runs, the run first that is most like production.
-
-    That is the one with the largest share of the input, and of those the one on the most machines.
+    """The stored profiles of some sample runs; first those with the largest scale and the most machines.
 
     Raises:
         StoreError: the store cannot be read.
@@ -118,11 +113,11 @@ def replay_opinion(
     scale: float = 1.0,
     iterations: int | None = None,
 ) -> ReplayOpinion:
-    """What the replay of a job's sample runs says of production's machines, beside what the model says.
+    """The replay of a job's sample runs on production's machines, beside the model's predictions.
 
     Args:
         profiles: of the job's runs, at least one.
-        model: that was fitted to them; None where there is none.
+        model: fitted to them, if there is one.
         machines: numbers of machines, ascending.
         scale: of production's input.
         iterations: of production, for iterative jobs.
@@ -131,8 +126,8 @@ def replay_opinion(
     if iterations is not None and any(profile.iterations is None for profile in profiles):
         return replace(
             silent,
-            problem="The runs do not tell how many iterations they had, so "
-            f"{iterations} iterations cannot be replayed.",
+            problem=f"The runs' numbers of iterations are unknown, so {iterations} iterations cannot be "
+            "replayed.",
         )
     counts = _thinned(machines)
     try:
@@ -145,9 +140,9 @@ def replay_opinion(
         )
         if model is None:
             return replayed
-        forecast = OfferForecast(
-            Offer(model=model, machines=counts, billing=_NOT_PAID), scale=scale, iterations=iterations
-        )
+        # Any price: only seconds are asked for.
+        offer = Offer(model=model, machines=counts, billing=Billing(price_per_hour=1.0))
+        forecast = OfferForecast(offer, scale=scale, iterations=iterations)
         intervals = [np.transpose(forecast.interval(level)) for level in (LIKELY, NEARLY_CERTAIN)]
     except ErnestError as error:
         return replace(silent, problem=error.message)
@@ -168,7 +163,7 @@ def replay_opinion(
 
 
 def _thinned(machines: Sequence[int]) -> list[int]:
-    """At most `_MOST_SIZES` of them, the first and the last among them, each step a like factor."""
+    """At most `_MOST_SIZES` of them from the first to the last, at about equal ratios."""
     counts = sorted(set(machines))
     if len(counts) <= _MOST_SIZES:
         return counts
@@ -178,7 +173,7 @@ def _thinned(machines: Sequence[int]) -> list[int]:
 
 
 def bottleneck_table(report: BottleneckReport) -> list[str]:
-    """A report as lines of text: what binds the job, what could be won, and the two opinions side by side."""
+    """A report as lines of text: what binds the job, what could be won, and both predictions."""
     return [
         report.headline,
         *(

@@ -1,4 +1,4 @@
-"""Where the time of a run went, put together of all analyses of its event log."""
+"""Where the time of a run went: all analyses of its event log in one profile."""
 
 from __future__ import annotations
 
@@ -36,27 +36,22 @@ from airflow_provider_ernest.privacy import call_site, without_credentials
 from airflow_provider_ernest.words import signed_percentage
 
 MOST_STAGES = 60
-"""So many have a profile of their own: those that took longest."""
+"""So many stages, the longest, have their own profile."""
 
-_MOST_QUANTILES = 21
-"""Of a stage's task seconds: each twentieth, and all of them where there are no more."""
-
-_FEW_QUANTILES = 5
-_SHORT_SHARE = 0.01
-"""Stages that take a smaller share of the run are told by so few: a job of many stages has most of these."""
+_MOST_QUANTILES, _FEW_QUANTILES, _SHORT_SHARE = 21, 5, 0.01
+"""Of a stage's task seconds; few for stages that take less than this share of the run, as most of many do."""
 
 _LITTLE_SHARE = 0.01
-"""Of a stage's tasks' time: what they waited less for, its replay without that is not worth its place."""
+"""Of a stage's tasks' time: the replay without shorter waiting is not stored."""
 
 _DIGITS = 4
-"""Spark's times are milliseconds: more digits are none."""
+"""Spark's times are milliseconds."""
 
 _LATE_SHARE = 0.05
-"""Machines may join when work is under way; where more of the run than this lacked one, that is reported."""
+"""A machine that joined later than after this share of the run is reported."""
 
 _LIBRARY_SHARE = 0.2
-"""MLlib and GraphX read and prepare their data by queries and RDDs: a job is theirs if at least this share of
-its tasks' time is."""
+"""Of a job's task time makes it one of MLlib or GraphX, which prepare their data by queries and RDDs."""
 
 _OF_LIBRARY = {"ml": MLLIB, "mllib": MLLIB, "graphx": GRAPHX, "streaming": STREAMING}
 
@@ -73,17 +68,17 @@ def profile_run(
 ) -> RunProfile:
     """Analyse a run.
 
-    An analysis that fails on an odd log becomes a warning of the profile, and the others go on; only the
-    replay of the run as it was must work.
+    An analysis that fails on an odd log becomes a warning of the profile; only the replay of the run as it
+    was must work.
 
     Args:
         log: of the run.
         scale: the share of the target input that it read.
         iterations: of an iterative job.
-        capacity: of one of its machines; what its own tasks achieved where it is None.
+        capacity: of one of its machines; by default what its own tasks achieved.
         machine_counts: to replay it on; `sizes_around` its own by default.
-        changes: of the machines, to predict it on; what is worth asking of any run where None.
-        event_log: where the log lies.
+        changes: to the machines; by default those worth asking about, see `what_ifs`.
+        event_log: its path.
 
     Raises:
         EventLogError: no task ended, or nothing happened after the machines had come.
@@ -99,7 +94,7 @@ def profile_run(
     for what, part in _PARTS.items():
         try:
             profile = replace(profile, **part(run, profile))
-        # A log is whatever an application wrote: what it makes one analysis stumble over costs no other.
+        # A log is whatever an application wrote: if one analysis stumbles over it, the others go on.
         except Exception as error:
             warnings.append(f"{what} is not known: {type(error).__name__}: {error}")
     return replace(profile, warnings=(*profile.warnings, *warnings))
@@ -113,7 +108,7 @@ def sizes_around(machines: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Run:
-    """What is asked of a run, and what several analyses need of it, which is made once."""
+    """What is asked of a run, and what several analyses share."""
 
     log: EventLog
     given_capacity: Capacity | None
@@ -134,10 +129,10 @@ class _Run:
 
     @cached_property
     def capacity(self) -> Capacity:
-        """Of one of its machines, as given or as its tasks achieved it, with the cores that they used."""
+        """Of one machine, as given or achieved, with the cores that tasks used."""
         if self.given_capacity is None:
             return monotasks.achieved_capacity(self.log, self.use)
-        # A task may take several cores, and executors may leave some alone.
+        # A task may take several cores, and executors may leave some idle.
         return replace(self.given_capacity, cores=monotasks.cores_per_machine(self.log))
 
     @cached_property
@@ -146,18 +141,16 @@ class _Run:
 
 
 def _outline(run: _Run) -> RunProfile:
-    """What every log tells that can be replayed at all."""
+    """The facts of any run that can be replayed at all."""
     log, tasks = run.log, run.log.task_columns
     seconds, startup_seconds = log.clean_seconds, max(0.0, log.ready_at - log.started_at)
     if not seconds > 0:
         raise EventLogError(
-            f"The event log of {log.application_id} tells of nothing after its machines had come.",
+            f"The event log of {log.application_id} has nothing after its machines had come.",
             remedy="Give the log of an application that ran tasks on its machines.",
         )
-    began, finished = (
-        (tasks.launched_at - log.ready_at).clip(0.0),
-        (tasks.finished_at - log.ready_at).clip(0.0),
-    )
+    began = (tasks.launched_at - log.ready_at).clip(0.0)
+    finished = (tasks.finished_at - log.ready_at).clip(0.0)
     verdict = why_not_counted(log)
     return RunProfile(
         application_id=log.application_id,
@@ -185,20 +178,20 @@ def _outline(run: _Run) -> RunProfile:
 
 
 def _doubts(run: _Run, profile: RunProfile) -> Iterator[str]:
-    """Why the profile may not be trusted."""
+    """Reasons not to trust the profile."""
     log = run.log
     if abs(profile.replay_error_percent) > advice.TRUSTED_ERROR_PERCENT:
         yield (
-            f"The replay of the run as it was is {signed_percentage(profile.replay_error_percent)} off: what "
-            "could be won, and what other machines would make of it, is not to be trusted."
+            f"The replay of the run as it was is {signed_percentage(profile.replay_error_percent)} off: do "
+            "not trust what could be won, nor the predictions for other machines."
         )
     if not log.machines:
-        yield "The log tells of no machine: the run counts as one on a single machine."
+        yield "The log has no executors: the run counts as one on a single machine."
     late = sum(executor.added_at - log.ready_at > _LATE_SHARE * profile.seconds for executor in log.machines)
     if late:
         yield (
             f"{late} of the {len(log.machines)} machines joined when work was under way, as under dynamic "
-            "allocation: the seconds are not those of so many machines."
+            "allocation: the run time is not that of so many machines."
         )
     yield from (f"Event log: {warning[:1].lower()}{warning[1:]}" for warning in log.warnings)
 
@@ -215,7 +208,7 @@ def _bottleneck(run: _Run, profile: RunProfile) -> dict[str, Any]:
 
 
 def _stages(run: _Run, profile: RunProfile) -> dict[str, Any]:
-    """The stages that took longest as they began, and of the others how many and how long."""
+    """The longest stages, by begin, and the number and time of the others."""
     log, plan = run.log, run.plan
     warm_up = warm_up_of(log, plan)
     spans = [_span(stage, log) for stage in plan.stages]
@@ -297,14 +290,14 @@ def _stage_profile(
 
 
 def _span(stage: PlannedStage, log: EventLog) -> tuple[float, float]:
-    """From its first task's launch, or its submission where it has none, to its end; since the epoch."""
+    """From its first task's launch, or its submission if it has none, to its end; since the epoch."""
     submitted_at = float(stage.row.submitted_at or log.started_at)
     began_at = float(log.task_columns.launched_at[stage.tasks].min()) if len(stage.tasks) else submitted_at
     return began_at, max(began_at, float(stage.row.completed_at or began_at))
 
 
 def _quantiles(seconds: FloatColumn, most: int) -> tuple[float, ...]:
-    """Evenly spaced, from the shortest to the longest."""
+    """Evenly spaced, with the shortest and the longest."""
     if not len(seconds):
         return ()
     shares = np.linspace(0.0, 1.0, min(len(seconds), most))
@@ -347,11 +340,6 @@ def _stragglers(run: _Run, profile: RunProfile) -> dict[str, Any]:
     }
 
 
-def _what_ifs(run: _Run, profile: RunProfile) -> dict[str, Any]:
-    replayed = run.blocked.replayed
-    return {"what_ifs": what_if.what_ifs(run.log, run.capacity, run.changes, use=run.use, as_it_was=replayed)}
-
-
 def _sizes(run: _Run, profile: RunProfile) -> dict[str, Any]:
     counts = run.machine_counts or sizes_around(profile.machines)
     at_once = run.log.barrier_tasks
@@ -360,7 +348,7 @@ def _sizes(run: _Run, profile: RunProfile) -> dict[str, Any]:
     if len(able) == len(counts):
         return {"sizes": sizes}
     told = (
-        f"All {at_once} tasks of a barrier stage must run at once: machines with fewer slots, on which Spark "
+        f"All {at_once} tasks of a barrier stage must run at once: sizes with fewer slots, on which Spark "
         "refuses it, are left out."
     )
     return {"sizes": sizes, "warnings": (*profile.warnings, told)}
@@ -371,39 +359,45 @@ _PARTS: dict[str, Callable[[_Run, RunProfile], dict[str, Any]]] = {
     "What its stages did": _stages,
     "What its machines' resources need at least": _ideal,
     "Which tasks held it up": _stragglers,
-    "What other machines would make of it": _what_ifs,
+    "What other machines would make of it": lambda run, profile: {
+        "what_ifs": what_if.what_ifs(
+            run.log, run.capacity, run.changes, use=run.use, as_it_was=run.blocked.replayed
+        )
+    },
     "What other numbers of machines would make of it": _sizes,
     "How long its phases took": lambda run, profile: {"phases": optex_phases(run.log, run.use)},
     "What kind of job it is": lambda run, profile: {"category": category_of(run.log)},
     "What to change": lambda run, profile: {"advice": advice.advise(profile)},
 }
-"""In the order in which they build on one another: what could not be had, and what finds its fields."""
+"""What each finds, for a warning if it fails; later ones build on the fields of earlier ones."""
 
 
 def optex_phases(log: EventLog, use: ResourceUse | None = None) -> PhaseSeconds:
     """The seconds of a run by phase (Sidhanta et al. 2016, section 3); they add up to the application's time.
 
-    Each moment from the application's start to its end belongs to one phase, or is shared out between two:
+    * initialisation: from the start until the last machine had registered or, if earlier, until the first
+    job was
+      submitted or the first task launched
+    * variable sharing: the time without running tasks in which the driver built and sent the broadcasts of a
+    query.
+      Their collection runs tasks, and counts as those do
+    * preparation: all other time without running tasks: the driver plans, schedules, waits for machines,
+    works on
+      results, and closes the application
+    * communication: of the time with running tasks, the share that they spent fetching from other machines,
+      writing for later stages, and handing over results
+    * computation: the rest of the time with running tasks
 
-    * initialisation: from the start until the last machine had registered, or, where that was earlier, until
-      the first job was submitted or the first task launched
-    * variable sharing: moments without a running task, within a query, as far as its broadcasts took time:
-      built and sent by the driver. Their collection runs tasks, and counts as those do
-    * preparation: all other moments without a running task: the driver plans, schedules, waits for machines,
-      works on results, and closes the application
-    * communication: of the moments with running tasks, the share of these tasks' time that they spent
-      fetching from other machines, writing for later stages, and handing over results
-    * computation: the rest of the moments with running tasks
-
-    The paper measures its phases by hand, by jobs of which each has all of them. What a log does not tell is
-    the time of broadcasts that the application makes itself (`SparkContext.broadcast`): it counts as
-    preparation on the driver, and as computation in the tasks that fetch them.
+    A log does not tell the time of broadcasts that the application makes itself (`SparkContext.broadcast`):
+    it counts as preparation on the driver, and as computation in the tasks that fetch them.
     """
-    ready = _initialised_at(log)
     tasks, use = log.task_columns, use or resource_use(log)
+    first = float(tasks.launched_at.min(initial=np.inf))
+    until = min([log.ready_at, log.ended_at, first, *(job.submitted_at for job in log.jobs)])
+    ready = max(log.started_at, until)
     began = np.clip(tasks.launched_at, ready, log.ended_at)
     finished = np.clip(tasks.finished_at, began, log.ended_at)
-    # The whole time is one of the intervals, in which nothing runs by itself.
+    # With the whole time as one more interval, in which nothing runs.
     spans = Spans(np.append(ready, began), np.append(log.ended_at, finished))
     some = spans.lengths > 0
     starts = spans.starts[some]
@@ -423,14 +417,8 @@ def optex_phases(log: EventLog, use: ResourceUse | None = None) -> PhaseSeconds:
     )
 
 
-def _initialised_at(log: EventLog) -> float:
-    first = float(log.task_columns.launched_at.min(initial=np.inf))
-    until = min([log.ready_at, log.ended_at, first, *(job.submitted_at for job in log.jobs)])
-    return max(log.started_at, until)
-
-
 def _communication_share(tasks: TaskColumns, use: ResourceUse) -> FloatColumn:
-    """The share of each task's time that was communication, shape (tasks,)."""
+    """The share of communication in each task's time, (tasks,)."""
     seconds = (
         use.parts[NETWORK]
         + use.parts[DISK]
@@ -444,10 +432,7 @@ def _communication_share(tasks: TaskColumns, use: ResourceUse) -> FloatColumn:
 
 
 def _sharing_seconds(log: EventLog, began: FloatColumn, ended: FloatColumn) -> float:
-    """Of the times without tasks, what the broadcasts of queries explain.
-
-    A moment counts for one query only, the first of those that it lies in.
-    """
+    """The time without tasks that went to broadcasts; a moment counts for its first query."""
     total, from_here = 0.0, -np.inf
     for query in sorted(log.sql_executions, key=lambda query: query.started_at):
         if query.broadcast_seconds > 0:
@@ -460,16 +445,12 @@ def _sharing_seconds(log: EventLog, began: FloatColumn, ended: FloatColumn) -> f
 
 
 def category_of(log: EventLog) -> str:
-    """The category of the job (OptEx, section 4), by which of Spark's libraries its stages come of.
+    """The category of the job (OptEx, section 4): `STREAMING`, `GRAPHX`, `MLLIB`, `SQL` or `CORE`.
 
-    A stage that a library of Spark asked for shows it by its call site, whether the job is Scala, Java or
-    Python: that of a regression is ``treeAggregate at RDDLossFunction.scala:61``, and its stack trace, which
-    the log has, names ``org.apache.spark.ml``. Queries are known by their own events. What is none of these
-    is a job of plain RDDs. A job that does its own learning over RDDs, or in Python functions, is not
-    recognised: the log does not show what the functions of the user do.
-
-    Returns:
-        `STREAMING`, `GRAPHX`, `MLLIB`, `SQL` or `CORE`.
+    The call site of a stage shows Spark's library that asked for it, in Scala, Java or Python: that of a
+    regression is ``treeAggregate at RDDLossFunction.scala:61``, with ``org.apache.spark.ml`` in its stack
+    trace. Queries have their own events. The rest are plain RDDs, also a job that learns in its own
+    functions: the log does not show what those do.
     """
     if log.is_streaming:
         return STREAMING

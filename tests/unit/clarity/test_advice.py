@@ -143,7 +143,7 @@ HALF_THE_MACHINES = (profiles.ReplayedSize(machines=2, seconds=64.0),)
         pytest.param(
             {"bottleneck": CPU, "limits": (*COMPUTING, limit(profiles.PYTHON_WORKER, 30.0))},
             "Python",
-            "built-in functions in the place of Python's for single rows",
+            "Python functions of single rows (udf, rdd.map) by Spark's built-in",
             "100 s of waiting in all tasks; without it at best 42 s instead of 60 s",
             id="rows that go through Python",
         ),

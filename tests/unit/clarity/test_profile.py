@@ -186,7 +186,7 @@ def test_a_machine_that_comes_a_moment_late_is_not_worth_a_word():
 def test_a_log_without_machines_counts_as_one():
     profile = profile_run(event_log([task(0, 0.0, 1.0), task(0, 0.5, 1.0)], executors=[], ended=3.0))
     assert (profile.machines, profile.slots, profile.seconds) == (1, 2, 8.0)
-    assert any("tells of no machine" in warning for warning in profile.warnings)
+    assert any("has no executors" in warning for warning in profile.warnings)
 
 
 def test_numbers_without_bounds_cost_neither_time_nor_memory():
@@ -201,8 +201,8 @@ def test_a_replay_that_is_off_is_not_to_be_trusted(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(advice, "TRUSTED_ERROR_PERCENT", -1.0)
     (warning,) = profile_run(shuffle()).warnings
     assert warning == (
-        "The replay of the run as it was is 0 % off: what could be won, and what other machines would make "
-        "of it, is not to be trusted."
+        "The replay of the run as it was is 0 % off: do not trust what could be won, nor the predictions for "
+        "other machines."
     )
 
 
