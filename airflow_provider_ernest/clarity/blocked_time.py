@@ -47,16 +47,11 @@ class StageWaiting:
 
 @dataclass(frozen=True, kw_only=True)
 class BlockedTime:
-    """The analysis of a run.
+    """The analysis of a run."""
 
-    Attributes:
-        limits: what could be won at most, the most first.
-        replayed: the run as it was, which the limits are compared with.
-    """
-
-    limits: tuple[ResourceLimit, ...]
+    limits: tuple[ResourceLimit, ...]  # what could be won at most, the most first
     stages: Mapping[StageKey, StageWaiting]
-    replayed: Replayed
+    replayed: Replayed  # as it was: what the limits are compared with
 
 
 def blocked_time(log: EventLog, *, plan: Plan | None = None) -> BlockedTime:

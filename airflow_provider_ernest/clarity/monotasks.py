@@ -45,21 +45,12 @@ were in the page cache, say."""
 
 @dataclass(frozen=True, kw_only=True)
 class ResourceUse:
-    """The tasks of a run by stage.
+    """The tasks of a run by stage; k stages had tasks."""
 
-    Attributes:
-        stages: that had tasks, ascending; k of them.
-        stage_of: the index of each task's stage, (tasks,).
-        parts: what each task did with its time, see `split_seconds`; each (tasks,).
-        parallelism: tasks of each stage that can run at once, (k,).
-        in_python: whether a stage hands its rows to Python, (k,).
-    """
-
-    stages: tuple[StageKey, ...]
-    stage_of: IntColumn
-    parts: dict[str, FloatColumn]
-    parallelism: FloatColumn
-    in_python: BoolColumn
+    stages: tuple[StageKey, ...]  # ascending
+    stage_of: IntColumn  # index of each task's stage, (tasks,)
+    parts: dict[str, FloatColumn]  # what each task did with its time, see `split_seconds`; each (tasks,)
+    parallelism: FloatColumn  # tasks of each stage that can run at once, (k,)
 
     def summed(self, column: FloatColumn | IntColumn) -> FloatColumn:
         """The sums of a column of tasks by stage, (k,)."""
@@ -82,7 +73,6 @@ def resource_use(log: EventLog) -> ResourceUse:
         stage_of=stage_of,
         parts=split_seconds(tasks, in_python=in_python[stage_of]),
         parallelism=np.minimum(tasks_of, log.slots or most_at_once(tasks)).astype(np.float64),
-        in_python=in_python,
     )
 
 
@@ -127,19 +117,12 @@ def disk_bytes(tasks: TaskColumns) -> IntColumn:
 
 @dataclass(frozen=True, kw_only=True)
 class IdealTimes:
-    """Ideal times of the stages of a run; columns of shape (stages,).
+    """Ideal times of the stages of a run; columns of shape (stages,)."""
 
-    Attributes:
-        stages: that had tasks, ascending.
-        cpu: seconds of computing on the cores that the stage's tasks can use at once.
-        moved: seconds that `NETWORK` and `DISK` need; NaN if the capacity is unknown, or shown not to apply.
-        held: seconds that each part of the tasks' time holds those cores.
-    """
-
-    stages: tuple[StageKey, ...]
-    cpu: FloatColumn
-    moved: dict[str, FloatColumn]
-    held: dict[str, FloatColumn]
+    stages: tuple[StageKey, ...]  # that had tasks, ascending
+    cpu: FloatColumn  # computing on the cores that the stage's tasks can use at once
+    moved: dict[str, FloatColumn]  # by `NETWORK` and `DISK`; NaN if unknown, or shown not to apply
+    held: dict[str, FloatColumn]  # by each part of the tasks' time, on those cores
 
     def seconds(self) -> dict[StageKey, dict[str, float]]:
         """The seconds that each stage needs at least of each resource, if known."""

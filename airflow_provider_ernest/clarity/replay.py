@@ -52,18 +52,12 @@ class ReplayedStage(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Replayed:
-    """A run as it would have been, in seconds of clean time.
-
-    Attributes:
-        began: each task's launch, of shape (tasks,).
-        finished: each task's end, likewise.
-        moments: the time of each moment of the plan.
-    """
+    """A run as it would have been, in seconds of clean time."""
 
     plan: Plan
-    began: FloatColumn
-    finished: FloatColumn
-    moments: Sequence[float]
+    began: FloatColumn  # each task's launch, (tasks,)
+    finished: FloatColumn  # each task's end, (tasks,)
+    moments: Sequence[float]  # the time of each moment of the plan
 
     @property
     def seconds(self) -> float:
@@ -391,16 +385,11 @@ class WarmUp:
 
     A first task loads classes, has its code compiled and gets its closure and data set. In a replay on other
     machines each task keeps its own seconds, and each slot's first task of a stage takes the stage's excess.
-
-    Attributes:
-        is_first: marks the first task of each stage on each slot, (tasks,).
-        own_seconds: of each task, without its stage's excess if it was a first, (tasks,).
-        excess_seconds: of each stage of the plan, (stages,).
     """
 
-    is_first: BoolColumn
-    own_seconds: FloatColumn
-    excess_seconds: FloatColumn
+    is_first: BoolColumn  # of its stage on its slot, (tasks,)
+    own_seconds: FloatColumn  # without its stage's excess if it was a first, (tasks,)
+    excess_seconds: FloatColumn  # of each stage of the plan, (stages,)
 
 
 def warm_up_of(log: EventLog, plan: Plan) -> WarmUp:

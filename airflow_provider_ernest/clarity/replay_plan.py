@@ -66,30 +66,18 @@ class Moments:
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedStage:
-    """One attempt of a stage.
+    """One attempt of a stage."""
 
-    Attributes:
-        row: of the log's stages, or made up if the log has only its tasks.
-        tasks: indices of the log's tasks, in the order of their launches.
-        holds_up: marks the tasks that the stage waited for: failed and redundant attempts only take a slot.
-        submitted: its submission among the moments.
-        ended: its end, likewise.
-        lag_seconds: from its submission to its first task, while slots were free.
-        tail_seconds: from the end of its last task to its own.
-        dispatch_seconds: mean idle time of a slot between two of its tasks.
-        retries: the failed attempt before each repeated one; indices of `tasks`.
-        copies: when each speculative copy was launched after the stage's begin, in medians of its tasks'
-            seconds.
-    """
-
-    row: StageRow
-    tasks: IntColumn
-    holds_up: BoolColumn
-    submitted: int
-    ended: int
-    lag_seconds: float = 0.0
-    tail_seconds: float = 0.0
-    dispatch_seconds: float = 0.0
+    row: StageRow  # made up if the log has only its tasks
+    tasks: IntColumn  # indices of the log's tasks, by launch
+    holds_up: BoolColumn  # marks the tasks it waited for: failed and redundant attempts only take a slot
+    submitted: int  # the number of the moment
+    ended: int  # likewise
+    lag_seconds: float = 0.0  # from its submission to its first task, while slots were free
+    tail_seconds: float = 0.0  # from the end of its last task to its own
+    dispatch_seconds: float = 0.0  # mean idle time of a slot between two of its tasks
+    # By index in `tasks`: the failed attempt before each repeated one, and when each speculative copy was
+    # launched after the stage's begin, in medians of its tasks' seconds.
     retries: Mapping[int, int] = field(default_factory=dict)
     copies: Mapping[int, float] = field(default_factory=dict)
 

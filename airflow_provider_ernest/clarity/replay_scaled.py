@@ -315,24 +315,15 @@ def _kind(stage: StageProfile) -> tuple[bool, bool]:
 
 @dataclass(frozen=True, kw_only=True)
 class StagePoint:
-    """A stage in one run, or the mean of several that are alike.
+    """A stage in one run, or the mean of several that are alike."""
 
-    Attributes:
-        scale: the share of the input that the run read.
-        slots: tasks that the run could run at once.
-        read_bytes: by all tasks, from input and shuffle data.
-        mean_seconds: of a task without warm-up.
-        fixed_seconds: of those, for scheduling and serialisation, which no data takes.
-        reads_input: whether its tasks read the job's input.
-    """
-
-    scale: float
-    slots: int
+    scale: float  # the share of the input that the run read
+    slots: int  # of the run
     tasks: float
-    read_bytes: float
-    mean_seconds: float
-    fixed_seconds: float
-    reads_input: bool
+    read_bytes: float  # by all tasks, from input and shuffle data
+    mean_seconds: float  # of a task without warm-up
+    fixed_seconds: float  # of those, for scheduling and serialisation, which no data takes
+    reads_input: bool  # whether its tasks read the job's input
 
     @classmethod
     def of(cls, stages: Sequence[StageProfile], run: RunProfile) -> StagePoint:

@@ -55,17 +55,11 @@ _WAITING = {SLOW_FETCH: NETWORK, SLOW_DISK: DISK, COLLECTION: GARBAGE_COLLECTION
 
 @dataclass(frozen=True, kw_only=True)
 class Stragglers:
-    """Those of a run, by excess.
+    """Those of a run, by excess."""
 
-    Attributes:
-        worst: at most `WORST` of them.
-        causes: of all of them.
-        by_stage: how many each stage had, if any.
-    """
-
-    worst: tuple[Straggler, ...]
-    causes: tuple[StragglerCause, ...]
-    by_stage: Mapping[StageKey, int]
+    worst: tuple[Straggler, ...]  # at most `WORST` of them
+    causes: tuple[StragglerCause, ...]  # of all of them
+    by_stage: Mapping[StageKey, int]  # how many each stage had, if any
 
     @property
     def count(self) -> int:

@@ -40,23 +40,14 @@ _TELLING_SHARE = 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """Other machines than those of the run; the defaults change nothing.
+    """Other machines than those of the run; the defaults change nothing."""
 
-    Attributes:
-        cpu: how many times as fast a core is.
-        network: how many times as fast a machine's network is.
-        disk: how many times as fast a machine's disks together are.
-        machines: how many there are.
-        cores: tasks that a machine runs at once.
-        name: of the change; made from the rest if empty.
-    """
-
-    cpu: float = 1.0
-    network: float = 1.0
-    disk: float = 1.0
-    machines: int | None = None
-    cores: int | None = None
-    name: str = ""
+    cpu: float = 1.0  # how many times as fast a core is
+    network: float = 1.0  # how many times as fast a machine's network is
+    disk: float = 1.0  # how many times as fast a machine's disks together are
+    machines: int | None = None  # how many there are
+    cores: int | None = None  # tasks that a machine runs at once
+    name: str = ""  # made from the rest if empty
 
     def __post_init__(self) -> None:
         """Refuse impossible machines."""
@@ -220,21 +211,14 @@ def changed_task_seconds(
 
 @dataclass(frozen=True, kw_only=True)
 class _Moving:
-    """Bytes that are moved by one resource.
+    """Bytes that are moved by one resource."""
 
-    Attributes:
-        waited: seconds that each task waited for them, (tasks,).
-        byte_count: of each task, (tasks,).
-        needed: each stage's ideal seconds, (stages,); NaN if unknown.
-        ratio: how many times as long they will take.
-        is_full: whether tasks that wait for a resource of unknown capacity queue for it. A full network shows
-            in the rates achieved (see `achieved_capacity`), full disks do not.
-    """
-
-    waited: FloatColumn
-    byte_count: IntColumn
-    needed: FloatColumn
-    ratio: float
+    waited: FloatColumn  # seconds that each task waited for them, (tasks,)
+    byte_count: IntColumn  # of each task, (tasks,)
+    needed: FloatColumn  # each stage's ideal seconds, (stages,); NaN if unknown
+    ratio: float  # how many times as long they will take
+    # Whether tasks queue for a resource of unknown capacity: a full network shows in the rates achieved (see
+    # `achieved_capacity`), full disks do not.
     is_full: bool
 
 

@@ -53,32 +53,22 @@ class JobRow:
 
 @dataclass(frozen=True, kw_only=True)
 class StageRow:
-    """One attempt of a stage.
-
-    Attributes:
-        job_id: of the first job that it ran for; -1 if unknown.
-        scopes: the operations that made its data sets, or a data set's own name if there is none, such as
-            "PythonRDD".
-        library: of Spark, by the call site: "ml", "mllib", "graphx", "streaming", or empty.
-        reads_cache: whether it read nothing but data sets that earlier stages had cached.
-        fills_cache: whether it was the first to cache a data set.
-        is_barrier: whether all of its tasks must run at once: Spark refuses it if there are fewer slots.
-    """
+    """One attempt of a stage."""
 
     stage_id: int
     attempt: int
     name: str
     tasks: int
-    parents: tuple[int, ...] = ()
-    job_id: int = -1
+    parents: tuple[int, ...] = ()  # of the data that it reads
+    job_id: int = -1  # of the first job that it ran for; -1 if unknown
     submitted_at: float | None = None
     completed_at: float | None = None
     failure: str = ""
-    scopes: tuple[str, ...] = ()
-    library: str = ""
-    reads_cache: bool = False
-    fills_cache: bool = False
-    is_barrier: bool = False
+    scopes: tuple[str, ...] = ()  # operations that made its data sets, or their names, such as "PythonRDD"
+    library: str = ""  # of Spark, by the call site: "ml", "mllib", "graphx", "streaming", or none
+    reads_cache: bool = False  # nothing but data sets that earlier stages had cached
+    fills_cache: bool = False  # it was the first to cache a data set
+    is_barrier: bool = False  # its tasks must run at once: Spark refuses it with fewer slots
 
     @property
     def key(self) -> StageKey:
@@ -88,25 +78,17 @@ class StageRow:
 
 @dataclass(frozen=True, kw_only=True)
 class ExecutorRow:
-    """One executor.
+    """One executor."""
 
-    Attributes:
-        number: as in `TaskColumns.executor`.
-        executor_id: Spark's.
-        worker: address of its worker daemon (host:port), or the host if unknown; it tells machines apart.
-        removed_because: in Spark's words.
-        is_lost: whether it was removed before the application's end.
-    """
-
-    number: int
-    executor_id: str
+    number: int  # as in `TaskColumns.executor`
+    executor_id: str  # Spark's
     host: str
-    worker: str
+    worker: str  # host:port of its worker daemon, or its host if unknown; it tells machines apart
     cores: int
     added_at: float
     removed_at: float | None = None
-    removed_because: str = ""
-    is_lost: bool = False
+    removed_because: str = ""  # in Spark's words
+    is_lost: bool = False  # removed before the application's end
 
     def __str__(self) -> str:
         reason = self.removed_because.rstrip(".") or "no reason told"
@@ -127,19 +109,12 @@ class SqlExecutionRow:
 
 @dataclass(frozen=True, kw_only=True)
 class CacheUse:
-    """The cache at one moment, in bytes.
+    """The cache at one moment, in bytes."""
 
-    Attributes:
-        wanted_bytes: memory that all data sets to be cached would take.
-        held_bytes: in memory.
-        disk_bytes: on disk for want of memory; serialised, so often smaller than in memory.
-        falls_to_disk: whether most of what finds no room goes to disk, rather than being computed again.
-    """
-
-    wanted_bytes: int = 0
-    held_bytes: int = 0
-    disk_bytes: int = 0
-    falls_to_disk: bool = False
+    wanted_bytes: int = 0  # memory that all data sets to be cached would take
+    held_bytes: int = 0  # in memory
+    disk_bytes: int = 0  # for want of memory; serialised, so often smaller than in memory
+    falls_to_disk: bool = False  # as most of what finds no room does, rather than being computed again
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,54 +215,34 @@ def busy_seconds(began: FloatColumn, finished: FloatColumn) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class EventLog:
-    """One application as its event log tells it; see `read_event_log`. Rows are in the order of their begins.
-
-    Attributes:
-        started_at: when its driver had started.
-        ended_at: when it ended; if the log was cut off, the last moment in it.
-        task_columns: all attempts that ended; `tasks` is the same as a pandas table.
-        main: name of its main class or program file; empty if unknown.
-        main_folder: name of the folder of that file; empty if it has none.
-        properties: Spark's, without those whose names or values hint at a secret.
-        stages: all attempts.
-        executors: the driver is among them, as "driver", only if it ran tasks itself (a local master).
-        broadcast_bytes: of variables sent to executors; 0 if block updates were not logged.
-        storage_memory_bytes: the most memory for cached data that the executors had together; 0 if unknown.
-        cache: its use when most was wanted; None if block updates were not logged.
-        executor_memory_megabytes: of an executor, with all that it gets beside its heap; 0 if unknown.
-        python_crashes: task attempts that failed because their Python worker ended unexpectedly.
-        is_streaming: whether a streaming query or a DStream's batch ran.
-        streams_ended: whether all streaming queries ended by themselves or were stopped, and none failed.
-        unknown_events: how many there were, by name.
-        warnings: what of the log could not be read.
-    """
+    """One application as its event log tells it, see `read_event_log`; rows by begin."""
 
     application_id: str
-    started_at: float
-    ended_at: float
-    task_columns: TaskColumns
+    started_at: float  # when its driver had started
+    ended_at: float  # if the log was cut off, the last moment in it
+    task_columns: TaskColumns  # all attempts that ended; `tasks` is the same as a pandas table
     name: str = ""
     spark: str | None = None
     master: str = ""
-    main: str = ""
-    main_folder: str = ""
+    main: str = ""  # name of its main class or program file; empty if unknown
+    main_folder: str = ""  # name of the folder of that file
     is_complete: bool = True
     exit_code: int | None = None
-    properties: Mapping[str, str] = field(default_factory=dict)
+    properties: Mapping[str, str] = field(default_factory=dict)  # without those that hint at a secret
     jobs: tuple[JobRow, ...] = ()
-    stages: tuple[StageRow, ...] = ()
-    executors: tuple[ExecutorRow, ...] = ()
+    stages: tuple[StageRow, ...] = ()  # all attempts
+    executors: tuple[ExecutorRow, ...] = ()  # with "driver" only if it ran tasks itself (a local master)
     sql_executions: tuple[SqlExecutionRow, ...] = ()
-    broadcast_bytes: int = 0
-    storage_memory_bytes: int = 0
-    cache: CacheUse | None = None
-    executor_memory_megabytes: int = 0
-    python_crashes: int = 0
-    is_streaming: bool = False
-    streams_ended: bool = False
-    unknown_events: Mapping[str, int] = field(default_factory=dict)
+    broadcast_bytes: int = 0  # of variables sent to executors; 0 if block updates were not logged
+    storage_memory_bytes: int = 0  # the most that executors had for cached data; 0 if unknown
+    cache: CacheUse | None = None  # when most was wanted; None if block updates were not logged
+    executor_memory_megabytes: int = 0  # of one, with all that it gets beside its heap; 0 if unknown
+    python_crashes: int = 0  # attempts that failed because their Python worker ended unexpectedly
+    is_streaming: bool = False  # a streaming query or a DStream's batch ran
+    streams_ended: bool = False  # all streaming queries ended by themselves or were stopped, and none failed
+    unknown_events: Mapping[str, int] = field(default_factory=dict)  # how many there were, by name
     unreadable_lines: int = 0
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()  # what could not be read
 
     @cached_property
     def tasks(self) -> DataFrame:
