@@ -63,6 +63,9 @@ def with_lineage(conf: Mapping[Any, Any] | None, *, context: Context, log: Any) 
     """
     properties = {str(key): str(value) for key, value in (conf or {}).items()}
     from airflow.providers.common.compat.sdk import conf as configuration
+    from airflow.sdk.log import mask_secret
+
+    from airflow_provider_ernest.privacy import names_a_secret
 
     parent, transport = (
         configuration.getboolean("openlineage", f"spark_inject_{what}_info", fallback=False)
@@ -85,17 +88,8 @@ def with_lineage(conf: Mapping[Any, Any] | None, *, context: Context, log: Any) 
     except Exception as error:
         log.warning("The application does not know its parent: %s: %s", type(error).__name__, error)
         return properties
-    _mask_secrets({key: str(value) for key, value in injected.items() if key not in properties})
-    return {str(key): str(value) for key, value in injected.items()}
-
-
-def _mask_secrets(injected: Mapping[str, str]) -> None:
-    """Keep the transport's key out of the log, where spark-submit's command line is written."""
-    from airflow.sdk.log import mask_secret
-
-    from airflow_provider_ernest.privacy import names_a_secret
-
     for key, value in injected.items():
-        # Headers may be called anything, and are there to authenticate.
-        if names_a_secret(key) or ".headers." in key:
-            mask_secret(value)
+        # Headers may be called anything, and are there to authenticate; the log has the command line.
+        if key not in properties and (names_a_secret(key) or ".headers." in key):
+            mask_secret(str(value))
+    return {str(key): str(value) for key, value in injected.items()}

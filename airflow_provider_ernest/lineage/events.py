@@ -170,9 +170,16 @@ def lineage_of(
         if listed:
             run_facets[name] = _facet(name, {"models": [_values(each, fields) for each in listed]})
     models = [document for document in documents if isinstance(document, Model)]
+    # Those that decisions are by, and that production runs were predicted by.
+    used = [
+        model_dataset(each.job, each.instance_type, each.model_id)
+        for each in documents
+        if isinstance(each, DecisionRecord | ProductionRun) and each.model_id
+    ]
+    stored = [model_dataset(model.job, model.instance_type, model.id) for model in found]
     read = {path: None for path in (*inputs, *(model.input_path for model in models)) if path}
     return OperatorLineage(
-        inputs=[*map(input_dataset, read), *_models_read(documents, found)],
+        inputs=[*map(input_dataset, read), *stored, *used],
         outputs=[model_dataset(made.job, made.instance_type, made.id) for made in models],
         run_facets=run_facets,
     )
@@ -218,12 +225,3 @@ def model_dataset(job: str, instance_type: str, model_id: str) -> Dataset:
     return Dataset(
         namespace=conf.namespace(), name=f"ernest/{job}/{instance_type}", facets={"version": version}
     )
-
-
-def _models_read(documents: Iterable[Document], found: Iterable[Model]) -> list[Dataset]:
-    """The stored models, and those that decisions are by and production runs were predicted by."""
-    read = [model_dataset(model.job, model.instance_type, model.id) for model in found]
-    for each in documents:
-        if isinstance(each, DecisionRecord | ProductionRun) and each.model_id:
-            read.append(model_dataset(each.job, each.instance_type, each.model_id))
-    return read

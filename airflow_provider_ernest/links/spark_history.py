@@ -29,18 +29,12 @@ def task_tab(ti_key: TaskInstanceKey) -> str:
     """
     from airflow.providers.common.compat.sdk import conf
 
+    dag, run, task = (quote(name, safe="") for name in (ti_key.dag_id, ti_key.run_id, ti_key.task_id))
+    is_mapped = ti_key.map_index is not None and ti_key.map_index >= 0
+    mapped = f"/mapped/{ti_key.map_index}" if is_mapped else ""
+    path = f"dags/{dag}/runs/{run}/tasks/{task}{mapped}/plugin/{URL_ROUTE}"
     base_url = str(conf.get("api", "base_url", fallback="") or "")
-    path = task_tab_path(
-        dag_id=ti_key.dag_id, run_id=ti_key.run_id, task_id=ti_key.task_id, map_index=ti_key.map_index
-    )
     return f"{base_url.rstrip('/')}/{path}" if base_url else path
-
-
-def task_tab_path(*, dag_id: str, run_id: str, task_id: str, map_index: int | None = None) -> str:
-    """The tab's path below the root of the UI; DAG, run and task may have any names."""
-    dag, run, task = (quote(name, safe="") for name in (dag_id, run_id, task_id))
-    mapped = f"/mapped/{map_index}" if map_index is not None and map_index >= 0 else ""
-    return f"dags/{dag}/runs/{run}/tasks/{task}{mapped}/plugin/{URL_ROUTE}"
 
 
 log = logging.getLogger(__name__)

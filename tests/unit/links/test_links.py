@@ -12,7 +12,7 @@ from airflow.sdk import DAG
 from airflow.serialization import serialized_objects
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.links.spark_history import history_url, task_tab, task_tab_path
+from airflow_provider_ernest.links.spark_history import history_url, task_tab
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
 from airflow_provider_ernest.operators.fit_model import FitModelOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
@@ -131,10 +131,13 @@ class TestTab:
 
     @pytest.mark.parametrize("map_index", [-1, None, 0, 12])
     @pytest.mark.parametrize("dag_id", ["nightly", "a/b?c#d", "../..", "100 %", "Zürich"])
-    def test_is_of_the_task_instance_whatever_its_names(self, dag_id: str, map_index: int | None):
+    def test_is_of_the_task_instance_whatever_its_names(
+        self, monkeypatch: pytest.MonkeyPatch, dag_id: str, map_index: int | None
+    ):
+        monkeypatch.setenv("AIRFLOW__API__BASE_URL", "")
         run_id = "manual__2026-01-01T00:00:00+00:00"
-        path = task_tab_path(dag_id=dag_id, run_id=run_id, task_id="ernest.fit_model", map_index=map_index)
-        segments = self.ROUTE.fullmatch(path).groupdict()
+        named = {"dag_id": dag_id, "run_id": run_id, "task_id": "ernest.fit_model", "map_index": map_index}
+        segments = self.ROUTE.fullmatch(task_tab(SimpleNamespace(**named))).groupdict()
         assert (unquote(segments["dag_id"]), unquote(segments["run_id"])) == (dag_id, run_id)
         assert "+" not in segments["run_id"], "which some servers read as a space"
         assert segments["task_id"] == "ernest.fit_model"
