@@ -37,7 +37,6 @@ from airflow_provider_ernest.cli.store import add_keep_argument, open_store
 from airflow_provider_ernest.documents.surveys import Survey
 from airflow_provider_ernest.exceptions import InvalidDocumentError
 from airflow_provider_ernest.views.survey import (
-    LIKELY,
     history_in_short,
     leading_line,
     proposal,
@@ -237,23 +236,10 @@ def survey_lines(survey: Survey) -> list[str]:
 
 
 def _table(survey: Survey) -> list[str]:
-    unit = "$ a month" if totals_of(survey).is_money else "hours a month"
-    columns = {
-        "runs": "runs",
-        "machines": "machines",
-        "time": "seconds",
-        unit: "monthly",
-        "better": "proposed",
-        "then": "proposed_seconds",
-        "saves": "saved",
-        f"{LIKELY} of it": "likely_saved",
-        "bound by": "bound_by",
-    }
-    rows = [
-        [shortened(row.job, LONGEST_NAME), *(getattr(row, field) for field in columns.values())]
-        for row in rows_of(survey)[:MOST_LISTED]
-    ]
-    table = aligned(["job", *columns], rows, right=", ".join(list(columns)[:-1]))
+    rows = rows_of(survey)[:MOST_LISTED]
+    cells = [[shortened(row["job"], LONGEST_NAME), *list(row.values())[1:]] for row in rows]
+    heading = list(rows[0])
+    table = aligned(heading, cells, right=", ".join(heading[1:-1]))
     left = len(survey.jobs) - len(rows)
     return [*table, *([f"and {counted(left, 'more job')}: --html or --output has all"] if left else [])]
 

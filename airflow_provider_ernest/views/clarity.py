@@ -26,6 +26,7 @@ from airflow_provider_ernest.documents.profiles import (
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.loaded import (
+    ApplicationLink,
     Readable,
     is_gone,
     load_profile,
@@ -33,7 +34,6 @@ from airflow_provider_ernest.views.loaded import (
     visible_records,
 )
 from airflow_provider_ernest.views.profile_words import cautions
-from airflow_provider_ernest.views.sample_runs import ApplicationLink
 from airflow_provider_ernest.views.view import view_of
 
 MOST_STRAGGLERS = 50

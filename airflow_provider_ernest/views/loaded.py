@@ -26,6 +26,14 @@ Load: TypeAlias = Callable[[ModelStore, str, str, str], Kept]
 Readable: TypeAlias = Callable[[str | None], bool]
 """Whether a DAG may be read; None stands for what was made outside of DAGs."""
 
+ApplicationLink: TypeAlias = Callable[[str | None], str | None]
+"""The address of an application in Spark's history server; None if there is none."""
+
+
+def no_link(_application_id: str | None) -> None:
+    """For pages without a history server."""
+
+
 # Documents never change. The same one is the same object, so that a model's fit is found without comparing
 # observations.
 load_model: Load[Model] = lru_cache(64)(lambda store, *where: store.load(Model, *where))

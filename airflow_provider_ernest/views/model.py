@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any
 
 from airflow_provider_ernest.documents.base import Origin
@@ -41,6 +41,7 @@ from airflow_provider_ernest.store.catalogue import (
 )
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.loaded import (
+    ApplicationLink,
     OtherType,
     Readable,
     known_price,
@@ -48,6 +49,7 @@ from airflow_provider_ernest.views.loaded import (
     load_mark,
     load_production,
     newest_of,
+    no_link,
     other_types,
     price_of_cluster,
     read_each,
@@ -57,25 +59,19 @@ from airflow_provider_ernest.views.loaded import (
 from airflow_provider_ernest.views.outcomes import (
     Money,
     Outcome,
+    ShownDecision,
     baseline_of,
     decisions_by_id,
     entries_by_place,
     money,
     outcome_of,
+    shown_decision,
 )
 from airflow_provider_ernest.views.prediction_request import (
     MOST_RUNS,
     PredictionRequest,
     in_bounds,
     machines_in_bounds,
-)
-from airflow_provider_ernest.views.records import ShownDecision, ShownMark, shown_decision, shown_mark
-from airflow_provider_ernest.views.sample_runs import (
-    ApplicationLink,
-    ModelledRun,
-    cost_of,
-    modelled_runs,
-    no_link,
 )
 from airflow_provider_ernest.views.standing import Badge, badges_of
 from airflow_provider_ernest.views.view import view_of
@@ -89,6 +85,80 @@ MOST_SETTINGS = 200
 
 MOST_PRODUCTION_RUNS = 200
 """Number shown at once: each is a file of the store."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelledRun:
+    """An observation, and what the model says of it by all the others.
+
+    Attributes:
+        seconds: without start-up.
+        cost: in dollars; null where no price is known.
+        history_url: its page in Spark's history server.
+        origin: the task instance that observed it.
+        from_history: a past run that nobody made for the model: it cost nothing.
+        is_production: a production run that the model has learned from.
+    """
+
+    index: int
+    machines: int
+    scale: float
+    seconds: float
+    startup_seconds: float
+    waited_seconds: float
+    cost: float | None
+    iterations: int | None
+    application_id: str | None
+    event_log: str | None
+    hosts: tuple[str, ...]
+    history_url: str | None
+    origin: Origin | None
+    from_history: bool
+    is_production: bool
+    predicted_seconds: float | None
+    error_percent: float | None
+
+
+def cost_of(run: Observation, price_per_hour: float | None) -> float | None:
+    """Dollars for its machines from submission to end, without the wait for them; 0 for past runs."""
+    if run.from_history:
+        return 0.0
+    if price_per_hour is None:
+        return None
+    return run.machines * price_per_hour * (run.seconds + run.startup_seconds) / 3600.0
+
+
+def modelled_runs(
+    model: Model, *, price_per_hour: float | None, link: ApplicationLink, readable: Readable
+) -> tuple[ModelledRun, ...]:
+    """The runs of a model, each with what the others predict of it.
+
+    A model may have learned from production runs of other DAGs. Only those who may read the DAG see which
+    runs they were.
+    """
+    may_read = cache(readable)
+    # By all that is known of a run, for runs of several designs may share an index.
+    folds = {(fold.index, fold.machines, fold.scale, fold.seconds): fold for fold in model.validation.folds}
+    samples = len(model.observations) - len(model.learned_from)
+    modelled = []
+    for place, run in enumerate(model.observations):
+        fold = folds.get((run.index, run.machines, run.scale, run.seconds))
+        shown = run
+        if run.origin is not None and not may_read(run.origin.dag_id):
+            shown = replace(run, origin=None, application_id=None, event_log=None, hosts=())
+        modelled.append(
+            view_of(
+                ModelledRun,
+                shown,
+                cost=cost_of(run, price_per_hour),
+                history_url=link(shown.application_id),
+                # The production runs that a model has learned from come after its sample runs.
+                is_production=place >= samples,
+                predicted_seconds=fold.predicted_seconds if fold else None,
+                error_percent=fold.error_percent if fold else None,
+            )
+        )
+    return tuple(modelled)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -260,6 +330,26 @@ class Version:
     observations: int
     learned_from: int
     base_model_id: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownMark:
+    """What was noted against a model.
+
+    Attributes:
+        cause: code, data, settings, cluster, unexplained or age.
+        artifact_sha256: of the application that was seen instead.
+    """
+
+    mark_id: str
+    marked_at: str
+    job: str
+    instance_type: str
+    model_id: str
+    cause: str
+    reason: str
+    artifact_sha256: str | None
+    origin: Origin | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -475,7 +565,7 @@ def _page(
         design=design_facts(model.design, model.observations, price_per_hour=paid) if model.design else None,
         cluster=model.cluster,
         versions=versions,
-        marks=tuple(map(shown_mark, marks)),
+        marks=tuple(view_of(ShownMark, mark, mark_id=mark.id, marked_at=mark.at) for mark in marks),
         conditions=conditions_in_numbers(model.conditions),
         production_runs=production.runs,
         production_total=production.total,

@@ -10,9 +10,9 @@ from operator import attrgetter
 from typing import Any
 
 from airflow_provider_ernest.documents.base import time_of
-from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, Lineage, State
 from airflow_provider_ernest.settings.goal import MAX_ERROR_PERCENT
+from airflow_provider_ernest.settings.values import read_name
 from airflow_provider_ernest.store.catalogue import DECISION, MODEL, PRODUCTION_RUN, CatalogueEntry
 from airflow_provider_ernest.views.loaded import Readable, visible_entries
 from airflow_provider_ernest.views.outcomes import (
@@ -42,31 +42,25 @@ class ModelRow:
     """A job on a type of machine: its newest model, decision and production run. Null for what is not known.
 
     Attributes:
-        created_at: when the model was made; age_seconds counts to now.
-        dag_id: null where the command line made it.
+        dag_id: null where the command line made the model.
         median_error_percent: leave-one-out, absolute.
         state: "fresh", "stale" or "drifting" (its predictions have missed too often).
         state_reason: why, and what to do; empty when fresh.
         state_cause: code, data, settings, cluster, unexplained or age; empty when fresh.
-        badges: the same and the error in a few words, as on the model's page.
         machines: of the newest decision, else of the last run.
         machines_type: theirs, where it is another than that of the model, or a mix.
         is_fallback: whether that decision keeps to no goal.
         seconds: that the last run took, from submission to end.
         predicted_seconds: of the last run; of the newest decision where there was none.
         error_percent: of the last run: positive where the prediction was too high.
-        is_far_off: whether the last run was outside what was nearly certain (95 %), or the error of its
-            prediction above that same limit.
+        is_far_off: whether the last run was outside its 95 % interval, or is more than 25 % off.
         cost: dollars that the last run cost, else those predicted by the newest decision.
-        is_cost_predicted: whether they are predicted.
-        runs_per_month: at the rate of all runs; null where fewer than two are known, all are of one day, or
-            the last is of two months ago.
-        dollars_per_month: so many of them at the median cost of the newest five.
-        cost_before: dollars of a run before the first decision, the median.
-        runs_before: how many that is of.
+        runs_per_month: null where fewer than two are known, all are of one day, or the last is of two months
+            ago.
+        dollars_per_month: at the median cost of the newest five runs.
+        cost_before: the median of the runs_before runs before the first decision.
         saved_per_month: what as many runs cost less than before; negative where they cost more.
-        run_at: when the last run was recorded; run_age_seconds counts to now.
-        deadlines: of all runs.
+        run_at: when the last run was recorded.
         production_runs: of the job on that type, by any model, and those on types without a model of their
             own that a model of this one predicted.
         versions: the models of the job on that type.
@@ -233,14 +227,16 @@ def list_models(
         descending: the largest first.
         state: only models in this one of `STATES`; None or "" for all.
         offset: rows to skip.
-        limit: rows to show, 1 to `MOST_ROWS`.
+        limit: rows to show.
         now: reference of ages, with its time zone.
         survey: see `Models.survey`.
 
     Raises:
-        InvalidParameterError: a parameter is invalid.
+        InvalidParameterError: there is no such order or state.
     """
-    _check(sort=sort, state=state, offset=offset, limit=limit)
+    read_name(tuple(SORTS), "sort", sort)
+    if state:
+        read_name(STATES, "state", state)
     found = list(_matching(visible_entries(entries, readable), search.casefold().split(), now))
     counts = Counter(row.state.name for row in found)
     rows = [row for row in found if not state or row.state.name == state]
@@ -260,19 +256,6 @@ def list_models(
         survey=survey,
         rows=tuple(_row(row, now) for _, row in ordered[offset : offset + limit]),
     )
-
-
-def _check(*, sort: str, state: str | None, offset: int, limit: int) -> None:
-    if sort not in SORTS:
-        raise InvalidParameterError("sort", sort, "is unknown", remedy=f"Use one of {', '.join(SORTS)}.")
-    if state and state not in STATES:
-        raise InvalidParameterError("state", state, "is unknown", remedy=f"Use one of {', '.join(STATES)}.")
-    if offset < 0:
-        raise InvalidParameterError("offset", offset, "is negative", remedy="Begin at 0.")
-    if not 1 <= limit <= MOST_ROWS:
-        raise InvalidParameterError(
-            "limit", limit, "is no size of a page", remedy=f"Ask for 1 to {MOST_ROWS} rows."
-        )
 
 
 def _total(amounts: Iterable[tuple[str, float | None]]) -> Total:

@@ -1,4 +1,4 @@
-"""Results of decisions: deadlines kept or missed and dollars paid, beside the predictions.
+"""Decisions and their results: deadlines kept or missed and dollars paid, beside the predictions.
 
 A run is judged by the decision that it names; runs without a deadline are not judged. Only successful runs
 are recorded, so failed ones do not count. First leave out what the reader may not see, by
@@ -14,11 +14,79 @@ from statistics import fmean, median
 from typing import TypeAlias
 
 from airflow_provider_ernest.documents.base import Origin
-from airflow_provider_ernest.documents.decisions import ProductionRun
-from airflow_provider_ernest.settings.billing import HOUR_SECONDS, TOLERANCE
+from airflow_provider_ernest.documents.decisions import Configuration, Decision, DecisionRecord, ProductionRun
+from airflow_provider_ernest.settings.billing import HOUR_SECONDS, TOLERANCE, BilledCost
 from airflow_provider_ernest.store.catalogue import DECISION, MODEL, PRODUCTION_RUN, CatalogueEntry
-from airflow_provider_ernest.views.sample_runs import ApplicationLink, no_link
+from airflow_provider_ernest.views.loaded import ApplicationLink, no_link
 from airflow_provider_ernest.views.view import view_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownDecision:
+    """What was chosen, or would be.
+
+    Attributes:
+        composition: where machines of several types were chosen.
+        confidence: the probability that was asked for.
+        probability: that the goal is kept, as foreseen.
+        fallback: "stated", "most_probable" or null where it is none.
+        run_seconds: of predicted_seconds the part from the moment that all machines are there.
+        startup_seconds: the part before.
+        predicted_cost: in dollars, of all that is billed.
+        error_percent: median leave-one-out error of the model.
+        model_id: the model that decided; null where a fallback was taken without one.
+        decision_id: null where nothing is kept of it.
+        reuse: why the model was an earlier run's; empty where it was not.
+        worth: what a best value costs more than the plainly cheapest or fastest, and what that buys.
+    """
+
+    machines: int
+    instance_type: str
+    composition: tuple[Configuration, ...]
+    goal: str
+    confidence: float | None
+    probability: float | None
+    fallback: str | None
+    fallback_reason: str | None
+    predicted_seconds: float | None
+    run_seconds: float | None
+    startup_seconds: float | None
+    likely_seconds: tuple[float, float] | None
+    nearly_certain_seconds: tuple[float, float] | None
+    predicted_cost: float | None
+    cost_parts: BilledCost | None
+    price_per_hour: float | None
+    error_percent: float | None
+    max_error_percent: float | None
+    model_id: str | None
+    warnings: tuple[str, ...]
+    decision_id: str | None
+    decided_at: str | None
+    reuse: str
+    worth: str
+    origin: Origin | None
+
+
+def shown_decision(decision: Decision, record: DecisionRecord | None = None) -> ShownDecision:
+    """A decision, with what its record adds if it has one."""
+    asked, fallback = decision.confidence, None
+    if decision.fallback_reason is not None:
+        # What a model foresees has a probability; what a user states has none.
+        fallback = "stated" if decision.probability is None else "most_probable"
+    return view_of(
+        ShownDecision,
+        decision,
+        machines=decision.config.machines,
+        instance_type=decision.config.instance_type,
+        confidence=record.confidence if asked is None and record else asked,
+        fallback=fallback,
+        model_id=record.model_id if record else decision.model_id,
+        decision_id=record.id if record else None,
+        decided_at=record.at if record else None,
+        reuse=record.reuse if record else "",
+        origin=record.origin if record else None,
+    )
+
 
 Decisions: TypeAlias = Mapping[tuple[str, str | None], CatalogueEntry]
 """Decisions by job and id. Not by type of machine: a run need not be on the chosen type."""
@@ -112,7 +180,7 @@ class Outcome:
         error_percent: positive where the prediction was too high.
         is_unlikely: outside the 80 % interval.
         is_unusual: outside the 95 % interval.
-        latest_seconds: the longest that kept the deadline, from submission on; null without a deadline.
+        latest_seconds: the longest run, from submission to end, that keeps the deadline.
         kept: whether it did; null where there was none, or no decision is known.
         probability: that the goal is kept, as foreseen.
         predicted_cost: dollars for the machines decided on, without what a run bears of the training.

@@ -19,10 +19,10 @@ from airflow_provider_ernest.documents.profiles import SAMPLE, RunProfile
 from airflow_provider_ernest.documents.surveys import Survey
 from airflow_provider_ernest.settings import SizingGoal
 from airflow_provider_ernest.views.clarity import Clarity, explained_run
+from airflow_provider_ernest.views.loaded import no_link
 from airflow_provider_ernest.views.model import model_page_alone
 from airflow_provider_ernest.views.prediction import Prediction
 from airflow_provider_ernest.views.prediction_request import in_bounds
-from airflow_provider_ernest.views.sample_runs import no_link
 from airflow_provider_ernest.views.scripts import CHARTS, STATIC, bundled, harmless, styles_of
 from airflow_provider_ernest.views.survey import survey_page
 from airflow_provider_ernest.views.view import json_ready

@@ -186,43 +186,28 @@ def _named(jobs: Sequence[str]) -> str:
     return f"{counted(len(jobs), 'job')} ({shown}{', ...' if len(jobs) > _MOST_NAMED else ''})"
 
 
-@dataclass(frozen=True, kw_only=True)
-class SurveyRow:
-    """A job in words, as a row of a table; empty where there is nothing to tell."""
-
-    job: str
-    runs: str  # that ended well
-    machines: str  # today's
-    seconds: str  # today's, start-up included
-    monthly: str  # dollars, or machine-hours
-    proposed: str  # machines
-    proposed_seconds: str
-    saved: str
-    likely_saved: str
-    bound_by: str
-
-
-def rows_of(survey: Survey) -> list[SurveyRow]:
-    """The jobs in their order."""
+def rows_of(survey: Survey) -> list[dict[str, str]]:
+    """The jobs in words, as rows of a table; cells are empty if there is nothing to tell."""
     is_money = totals_of(survey).is_money
     rows = []
     for job in survey.jobs:
         proposed = job.proposed if is_change(job) else None
         saving, likely, _ = _saving(job, is_money=is_money) if proposed else ("", "", "")
-        rows.append(
-            SurveyRow(
-                job=job.job,
-                runs=count(job.runs),
-                machines=count(job.machines),
-                seconds=duration(job.seconds),
-                monthly=(dollars if is_money else number)(monthly(job, is_money=is_money)),
-                proposed=count(proposed.machines) if proposed else "as today" if job.proposed else UNKNOWN,
-                proposed_seconds=duration(proposed.seconds) if proposed else "",
-                saved=saving,
-                likely_saved=likely,
-                bound_by=short(job.bottleneck) if job.bottleneck else UNKNOWN,
-            )
-        )
+        row = {
+            "job": job.job,
+            "runs": count(job.runs),
+            "machines": count(job.machines),
+            "time": duration(job.seconds),
+            "$ a month" if is_money else "hours a month": (dollars if is_money else number)(
+                monthly(job, is_money=is_money)
+            ),
+            "better": count(proposed.machines) if proposed else "as today" if job.proposed else UNKNOWN,
+            "then": duration(proposed.seconds) if proposed else "",
+            "saves": saving,
+            f"{LIKELY} of it": likely,
+            "bound by": short(job.bottleneck) if job.bottleneck else UNKNOWN,
+        }
+        rows.append(row)
     return rows
 
 
@@ -321,7 +306,7 @@ class StoredSurvey:
     """A survey in the store.
 
     Attributes:
-        at: when it was made, as its id tells; null where that tells nothing.
+        at: when it was made, by its id.
     """
 
     survey_id: str
@@ -341,18 +326,15 @@ class ShownJob:
         monthly: dollars that it takes in a month; machine-hours where no price is known.
         proposed_machines: null where none are proposed, or as many as today.
         is_as_today: whether as many as today are proposed.
-        saved: of `monthly` by the proposed machines.
-        likely_saved: its bounds with 80 % probability.
+        saved: of `monthly` by the proposed machines; its bounds with 80 % probability are in likely_saved.
         saved_share: of what a run costs, by the proposed machines, which needs no rate of runs.
-        likely_saved_share: its bounds.
-        bound_by: what it is bound by, in a word.
         limit_seconds: that a run may take on other machines.
-        sizes: what other numbers of machines would make of it.
+        sizes: the job on other numbers of machines.
         proposed: the cheapest of them that keeps to the goal.
         proposal: what to change and what that saves, as a sentence.
         in_short: the same in few words; empty where nothing is to change.
         why: why it takes as long, as a sentence; may be empty.
-        facts: what is known of it: names, and values in words.
+        facts: names, and values in words.
         unknown: what is not known, as sentences, and what a training would cost that tells it.
     """
 
@@ -388,10 +370,9 @@ class SurveyPage:
     Attributes:
         logs: event logs that were looked at.
         is_money: whether amounts are dollars; else they are machine-hours, since no price is known.
-        is_monthly: whether the sums are of a month; else of one run of each job, since of none it is known
-            how often it runs.
-        headline: what all jobs take and could save.
-        remarks: what that rests on, as sentences.
+        is_monthly: whether the sums are of a month; else of one run of each job, since it is not known how
+            often any runs.
+        remarks: what the headline rests on, as sentences.
         taken: the sum over all jobs of which it is known.
         saved: of it, by the jobs for which another size is proposed.
         likely_saved: the sum of their bounds.

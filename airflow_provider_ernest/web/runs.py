@@ -20,14 +20,15 @@ from starlette.responses import Response
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.links.spark_history import configured_link
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.views.dag_run import (
+from airflow_provider_ernest.views.run import (
     KEYS,
     OPERATORS,
     PRODUCTION_RUN_KEY,
     RunRecord,
+    StoredOfRun,
     TaskRow,
+    run_page,
 )
-from airflow_provider_ernest.views.run import StoredOfRun, run_page
 from airflow_provider_ernest.web.access import AccessDep
 from airflow_provider_ernest.web.answers import JsonAnswer
 from airflow_provider_ernest.web.description import answers

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.views.dag_run import RunRecord
+from airflow_provider_ernest.views.run import RunRecord
 from tests.unit.views.dag_runs import (
     TRAINED_ON,
     TYPE,

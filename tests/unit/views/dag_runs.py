@@ -18,7 +18,7 @@ from airflow_provider_ernest.documents.base import Origin
 from airflow_provider_ernest.documents.decisions import Configuration, Decision, DecisionRecord, ProductionRun
 from airflow_provider_ernest.documents.models import FittedTerm, Fold, Model, ModelMark, Validation
 from airflow_provider_ernest.documents.runs import Observation
-from airflow_provider_ernest.views.dag_run import RunRecord, TaskRow
+from airflow_provider_ernest.views.run import RunRecord, TaskRow
 from tests import examples
 
 Values = dict[tuple[str, int, str], Any]

@@ -21,15 +21,16 @@ from airflow_provider_ernest.links.spark_history import application_link
 from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
 from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.views.loaded import no_link
 from airflow_provider_ernest.views.model import (
     MOST_DECISIONS,
     MOST_PRODUCTION_RUNS,
     model_page,
+    modelled_runs,
     production_page,
 )
 from airflow_provider_ernest.views.prediction import prediction, second_opinion
 from airflow_provider_ernest.views.prediction_request import MOST_RUNS, PredictionRequest
-from airflow_provider_ernest.views.sample_runs import modelled_runs, no_link
 from airflow_provider_ernest.web.answers import json_ready
 from tests.examples import design, experiment
 from tests.unit.views.stored import (

@@ -16,9 +16,9 @@ from airflow_provider_ernest.exceptions import FitError, InvalidParameterError
 from airflow_provider_ernest.prediction.predict import predict_seconds
 from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.views.outcomes import shown_decision
 from airflow_provider_ernest.views.prediction import prediction
 from airflow_provider_ernest.views.prediction_request import PredictionRequest
-from airflow_provider_ernest.views.records import shown_decision
 from airflow_provider_ernest.web.answers import json_ready
 from tests.choices import choice_of
 from tests.examples import noisy_observations, sizing_goal

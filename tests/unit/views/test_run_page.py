@@ -18,8 +18,7 @@ from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.settings import DesignBounds, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.task_group import ErnestTaskGroup
-from airflow_provider_ernest.views.dag_run import RunRecord, groups_of
-from airflow_provider_ernest.views.run import StoredOfRun, run_page
+from airflow_provider_ernest.views.run import RunRecord, StoredOfRun, groups_of, run_page
 from airflow_provider_ernest.web.answers import json_ready
 from tests.unit.views.dag_runs import (
     DAG_ID,

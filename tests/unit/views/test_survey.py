@@ -123,13 +123,13 @@ class TestWords:
         assert round(survey_page(told, ()).taken or 0, 3) == 0.649, "the page's figures are of a run, too"
         assert "2 of 60 logs were skipped (2: it is damaged)." in list(remarks(told))
         (row,) = rows_of(told)
-        assert (row.saved, row.likely_saved) == ("35 % a run", "28 % to 41 %")
+        assert (row["saves"], row["80 % of it"]) == ("35 % a run", "28 % to 41 %")
         assert leading_line(survey()) == "No run of a job was found."
 
     def test_a_job_without_a_good_run_has_a_row(self):
         (row,) = rows_of(survey(SurveyedJob(job="dead", runs=0, failed_runs=3)))
-        assert row.proposed == "–"
-        assert row.saved == ""
+        assert row["better"] == "–"
+        assert row["saves"] == ""
 
     def test_a_proposal_is_never_told_without_its_interval(self):
         assert proposal(orders(), is_money=True) == (

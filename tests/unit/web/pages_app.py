@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 from jsonschema import Draft202012Validator
 
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.views.dag_run import RunRecord
+from airflow_provider_ernest.views.run import RunRecord
 from airflow_provider_ernest.web.access import auth_manager, dag_teams
 from airflow_provider_ernest.web.app import create_app
 from airflow_provider_ernest.web.description import REFERENCE, schemas

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.views.dag_run import RunRecord
+from airflow_provider_ernest.views.run import RunRecord
 from airflow_provider_ernest.web import models
 from tests.browser.preview_runs import PREVIEW_RUNS, preview_run
 from tests.unit.views.dag_runs import DAG_ID, RUN_ID, example_run, failing
