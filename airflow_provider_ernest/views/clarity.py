@@ -185,13 +185,7 @@ class Clarity:
     production: ExplainedRun | None
 
 
-def clarity_page(
-    store: ModelStore,
-    model: Model,
-    *,
-    readable: Readable,
-    link: ApplicationLink,
-) -> Clarity:
+def clarity_page(store: ModelStore, model: Model, *, readable: Readable, link: ApplicationLink) -> Clarity:
     """Return what explains the run time of the model's job.
 
     Args:

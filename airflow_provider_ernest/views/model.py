@@ -572,8 +572,9 @@ def _page(
         money=money(entries_by_place(of_job).get((model.job, model.instance_type), ()), baseline_of(of_job)),
         decisions=tuple(shown_decision(record.decision, record) for record in decisions),
         other_types=tuple(
-            ComparedType(
-                instance_type=other.entry.instance_type,
+            view_of(
+                ComparedType,
+                other.entry,
                 model_id=other.entry.id,
                 created_at=other.entry.at,
                 price_per_hour=other.price_per_hour,

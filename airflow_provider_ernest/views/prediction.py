@@ -48,16 +48,21 @@ MOST_NUMBERS = 200_000
 
 def _check_model(model: Model) -> None:
     """Raise FitError if a model cannot predict, or is too large for a page."""
-    if not model.observations:
+    runs, terms = len(model.observations), len(model.terms)
+    if not runs:
         raise no_prediction(model, "it has no observations", remedy="Train it again.")
-    rows, terms = max(len(model.observations), MOST_COMPUTED), len(model.terms)
-    if rows * terms > MOST_NUMBERS:
-        raise no_prediction(
-            model,
-            f"it has {count(len(model.observations))} runs and {count(terms)} terms, more than a page can "
-            "wait for",
-            remedy="Ask it on the command line, with ernest choose.",
+    configurations = len({run.configuration for run in model.observations})
+    too_large = ""
+    if max(runs, MOST_COMPUTED) * terms > MOST_NUMBERS:
+        too_large = f"it has {count(runs)} runs and {count(terms)} terms, more than a page can wait for"
+    elif model.method == AVERAGING and configurations > MOST_CONFIGURATIONS:
+        too_large = (
+            f"its runs have {count(configurations)} configurations, and a page can wait for "
+            f"{count(MOST_CONFIGURATIONS)}"
         )
+    if too_large:
+        remedy = "Ask it on the command line, with ernest choose."
+        raise no_prediction(model, too_large, remedy=remedy)
     try:
         check_method(model.method)
         check_terms([term.name for term in model.terms])
@@ -67,14 +72,6 @@ def _check_model(model: Model) -> None:
             f"this version of the package cannot compute it ({error.message.rstrip('.')})",
             remedy="Upgrade airflow-provider-ernest where the API server runs, or train the model again.",
         ) from error
-    configurations = len({run.configuration for run in model.observations})
-    if model.method == AVERAGING and configurations > MOST_CONFIGURATIONS:
-        raise no_prediction(
-            model,
-            f"its runs have {count(configurations)} configurations, and a page can wait for "
-            f"{count(MOST_CONFIGURATIONS)}",
-            remedy="Ask it on the command line, with ernest choose.",
-        )
 
 
 def _beyond_all_bounds(model: Model) -> FitError:
