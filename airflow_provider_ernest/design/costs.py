@@ -20,7 +20,7 @@ from airflow_provider_ernest.prediction.numbers import (
 )
 from airflow_provider_ernest.prediction.regression import ErnestRegression
 from airflow_provider_ernest.settings import DesignBounds, SizingGoal
-from airflow_provider_ernest.settings.bounds import COST_UNITS, DOLLARS, MACHINE_SECONDS, PAPERS_COST
+from airflow_provider_ernest.settings.bounds import COST_UNITS, DOLLARS, MACHINE_SECONDS, PAPERS_COST, SECONDS
 
 Cost: TypeAlias = Callable[[Candidates], FloatArray]
 """Gives the expected cost of each of n candidates, shape (n,), all above 0."""
@@ -63,10 +63,13 @@ class ExpectedSeconds:
         run_overhead_seconds: what every run takes besides: start-up, planning, result.
     """
 
-    unit: ClassVar[str] = COST_UNITS["seconds"]
-
     full_seconds_on_one_machine: float
     run_overhead_seconds: float = 0.0
+
+    @property
+    def unit(self) -> str:
+        """Of the costs."""
+        return COST_UNITS[SECONDS]
 
     def __post_init__(self) -> None:
         positive_number("full_seconds_on_one_machine", self.full_seconds_on_one_machine)
@@ -89,42 +92,34 @@ class ExpectedSeconds:
 
 @dataclass(frozen=True, kw_only=True)
 class MachineSeconds(ExpectedSeconds):
-    """The expected seconds of a run times its machines: what is paid for.
+    """The expected seconds of a run times its machines: what is paid for, in dollars if a price is given.
 
     Attributes:
         billed_machines: machines that are paid for during a sample run, however few it uses: a cluster that
             is there for the samples alone. 0 where only the run's own count.
+        price_per_hour: dollars for one machine and hour; None to count machine seconds.
     """
 
-    unit: ClassVar[str] = COST_UNITS["machine_seconds"]
-
     billed_machines: float = 0.0
+    price_per_hour: float | None = None
+
+    @property
+    def unit(self) -> str:
+        """Machine seconds or dollars."""
+        return COST_UNITS[MACHINE_SECONDS if self.price_per_hour is None else DOLLARS]
 
     def __post_init__(self) -> None:
         super().__post_init__()
         number_not_negative("billed_machines", self.billed_machines)
+        if self.price_per_hour is not None:
+            positive_number("price_per_hour", self.price_per_hour)
 
     def of_seconds(self, *, machines: FloatArray | IntArray, seconds: FloatArray) -> FloatArray:
-        """Machine seconds of runs that take so many seconds, shape (n,)."""
-        return np.asarray(np.maximum(machines, self.billed_machines) * seconds, dtype=np.float64)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Dollars(MachineSeconds):
-    """The price of the expected machine seconds of a run, by dollars for one machine and hour."""
-
-    unit: ClassVar[str] = COST_UNITS["dollars"]
-
-    price_per_hour: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        positive_number("price_per_hour", self.price_per_hour)
-
-    def of_seconds(self, *, machines: FloatArray | IntArray, seconds: FloatArray) -> FloatArray:
-        """Dollars for runs that take so many seconds, shape (n,)."""
-        machine_seconds = super().of_seconds(machines=machines, seconds=seconds)
-        return np.asarray(machine_seconds * self.price_per_hour / 3600.0, dtype=np.float64)
+        """Machine seconds or dollars for runs that take so many seconds, shape (n,)."""
+        machine_seconds = np.asarray(np.maximum(machines, self.billed_machines) * seconds, dtype=np.float64)
+        return (
+            machine_seconds if self.price_per_hour is None else machine_seconds * self.price_per_hour / 3600.0
+        )
 
 
 def resolve_cost(
@@ -170,10 +165,10 @@ def resolve_cost(
     }
     if cost == "seconds":
         return ExpectedSeconds(**guess)
-    if cost == "machine_seconds":
-        return MachineSeconds(**guess, billed_machines=billed_machines)
-    price = needed("price_per_hour", price_per_hour, "Give the dollars for one machine and hour.")
-    return Dollars(**guess, billed_machines=billed_machines, price_per_hour=price)
+    price = None
+    if cost == "dollars":
+        price = needed("price_per_hour", price_per_hour, "Give the dollars for one machine and hour.")
+    return MachineSeconds(**guess, billed_machines=billed_machines, price_per_hour=price)
 
 
 # What runs are expected to take before they are made: designs weigh runs by it. Run times vary by per cent,
@@ -372,11 +367,11 @@ class Spending:
         """
         bounds, share = self.bounds, self.bounds.budget_share
         own = resolve_cost(bounds.cost, **bounds.cost_options, billed_machines=self.billed_machines)
-        guess = self._cost_in_machine_seconds()
-        beside_production: ExpectedSeconds | None = guess
-        if guess is not None and bounds.cost == DOLLARS:
-            price = bounds.cost_options["price_per_hour"]
-            beside_production = Dollars(**vars(guess), price_per_hour=price)
+        beside_production = self._cost_in_machine_seconds()
+        if beside_production is not None and bounds.cost == DOLLARS:
+            beside_production = replace(
+                beside_production, price_per_hour=bounds.cost_options["price_per_hour"]
+            )
         if share is None:
             least = MIN_SCALE if bounds.min_scale is None else bounds.min_scale
             usual = Allowance(cost=own, budget=bounds.budget, min_scale=least)

@@ -173,8 +173,18 @@ def next_runs(
         require_varied(candidates, observed, Targets(machines=goal.machines, scale=goal.scale))
         first = [at for at in first_round(candidates, billed_machines) if at in usable]
         if first:
-            return rounds.first(first[:most_left])
-    rounds.require_price()
+            return Proposal(
+                experiments=rounds.experiments(first[:most_left], [0.0] * len(first[:most_left])),
+                reason="They tell fixed work, work that spreads and the overhead of machines apart.",
+                unit=rounds.unit,
+            )
+    if price_per_hour is None and rounds.goal.budget_dollars is not None:
+        raise InvalidParameterError(
+            "price_per_hour",
+            None,
+            "is missing, and whether a budget is kept cannot be told without",
+            remedy="Give the dollars for one machine and hour.",
+        )
     ratio = production_iterations / iterations if production_iterations and iterations else 1.0
     # What no sample can show says nothing of which one is worth its cost.
     believed = replace(prior_for(observed, prior), plateau=0.0, other_shape=0.0)
@@ -264,16 +274,6 @@ class _Rounds:
     def __post_init__(self) -> None:
         number_not_negative("billed_machines", self.billed_machines)
 
-    def require_price(self) -> None:
-        """Refuse to weigh runs for a budget whose price nobody tells."""
-        if self.price_per_hour is None and self.goal.budget_dollars is not None:
-            raise InvalidParameterError(
-                "price_per_hour",
-                None,
-                "is missing, and whether a budget is kept cannot be told without",
-                remedy="Give the dollars for one machine and hour.",
-            )
-
     @property
     def unit(self) -> str:
         return MACHINE_SECONDS if self.price_per_hour is None else DOLLARS
@@ -298,13 +298,6 @@ class _Rounds:
             ]
         )
 
-    def first(self, positions: Sequence[int]) -> Proposal:
-        return Proposal(
-            experiments=self._experiments(positions, [0.0] * len(positions)),
-            reason="They tell fixed work, work that spreads and the overhead of machines apart.",
-            unit=self.unit,
-        )
-
     def proposal(self, best: _Offer, *, needed: str, most: int) -> Proposal:
         """The first of the runs; where they are not worth it none, unless a reason says why one is needed."""
         gain, cost = best.gain, float(sum(best.costs))
@@ -318,7 +311,7 @@ class _Rounds:
             told += f" It is made nevertheless: {needed}."
         if not best.is_worth and not needed:
             return Proposal(experiments=(), reason=f"Stop: {told}", gain=gain, cost=cost, unit=self.unit)
-        experiments = self._experiments(best.positions[:most], best.costs[:most])
+        experiments = self.experiments(best.positions[:most], best.costs[:most])
         return Proposal(experiments=experiments, reason=told, gain=gain, cost=cost, unit=self.unit)
 
     def stop(self, reason: str) -> Proposal:
@@ -331,7 +324,7 @@ class _Rounds:
     def _amount(self, figure: float) -> str:
         return dollars(figure) if self.unit == DOLLARS else f"{number(figure)} {self.unit}"
 
-    def _experiments(self, positions: Sequence[int], costs: Sequence[float]) -> tuple[Experiment, ...]:
+    def experiments(self, positions: Sequence[int], costs: Sequence[float]) -> tuple[Experiment, ...]:
         of = self.candidates
         return tuple(
             Experiment(
@@ -445,7 +438,9 @@ class _Play:
 
     def _saved(self, now: int, truths: IntArray, log_weights: FloatArray) -> float:
         """The share of production that is saved by choosing anew by each row of weights, if its truth is."""
-        before, then = self.losses[truths, now], self.losses[truths, self._choices(_normalised(log_weights))]
+        weights = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
+        chosen = self._choices(weights / weights.sum(axis=1, keepdims=True))
+        before, then = self.losses[truths, now], self.losses[truths, chosen]
         return float(np.average(1.0 - then / before, weights=self.draws.weights[truths]))
 
     def _choices(self, weights: FloatArray) -> IntArray:
@@ -476,11 +471,6 @@ class _Play:
         places, place_of_truth = np.unique(self.draws.places[truths], return_inverse=True)
         even = (generator.permutation(len(places)) + 0.5) / len(places)
         return np.asarray(ndtri(even)[place_of_truth], dtype=np.float64)
-
-
-def _normalised(log_weights: FloatArray) -> FloatArray:
-    weights = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
-    return np.asarray(weights / weights.sum(axis=1, keepdims=True), dtype=np.float64)
 
 
 def _thinned(candidates: Candidates, usable: IntArray) -> IntArray:

@@ -155,7 +155,7 @@ class TermAveraging:
             raise InvalidParameterError(
                 "terms", names, f"are {len(names)}", remedy=f"Average over at most {MOST_TERMS} terms."
             )
-        return points_of(runs)
+        return points_of(**runs)
 
     @property
     def _prior(self) -> AveragingPrior:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,8 +113,8 @@ class Points:
         return Points(**columns, point_of_run=positions[self.point_of_run[which[self.point_of_run]]])
 
 
-def points_of(runs: ObservedColumns) -> Points:
-    """The distinct configurations of runs.
+def points_of(**runs: Unpack[ObservedColumns]) -> Points:
+    """The distinct configurations of runs, in ascending order.
 
     Raises:
         InvalidParameterError: a value is invalid, or the lengths differ.
@@ -126,22 +127,8 @@ def points_of(runs: ObservedColumns) -> Points:
     )
     machines, scale, workers, row_width = made.columns()
     seconds = seconds_of_runs(runs["seconds"], machines.size)
-    return merge_repetitions(
-        machines=machines, scale=scale, seconds=seconds, workers=workers, row_width=row_width
-    )
-
-
-def merge_repetitions(
-    *,
-    machines: FloatArray,
-    scale: FloatArray,
-    seconds: FloatArray,
-    workers: FloatArray,
-    row_width: FloatArray | None = None,
-) -> Points:
-    """The distinct configurations of runs, each array of shape (runs,), in ascending order."""
     configurations, point_of_run, repetitions = np.unique(
-        np.column_stack([machines, scale, workers, np.ones_like(scale) if row_width is None else row_width]),
+        np.column_stack([machines, scale, workers, row_width]),
         axis=0,
         return_inverse=True,
         return_counts=True,

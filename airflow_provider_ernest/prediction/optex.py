@@ -14,7 +14,8 @@ A*s) / (iter*C))``.
 
 The paper's tables follow the formula only in part (see `python -m benchmarks.accuracy --optex DIR`): its
 execution and communication times are not in proportion to 1/n, and the estimates of tables IV and VI contain
-no sharing. This module implements the formula.
+no sharing. This module implements the formula. Its functions refuse invalid values with an
+InvalidParameterError.
 """
 
 from __future__ import annotations
@@ -104,9 +105,6 @@ def phases(
     """The seconds of each phase of a run; they add up to `predict`.
 
     The scale is in the unit of the profile's `baseline_scale`.
-
-    Raises:
-        InvalidParameterError: a value is invalid.
     """
     machines = whole_number("machines", machines)
     iterations = whole_number("iterations", iterations)
@@ -124,21 +122,13 @@ def phases(
 def predict(
     profile: JobProfile, *, machines: ArrayLike, scale: ArrayLike = 1.0, iterations: ArrayLike = 1
 ) -> FloatArray:
-    """Seconds of n runs, shape (n,), each column of n values or one; see `phases`.
-
-    Raises:
-        InvalidParameterError: a value is invalid, or the lengths differ.
-    """
+    """Seconds of n runs, shape (n,), each column of n values or one; see `phases`."""
     rows = regressors(machines=machines, scale=scale, iterations=iterations)
     return np.asarray(rows @ profile.coefficients, dtype=np.float64)
 
 
 def regressors(*, machines: ArrayLike, scale: ArrayLike, iterations: ArrayLike) -> FloatArray:
-    """The values of `REGRESSORS` for n runs, shape (n, 4).
-
-    Raises:
-        InvalidParameterError: a value is invalid, or the lengths differ.
-    """
+    """The values of `REGRESSORS` for n runs, shape (n, 4)."""
     machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
     iteration_column = positive_column("iterations", iterations, minimum=1.0)
     try:
@@ -287,9 +277,6 @@ def scaled_to_run(
     Initialisation and preparation take as long as for the representative, because they depend on the cluster.
     The rest of the run's time is divided as the representative's is. The seconds include start-up. If the
     run's own phases are known, use `job_profile`.
-
-    Raises:
-        InvalidParameterError: a value is invalid.
     """
     seconds = positive_number("seconds", seconds)
     whole_number("machines", machines)

@@ -62,7 +62,7 @@ def pooled_prior(
     names = check_terms(terms)
     start = _Shares.of(before, names)
     evidences = [
-        weigh(points_of(observed_columns(runs)), names, prior_for(runs, before)) for runs in jobs if runs
+        weigh(points_of(**observed_columns(runs)), names, prior_for(runs, before)) for runs in jobs if runs
     ]
     if not evidences:
         return before

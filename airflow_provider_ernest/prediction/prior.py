@@ -82,21 +82,18 @@ def with_past_runs(prior: AveragingPrior, observations: Sequence[Observation]) -
 
 # What production runs change in what is believed of a job before the coefficients of its model are.
 #
-# How much runs scatter: in training, runs of one configuration are made one after the other, and count by
-# their median alone, for on the same machines at the same hour they say little of how runs on other days
-# differ. Production runs do say that. How far they lie from the mean of their configuration does not depend
-# on where that lies, so it is evidence of its own on the noise: each level that the prior considers is
-# weighed by how well it explains these distances.
+# Training makes runs of one configuration one after the other, so they count by their median alone: they say
+# little of how runs on other days differ. Production runs do. How far they lie from the mean of their
+# configuration does not depend on where that lies, so it is evidence of its own on the noise: each level
+# that the prior considers is weighed by how well it explains these distances.
 #
-# How near production's runs are to the sample runs: a sample has another shape than the whole more often than
-# its size suggests, and then the job deviates from its terms otherwise. So what is deviated at the scales of
-# the samples says less of production's, while runs of production go on telling of each other. And part of it
-# is each number of machines' own.
+# A sample has another shape than the whole more often than its size suggests. So what is deviated at the
+# scales of the samples says less of production's, while runs of production go on telling of each other.
 #
-# What may be explained away: of sample runs, those with the most data for each machine may have been short of
-# memory, and a conspicuous one may have been disturbed; both then count for little. Production has more data
-# than any sample and may well be conspicuous, but it is what predictions are for. So with production runs
-# nothing is put down to memory, and hardly anything to a disturbance.
+# Sample runs with the most data for each machine may have been short of memory, and a conspicuous one may
+# have been disturbed; both then count for little. Production has more data than any sample and may well be
+# conspicuous, but it is what predictions are for. So with production runs nothing is put down to memory, and
+# hardly anything to a disturbance.
 
 
 FURTHER_LEVELS = {0.32: 0.25, 0.64: 0.12, 1.28: 0.06}

@@ -135,7 +135,7 @@ def train(
 
 def _check_agreement(observations: Sequence[Observation], terms: tuple[str, ...]) -> None:
     """Refuse runs of which one is wrong: with given terms each counts, whatever the others say."""
-    merged = points_of(observed_columns(observations))
+    merged = points_of(**observed_columns(observations))
     # By all usual terms: that a few given ones describe no run well is the model's fault, not a run's.
     every = tuple(dict.fromkeys((*DICTIONARY, *terms)))
     wrong = wrong_points(merged, every, AveragingPrior(driver_share=0.0))

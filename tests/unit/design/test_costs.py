@@ -7,7 +7,6 @@ import pytest
 
 from airflow_provider_ernest.design.candidates import Candidates
 from airflow_provider_ernest.design.costs import (
-    Dollars,
     ExpectedSeconds,
     MachineSeconds,
     ProductionShare,
@@ -39,7 +38,7 @@ def test_an_overhead_makes_tiny_runs_dear():
 def test_an_hours_work_on_a_tenth_of_the_data():
     assert ExpectedSeconds(**PRIOR)(RUNS).tolist() == pytest.approx([390.0, 120.0, 52.5])
     assert MachineSeconds(**PRIOR)(RUNS).tolist() == pytest.approx([390.0, 480.0, 840.0])
-    dollars = Dollars(**PRIOR, price_per_hour=0.36)(RUNS)
+    dollars = MachineSeconds(**PRIOR, price_per_hour=0.36)(RUNS)
     assert dollars.tolist() == pytest.approx([0.039, 0.048, 0.084])
 
 
@@ -99,7 +98,7 @@ def test_a_cluster_that_is_there_for_the_samples_is_billed_whole_while_one_runs(
     ("cost", "expected"),
     [
         (MachineSeconds(**PRIOR), 0.05 * (3600 + 10 * 30)),
-        (Dollars(**PRIOR, price_per_hour=1.8), 0.05 * 1.95),
+        (MachineSeconds(**PRIOR, price_per_hour=1.8), 0.05 * 1.95),
         (ExpectedSeconds(**PRIOR), 0.05 * 390),
     ],
 )
@@ -107,7 +106,7 @@ def test_five_per_cent_of_a_production_run_on_ten_machines(cost, expected):
     assert ProductionShare(share=0.05, machines=10).of(cost, RUNS) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("kind", [MachineSeconds, partial(Dollars, price_per_hour=1.8)])
+@pytest.mark.parametrize("kind", [MachineSeconds, partial(MachineSeconds, price_per_hour=1.8)])
 def test_production_is_not_billed_the_cluster_of_the_samples(kind):
     own, whole = kind(**PRIOR), kind(**PRIOR, billed_machines=64)
 

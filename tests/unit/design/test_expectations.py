@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from airflow_provider_ernest.design.candidates import enumerate_candidates
-from airflow_provider_ernest.design.costs import Dollars, expectation, relative_time, resolve_cost
+from airflow_provider_ernest.design.costs import MachineSeconds, expectation, relative_time, resolve_cost
 from tests.examples import observe
 
 CANDIDATES = enumerate_candidates(max_machines=8, min_scale=0.01, max_scale=0.1, partitions=1000)
@@ -31,7 +31,7 @@ def test_two_runs_are_too_few_to_tell():
 
 
 def test_then_the_seconds_that_the_cost_is_made_of():
-    cost = Dollars(full_seconds_on_one_machine=100.0, run_overhead_seconds=3.0, price_per_hour=7.0)
+    cost = MachineSeconds(full_seconds_on_one_machine=100.0, run_overhead_seconds=3.0, price_per_hour=7.0)
 
     assert guess(cost=cost).tolist() == pytest.approx([13.0, 53.0, 13.0])
 

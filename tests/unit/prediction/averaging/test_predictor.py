@@ -8,7 +8,7 @@ import pytest
 from airflow_provider_ernest.documents.models import AveragingPrior
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
 from airflow_provider_ernest.prediction.averaging import TermAveraging, wrong_points
-from airflow_provider_ernest.prediction.evidence import merge_repetitions
+from airflow_provider_ernest.prediction.evidence import points_of
 from airflow_provider_ernest.prediction.predict import ModelForecast, predict_interval, predict_seconds
 from airflow_provider_ernest.prediction.regression import ErnestRegression
 from airflow_provider_ernest.prediction.terms import DICTIONARY
@@ -259,19 +259,19 @@ def test_which_of_few_runs_is_wrong_cannot_be_told_and_is_not_guessed():
 def test_what_came_twice_is_not_wrong_however_little_the_terms_say_of_it():
     columns = {name: np.append(column, column[:1]) for name, column in first(7).items()}
     columns["seconds"][[0, 7]] = [4100.0, 4200.0]
-    points = merge_repetitions(**columns, workers=columns["machines"])
+    points = points_of(**columns, workers=columns["machines"])
     assert points.agreeing.sum() == 1
 
     assert not wrong_points(points, DICTIONARY, AveragingPrior()).any()
     columns["seconds"][7] = 41.0
-    points = merge_repetitions(**columns, workers=columns["machines"])
+    points = points_of(**columns, workers=columns["machines"])
     assert wrong_points(points, DICTIONARY, AveragingPrior()).sum() == 1
 
 
 def test_so_many_runs_that_take_now_this_time_and_now_another_are_not_one_wrong_run():
     columns = {name: np.append(column, [column[0]] * 7) for name, column in first(7).items()}
     columns["seconds"][[0, *range(7, 14)]] = [3000.0, 5600.0] * 4
-    points = merge_repetitions(**columns, workers=columns["machines"])
+    points = points_of(**columns, workers=columns["machines"])
     assert not points.agreeing.any()
 
     assert not wrong_points(points, DICTIONARY, AveragingPrior()).any()
@@ -279,7 +279,7 @@ def test_so_many_runs_that_take_now_this_time_and_now_another_are_not_one_wrong_
 
 def merged(machines, scale, seconds, workers=None):
     columns = {"machines": machines, "scale": scale, "seconds": seconds, "workers": workers or machines}
-    return merge_repetitions(**{name: np.array(column, dtype=float) for name, column in columns.items()})
+    return points_of(**{name: np.array(column, dtype=float) for name, column in columns.items()})
 
 
 def test_runs_with_other_workers_are_not_repetitions():
