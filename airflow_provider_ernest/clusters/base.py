@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@dataclass(frozen=True, kw_only=True)
 class CulledMachine(Document):
     """A machine that was launched and ended again before any job ran on it, and why."""
 
@@ -32,7 +31,6 @@ class CulledMachine(Document):
     reason: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClusterHandle(Document):
     """A running Spark cluster.
 

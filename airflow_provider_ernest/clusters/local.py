@@ -22,7 +22,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -329,7 +328,6 @@ def busy_host() -> str:
     return f" (this host is busy: a load of {load:.1f} on {counted(cores, 'core')})" if is_busy else ""
 
 
-@dataclass(frozen=True, kw_only=True)
 class KeeperOrder(Document):
     """What the starter wants of the keeper, who gives up when that process ends before all is ready."""
 
@@ -340,7 +338,6 @@ class KeeperOrder(Document):
     starter: ProcessIdentity
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClusterState(Document):
     """What a keeper tells of its cluster: a handle once it is ready, and the control groups made for it."""
 

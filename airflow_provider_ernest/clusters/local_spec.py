@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import partial
 from typing import Any, ClassVar, TypeGuard
 
@@ -23,7 +23,6 @@ MIN_MEMORY_MEGABYTES = 450
 """Spark refuses executors with less than 1.5 times the 300 MB that it reserves for itself."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class LocalClusterSpec(Document):
     """A Spark standalone cluster on the own host: one process for each machine.
 

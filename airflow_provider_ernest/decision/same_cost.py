@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,7 +23,6 @@ MOST_MISMATCH = 0.1
 """Rates at which the types' whole machines differ by a larger share are not compared by default."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class TypeAtRate(Document):
     """A run on as many machines of one type as a rate of dollars per hour pays for."""
 
@@ -38,7 +36,6 @@ class TypeAtRate(Document):
     is_fastest: bool = False  # whether no other type is faster at this rate
 
 
-@dataclass(frozen=True, kw_only=True)
 class SameCost(Document):
     """What each type makes of the same dollars per hour."""
 

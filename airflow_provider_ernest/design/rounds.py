@@ -68,7 +68,6 @@ LONG_RUN_SECONDS = 1e6  # at this length the increments in which machines are bi
 MACHINE_SECONDS, DOLLARS = "machine-seconds", "dollars"
 
 
-@dataclass(frozen=True, kw_only=True)
 class Proposal(Document):
     """The next sample runs, or why no more are worth their cost."""
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 import secrets
-from dataclasses import dataclass
+from dataclasses import Field, dataclass, field
 from datetime import UTC, datetime
 from threading import Lock
-from typing import Any, ClassVar, Self, TypedDict
+from typing import Any, ClassVar, Self, TypedDict, dataclass_transform
 
 from airflow_provider_ernest.exceptions import InvalidDocumentError
 
@@ -23,8 +23,15 @@ Interval = tuple[float, float]
 """Seconds: the lower and the upper end."""
 
 
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
 class Document:
-    """Base of the documents: conversion to and from what JSON can hold."""
+    """Base of the documents: its subclasses are frozen dataclasses with keyword-only fields."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        dataclass(frozen=True, kw_only=True)(cls)
 
     def to_dict(self) -> dict[str, Any]:
         """The document as JSON-compatible builtins, with its schema number."""
@@ -111,7 +118,6 @@ def not_negative(**values: float) -> None:
             raise InvalidDocumentError(f"{name}={value!r} is not a finite number of at least 0.")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Origin(Document):
     """The task instance of Airflow that made something."""
 
@@ -126,7 +132,6 @@ Key = tuple[str, str]
 """The kind and the id of a record."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Stored(Document):
     """What a model store keeps in a file of its own, for good: nothing that was written is changed again.
 
@@ -156,7 +161,6 @@ class Stored(Document):
         return super().from_dict(data)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Record(Stored):
     """What is kept of a job on a type of machine."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from airflow_provider_ernest.documents.base import (
     Document,
     Interval,
@@ -21,7 +19,6 @@ from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.settings.billing import BilledCost
 
 
-@dataclass(frozen=True, kw_only=True)
 class Configuration(Document):
     """How many machines, of which type."""
 
@@ -33,7 +30,6 @@ class Configuration(Document):
         positive(machines=self.machines)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Alternative(Document):
     """A configuration that was considered."""
 
@@ -53,7 +49,6 @@ class Alternative(Document):
     composition: tuple[Configuration, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
 class Decision(Document):
     """The configuration chosen, why, and what else was possible."""
 
@@ -97,7 +92,6 @@ class Decision(Document):
         return (alternative.machines, alternative.instance_type) == chosen
 
 
-@dataclass(frozen=True, kw_only=True)
 class Reachable(Document):
     """A limit that can be kept as surely as was asked, and on what."""
 
@@ -108,7 +102,6 @@ class Reachable(Document):
     instance_type: str  # of these
 
 
-@dataclass(frozen=True, kw_only=True)
 class Refusal(Document):
     """A goal that nothing keeps: what a task pushes that decides on nothing then."""
 
@@ -132,7 +125,6 @@ class Refusal(Document):
     billing: Billing | None = None  # how the nearest is paid for
 
 
-@dataclass(frozen=True, kw_only=True)
 class DecisionRecord(Record):
     """A decision with what it was asked for."""
 
@@ -171,7 +163,6 @@ class DecisionRecord(Record):
         return keys(Model, self.model_id, self.decision.model_id, *self.model_ids)
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClusterBandwidth(Document):
     """What a probe measured of a cluster that ran a job: the median machine's. None for what it did not."""
 
@@ -179,7 +170,6 @@ class ClusterBandwidth(Document):
     network_gigabytes_per_second: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
 class ProductionRun(Record):
     """A production run as it went, beside what was predicted of it."""
 

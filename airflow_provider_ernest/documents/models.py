@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from airflow_provider_ernest.documents.base import Document, Key, Record, keys, known, not_negative
 from airflow_provider_ernest.documents.runs import Design, Observation, RunConditions
@@ -12,7 +11,6 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.settings.billing import HOUR_SECONDS
 
 
-@dataclass(frozen=True, kw_only=True)
 class TrainedMachine(Document):
     """A machine of the cluster that the sample runs were made on, or one that was tried and let go."""
 
@@ -26,7 +24,6 @@ class TrainedMachine(Document):
     is_master: bool = False  # whether it ran the master only, and so no part of any run
 
 
-@dataclass(frozen=True, kw_only=True)
 class TrainingCluster(Document):
     """The cluster that the sample runs were made on."""
 
@@ -46,7 +43,6 @@ class TrainingCluster(Document):
         return [machine for machine in self.machines if not machine.culled_because and not machine.is_master]
 
 
-@dataclass(frozen=True, kw_only=True)
 class AmdahlState(Document):
     """All that `ExtendedAmdahl` remembers; its size depends on the degree alone."""
 
@@ -77,7 +73,6 @@ class AmdahlState(Document):
         not_negative(highest_x=self.highest_x, highest_mean_seconds=self.highest_mean_seconds)
 
 
-@dataclass(frozen=True, kw_only=True)
 class TermBelief(Document):
     """What is believed of one term before any run."""
 
@@ -116,7 +111,6 @@ LONG_RUN_SECONDS = 300.0
 more of everything. Below, seconds are what they are: a shorter job's machine is not scheduled sooner."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class AveragingPrior(Document):
     """What is believed of a job before any of its runs: the prior of the averaging of terms.
 
@@ -202,7 +196,6 @@ class AveragingPrior(Document):
         return known.get(term) or TermBelief(name=term, probability=self.other_probability)
 
 
-@dataclass(frozen=True, kw_only=True)
 class FittedTerm(Document):
     """One term of a model."""
 
@@ -212,7 +205,6 @@ class FittedTerm(Document):
     probability: float = 1.0  # that the job has this term at all; 1 where the terms were given
 
 
-@dataclass(frozen=True, kw_only=True)
 class Fold(Document):
     """One fold of the leave-one-out cross-validation: an observation predicted from all the others."""
 
@@ -228,7 +220,6 @@ class Fold(Document):
         return 100.0 * (self.predicted_seconds - self.seconds) / self.seconds
 
 
-@dataclass(frozen=True, kw_only=True)
 class Validation(Document):
     """Leave-one-out cross-validation of a model (Ernest, section 3.3)."""
 
@@ -238,7 +229,6 @@ class Validation(Document):
     max_error_percent: float  # the largest of them
 
 
-@dataclass(frozen=True, kw_only=True)
 class Model(Record):
     """A fitted model with everything that it came from."""
 
@@ -296,7 +286,6 @@ CLUSTER, UNEXPLAINED, AGE = "cluster", "unexplained", "age"
 machines, times that nothing known explains, or its age."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class ModelMark(Record):
     """A note, beside a model, that it no longer holds for its job. Models themselves are never changed."""
 

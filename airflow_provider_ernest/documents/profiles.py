@@ -7,7 +7,7 @@ allocation, do not move that moment.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from airflow_provider_ernest.documents.base import (
     Document,
@@ -57,7 +57,6 @@ SQL, STREAMING, MLLIB, GRAPHX, CORE = "sql", "streaming", "mllib", "graphx", "co
 """Categories of jobs (OptEx, section 4); "core" are those of plain RDDs."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class PhaseSeconds(Document):
     """The seconds that a run spends in each phase (OptEx, section 3)."""
 
@@ -77,7 +76,6 @@ class PhaseSeconds(Document):
         return float(sum(getattr(self, name) for name in self.__dataclass_fields__))
 
 
-@dataclass(frozen=True, kw_only=True)
 class ResourceLimit(Document):
     """How much faster a run could be if its tasks never waited for one thing (blocked time analysis)."""
 
@@ -88,7 +86,6 @@ class ResourceLimit(Document):
     improvement_percent: float  # by so much is that less than the replay with it: what can be won at most
 
 
-@dataclass(frozen=True, kw_only=True)
 class StageProfile(Document):
     """One stage of a run."""
 
@@ -143,7 +140,6 @@ class StageProfile(Document):
         return self.input_bytes + self.shuffle_remote_bytes + self.shuffle_local_bytes
 
 
-@dataclass(frozen=True, kw_only=True)
 class Straggler(Document):
     """A task that took over 1.5 times its stage's median (Ousterhout, section 2.7)."""
 
@@ -156,7 +152,6 @@ class Straggler(Document):
     evidence: str = ""  # the figure that the cause rests on, in words
 
 
-@dataclass(frozen=True, kw_only=True)
 class StragglerCause(Document):
     """What the stragglers of one cause took together."""
 
@@ -166,7 +161,6 @@ class StragglerCause(Document):
     seconds_without: float  # clean time of the run, replayed with each taking its stage's median
 
 
-@dataclass(frozen=True, kw_only=True)
 class Capacity(Document):
     """What one machine can do, and how that is known. None for what is not known."""
 
@@ -178,7 +172,6 @@ class Capacity(Document):
     source: str = "achieved"
 
 
-@dataclass(frozen=True, kw_only=True)
 class WhatIf(Document):
     """What the run would take were the machines others (monotask-style model)."""
 
@@ -187,7 +180,6 @@ class WhatIf(Document):
     change_percent: float  # against the run as it was; negative is faster
 
 
-@dataclass(frozen=True, kw_only=True)
 class ReplayedSize(Document):
     """Clean seconds of the run, replayed on another number of machines."""
 
@@ -199,7 +191,6 @@ class ReplayedSize(Document):
         positive(machines=self.machines)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Advice(Document):
     """What to change, where it is safe to say."""
 
@@ -220,7 +211,6 @@ DECOMMISSIONED, LOST = "decommission", "unknown"
 PYTHON_WORKER_KILLED, SHUFFLE_LOST = "Python worker", "shuffle"
 
 
-@dataclass(frozen=True, kw_only=True)
 class ExecutorLoss(Document):
     """What a run lost for one cause."""
 
@@ -233,7 +223,6 @@ class ExecutorLoss(Document):
     lost_seconds: float = 0.0  # that these had taken
 
 
-@dataclass(frozen=True, kw_only=True)
 class RunProfile(Document):
     """Where the time of one run went, and what would make it shorter."""
 
@@ -301,7 +290,6 @@ class RunProfile(Document):
 SAMPLE, PRODUCTION = "sample", "production"
 
 
-@dataclass(frozen=True, kw_only=True)
 class ProfileRecord(Record):
     """The profile of a run, as it is kept."""
 
@@ -318,7 +306,6 @@ class ProfileRecord(Record):
         return known(self.profile.event_log)
 
 
-@dataclass(frozen=True, kw_only=True)
 class TwoOpinions(Document):
     """What the model and the replay say of one number of machines; start-up included in both."""
 
@@ -338,7 +325,6 @@ class TwoOpinions(Document):
         return is_outside(self.replayed_seconds, self.nearly_certain_seconds)
 
 
-@dataclass(frozen=True, kw_only=True)
 class ReplayOpinion(Document):
     """The job on other machines by replay of what its runs' event logs tell, beside the model."""
 
@@ -375,7 +361,6 @@ class ReplayOpinion(Document):
         )
 
 
-@dataclass(frozen=True, kw_only=True)
 class BottleneckReport(Record):
     """What binds a job, by the runs of one training."""
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from airflow_provider_ernest.documents.base import Document, Origin, Record, known, not_negative, positive
 from airflow_provider_ernest.words import counted, data_amount
 
 
-@dataclass(frozen=True, kw_only=True)
 class InputFingerprint(Document):
     """The shape of an input, without its content."""
 
@@ -26,7 +24,6 @@ class InputFingerprint(Document):
         return self.total_bytes / self.partitions
 
 
-@dataclass(frozen=True, kw_only=True)
 class RunConditions(Document):
     """What, beside the code, the run times of a job depend on."""
 
@@ -38,7 +35,6 @@ class RunConditions(Document):
     cores_per_machine: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
 class Experiment(Document):
     """One sample run to be made: so many machines on such a share of the input."""
 
@@ -55,7 +51,6 @@ class Experiment(Document):
         positive(machines=self.machines, scale=self.scale, partitions=self.partitions)
 
 
-@dataclass(frozen=True, kw_only=True)
 class CandidateRange(Document):
     """The candidates of a design on one number of machines."""
 
@@ -65,7 +60,6 @@ class CandidateRange(Document):
     candidates: int
 
 
-@dataclass(frozen=True, kw_only=True)
 class Design(Document):
     """The experiments chosen, and how good the choice is."""
 
@@ -85,7 +79,6 @@ class Design(Document):
     reason: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
 class RunMetrics(Document):
     """What Spark's event log says of one run; sums over all tasks where nothing else is said."""
 
@@ -129,7 +122,6 @@ class RunMetrics(Document):
         return min(1.0, self.cached_bytes / self.cache_wanted_bytes)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Observation(Document):
     """An experiment that was run."""
 
@@ -160,7 +152,6 @@ class Observation(Document):
         not_negative(startup_seconds=self.startup_seconds, waited_seconds=self.waited_seconds)
 
 
-@dataclass(frozen=True, kw_only=True)
 class ObservationRecord(Record):
     """A sample run as soon as it was observed, whatever becomes of the training it was made for."""
 
@@ -177,7 +168,6 @@ class ObservationRecord(Record):
         return known(self.observation.event_log)
 
 
-@dataclass(frozen=True, kw_only=True)
 class PastRun(Document):
     """A run of a recurring job, as its event log tells it."""
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from airflow_provider_ernest.documents.base import Document, Interval, Stored
 
 MODEL, REPLAY, BOTH = "model", "replay", "both"
 """Where a prediction comes from: a model of the history, the replay of a single run, or both, which agree."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class UsedSize(Document):
     """A size at which a job ran: its clean seconds are the median of its runs there."""
 
@@ -20,7 +17,6 @@ class UsedSize(Document):
     instance_type: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
 class PredictedSize(Document):
     """What a job would take on another number of the same machines, with today's input."""
 
@@ -32,7 +28,6 @@ class PredictedSize(Document):
     probability: float | None = None  # of a run to keep to the survey's limit
 
 
-@dataclass(frozen=True, kw_only=True)
 class SurveyedJob(Document):
     """One recurring job."""
 
@@ -69,7 +64,6 @@ class SurveyedJob(Document):
     training_machine_hours: float | None = None  # the same without a price; None where nothing is missing
 
 
-@dataclass(frozen=True, kw_only=True)
 class Survey(Stored):
     """All jobs of a survey, those that could save most first."""
 

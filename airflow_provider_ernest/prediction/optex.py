@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import median
 
 import numpy as np
@@ -47,7 +47,6 @@ REGRESSORS = ("1", "iterations*machines", "iterations/machines", "scale/machines
 """The columns of the closed form; their coefficients are Tinit + Tprep, C, B and A."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class JobProfile(Document):
     """What OptEx knows of a job on one type of machine."""
 
@@ -222,7 +221,6 @@ def profile_from_runs(observations: Sequence[Observation]) -> JobProfile:
 # that category. A new job needs one run, and gets the representative's profile scaled to it.
 
 
-@dataclass(frozen=True, kw_only=True)
 class CategoryProfile(Document):
     """What is known of all jobs of a category on one type of machine.
 

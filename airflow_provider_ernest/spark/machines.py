@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from airflow_provider_ernest.documents.base import Document
 
 
-@dataclass(frozen=True, kw_only=True)
 class Bandwidth(Document):
     """What the probe measured on one machine, in 10^9 bytes per second, and how that compares."""
 
@@ -17,7 +15,6 @@ class Bandwidth(Document):
     score: float  # the worse of the two, each relative to the cluster's median machine: 1.0 is ordinary
 
 
-@dataclass(frozen=True, kw_only=True)
 class Machine(Document):
     """One worker host."""
 
@@ -31,7 +28,6 @@ class Machine(Document):
     bandwidth: Bandwidth | None = None  # None where it was not probed
 
 
-@dataclass(frozen=True, kw_only=True)
 class Measurement(Document):
     """What one round of the probe measured on one machine, in 10^9 bytes per second."""
 

@@ -51,7 +51,6 @@ LISTED = (Model, DecisionRecord, ProductionRun, ModelMark)
 """What the catalogue lists; other records are many, and asked for by job and type alone."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class PastSize(Document):
     """The size at which most of a model's runs from the history ran."""
 
@@ -60,7 +59,6 @@ class PastSize(Document):
     runs: int
 
 
-@dataclass(frozen=True, kw_only=True)
 class CatalogueEntry(Document):
     """A model, a decision, a production run or a mark in a few words; fields as in the documents."""
 

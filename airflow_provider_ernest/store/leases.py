@@ -7,7 +7,6 @@ its training's tasks have ended, as Airflow tells, or by its age.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -32,7 +31,6 @@ _KEPT = timedelta(days=7)
 """Older leases that no longer count are deleted: no process still acts by a listing of that time."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class TrainingLease(Document):
     """A job is being trained."""
 

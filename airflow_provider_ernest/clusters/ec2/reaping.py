@@ -29,7 +29,6 @@ UNREADABLE_LIMIT = timedelta(seconds=MAX_TIME_TO_LIVE_SECONDS)
 longer, and one that lives for less is not told from it."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class TaggedCluster(Document):
     """A cluster as its machines' tags tell of it. Times are in ISO 8601.
 

@@ -6,7 +6,7 @@ import ipaddress
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from functools import partial
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
@@ -34,7 +34,6 @@ MAX_TAGS = 39
 """AWS allows 50 on a resource; eleven are `instances.Attempt`'s."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class EC2ClusterSpec(Document):
     """A Spark standalone cluster on EC2: one machine for the master, and the workers.
 
