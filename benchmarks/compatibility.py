@@ -30,15 +30,13 @@ WITH_AIRFLOW = (
     "tests/unit/test_public_names.py",
     "tests/unit/test_settings.py",
     "tests/unit/test_task_group.py",
-    "tests/unit/cli",
+    "tests/unit/cli/test_airflow_commands.py",
     "tests/unit/dags",
     "tests/unit/links",
     "tests/unit/notifications",
     "tests/unit/operators",
     "tests/unit/sensors",
-    "tests/unit/store",
     "tests/unit/triggers",
-    "tests/unit/views",
     "tests/unit/web",
 )
 """All unit tests of what calls Airflow, or is called by it; what is left computes alike on each version."""
