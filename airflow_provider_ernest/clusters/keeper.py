@@ -18,7 +18,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -86,10 +86,8 @@ class Keeper:
         self._cpu_groups: list[CpuGroup] = []
         self._patience = Patience(order.spec.start_timeout_seconds)
         self._web_url = ""
-
-    def tell_starter(self) -> None:
-        """Write down who keeps the cluster, before there is one."""
-        self._directory.write_state(self._state)
+        # Who keeps the cluster, before there is one.
+        directory.write_state(self._state)
 
     def run(self) -> bool:
         """Start the cluster, keep it until it is to end, end it. Returns whether it has been ready."""
@@ -105,31 +103,55 @@ class Keeper:
         return self._state.handle is not None
 
     def _start(self) -> None:
-        self._create_cpu_groups()
+        if self._spec.cpu_share is not None:
+            self._create_cpu_groups(self._spec.cpu_share)
         launcher = DaemonLauncher(self._order, self._directory)
         master = self._own(launcher.start_master())
-        self._web_url = wait_for_web_url(master, is_over=lambda: self._is_too_long([master]))
+        self._web_url = self._wait_for_web_url(master)
         master_url = self._ask_master([master]).master_url
         workers, state = self._start_workers(launcher, master_url)
         # Not before: a start under a quota would take many times as long and measure nothing.
         for group, worker in zip(self._cpu_groups, workers, strict=False):
             group.add(worker.process.pid)
-        self._update_state(handle=self._make_handle(state))
+        handle = ClusterHandle(
+            kind=LOCAL,
+            name=self._order.name,
+            master_url=state.master_url,
+            web_url=self._web_url,
+            machines=tuple(sorted(state.machines, key=lambda one: int(one.host.rpartition(".")[2]))),
+            instance_type=self._spec.instance_type,
+            cores_per_machine=self._spec.cores_per_machine,
+            expires_at=self._expires_at.isoformat(timespec="seconds"),
+            directory=str(self._directory.path),
+            authenticates=True,
+        )
+        self._update_state(handle=handle)
         log.info("The cluster is ready at %s after %s", master_url, duration(self._elapsed()))
+
+    def _wait_for_web_url(self, master: Daemon) -> str:
+        """Wait until the master's log says where its web page is."""
+        while True:
+            # Looked at before the log: what it wrote last is there to be read once it has ended.
+            master.require_running()
+            found = _WEB_URL.search(master.log_file.read_text(encoding="utf-8", errors="replace"))
+            if found:
+                return found[1]
+            if self._is_too_long([master]):
+                said = f"The master did not come up in time{busy_host()}.\n{tail(master.log_file)}"
+                raise ClusterStartError(said)
+            time.sleep(_DAEMON_POLL_SECONDS)
 
     def _own(self, daemon: Daemon) -> Daemon:
         self._daemons[daemon.process.pid] = daemon
         return daemon
 
-    def _create_cpu_groups(self) -> None:
-        if self._spec.cpu_share is None:
-            return
+    def _create_cpu_groups(self, share: float) -> None:
         controller = find_cpu_controller()
         names = [f"ernest-{os.getpid()}-{index}" for index in range(1, self._spec.machines + 1)]
         # Written down first: should this process be killed, the next one knows what to remove.
         self._update_state(cpu_groups=tuple(str(controller.parent / name) for name in names))
         for name in names:
-            self._cpu_groups.append(controller.create_group(name, share=self._spec.cpu_share))
+            self._cpu_groups.append(controller.create_group(name, share=share))
 
     def _is_too_long(self, starting: Sequence[Daemon]) -> bool:
         """Whether those that are starting have stood still for the limit, or taken many times as long."""
@@ -172,20 +194,6 @@ class Keeper:
                 raise ClusterStartError(f"{self._state.progress(self._elapsed())}, then the time was up.")
             time.sleep(_START_POLL_SECONDS)
 
-    def _make_handle(self, state: MasterState) -> ClusterHandle:
-        return ClusterHandle(
-            kind=LOCAL,
-            name=self._order.name,
-            master_url=state.master_url,
-            web_url=self._web_url,
-            machines=tuple(sorted(state.machines, key=lambda one: int(one.host.rpartition(".")[2]))),
-            instance_type=self._spec.instance_type,
-            cores_per_machine=self._spec.cores_per_machine,
-            expires_at=self._expires_at.isoformat(timespec="seconds"),
-            directory=str(self._directory.path),
-            authenticates=True,
-        )
-
     def _watch(self) -> str:
         """Wait for a reason to end the cluster, and return it."""
         active_at = time.monotonic()
@@ -196,19 +204,19 @@ class Keeper:
                 return f"{self._daemons[dead].name} died"
             if self._elapsed() >= self._spec.time_to_live_seconds:
                 return f"its time to live of {duration(self._spec.time_to_live_seconds)} was over"
-            if self._has_applications():
+            try:
+                is_active = bool(
+                    read_state(self._web_url, timeout_seconds=_MASTER_TIMEOUT_SECONDS).applications
+                )
+            except ClusterLostError as error:
+                # A master that is too busy to answer is no idle one. One that never answers again ends
+                # with the time to live.
+                log.warning("%s", error)
+                is_active = True
+            if is_active:
                 active_at = time.monotonic()
             elif time.monotonic() - active_at >= self._spec.idle_limit_seconds:
                 return f"no application was active for {duration(self._spec.idle_limit_seconds)}"
-
-    def _has_applications(self) -> bool:
-        try:
-            return bool(read_state(self._web_url, timeout_seconds=_MASTER_TIMEOUT_SECONDS).applications)
-        except ClusterLostError as error:
-            # A master that is too busy to answer is no idle one. One that never answers again ends
-            # with the time to live.
-            log.warning("%s", error)
-            return True
 
     def _end(self, reason: str) -> None:
         for signum in _STOP_SIGNALS:
@@ -296,11 +304,12 @@ class DaemonLauncher:
         address directly, and machines that exchange data for nothing are no model of a cluster.
         """
         host = f"127.0.1.{index}"
-        spec = self._spec
-        arguments = ["--host", host, "--port", "0", "--webui-port", "0"]
-        arguments += ["--cores", str(spec.cores_per_machine)]
-        arguments += ["--memory", f"{spec.memory_megabytes_per_machine}m"]
-        arguments += ["--work-dir", str(self._directory.work / str(index)), master_url]
+        arguments = [
+            *("--host", host, "--port", "0", "--webui-port", "0"),
+            *("--cores", str(self._spec.cores_per_machine)),
+            *("--memory", f"{self._spec.memory_megabytes_per_machine}m"),
+            *("--work-dir", str(self._directory.work / str(index)), master_url),
+        ]
         return self._start(f"worker-{index}", host, [_WORKER_CLASS, *arguments])
 
     def _start(self, name: str, host: str, class_and_arguments: list[str]) -> Daemon:
@@ -322,20 +331,6 @@ class DaemonLauncher:
             )
         log.info("Started %s at %s, pid %d", name, host, process.pid)
         return Daemon(name, host, process, log_file)
-
-
-def wait_for_web_url(master: Daemon, *, is_over: Callable[[], bool]) -> str:
-    """Wait until the master's log says where its web page is; a ClusterStartError if it is over before."""
-    while True:
-        # Looked at before the log: what it wrote last is there to be read once it has ended.
-        master.require_running()
-        found = _WEB_URL.search(master.log_file.read_text(encoding="utf-8", errors="replace"))
-        if found:
-            return found[1]
-        if is_over():
-            said = f"The master did not come up in time{busy_host()}.\n{tail(master.log_file)}"
-            raise ClusterStartError(said)
-        time.sleep(_DAEMON_POLL_SECONDS)
 
 
 def _environment(directory: ClusterDirectory, spark_home: Path) -> dict[str, str]:
@@ -373,7 +368,6 @@ def main() -> int:
             signal.signal(signum, _request_stop)
         adopt_orphans()
         keeper = Keeper(order, directory)
-        keeper.tell_starter()
         os.write(writable, b"1")
         os.close(writable)
         return 0 if keeper.run() else 1

@@ -72,6 +72,7 @@ class LocalCluster:
         self.name = name
         self.directory = Path(directory).absolute()
         self._files = ClusterDirectory(self.directory)
+        self._longest_start_seconds = LONGEST_START * spec.start_timeout_seconds + _KEEPER_SECONDS
         if any(character in str(directory) for character in _FORBIDDEN_IN_PATHS):
             raise InvalidParameterError(
                 "directory",
@@ -87,45 +88,55 @@ class LocalCluster:
         the end: so it must be one that only we make, `below` the folder of all local clusters.
 
         Raises:
-            ClusterError: the handle is that of another kind of cluster.
             InvalidParameterError: its directory is not below that folder, or belongs to another user; or its
                 master is not on this host.
         """
-        if handle.kind != LOCAL or handle.directory is None:
-            raise ClusterError(
-                f"Cluster {handle.name} of kind {handle.kind!r} is no local cluster with a directory.",
-                remedy="Pass the output of the task that started the local cluster unchanged.",
+        directory = Path(handle.directory or "/")
+        problem = ""
+        # Links and ".." followed: what counts is where it really lies.
+        real, folder = directory.resolve(), below.resolve()
+        if real == folder or not real.is_relative_to(folder):
+            problem = f"lies in {directory}, which is not below {below}"
+        elif directory.exists() and directory.stat().st_uid != os.geteuid():
+            problem = f"lies in {directory}, which belongs to another user"
+        elif not handle.machines or not handle.master_url.startswith(f"spark://{MASTER_HOST}:"):
+            problem = f"has {len(handle.machines)} machines and its master at {handle.master_url}"
+        if problem:
+            raise InvalidParameterError(
+                "cluster",
+                handle.name,
+                f"{problem}: that is not a local cluster of this Airflow worker",
+                remedy="Pass the output of the task that started the local cluster unchanged, and set "
+                "[ernest] clusters alike for all tasks.",
             )
-        _require_ours(handle, Path(handle.directory), below)
         spec = LocalClusterSpec(
             machines=len(handle.machines),
             cores_per_machine=handle.cores_per_machine,
             memory_megabytes_per_machine=min(machine.memory_megabytes for machine in handle.machines),
         )
-        return cls(spec, name=handle.name, directory=Path(handle.directory))
+        return cls(spec, name=handle.name, directory=directory)
 
     @classmethod
     def running_below(cls, folder: Path) -> list[LocalCluster]:
         """The clusters that have directories below a folder and have not been ended, to end them."""
-        found = []
-        for state_file in sorted(folder.rglob(STATE_FILE)):
-            state = ClusterDirectory(state_file.parent).read_state()
-            if state is not None:
-                found.append(cls(state.spec, name=state_file.parent.name, directory=state_file.parent))
-        return found
+        directories = [state_file.parent for state_file in sorted(folder.rglob(STATE_FILE))]
+        states = [(one, ClusterDirectory(one).read_state()) for one in directories]
+        return [cls(state.spec, name=one.name, directory=one) for one, state in states if state is not None]
 
     def start(self) -> ClusterHandle:
         """Start the cluster and wait until all of its machines are there.
 
-        A cluster that already runs in the directory, as that of an earlier try of the task, is taken
-        over if it has the same specification; otherwise it is ended first. One that another process is
-        starting there is waited for. What a failed start has started is ended.
+        A cluster that already runs in the directory, such as that of an earlier try of the task, is taken
+        over if it has the same specification; otherwise it is ended first. If another process is starting one
+        there, it is waited for. A failed start ends what it has started.
 
         Raises:
             MissingResourceError: Java or Spark is missing.
             ClusterStartError: it did not become ready; with the end of the log that tells why. Or another
                 process takes too long to start its own.
         """
+        from airflow_provider_ernest.spark.installation import find_java, find_spark_home
+
         self._files.create()
         with self._files.starting(wait_seconds=self._longest_start_seconds):
             state = self._files.read_state()
@@ -133,7 +144,13 @@ class LocalCluster:
                 log.info("Cluster %s already runs at %s", self.name, state.handle.master_url)
                 return state.handle
             log.info("Before the start of cluster %s: %s", self.name, self.terminate())
-            order = self._make_order()
+            order = KeeperOrder(
+                name=self.name,
+                spec=self.spec,
+                java=str(find_java()),
+                spark_home=str(find_spark_home()),
+                starter=ProcessIdentity.of(os.getpid()),
+            )
             self._require_free_port()
             self._files.write_order(order)
             try:
@@ -144,10 +161,7 @@ class LocalCluster:
                 raise
 
     def terminate(self) -> str:
-        """End the cluster, whatever is left of it. Repeatable, and possible from any process of the user.
-
-        Returns what was done, for the log.
-        """
+        """End the cluster, whatever is left of it, from any process of the user; returns what was done."""
         from airflow_provider_ernest.processes import end_processes, find_by_environment
 
         began = time.monotonic()
@@ -183,23 +197,8 @@ class LocalCluster:
         return secret
 
     def why_stopped(self) -> str | None:
-        """Why the cluster ended; None while it runs or where it could not be written down."""
+        """Why the cluster ended; None while it runs or if the reason could not be written down."""
         return self._files.read_reason()
-
-    @property
-    def _longest_start_seconds(self) -> float:
-        return LONGEST_START * self.spec.start_timeout_seconds + _KEEPER_SECONDS
-
-    def _make_order(self) -> KeeperOrder:
-        from airflow_provider_ernest.spark.installation import find_java, find_spark_home
-
-        return KeeperOrder(
-            name=self.name,
-            spec=self.spec,
-            java=str(find_java()),
-            spark_home=str(find_spark_home()),
-            starter=ProcessIdentity.of(os.getpid()),
-        )
 
     def _require_free_port(self) -> None:
         if self.spec.master_port == 0:
@@ -255,26 +254,6 @@ class LocalCluster:
             time.sleep(_POLL_SECONDS)
 
 
-def _require_ours(handle: ClusterHandle, directory: Path, below: Path) -> None:
-    problem = ""
-    # Links and ".." followed: what counts is where it really lies.
-    real, folder = directory.resolve(), below.resolve()
-    if real == folder or not real.is_relative_to(folder):
-        problem = f"lies in {directory}, which is not below {below}"
-    elif directory.exists() and directory.stat().st_uid != os.geteuid():
-        problem = f"lies in {directory}, which belongs to another user"
-    elif not handle.machines or not handle.master_url.startswith(f"spark://{MASTER_HOST}:"):
-        problem = f"has {len(handle.machines)} machines and its master at {handle.master_url}"
-    if problem:
-        raise InvalidParameterError(
-            "cluster",
-            handle.name,
-            f"{problem}: that is no local cluster of this Airflow worker",
-            remedy="Pass the output of the task that started the local cluster unchanged, and set [ernest] "
-            "clusters alike for all tasks.",
-        )
-
-
 def _spark_conf() -> dict[str, str]:
     """Executors share the driver's machine: they find its packages, and nobody else finds the driver."""
     return {
@@ -300,12 +279,7 @@ LONGEST_START = 5
 
 
 class Patience:
-    """Until when a start is waited for: while it goes on, and not for ever.
-
-    Args:
-        limit_seconds: that it may stand still; all of it may take `LONGEST_START` times as long.
-        clock: gives seconds.
-    """
+    """How long a start is waited for: it may stand still for the limit, and take `LONGEST_START` times it."""
 
     def __init__(self, limit_seconds: float, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._limit_seconds, self._clock = limit_seconds, clock
@@ -313,7 +287,7 @@ class Patience:
         self._seen: object = None
 
     def is_over(self, seen: object) -> bool:
-        """Whether to give up; what is seen now is progress where it is not what was seen before."""
+        """Whether to give up; it is progress if something else is seen now than before."""
         now = self._clock()
         if seen != self._seen:
             self._seen, self._moved_at = seen, now
@@ -322,10 +296,9 @@ class Patience:
 
 
 def busy_host() -> str:
-    """That more is going on here than there are cores for, within a sentence; empty where it is not."""
+    """Says within a sentence that the load is higher than the number of cores; empty if it is not."""
     load, cores = os.getloadavg()[0], os.cpu_count() or 1
-    is_busy = load > cores
-    return f" (this host is busy: a load of {load:.1f} on {counted(cores, 'core')})" if is_busy else ""
+    return f" (this host is busy: a load of {load:.1f} on {counted(cores, 'core')})" if load > cores else ""
 
 
 class KeeperOrder(Document):
@@ -435,7 +408,7 @@ class ClusterDirectory:
         _write_atomically(self._order_file, json.dumps(order.to_dict(), indent=1))
 
     def read_order(self) -> KeeperOrder:
-        """The starter's order."""
+        """What `write_order` wrote."""
         return KeeperOrder.from_dict(_read_json(self._order_file))
 
     def write_secret(self, secret: str, *, defaults: str) -> None:

