@@ -174,6 +174,7 @@ def ec2_accesses(served_api: EC2Api) -> dict[str, list[Access]]:
         for flow in FLOWS:
             served_api.reset()
             bed = Bed(served_api)
+            patch.setattr("airflow_provider_ernest.clusters.ec2.readiness.read_state", bed.master)
             bed.set_aside = []
             flow(bed)
             calls = [*bed.set_aside, *served_api.calls()]

@@ -220,7 +220,7 @@ ON_S3 = {
             'budget_share=0.05 has no meaning with cost="relative_time"',
         ),
         ({**ON_S3, "staging_uri": None}, "application='job.py' is a local path"),
-        ({**ON_S3, "staging_uri": "jobs/"}, "staging_uri='jobs/' is no folder on S3"),
+        ({**ON_S3, "staging_uri": "jobs/"}, "staging_uri='jobs/' is not a folder on S3"),
         ({**ON_S3, "input": SampledInput(path="/data", partitions=9)}, "path='/data' is a local path"),
         (
             {**ON_S3, "job": SparkJob(**JOB, submit_options={"verbose": True})},

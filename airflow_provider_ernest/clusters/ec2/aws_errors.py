@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import enum
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -180,14 +180,18 @@ def as_ours(error: BaseException, doing: str) -> ErnestError:
 
 
 @contextlib.contextmanager
-def explained(doing: str) -> Iterator[None]:
-    """Turn botocore's errors into our own, as `as_ours` does."""
+def explained(
+    doing: str, codes: tuple[str, ...] = (), instead: Callable[[BaseException], ErnestError] | None = None
+) -> Iterator[None]:
+    """Turn botocore's errors into our own, as `as_ours` does; those that begin with `codes` by `instead`."""
     from botocore.exceptions import BotoCoreError, ClientError
 
     try:
         yield
     except (BotoCoreError, ClientError) as error:
         # Without the cause: its text may hold the encoded authorisation message.
+        if instead is not None and code_of(error).startswith(codes):
+            raise instead(error) from None
         raise as_ours(error, doing) from None
 
 

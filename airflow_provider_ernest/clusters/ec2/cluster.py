@@ -37,7 +37,7 @@ from airflow_provider_ernest.clusters.ec2.instances import (
     workers,
 )
 from airflow_provider_ernest.clusters.ec2.launching import Launcher
-from airflow_provider_ernest.clusters.ec2.readiness import Means, Readiness, Watch, ask_master, web_url
+from airflow_provider_ernest.clusters.ec2.readiness import Means, Watch, ask_master, web_url
 from airflow_provider_ernest.clusters.ec2.spec import EC2
 from airflow_provider_ernest.clusters.ec2.user_data import MASTER_PORT, new_secret, secret_of
 from airflow_provider_ernest.clusters.probe import choose_culled, warnings_after
@@ -162,7 +162,7 @@ class _Launches:
         while True:
             self._guard.check()
             instances = self._watch.instances(COMING_OR_THERE)
-            state, problem = ask_master(instances, self._means.read_master)
+            state, problem = ask_master(instances)
             if state is not None:
                 return instances, state
             if master_of(instances) is None or time.monotonic() > deadline:
@@ -247,7 +247,7 @@ class _Launches:
         while True:
             found = self._watch.instances(TO_BE_ENDED)
             end_machines(self._guard.ec2, [i.id for i in found if i.id not in keepers])
-            state, _ = ask_master(found, self._means.read_master)
+            state, _ = ask_master(found)
             dying = {machine.host for machine in state.machines} - hosts if state else set()
             if state is not None and not dying:
                 return
@@ -298,10 +298,6 @@ class EC2Cluster(_Launches):
             kept, now = self._adopt_earlier()
             master = next(iter(masters(kept)), None)
             self._launch(plan, now=now, master=master, present=workers(kept), every=kept)
-
-    def look(self) -> Readiness:
-        """Look once how far it has come."""
-        return self._watch.look()
 
     def wait_until_ready(self, deadline: float) -> None:
         """Wait until all launched workers are alive; at the monotonic deadline, those that are must suffice.

@@ -10,12 +10,9 @@ import hashlib
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from airflow_provider_ernest.documents.base import Document, Origin
 from airflow_provider_ernest.exceptions import InvalidParameterError
-
-if TYPE_CHECKING:
-    from airflow_provider_ernest.documents.base import Document
 
 CLUSTER_TAG = "ernest:cluster"
 DEPLOYMENT_TAG = "ernest:deployment"
@@ -33,7 +30,7 @@ _TAG_VALUE_REFUSES = re.compile(r"[^\w\s+\-=.:/@]", re.UNICODE)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClusterIdentity:
+class ClusterIdentity(Origin):
     """The task instance that owns a cluster.
 
     Raises:
@@ -43,11 +40,6 @@ class ClusterIdentity:
     deployment: str
     """Of Airflow: tells its clusters from those of others in the same account and region, where DAG, run and
     task may bear the same names."""
-    dag_id: str
-    run_id: str
-    task_id: str
-    map_index: int = -1
-    try_number: int = 1
 
     def __post_init__(self) -> None:
         """Refuse a deployment that the names of clusters cannot hold."""

@@ -33,7 +33,7 @@ from airflow_provider_ernest.clusters.ec2.instances import (
 )
 from airflow_provider_ernest.clusters.ec2.readiness import GIVEN_UP
 from airflow_provider_ernest.clusters.ec2.requests import ON_DEMAND, SPOT, Place, run_instances_request
-from airflow_provider_ernest.clusters.ec2.user_data import master_user_data, worker_user_data
+from airflow_provider_ernest.clusters.ec2.user_data import user_data_of
 from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError, ErnestError
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Launcher:
     def launch_master(self) -> Instance:
         """Launch the master's machine in the first place that has one; a ClusterStartError if none has."""
         spec, refusals = self._spec, []
-        user_data = master_user_data(spec, secret=self._secret, expires_at=self._expires_at)
+        user_data = user_data_of(spec, secret=self._secret, expires_at=self._expires_at)
         for instance_type in (
             (spec.master_instance_type,) if spec.master_instance_type else spec.instance_types
         ):
@@ -141,7 +141,7 @@ class Launcher:
     def _place(self, master: Instance, instance_type: str, *, have: int) -> WorkerPlacement:
         spec = self._spec
         cores, memory_megabytes = self._plan.offered(spec, instance_type)
-        user_data = worker_user_data(
+        user_data = user_data_of(
             spec,
             secret=self._secret,
             expires_at=self._expires_at,

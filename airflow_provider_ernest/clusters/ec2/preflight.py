@@ -6,13 +6,12 @@ import contextlib
 import ipaddress
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.clusters.ec2.aws_errors import (
     Meaning,
-    as_ours,
     code_of,
     explained,
     meaning_of,
@@ -29,9 +28,8 @@ from airflow_provider_ernest.clusters.ec2.requests import (
     check_template,
     describes_interface,
     network_of,
-    root_device_of,
     run_instances_request,
-    subnets_of,
+    template_volumes,
     volumes_of,
 )
 from airflow_provider_ernest.exceptions import (
@@ -136,14 +134,18 @@ def check_before_launch(spec: EC2ClusterSpec, *, ec2: Any, ssm: Callable[[], Any
                 f"is for {image.architecture}",
                 remedy="Name an image of the same architecture, or other instance types.",
             )
-    subnets = _subnets(ec2, spec.subnets or subnets_of(template))
+    interfaces = template.get("NetworkInterfaces", ())
+    of_template = dict.fromkeys(one["SubnetId"] for one in interfaces if one.get("SubnetId"))
+    subnets = _subnets(ec2, spec.subnets or tuple(of_template))
     vpc = str(subnets[0]["VpcId"]) if subnets else None
     network = network_of(template, named_groups=_group_ids(ec2, template.get("SecurityGroups", ()), vpc))
     _check_public_address(ec2, spec, network, subnets)
     _check_security_groups(ec2, spec, network, vpc)
+    states_volume = spec.volume_gigabytes is not None or spec.volume_key is not None
+    is_ours = states_volume or image.root_device not in dict(template_volumes(template))
     return Plan(
         image=image,
-        root_device=root_device_of(spec, template, image),
+        root_device=image.root_device if is_ours else None,
         instance_types=instance_types,
         network=network,
         volumes=volumes_of(template, image),
@@ -323,25 +325,10 @@ def _lets_in_strangers(network: ipaddress.IPv4Network | ipaddress.IPv6Network) -
     return not is_private and network.prefixlen < _WIDEST_PUBLIC_PREFIX[network.version]
 
 
-@contextlib.contextmanager
-def _asking(
-    doing: str, codes: tuple[str, ...], unknown: Callable[[BaseException], ErnestError]
-) -> Iterator[None]:
-    """Where AWS says by one of these codes that something does not exist, raise what is made of that."""
-    from botocore.exceptions import BotoCoreError, ClientError
-
-    try:
-        yield
-    except (BotoCoreError, ClientError) as error:
-        if code_of(error).startswith(codes):
-            raise unknown(error) from None
-        raise as_ours(error, doing) from None
-
-
 def _named(parameter: str, value: object, *codes: str) -> contextlib.AbstractContextManager[None]:
     """Where something does not exist, say which parameter named it."""
     remedy = "Name one of the account and the region of the AWS connection."
-    return _asking(
+    return explained(
         f"describe the {parameter.replace('_', ' ')}",
         codes,
         lambda error: InvalidParameterError(
@@ -395,7 +382,7 @@ def _read_parameter(name: str, ssm: Callable[[], Any]) -> str:
             remedy="Give an AMI id (ami-...), or a parameter of the cluster's region and account.",
         )
 
-    with _asking(f"read the SSM parameter {name} (ssm:GetParameter)", _NO_PARAMETER, unknown):
+    with explained(f"read the SSM parameter {name} (ssm:GetParameter)", _NO_PARAMETER, unknown):
         value = str(ssm().get_parameter(Name=name)["Parameter"]["Value"])
     if not _IMAGE_ID.fullmatch(value):
         # The value is not shown: whoever mistook the name might have named a secret.
@@ -412,7 +399,7 @@ def _describe(image_id: str, named: str, ec2: Any) -> Mapping[str, Any]:
         remedy="Each region has ids of its own: copy the image, or name an SSM parameter (/aws/service/...).",
     )
     doing = f"describe the image {image_id} (ec2:DescribeImages)"
-    with _asking(doing, ("InvalidAMIID",), lambda _: missing):
+    with explained(doing, ("InvalidAMIID",), lambda _: missing):
         # Without these two, AWS hides deprecated and disabled images as if they had never been.
         images: Sequence[Mapping[str, Any]] = ec2.describe_images(
             ImageIds=[image_id], IncludeDeprecated=True, IncludeDisabled=True
@@ -437,7 +424,7 @@ def describe_instance_types(ec2: Any, names: Sequence[str]) -> dict[str, Instanc
         )
 
     doing = f"describe the instance types {listed} (ec2:DescribeInstanceTypes)"
-    with _asking(doing, ("InvalidInstanceType", "InvalidParameterValue"), unknown):
+    with explained(doing, ("InvalidInstanceType", "InvalidParameterValue"), unknown):
         pages = ec2.get_paginator("describe_instance_types").paginate(InstanceTypes=list(names))
         found = [facts for page in pages for facts in page["InstanceTypes"]]
     return {

@@ -37,8 +37,6 @@ _BUSY_SECONDS = 60.0
 
 Probe = Callable[["ClusterHandle"], Mapping[str, "Bandwidth"]]
 """Measures the machines of a cluster; the keys are their addresses."""
-ReadMaster = Callable[..., MasterState]
-"""`spark.master.read_state`, or what stands for it in tests."""
 ClientMaker = Callable[[str], Any]
 """Makes a boto3 client of a service by its name ("ec2", "ssm"), with retries in mode "standard"."""
 
@@ -63,7 +61,6 @@ class Means:
     aws_conn_id: str | None = None
     prices: PriceBook | None = None
     probe: Probe | None = None
-    read_master: ReadMaster = read_state
     log: Any = _log
     poll_seconds: float = 5.0
 
@@ -73,9 +70,7 @@ class Readiness:
     """How far a cluster has come.
 
     Attributes:
-        launched: workers whose machines come or are there.
-        running: those of them whose machines run.
-        alive: those of them that the Spark master counts on.
+        alive: workers that the Spark master counts on.
         waited_for: ids of the machines that come or are there without being of use yet, the master's first.
         ended: machines that ended by themselves, each with AWS's reason.
         enough: the smallest acceptable number is alive.
@@ -84,8 +79,6 @@ class Readiness:
         message: all that in one line, for the log.
     """
 
-    launched: int
-    running: int
     alive: int
     waited_for: tuple[str, ...]
     ended: tuple[str, ...]
@@ -95,31 +88,19 @@ class Readiness:
     message: str
 
 
-def look(
-    ec2: Any,
-    cluster_name: str,
-    spec: EC2ClusterSpec,
-    *,
-    read_master: ReadMaster = read_state,
-    overlooked: Collection[str] = (),
-) -> Readiness:
+def look(ec2: Any, cluster_name: str, spec: EC2ClusterSpec, *, overlooked: Collection[str] = ()) -> Readiness:
     """Look once at AWS and at the Spark master, in a number of calls that does not depend on the machines'.
 
     Blocks for some seconds at most: a trigger calls it in a thread. Machines whose ids are `overlooked` had
     ended before, and do not count as failures. Raises as `instances.of_cluster`.
     """
     instances = [i for i in of_cluster(ec2, cluster_name, states=()) if i.id not in overlooked]
-    state, problem = ask_master(instances, read_master)
-    return judge(
-        instances,
-        state,
-        wanted=spec.launched_machines,
-        smallest=spec.smallest_machines,
-        master_problem=problem,
-    )
+    state, problem = ask_master(instances)
+    wanted, smallest = spec.launched_machines, spec.smallest_machines
+    return judge(instances, state, wanted=wanted, smallest=smallest, master_problem=problem)
 
 
-def ask_master(instances: Sequence[Instance], read_master: ReadMaster) -> tuple[MasterState | None, str]:
+def ask_master(instances: Sequence[Instance]) -> tuple[MasterState | None, str]:
     """The master's state, or None and why it cannot be had."""
     master = master_of(instances)
     if master is None:
@@ -127,7 +108,7 @@ def ask_master(instances: Sequence[Instance], read_master: ReadMaster) -> tuple[
     if master.state != "running":
         return None, f"its machine is {master.state}"
     try:
-        return read_master(web_url(master), timeout_seconds=_READ_SECONDS), ""
+        return read_state(web_url(master), timeout_seconds=_READ_SECONDS), ""
     except ClusterLostError as error:
         return None, error.message
 
@@ -176,8 +157,6 @@ def judge(
     if ended:
         message += f"; ended by themselves: {', '.join(ended)}"
     return Readiness(
-        launched=len(launched),
-        running=len(running),
         alive=len(alive),
         waited_for=(*([master.id] if master and state is None else []), *waited_for),
         ended=ended,
@@ -221,16 +200,6 @@ class Watch:
         """The cluster's machines in these states; see `instances.of_cluster`."""
         return self._patiently(lambda: of_cluster(self.guard.ec2, self.cluster_name, states=states))
 
-    def look(self) -> Readiness:
-        """Look once; see `readiness.look`."""
-        return look(
-            self.guard.ec2,
-            self.cluster_name,
-            self.spec,
-            read_master=self.means.read_master,
-            overlooked=self.overlooked,
-        )
-
     def wait_until_ready(self, deadline: float) -> None:
         """Wait until all launched workers are alive; at the monotonic deadline those that are must suffice.
 
@@ -241,7 +210,9 @@ class Watch:
         last_message = ""
         while True:
             self.guard.check()
-            readiness = self._patiently(self.look)
+            readiness = self._patiently(
+                lambda: look(self.guard.ec2, self.cluster_name, self.spec, overlooked=self.overlooked)
+            )
             if readiness.message != last_message:
                 self.means.log.info("Cluster %s: %s", self.cluster_name, readiness.message)
                 last_message = readiness.message
@@ -283,7 +254,7 @@ class Watch:
         with contextlib.suppress(ClusterError):
             instances = of_cluster(self.guard.ec2, self.cluster_name)
             master = master_of(instances)
-            state, _ = ask_master(instances, self.means.read_master)
+            state, _ = ask_master(instances)
             if master is not None and master.state == "running" and state is None:
                 remedy += (
                     " If the master has booted: let the security groups admit this host to its ports "

@@ -56,32 +56,22 @@ def secret_of(user_data: str) -> str:
     return found[1]
 
 
-def master_user_data(spec: EC2ClusterSpec, *, secret: str, expires_at: datetime) -> str:
-    """The user-data of the machine that runs the Spark master; the same for the same arguments.
-
-    `secret` is from `new_secret`; `expires_at` has a time zone.
-
-    Raises:
-        InvalidParameterError: it is larger than AWS allows.
-    """
-    return _render(spec, secret, expires_at, master_host=None)
-
-
-def worker_user_data(
+def user_data_of(
     spec: EC2ClusterSpec,
     *,
     secret: str,
     expires_at: datetime,
-    master_host: str,
-    cores: int,
-    memory_megabytes: int,
+    master_host: str | None = None,
+    cores: int | None = None,
+    memory_megabytes: int | None = None,
 ) -> str:
-    """The user-data of the workers' machines; as that of the master, with what each offers to executors."""
-    memory = f"{memory_megabytes}m"
-    return _render(spec, secret, expires_at, master_host=master_host, cores=cores, memory=memory)
+    """The user-data of a machine; the same for the same arguments.
 
+    Workers get the private address of the master, and what each offers to executors.
 
-def _render(spec: EC2ClusterSpec, secret: str, expires_at: datetime, **role: str | int | None) -> str:
+    Raises:
+        InvalidParameterError: it is larger than AWS allows.
+    """
     from jinja2 import Environment, StrictUndefined
 
     from airflow_provider_ernest.spark.installation import MIN_JAVA
@@ -115,7 +105,9 @@ def _render(spec: EC2ClusterSpec, secret: str, expires_at: datetime, **role: str
         spark_distribution=spec.spark_distribution,
         spark_sha512=None if digest is None else digest.lower(),
         network_encryption=spec.network_encryption,
-        **role,
+        master_host=master_host,
+        cores=cores,
+        memory=f"{memory_megabytes}m",
     )
     size = len(script.encode())
     if size > MAX_BYTES:

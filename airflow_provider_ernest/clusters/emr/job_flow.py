@@ -51,18 +51,11 @@ def look_up(
 ) -> ClusterHandle:
     """Wait until a job flow takes steps, and tell its machines.
 
-    Args:
-        spec: names it, and what it must be.
-        emr: a boto3 client.
-        aws_conn_id: the Airflow connection behind the client, for the handle.
-        is_killed: asked often, whether to wait no longer.
-        poll_seconds: between two looks.
-
-    Returns:
-        Its name is the job flow's id, its directory where event logs are written.
+    `is_killed` is asked often whether to wait no longer. The name in the handle is the job flow's id, the
+    directory where event logs are written.
 
     Raises:
-        InvalidParameterError: it is another one than stated, or runs several steps at once.
+        InvalidParameterError: it is not as stated, or runs several steps at once.
         MissingResourceError: a permission is missing.
         ClusterStartError: it does not become ready; with what EMR says of it.
         ClusterLostError: it has fewer machines than stated.
@@ -70,10 +63,9 @@ def look_up(
     """
     with explained("look up a job flow of EMR"):
         job_flow = _wait_until_ready(emr, spec, is_killed=is_killed, poll_seconds=poll_seconds)
-        job_flow.require(spec)
         cores = running_instances(emr, job_flow.id, "CORE")
         masters = running_instances(emr, job_flow.id, "MASTER")
-        _require_machines(spec, job_flow, cores)
+        _require(spec, job_flow, cores)
         types = {spec.instance_type, *(one["InstanceType"] for one in masters)}
         rooms = executor_rooms(emr, spec.release_label, types)
     room = rooms[spec.instance_type]
@@ -127,32 +119,46 @@ def _wait_until_ready(
             time.sleep(min(left, _SLICE_SECONDS))
 
 
-def _require_machines(spec: EmrJobFlow, job_flow: JobFlow, instances: list[dict[str, Any]]) -> None:
-    others = sorted({one["InstanceType"] for one in instances} - {spec.instance_type})
+def _require(spec: EmrJobFlow, job_flow: JobFlow, cores: list[dict[str, Any]]) -> None:
+    """Refuse a job flow whose sample runs would share machines, or that is not as stated."""
+    described, others = job_flow.description, {one["InstanceType"] for one in cores} - {spec.instance_type}
+    at_once, release = described.get("StepConcurrencyLevel", 1), described.get("ReleaseLabel")
+    if described.get("InstanceCollectionType") == "INSTANCE_FLEET":
+        raise InvalidParameterError(
+            "job_flow_id", job_flow.id, "has instance fleets", remedy="Use instance groups, of one type each."
+        )
+    if at_once > 1:
+        raise InvalidParameterError(
+            "job_flow_id",
+            job_flow.id,
+            f"runs {at_once} steps at once: sample runs would share machines, and take longer for it",
+            remedy="Set its StepConcurrencyLevel to 1.",
+        )
+    if release != spec.release_label:
+        raise InvalidParameterError(
+            "release_label", spec.release_label, f"is not that of job flow {job_flow.id}, which is {release}"
+        )
     if others:
         raise InvalidParameterError(
             "instance_type",
             spec.instance_type,
-            f"is not what job flow {job_flow.id} has: {', '.join(others)}",
+            f"is not what job flow {job_flow.id} has: {', '.join(sorted(others))}",
             remedy="State its type, all core instances of one type: a model is one of a type.",
         )
-    if len(instances) < spec.machines:
+    if len(cores) < spec.machines:
         raise ClusterLostError(
-            f"Job flow {job_flow.id} has {len(instances)} core instances, and machines={spec.machines}."
+            f"Job flow {job_flow.id} has {len(cores)} core instances, and machines={spec.machines}."
         )
 
 
 @dataclass(frozen=True)
 class JobFlow:
-    """A job flow, as EMR describes it, for two months after its end.
-
-    Attributes:
-        description: DescribeCluster's.
-        as_of: when EMR gave it, by AWS's clock; with time zone.
-    """
+    """A job flow, as EMR describes it, for two months after its end."""
 
     description: Mapping[str, Any]
+    """DescribeCluster's."""
     as_of: datetime
+    """When EMR gave it, by AWS's clock; with time zone."""
 
     @property
     def id(self) -> str:
@@ -174,31 +180,9 @@ class JobFlow:
 
     def seconds_until(self, moment: str | None) -> float:
         """By AWS's clock, until a moment in ISO 8601; 0 where there is none."""
-        return (
-            (datetime.fromisoformat(moment) - self.as_of.astimezone(UTC)).total_seconds() if moment else 0.0
-        )
-
-    def require(self, spec: EmrJobFlow) -> None:
-        """Refuse a job flow whose sample runs would share machines, or that is not as stated."""
-        release, at_once = (
-            self.description.get("ReleaseLabel"),
-            self.description.get("StepConcurrencyLevel", 1),
-        )
-        if self.description.get("InstanceCollectionType") == "INSTANCE_FLEET":
-            raise InvalidParameterError(
-                "job_flow_id", self.id, "has instance fleets", remedy="Use instance groups, of one type each."
-            )
-        if at_once > 1:
-            raise InvalidParameterError(
-                "job_flow_id",
-                self.id,
-                f"runs {at_once} steps at once: sample runs would share machines, and take longer for it",
-                remedy="Set its StepConcurrencyLevel to 1.",
-            )
-        if release != spec.release_label:
-            raise InvalidParameterError(
-                "release_label", spec.release_label, f"is not that of job flow {self.id}, which is {release}"
-            )
+        if moment is None:
+            return 0.0
+        return (datetime.fromisoformat(moment) - self.as_of.astimezone(UTC)).total_seconds()
 
 
 def describe(emr: Any, job_flow_id: str) -> JobFlow:
@@ -263,17 +247,15 @@ def executor_rooms(emr: Any, release_label: str, types: Iterable[str]) -> dict[s
     marker: dict[str, str] = {}
     while True:
         page = emr.list_supported_instance_types(ReleaseLabel=release_label, **marker)
-        for facts in page["SupportedInstanceTypes"]:
-            if facts["Type"] in names:
-                found[facts["Type"]] = _room(facts)
+        found |= {one["Type"]: _room(one) for one in page["SupportedInstanceTypes"] if one["Type"] in names}
         if not page.get("Marker") or names <= found.keys():
             break
         marker = {"Marker": page["Marker"]}
-    for name in sorted(names - found.keys()):
+    if missing := sorted(names - found.keys()):
         raise InvalidParameterError(
             "instance_type",
-            name,
-            f"is no type that {release_label} supports in {emr.meta.region_name}",
+            missing[0],
+            f"is not a type that {release_label} supports in {emr.meta.region_name}",
             remedy="`aws emr list-supported-instance-types --release-label` lists those that it does.",
         )
     return found

@@ -42,7 +42,7 @@ _COMPARED = ("BootstrapActions", "Configurations", "SecurityConfiguration")
 def require_s3_folder(parameter: str, uri: object) -> None:
     """Refuse what is no s3:// address of a folder."""
     remedy = "Write s3://BUCKET/FOLDER, in plain characters."
-    require_match(parameter, uri, _S3_FOLDER, "is no folder on S3", remedy)
+    require_match(parameter, uri, _S3_FOLDER, "is not a folder on S3", remedy)
     address = _S3_FOLDER.fullmatch(str(uri))
     if address and not is_template(uri) and not _BUCKET.fullmatch(address["bucket"]):
         raise InvalidParameterError(
@@ -59,7 +59,9 @@ def _s3_folder(parameter: str, uri: Any) -> str:
 
 
 def _job_flow_id(parameter: str, value: Any) -> str:
-    require_match(parameter, value, _JOB_FLOW_ID, "is no id of a job flow of EMR", "It looks like j-1K48XX.")
+    require_match(
+        parameter, value, _JOB_FLOW_ID, "is not the id of a job flow of EMR", "It looks like j-1K48XX."
+    )
     return str(value)
 
 

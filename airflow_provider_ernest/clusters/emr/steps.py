@@ -52,35 +52,26 @@ _UNTIL_DEADLINE = (
 
 @dataclass(frozen=True, kw_only=True)
 class SparkStep:
-    """What a step is to run.
-
-    Attributes:
-        name: of the application; the step's begins with it.
-        machines: that the run needs.
-        conf: Spark properties; where the event log goes is added.
-        application_args: of the application.
-        options: named as the arguments of SparkSubmitHook, of which a step knows some.
-        staging_uri: s3:// folder that a local application is uploaded to; None to refuse one.
-    """
+    """What a step is to run."""
 
     name: str
+    """Of the application; the step's begins with it."""
     machines: int
     conf: Mapping[str, str]
+    """Spark properties; where the event log goes is added."""
     application_args: Sequence[str] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
+    """Named as the arguments of SparkSubmitHook, of which a step knows some."""
     staging_uri: str | None = None
+    """s3:// folder that a local application is uploaded to; None to refuse one."""
 
     def arguments(self, application: str, *, event_logs: str, deadline: float) -> list[str]:
         """The arguments of EMR's command-runner.jar that run spark-submit as a step.
 
         The driver runs on the master machine ("client"), so that the run's machines have its executors
         alone. `timeout` ends it even where nobody is left to cancel the step: EMR has no limit of its own for
-        one. A step that begins after its deadline ends at once, with the exit code of `timeout`, 124.
-
-        Args:
-            application: address that the master machine can read.
-            event_logs: folder on S3 for the event log.
-            deadline: when the step must have ended, in seconds since the epoch.
+        one. A step that begins after its deadline (seconds since the epoch) ends at once, with the exit code
+        of `timeout`, 124.
 
         Raises:
             InvalidParameterError: an option that a step does not know, or a file that EMR cannot read.
@@ -97,9 +88,7 @@ class SparkStep:
 
 
 class StepRun:
-    """Runs one application as a step, and brings its event log.
-
-    There is no progress of a run to be watched: S3 shows an event log when it is complete.
+    """Runs one application as a step, and brings its event log, which S3 shows when it is complete.
 
     Args:
         handle: of the job flow.
@@ -108,7 +97,7 @@ class StepRun:
         directory: local folder for the event log, for this run only. Its path says which task the run
             belongs to: steps that an earlier try of that has left behind are cancelled.
         limits: how long the step may wait for those before it, and how long it may take then.
-        log: the logger that progress goes to.
+        log: of the task.
         poll_seconds: between two questions for the step's state.
 
     Attributes:
@@ -152,7 +141,24 @@ class StepRun:
             SampleRunError: the step failed, took too long or was cancelled.
         """
         with explained("run a step of EMR"):
-            self._run(application)
+            deadline = self._require_ready()
+            address = self._place(application)
+            folder = f"{self._directory.name}-{uuid.uuid4().hex[:8]}"
+            event_logs = f"{self._handle.directory}/{self._handle.name}/{folder}"
+            arguments = self._step.arguments(address, event_logs=event_logs, deadline=deadline)
+            s3 = self._clients("s3")
+            bucket, key = _split(event_logs)
+            # Spark refuses to log into a folder that does not exist.
+            s3.put_object(Bucket=bucket, Key=f"{key}/", Body=b"")
+            try:
+                step_id = self._submit(arguments)
+                self.waited_seconds = self._wait(step_id, deadline)
+            except BaseException:
+                self._end_after_failure()
+                raise
+            self._step_id = None
+            fetched = fetch_event_log(s3, event_logs, self._directory)
+            self._log.info("Event log %s, of %s", fetched, event_logs)
 
     def end(self) -> list[str]:
         """Cancel the step; returns its id if there was one to cancel. May be repeated."""
@@ -162,25 +168,6 @@ class StepRun:
             return []
         self._cancel([step_id])
         return [step_id]
-
-    def _run(self, application: str) -> None:
-        deadline = self._require_ready()
-        address = self._place(application)
-        event_logs = (
-            f"{self._handle.directory}/{self._handle.name}/{self._directory.name}-{uuid.uuid4().hex[:8]}"
-        )
-        arguments = self._step.arguments(address, event_logs=event_logs, deadline=deadline)
-        s3 = self._clients("s3")
-        make_folder(s3, event_logs)
-        try:
-            step_id = self._submit(arguments)
-            self.waited_seconds = self._wait(step_id, deadline)
-        except BaseException:
-            self._end_after_failure()
-            raise
-        self._step_id = None
-        fetched = fetch_event_log(s3, event_logs, self._directory)
-        self._log.info("Event log %s, of %s", fetched, event_logs)
 
     def _require_ready(self) -> float:
         """Refuse a job flow that has ended or lost machines; returns the step's deadline, since the epoch."""
@@ -213,7 +200,11 @@ class StepRun:
     def _submit(self, arguments: list[str]) -> str:
         if self._ending.is_set():
             raise SampleRunError("The run was ended before it was submitted.")
-        name = _step_name(self._step.name, self._directory)
+        # All tries of one task give this name to their steps, and no other task does. The directory ends with
+        # DAG/RUN/TASK-tryN (`operators.locations.attempt_path`); what precedes may differ between workers.
+        *owner, attempt = self._directory.parts[-3:]
+        task = "/".join([*owner, _TRY.sub("", attempt)])
+        name = f"{self._step.name}-{hashlib.sha256(task.encode()).hexdigest()[:12]}"
         self._cancel_orphans(name)
         answer = self._emr.add_job_flow_steps(
             JobFlowId=self._handle.name,
@@ -268,9 +259,15 @@ class StepRun:
             answer = job_flows.unless_busy(ask)
             if answer is not None:
                 step = answer["Step"]
-                self._note_state(step_id, step["Status"]["State"])
+                if step["Status"]["State"] != self._state:
+                    self._state = step["Status"]["State"]
+                    self._log.info("Step %s: %s", step_id, self._state)
+                    if self._state == "RUNNING":
+                        self._running_since = time.monotonic()
                 if self._state == "COMPLETED":
-                    return _waited_seconds(step)
+                    times = step["Status"].get("Timeline", {})
+                    created, began = times.get("CreationDateTime"), times.get("StartDateTime")
+                    return max(0.0, (began - created).total_seconds()) if created and began else 0.0
                 self._require_alive(step_id, step)
             self._keep_limits(added_at)
             if time.time() > deadline:
@@ -281,14 +278,6 @@ class StepRun:
                     remedy="Raise time_to_live_seconds, or make fewer or smaller sample runs.",
                 )
             self._ending.wait(self._poll_seconds)
-
-    def _note_state(self, step_id: str, state: str) -> None:
-        if state == self._state:
-            return
-        self._log.info("Step %s: %s", step_id, state)
-        self._state = state
-        if state == "RUNNING":
-            self._running_since = time.monotonic()
 
     def _require_alive(self, step_id: str, step: dict[str, Any]) -> None:
         if self._state == "FAILED":
@@ -316,28 +305,11 @@ class StepRun:
             )
 
 
-def _step_name(application_name: str, directory: Path) -> str:
-    """The name that all tries of one task give to their steps, and no other task does.
-
-    The directory is of one try, DAG/RUN/TASK-tryN at its end (`operators.locations.attempt_path`). What is
-    before that may differ between workers.
-    """
-    *owner, attempt = directory.parts[-3:]
-    task = "/".join([*owner, _TRY.sub("", attempt)])
-    return f"{application_name}-{hashlib.sha256(task.encode()).hexdigest()[:12]}"
-
-
 def _lost(job_flow: JobFlow) -> ClusterLostError:
     return ClusterLostError(
         f"Job flow {job_flow.id} takes no steps, it is {job_flow.state}: {job_flow.why}.",
         remedy="Clear the task that starts the cluster to have it start anew.",
     )
-
-
-def _waited_seconds(step: dict[str, Any]) -> float:
-    timeline = step["Status"].get("Timeline", {})
-    created, started = timeline.get("CreationDateTime"), timeline.get("StartDateTime")
-    return max(0.0, (started - created).total_seconds()) if created and started else 0.0
 
 
 def _why(step: dict[str, Any]) -> str:
@@ -347,12 +319,6 @@ def _why(step: dict[str, Any]) -> str:
     told = [details.get("Reason"), details.get("Message"), reason.get("Message")]
     words = ": ".join(dict.fromkeys(str(one).rstrip(".") for one in told if one)) or "EMR tells no reason"
     return f"{words}; its log is {details['LogFile']}" if details.get("LogFile") else words
-
-
-def make_folder(s3: Any, uri: str) -> None:
-    """Make a folder on S3: Spark refuses to log into one that does not exist."""
-    bucket, key = _split(uri)
-    s3.put_object(Bucket=bucket, Key=f"{key}/", Body=b"")
 
 
 def upload_application(s3: Any, path: str, staging_uri: str) -> str:

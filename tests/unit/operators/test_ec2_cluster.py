@@ -71,9 +71,9 @@ class Spark:
 @pytest.fixture
 def spark(api: EC2Api, monkeypatch: pytest.MonkeyPatch) -> Spark:
     made = Spark(api)
-    means = functools.partial(readiness.Means, read_master=made.read_state, poll_seconds=0.05)
+    means = functools.partial(readiness.Means, poll_seconds=0.05)
     monkeypatch.setattr(readiness, "Means", means)
-    monkeypatch.setattr(readiness, "look", functools.partial(readiness.look, read_master=made.read_state))
+    monkeypatch.setattr(readiness, "read_state", made.read_state)
     monkeypatch.setattr(probe, "probe_bandwidth", made.probe_bandwidth)
     return made
 

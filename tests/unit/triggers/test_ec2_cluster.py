@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import json
 import threading
 import time
@@ -50,7 +49,7 @@ def master(monkeypatch: pytest.MonkeyPatch):
         made = FakeMaster(api)
         hosts = [machine.private_address for machine in api.live_instances(role="worker")]
         made.boots = lambda machine: machine.private_address in hosts[: made.looks * at_each_look]
-        monkeypatch.setattr(readiness, "look", functools.partial(readiness.look, read_master=made))
+        monkeypatch.setattr(readiness, "read_state", made)
         return made
 
     return set_up

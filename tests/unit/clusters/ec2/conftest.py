@@ -13,6 +13,7 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from airflow_provider_ernest.clusters.ec2 import readiness
 from airflow_provider_ernest.clusters.ec2.cluster import ClusterResize, EC2Cluster
 from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
 from airflow_provider_ernest.clusters.ec2.instances import Instance
@@ -132,7 +133,6 @@ class Bed:
         means = Means(
             client=self.client,
             probe=self.probe,
-            read_master=self.master,
             log=logging.getLogger("task"),
             poll_seconds=0.05,
         )
@@ -152,6 +152,9 @@ class Bed:
         self.probed.append(handle)
         return {m.host: bandwidth(0.6 if self.slow(m.host) else 1.0) for m in handle.machines}
 
+    def look(self, name, spec=None):
+        return readiness.look(self.client(), name, spec or self.spec())
+
     def late_aws(self, questions, **options):
         """What makes clients of a late AWS, all of them one."""
         late = LateAws(self.client(), questions, **options)
@@ -167,8 +170,10 @@ class Bed:
 @pytest.fixture
 def bed(served_api, monkeypatch):
     served_api.reset()
+    made = Bed(served_api)
+    monkeypatch.setattr(readiness, "read_state", lambda *asked, **how: made.master(*asked, **how))
     # The test bed shows everything at once: what does not show in that time will not.
     monkeypatch.setattr("airflow_provider_ernest.clusters.ec2.ending.SETTLE_SECONDS", 0.5)
     for module in ("launching._POLL_SECONDS", "cluster._POLL_SECONDS", "ending._UNSEEN_POLL_SECONDS"):
         monkeypatch.setattr(f"airflow_provider_ernest.clusters.ec2.{module}", 0.1)
-    return Bed(served_api)
+    return made

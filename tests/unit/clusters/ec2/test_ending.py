@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ConnectionClosedError, CredentialRetrievalError, NoCredentialsError
 
 from airflow_provider_ernest.clusters.base import terminate
-from airflow_provider_ernest.clusters.ec2 import ending, instances
+from airflow_provider_ernest.clusters.ec2 import ending, instances, readiness
 from airflow_provider_ernest.clusters.ec2.ending import end_machines, terminate_cluster
 from airflow_provider_ernest.exceptions import (
     ClusterError,
@@ -243,14 +243,15 @@ def test_a_kill_during_the_probe_is_no_failure_of_the_probe(bed, caplog):
     assert "THE BANDWIDTH PROBE FAILED" not in caplog.text
 
 
-def test_a_kill_during_the_cull_leaves_nothing(bed):
+def test_a_kill_during_the_cull_leaves_nothing(bed, monkeypatch):
     def kill_when_culling(web_url, **options):
         state = bed.master(web_url, **options)
         if bed.probed and len(state.machines) == 3:
             cluster.abandon()
         return state
 
-    cluster = bed.cluster(read_master=kill_when_culling)
+    monkeypatch.setattr(readiness, "read_state", kill_when_culling)
+    cluster = bed.cluster()
     with pytest.raises(ClusterStartError, match=r"abandoned"):
         cluster.start()
     assert not bed.live()
@@ -299,7 +300,7 @@ def test_a_kill_is_quick_even_when_aws_is_silent(bed, monkeypatch):
 
 def test_a_kill_while_aws_does_not_know_its_machines_yet_leaves_nothing(bed):
     late, client = bed.late_aws(10**9)
-    cluster = bed.cluster(client=client, read_master=bed.master)
+    cluster = bed.cluster(client=client)
     thread, raised = run_in_thread(cluster.start)
     wait_for(lambda: len(bed.live()) == 5)
     cluster.abandon()

@@ -226,9 +226,10 @@ def of_type(bed, instance_type):
 
 
 def test_workers_of_a_type_that_is_given_up_do_not_count_as_failed(bed, short):
-    bed.cluster(short).launch()
+    cluster = bed.cluster(short)
+    cluster.launch()
     assert {machine.state for machine in of_type(bed, "m5.large")} <= {"shutting-down", "terminated"}
-    readiness = bed.cluster(short).look()
+    readiness = bed.look(cluster.name, short)
     assert readiness.ended == ()
     assert "ended by themselves" not in readiness.message
 

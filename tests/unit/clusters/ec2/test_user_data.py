@@ -22,10 +22,9 @@ from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.clusters.ec2.user_data import (
     GAVE_UP,
     MAX_BYTES,
-    master_user_data,
     new_secret,
     secret_of,
-    worker_user_data,
+    user_data_of,
 )
 from airflow_provider_ernest.exceptions import ClusterError, InvalidParameterError
 
@@ -221,12 +220,12 @@ def make_spec(machine):
 
 
 def master(spec):
-    return master_user_data(spec, secret=SECRET, expires_at=EXPIRES_AT)
+    return user_data_of(spec, secret=SECRET, expires_at=EXPIRES_AT)
 
 
 def worker(spec, **changes):
     values = {"master_host": "10.0.0.1", "cores": 3, "memory_megabytes": 1500}
-    return worker_user_data(spec, secret=SECRET, expires_at=EXPIRES_AT, **{**values, **changes})
+    return user_data_of(spec, secret=SECRET, expires_at=EXPIRES_AT, **{**values, **changes})
 
 
 ROLES = pytest.mark.parametrize("render", [master, worker])
@@ -397,7 +396,7 @@ def test_the_secret_is_shown_nowhere(machine, make_spec, render):
 
 def test_the_secret_can_be_read_back(make_spec):
     secret = new_secret()
-    script = worker_user_data(
+    script = user_data_of(
         make_spec(setup_script=f"ernest_secret={SECRET}\n"),
         secret=secret,
         expires_at=EXPIRES_AT,
