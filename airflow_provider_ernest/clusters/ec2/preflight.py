@@ -28,8 +28,8 @@ from airflow_provider_ernest.clusters.ec2.requests import (
     check_template,
     describes_interface,
     network_of,
+    root_device_of,
     run_instances_request,
-    template_volumes,
     volumes_of,
 )
 from airflow_provider_ernest.exceptions import (
@@ -141,11 +141,9 @@ def check_before_launch(spec: EC2ClusterSpec, *, ec2: Any, ssm: Callable[[], Any
     network = network_of(template, named_groups=_group_ids(ec2, template.get("SecurityGroups", ()), vpc))
     _check_public_address(ec2, spec, network, subnets)
     _check_security_groups(ec2, spec, network, vpc)
-    states_volume = spec.volume_gigabytes is not None or spec.volume_key is not None
-    is_ours = states_volume or image.root_device not in dict(template_volumes(template))
     return Plan(
         image=image,
-        root_device=image.root_device if is_ours else None,
+        root_device=root_device_of(spec, template, image),
         instance_types=instance_types,
         network=network,
         volumes=volumes_of(template, image),

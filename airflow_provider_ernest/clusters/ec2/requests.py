@@ -193,6 +193,12 @@ def network_of(template: Mapping[str, Any], *, named_groups: Sequence[str]) -> T
     )
 
 
+def root_device_of(spec: EC2ClusterSpec, template: Mapping[str, Any], image: Image) -> str | None:
+    """Where the root volume is that the specification describes; None where the template describes it."""
+    own = spec.volume_gigabytes is not None or spec.volume_key is not None
+    return image.root_device if own or image.root_device not in dict(_template_volumes(template)) else None
+
+
 def volumes_of(template: Mapping[str, Any], image: Image) -> dict[str, Mapping[str, Any]]:
     """Settings of the EBS volumes that template and image describe, by device name.
 
@@ -201,14 +207,13 @@ def volumes_of(template: Mapping[str, Any], image: Image) -> dict[str, Mapping[s
     """
     described = {mapping.get("DeviceName") for mapping in template.get("BlockDeviceMappings", ())}
     volumes: dict[str, Mapping[str, Any]] = {
-        device: {**settings, **_SAFE} for device, settings in template_volumes(template)
+        device: {**settings, **_SAFE} for device, settings in _template_volumes(template)
     }
     # A device that the template leaves out (NoDevice) must not come back.
     return volumes | {device: _SAFE for device in image.volumes if device not in described}
 
 
-def template_volumes(template: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Device names and settings of the EBS volumes that a template describes."""
+def _template_volumes(template: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for mapping in template.get("BlockDeviceMappings", ()):
         # AWS answers an empty text for a device that is left out.
         if mapping.get("DeviceName") and "Ebs" in mapping and "NoDevice" not in mapping:
