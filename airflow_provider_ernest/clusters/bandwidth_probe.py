@@ -142,22 +142,14 @@ def tell(line: str) -> None:
 
 @dataclass(frozen=True)
 class Plan:
-    """What one round does on each machine.
-
-    Attributes:
-        windows: number of measurements of the memory.
-        window_seconds: of each. Windows below 0.1 s would miss a CPU quota of the kernel.
-        settle_seconds: start of a transfer that is not counted: TCP gathers speed.
-        transfer_seconds: that are counted.
-        buffer_megabytes: of each of a thread's two buffers; together far more than the caches hold.
-    """
+    """What one round does on each machine."""
 
     cores: int
-    windows: int = 4
-    window_seconds: float = 0.5
-    settle_seconds: float = 0.2
-    transfer_seconds: float = 0.8
-    buffer_megabytes: int = 32
+    windows: int = 4  # measurements of the memory
+    window_seconds: float = 0.5  # below 0.1 s they would miss a CPU quota of the kernel
+    settle_seconds: float = 0.2  # start of a transfer that is not counted: TCP gathers speed
+    transfer_seconds: float = 0.8  # that are counted
+    buffer_megabytes: int = 32  # of each of a thread's two: together far more than the caches hold
 
 
 def measure_machine(plan: Plan, group: Group) -> dict[str, Any]:
@@ -267,13 +259,7 @@ class Group:
 
     They meet over TCP because Spark's barrier polls only once a second. A task listens at its machine's
     address, where anybody may connect: only partners that show a digest of the tokens exchanged through Spark
-    are served.
-
-    Args:
-        host: of this machine, as Spark names it.
-        address: at which the others reach it.
-        all_gather: hands a text to the tasks of all machines, and returns the texts of all, by rank.
-        timeout_seconds: how long the group may last.
+    are served. `all_gather` hands a text to the tasks of all machines, and returns the texts of all, by rank.
     """
 
     def __init__(

@@ -108,17 +108,13 @@ class ClusterHandle(Document):
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """How a kind of cluster differs from others.
-
-    Attributes:
-        terminate: see `terminate`.
-        limits_production: whether production can have no more machines than this cluster has.
-        spark_conf: properties that an application needs there, beside those of the handle.
-    """
+    """How a kind of cluster differs from others."""
 
     terminate: Callable[[ClusterHandle, Path, Callable[[str], Any]], str]
     limits_production: Callable[[ClusterHandle], bool] = lambda handle: False
+    """Whether production can have no more machines than this cluster has."""
     spark_conf: Callable[[], Mapping[str, str]] = dict
+    """Properties that an application needs there, beside those of the handle."""
 
 
 _KINDS: dict[str, Kind] = {}
@@ -130,11 +126,7 @@ def register(name: str, kind: Kind) -> None:
 
 
 def kind_of(handle: ClusterHandle) -> Kind:
-    """Return the kind of a cluster; imports its module on first use.
-
-    Raises:
-        ClusterError: no module of this package starts clusters of that kind.
-    """
+    """Return the kind of a cluster; imports its module on first use. A ClusterError if there is none."""
     name = handle.kind
     module = f"{__package__}.{name}"
     if name not in _KINDS and name.isidentifier():
@@ -152,16 +144,10 @@ def kind_of(handle: ClusterHandle) -> Kind:
 
 
 def terminate(handle: ClusterHandle, *, clusters: Path, client: Callable[[str], Any]) -> str:
-    """End a cluster, from any process. Repeatable: nothing to do is a success.
+    """End a cluster, from any process; returns what was done, for the log. Nothing to do is a success.
 
-    Args:
-        handle: of the cluster.
-        clusters: the folder of local clusters.
-        client: makes a boto3 client of an AWS service by its name, for the handle's region and Airflow
-            connection.
-
-    Returns:
-        What was done, for the log.
+    `clusters` is the folder of local clusters; `client` makes a boto3 client of an AWS service by its name,
+    for the handle's region and Airflow connection.
 
     Raises:
         ClusterError: the cluster still lives, or no module of this package starts clusters of that kind.

@@ -55,11 +55,7 @@ class CpuController:
     version: int
 
     def create_group(self, name: str, *, share: float) -> CpuGroup:
-        """Make a group with a quota in cores, or take over an empty one of that name.
-
-        Raises:
-            ClusterStartError: the kernel refuses.
-        """
+        """Make a group with a quota in cores, or take over an empty one of that name."""
         group = CpuGroup(self.parent / name, self.version)
         quota = round(share * _PERIOD_MICROSECONDS)
         try:

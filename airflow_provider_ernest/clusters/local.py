@@ -62,9 +62,6 @@ class LocalCluster:
     """A local cluster, as seen by whoever starts or ends it; its life is the keeper's matter.
 
     Its directory, which it shares with no other, holds state and logs, and tells which cluster is meant.
-
-    Raises:
-        InvalidParameterError: a directory that Spark cannot use.
     """
 
     def __init__(self, spec: LocalClusterSpec, *, name: str, directory: Path) -> None:
@@ -84,12 +81,9 @@ class LocalCluster:
     def from_handle(cls, handle: ClusterHandle, *, below: Path) -> LocalCluster:
         """The cluster of a handle, to end it from another process.
 
-        A handle has come through XCom, where others may write, and what is in its directory is removed at
-        the end: so it must be one that only we make, `below` the folder of all local clusters.
-
-        Raises:
-            InvalidParameterError: its directory is not below that folder, or belongs to another user; or its
-                master is not on this host.
+        A handle has come through XCom, where others may write, and what is in its directory is removed at the
+        end. So an InvalidParameterError is raised unless it is one that only we make, `below` the folder of
+        all local clusters, and its master is on this host.
         """
         directory = Path(handle.directory or "/")
         problem = ""
@@ -132,7 +126,7 @@ class LocalCluster:
 
         Raises:
             MissingResourceError: Java or Spark is missing.
-            ClusterStartError: it did not become ready; with the end of the log that tells why. Or another
+            ClusterStartError: it did not become ready, with the end of the log that tells why; or another
                 process takes too long to start its own.
         """
         from airflow_provider_ernest.spark.installation import find_java, find_spark_home
@@ -380,11 +374,7 @@ class ClusterDirectory:
 
     @contextlib.contextmanager
     def starting(self, *, wait_seconds: float) -> Iterator[None]:
-        """Be the only process that starts a cluster here; wait while another one does, for so long at most.
-
-        Raises:
-            ClusterStartError: the other one has not ended by then; says which process it is.
-        """
+        """Be the only process that starts a cluster here; wait while another one does, but not longer."""
         give_up_at = time.monotonic() + wait_seconds
         with (self.path / "starting").open("a+", encoding="utf-8") as file:
             while not _is_locked_by_us(file):

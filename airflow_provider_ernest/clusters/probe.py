@@ -42,16 +42,8 @@ def probe_bandwidth(
 ) -> dict[str, Bandwidth]:
     """Measure the bandwidth of all machines of a cluster that does nothing else; a round takes some 10 s.
 
-    Must be called from the task's main thread, as `ErnestSubmitHook.run`.
-
-    Args:
-        handle: of the cluster. All its machines must take part.
-        rounds: how often to measure.
-        interval_seconds: between the rounds.
-        secret: that the cluster's processes share; None where they do not authenticate.
-        timeout_seconds: how long all of it may take.
-        log: of the task.
-        on_submit: gets the hook before it submits, so that a killed task can call its `end`.
+    Must be called from the task's main thread, as `ErnestSubmitHook.run`. `secret` is what the cluster's
+    processes share; `on_submit` gets the hook before it submits, so that a killed task can call its `end`.
 
     Returns:
         The bandwidth of each machine, by its host as the Spark master knows it.

@@ -273,11 +273,6 @@ class EC2Cluster(_Launches):
     * ClusterStartError: AWS does not have enough machines, or they did not come.
     * ClusterLostError: too many ended meanwhile.
     * ClusterError: AWS does not answer.
-
-    Args:
-        spec: what to start.
-        identity: of the task instance, with the number of its try.
-        means: clients, prices, probe and log.
     """
 
     def __init__(self, spec: EC2ClusterSpec, identity: ClusterIdentity, means: Means) -> None:
@@ -363,13 +358,8 @@ class ClusterResize(_Launches):
     ends them too, and live as long as `spec` says from now on. If growing fails, they are ended and the old
     ones stay. Repeatable: machines of an earlier try count.
 
-    Args:
-        handle: of the running cluster.
-        size: number of workers afterwards.
-        spec: how new machines are launched; its number and type of machines do not count.
-        identity: of the task instance that resizes, with the number of its try.
-        means: clients, prices, probe and log. With a probe, old and new machines are measured together and
-            the slowest are ended; without, the handle's scores decide.
+    Of `spec`, the number and type of machines do not count. If `means` have a probe, old and new machines are
+    measured together and the slowest are ended; otherwise the handle's scores decide.
 
     Raises:
         InvalidParameterError: a size that is not positive.
@@ -441,11 +431,8 @@ def cluster_secret(ec2: Any, cluster_name: str) -> str:
     It is random, and lives in the machines' user-data only, in no tag, log, file or XCom: whoever may read
     that attribute of the master's machine can submit to the cluster.
 
-    Needs the permissions ec2:DescribeInstances and ec2:DescribeInstanceAttribute.
-
-    Raises:
-        ClusterLostError: the cluster has no master any more.
-        ClusterError, MissingResourceError: AWS does not answer, or a permission is missing.
+    Needs the permissions ec2:DescribeInstances and ec2:DescribeInstanceAttribute. Raises a ClusterLostError
+    if the cluster has no master any more.
     """
     return secret_of_master(ec2, _require_master(of_cluster(ec2, cluster_name), cluster_name))
 

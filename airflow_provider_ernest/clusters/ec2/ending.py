@@ -96,7 +96,6 @@ def end_until_gone(
 
     Raises:
         ClusterError: some of them still live; names them and says when they end by themselves.
-        MissingResourceError: a permission is missing.
     """
     began = time.monotonic()
     ended: dict[str, Instance] = {}
@@ -151,9 +150,7 @@ def end_machines(ec2: Any, ids: Iterable[str], *, patience_seconds: float = PATI
     answers are endured for `patience_seconds`; 0 tries only once.
 
     Needs the permissions ec2:TerminateInstances and, for protected machines, ec2:ModifyInstanceAttribute.
-
-    Raises:
-        ClusterError, MissingResourceError, InvalidParameterError: AWS did not take the request.
+    Raises as `aws_errors.as_ours` says.
     """
     deadline = time.monotonic() + patience_seconds
     remaining = sorted(set(ids))

@@ -58,14 +58,9 @@ class PlaceRefusedError(ClusterStartError):
 class Launcher:
     """Launches what a cluster is missing: its master, then its workers.
 
-    Args:
-        spec: of the cluster.
-        plan: of the checks before the launch.
-        guard: learns of every machine, and is asked right after each launch whether to go on.
-        expires_at: when the machines end themselves.
-        secret: that the cluster's processes share.
-        present: ids of the cluster's machines that are there already. This attempt may have taken them over,
-            so they must not be taken for those of a launch whose answer is lost.
+    The guard learns of every machine, and is asked right after each launch whether to go on. `present` are
+    ids of the cluster's machines that are there already. This attempt may have taken them over, so they must
+    not be taken for those of a launch whose answer is lost.
     """
 
     def __init__(
@@ -105,9 +100,8 @@ class Launcher:
     def launch_workers(self, master: Instance, *, present: Sequence[Instance] = ()) -> None:
         """Launch the workers that are missing beside those `present`, all of one type, to join this master.
 
-        Raises:
-            ClusterStartError: fewer than the smallest acceptable number can be had of each type; with what
-                AWS said. Those that could be had are ended.
+        Raises a ClusterStartError with what AWS said if fewer than the smallest acceptable number can be had
+        of each type. Those that could be had are ended.
         """
         spec, refusals = self._spec, []
         of_type = [worker.instance_type for worker in present]
@@ -271,12 +265,9 @@ class WorkerPlacement:
     For each market first every subnet is asked for the whole set, since machines of one zone talk to each
     other faster and for free; then what there is of it is collected from all subnets.
 
-    Args:
-        launch_at: launches from the first to the second number of machines in a place; raises
-            `PlaceRefusedError`.
-        wanted: how many workers are to remain; once they are there, no more are asked for.
-        total: with the additional ones, of which as many are taken as come with the others.
-        have: how many there are already.
+    `launch_at` launches from the first to the second number of machines in a place, or raises a
+    `PlaceRefusedError`. Once `wanted` workers are there, `have` included, no more are asked for; of the
+    additional ones, up to `total`, as many are taken as come with the others.
     """
 
     def __init__(

@@ -85,9 +85,6 @@ def require_launch_right(spec: EC2ClusterSpec, plan: Plan, *, ec2: Any, tags: Ma
     """Refuse a launch that AWS would not allow, such as for want of iam:PassRole or of a tag.
 
     What else AWS says of a dry run is no reason: the launch has other places to try.
-
-    Raises:
-        MissingResourceError: a permission is missing.
     """
     place = Place(
         instance_type=spec.instance_type,
@@ -343,10 +340,8 @@ def resolve_image(image: str, *, ec2: Any, ssm: Callable[[], Any]) -> Image:
     """Find an image, by its id or the SSM parameter that holds it. A deprecated one is taken, with a warning.
 
     Raises:
-        MissingResourceError: there is no such parameter or image, it is not available, or a permission
-            is missing.
+        MissingResourceError: there is no such parameter or image, or it is not available.
         InvalidParameterError: the image is one of Windows.
-        ClusterError: AWS did not answer.
     """
     is_id = _IMAGE_ID.fullmatch(image) is not None
     image_id = image if is_id else _read_parameter(image, ssm)

@@ -46,21 +46,12 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Means:
-    """What it takes to start a cluster, or to change it.
-
-    Attributes:
-        client: makes the boto3 clients.
-        aws_conn_id: the Airflow connection behind `client`, for the handle.
-        prices: None where they are not to be known.
-        probe: measures the machines; None to measure none.
-        log: of the task.
-        poll_seconds: between two looks.
-    """
+    """What it takes to start a cluster, or to change it."""
 
     client: ClientMaker
-    aws_conn_id: str | None = None
-    prices: PriceBook | None = None
-    probe: Probe | None = None
+    aws_conn_id: str | None = None  # behind `client`, for the handle
+    prices: PriceBook | None = None  # None where they are not to be known
+    probe: Probe | None = None  # None to measure nothing
     log: Any = _log
     poll_seconds: float = 5.0
 
@@ -126,14 +117,10 @@ def judge(
     smallest: int,
     master_problem: str = "",
 ) -> Readiness:
-    """What follows from what AWS and the Spark master tell.
+    """What follows from all machines with the cluster's tag, ended ones included, and the master's state.
 
-    Args:
-        instances: all machines with the cluster's tag, ended ones included.
-        state: of the Spark master; None where it does not answer (yet).
-        wanted: workers that were asked for, additional ones included.
-        smallest: the number of workers below which the start has failed.
-        master_problem: why the master does not answer.
+    `wanted` is the number of workers that were asked for; with fewer than `smallest` the start has failed.
+    `master_problem` says why the master does not answer.
     """
     master = master_of(instances)
     launched = [worker for worker in workers(instances) if worker.usable]
@@ -181,15 +168,12 @@ def _ended_by_themselves(instances: Sequence[Instance], living: Sequence[Instanc
 
 @dataclass(frozen=True, kw_only=True)
 class Watch:
-    """How a cluster is looked at while machines are launched into it.
-
-    `overlooked` are ids of machines that had ended before the attempt began.
-    """
+    """How a cluster is looked at while machines are launched into it."""
 
     spec: EC2ClusterSpec
     guard: AttemptGuard
     means: Means
-    overlooked: Collection[str] = ()
+    overlooked: Collection[str] = ()  # ids of machines that had ended before the attempt began
 
     @property
     def cluster_name(self) -> str:
@@ -203,9 +187,7 @@ class Watch:
     def wait_until_ready(self, deadline: float) -> None:
         """Wait until all launched workers are alive; at the monotonic deadline those that are must suffice.
 
-        Raises:
-            ClusterStartError: too few came, the master ended, or the attempt was abandoned; with what the
-                machines said last.
+        Raises a ClusterStartError with what the machines said last.
         """
         last_message = ""
         while True:

@@ -65,15 +65,8 @@ def find_clusters(
 ) -> list[TaggedCluster]:
     """All clusters of this package in the client's account and region that have not ended, the oldest first.
 
-    Needs the permission ec2:DescribeInstances.
-
-    Args:
-        ec2: a boto3 client.
-        deployment: whose clusters; None for those of all deployments.
-        grace_seconds: how long after its expiry a machine is overdue, by AWS's clock.
-
-    Raises:
-        ClusterError, MissingResourceError: AWS does not answer, or a permission is missing.
+    Those of one deployment, or of all for None. A machine is overdue `grace_seconds` after its expiry, by
+    AWS's clock. Needs the permission ec2:DescribeInstances.
     """
     by_name: dict[str, list[Instance]] = {}
     for instance in of_all_clusters(ec2, deployment=deployment):

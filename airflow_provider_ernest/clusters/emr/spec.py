@@ -84,9 +84,6 @@ class EmrJobFlow:
     Name one that runs by `job_flow_id`. Or say by `job_flow` how one is started: `ErnestTaskGroup` then puts
     Amazon's EmrCreateJobFlowOperator and EmrTerminateJobFlowOperator around the sample runs, and both are
     skipped where no sample run is made.
-
-    Raises:
-        InvalidParameterError: a value that cannot work.
     """
 
     kind: ClassVar[str] = EMR
@@ -162,11 +159,7 @@ APPLICATION_REMEDY = (
 
 
 def step_switches(options: Mapping[str, Any]) -> list[str]:
-    """Options, named as the arguments of SparkSubmitHook, as spark-submit takes them.
-
-    Raises:
-        InvalidParameterError: one that a step does not know, or that names a file which EMR cannot read.
-    """
+    """Options, named as the arguments of SparkSubmitHook, as spark-submit takes them; unknown ones fail."""
     stated = {option: value for option, value in options.items() if value not in (None, "")}
     return [word for option, value in stated.items() for word in _switch(option, value)]
 

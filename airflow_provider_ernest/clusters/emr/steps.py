@@ -72,9 +72,6 @@ class SparkStep:
         alone. `timeout` ends it even where nobody is left to cancel the step: EMR has no limit of its own for
         one. A step that begins after its deadline (seconds since the epoch) ends at once, with the exit code
         of `timeout`, 124.
-
-        Raises:
-            InvalidParameterError: an option that a step does not know, or a file that EMR cannot read.
         """
         conf = {**self.conf, **event_log_conf(event_logs)}
         return [
@@ -332,11 +329,7 @@ def upload_application(s3: Any, path: str, staging_uri: str) -> str:
 
 
 def fetch_event_log(s3: Any, uri: str, directory: Path, *, max_bytes: int = MAX_EVENT_LOG_BYTES) -> Path:
-    """Bring the event log of a run that has ended from its folder on S3, which only this run wrote to.
-
-    Raises:
-        SampleRunError: there is none, or a larger one.
-    """
+    """Bring the event log of a run that has ended from its folder on S3, which only this run wrote to."""
     bucket, key = _split(uri)
     logs = [one for one in _objects(s3, bucket, f"{key}/") if not one["Key"].endswith(_FOLDER_MARKERS)]
     if not logs:
