@@ -286,14 +286,6 @@ def _check_script(name: str, script: Any) -> None:
         raise InvalidParameterError(name, script, "is not the text of a shell script")
 
 
-def _check_volume_type(name: str, value: Any) -> None:
-    # st1 and sc1 cannot be root volumes; io1 and io2 need a rate of operations.
-    types = ("gp3", "gp2", "standard")
-    if value not in types:
-        remedy = "Other volumes can be attached by a launch template."
-        raise InvalidParameterError(name, value, f"is none of {', '.join(types)}", remedy=remedy)
-
-
 def _check_tags(name: str, tags: Any) -> None:
     if not isinstance(tags, Mapping):
         raise InvalidParameterError(name, tags, "is not a mapping of names to values")
@@ -377,7 +369,12 @@ _CHECKS: Mapping[str, _Check] = {
         'Use "$Default", "$Latest" or a number in quotes.',
     ),
     "volume_gigabytes": partial(require_whole, minimum=1, maximum=_MAX_VOLUME_GIGABYTES),
-    "volume_type": _check_volume_type,
+    # st1 and sc1 cannot be root volumes; io1 and io2 need a rate of operations.
+    "volume_type": _text(
+        "gp3|gp2|standard",
+        "is none of gp3, gp2, standard",
+        "Other volumes can be attached by a launch template.",
+    ),
     "volume_key": _text(
         r"arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:(?:key|alias)/[\w/-]+|alias/[\w/-]+|[0-9a-zA-Z-]{8,64}",
         "is neither the ARN nor the id of a KMS key",
