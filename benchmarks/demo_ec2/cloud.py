@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.ec2_testbed import Testbed
-from tests.ec2_testbed.performance import Performance
+from tests.ec2_testbed import Performance, Testbed
 
 ORDINARY = Performance(megabits_per_second=400)
 

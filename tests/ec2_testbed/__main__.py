@@ -29,7 +29,6 @@ An EC2 endpoint whose instances are hosts on this machine. Ctrl-C ends it and al
 
 
 def main() -> None:
-    """Start a bed and wait."""
     if missing := Testbed.missing():
         sys.exit(missing)
     with tempfile.TemporaryDirectory(prefix="ernest-testbed-") as folder, Testbed(Path(folder)) as bed:

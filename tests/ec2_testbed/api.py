@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
-from types import TracebackType
 from typing import IO, Self
 
 from tests.ec2_testbed.api_client import ApiClient
@@ -30,18 +29,12 @@ class EC2Api(ApiClient):
         self._log: IO[str] = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed in stop
 
     def start(self) -> Self:
-        """Start the process.
-
-        Raises:
-            RuntimeError: it does not come up.
-        """
         arguments = ["--managed"] if self._managed else []
         self._process, ready = start_server("tests.ec2_testbed.api_server", arguments, self._log)
         self.endpoint_url = f"http://127.0.0.1:{ready['port']}"
         return self
 
     def stop(self) -> None:
-        """End the process and all its state."""
         if self._process:
             self._process.kill()
             self._process.communicate()
@@ -51,11 +44,3 @@ class EC2Api(ApiClient):
     def reset(self) -> None:
         """An account as after the start; its ids are new ones."""
         self.command("reset")
-
-    def __enter__(self) -> Self:
-        return self.start()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()

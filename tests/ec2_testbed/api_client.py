@@ -6,7 +6,7 @@ import json
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from airflow_provider_ernest.clusters.ec2.identity import CLUSTER_TAG, EXPIRY_TAG, ROLE_TAG
 
@@ -54,26 +54,28 @@ class Machine:
 
     @property
     def role(self) -> str | None:
-        """Its role in the cluster."""
         return self.tags.get(ROLE_TAG)
 
 
 class ApiClient:
-    """Controls of an API that is being served.
-
-    Args:
-        endpoint_url: where it is.
-    """
+    """Controls of an API that is being served."""
 
     def __init__(self, endpoint_url: str) -> None:
         self.endpoint_url = endpoint_url
 
-    def command(self, command: str, /, **arguments: Any) -> Any:
-        """Run a command of the server.
+    def start(self) -> Self:
+        raise NotImplementedError
 
-        Raises:
-            ValueError: the server refuses.
-        """
+    def stop(self) -> None:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def command(self, command: str, /, **arguments: Any) -> Any:
         request = urllib.request.Request(
             f"{self.endpoint_url}/testbed/{command}", data=json.dumps(arguments).encode(), method="POST"
         )
@@ -102,41 +104,24 @@ class ApiClient:
         return json.dumps({"conn_type": "aws", "login": "testing", "password": "testing", "extra": extra})
 
     def fail(self, action: str, *, when: str = "before", **fault: Any) -> None:
-        """Order a fault: see `tests.ec2_testbed.api_faults.Fault` for the fields."""
+        """Order a fault: see `api_state.Fault` for the fields."""
         self.command("fail", action=action, when=when, **fault)
 
     def forget_faults(self) -> None:
-        """No faults from now on."""
         self.command("forget_faults")
 
     def set_capacity(
         self, instance_type: str, places: int | None, *, market: str | None = None, zone: str | None = None
     ) -> None:
-        """Set how many more machines of a type there are.
-
-        Args:
-            instance_type: such as "m5.large".
-            places: free places; machines that end free theirs. None for no limit.
-            market: "spot" or "on-demand"; None for both together.
-            zone: None for all zones together.
-        """
+        """Set how many more machines of a type there are."""
         self.command("set_capacity", instance_type=instance_type, places=places, market=market, zone=zone)
-
-    def set_page_size(self, page_size: int) -> None:
-        """Instances that DescribeInstances returns at once where the caller asks for no number (1000)."""
-        self.command("set_page_size", page_size=page_size)
 
     def calls(self, action: str | None = None, *, service: str | None = None) -> list[Call]:
         """What the endpoint was called for, in order."""
         found = [Call(**call) for call in self.command("calls")]
         return [call for call in found if action in (None, call.action) and service in (None, call.service)]
 
-    def actions(self) -> set[str]:
-        """The IAM actions that were used, such as "ec2:RunInstances"."""
-        return {f"{call.service}:{call.action}" for call in self.calls()}
-
     def forget_calls(self) -> None:
-        """Start a new record."""
         self.command("forget_calls")
 
     def instances(self, *, cluster: str | None = None) -> list[Machine]:
@@ -169,7 +154,6 @@ class ApiClient:
 
     @property
     def subnet_ids(self) -> tuple[str, ...]:
-        """Two subnets in two zones."""
         return tuple(self._account()["subnet_ids"])
 
     @property
@@ -184,7 +168,6 @@ class ApiClient:
 
     @property
     def image_id(self) -> str:
-        """The image."""
         return str(self._account()["image_id"])
 
     @property
@@ -194,7 +177,6 @@ class ApiClient:
 
     @property
     def instance_profile(self) -> str:
-        """Name of an instance profile."""
         return "ernest-testbed"
 
     def _account(self) -> dict[str, Any]:

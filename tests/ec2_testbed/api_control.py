@@ -1,30 +1,26 @@
-"""The test's own calls to the test bed, and the record of what others called."""
+"""The test's own calls to the test bed, the record of what others called, and the account that they find."""
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypedDict
+
+from moto.backends import get_backend
+from moto.core.models import DEFAULT_ACCOUNT_ID
+from moto.moto_api._internal.models import moto_api_backend
 
 from tests.ec2_testbed import api_describe
-from tests.ec2_testbed.api_account import Account, build_account
-from tests.ec2_testbed.api_capacity import Capacity, Kind
-from tests.ec2_testbed.api_faults import Fault, FaultPlan
-from tests.ec2_testbed.api_state import EC2State
+from tests.ec2_testbed.api_state import REGION, Capacity, EC2State, Fault, FaultPlan, Kind
 from tests.ec2_testbed.api_wire import Answer, Environment, Request, json_answer
 
 Command = Callable[..., Any]
 
 
 class Control:
-    """Answers POST /testbed/<command> with a JSON object of arguments.
-
-    Args:
-        state: of the account.
-        network: of the account's VPC, in CIDR notation.
-        subnet_prefix: length of the prefix of its two subnets.
-    """
+    """Answers POST /testbed/<command> with a JSON object of arguments."""
 
     def __init__(self, state: EC2State, network: str, subnet_prefix: int) -> None:
         self.state = state
@@ -38,10 +34,8 @@ class Control:
             "calls": lambda: list(self._calls),
             "forget_calls": lambda: self._calls.clear(),
             "fail": lambda **fault: self.faults.add(Fault(**fault)),
-            "faults": self.faults.pending,
             "forget_faults": self.faults.clear,
             "set_capacity": self._set_capacity,
-            "set_page_size": self._set_page_size,
             "set_state": state.set_state,
             "set_console": self._set_console,
             "instances": self._instances,
@@ -77,9 +71,6 @@ class Control:
         with self.state.lock:
             self.state.capacity.limit(Kind(instance_type, market, zone), places)
 
-    def _set_page_size(self, page_size: int) -> None:
-        self.state.page_size = page_size
-
     def _set_console(self, instance_id: str, text: str) -> None:
         self.state.consoles[instance_id] = text
 
@@ -96,8 +87,63 @@ class Control:
             self._calls.clear()
             self.faults.clear()
             self.state.capacity = Capacity()
-            self.state.page_size = 1000
             for known in (self.state.tokens, self.state.consoles, self.state.notices):
                 known.clear()
             self.account = build_account(self.state, self._network, self._subnet_prefix)
         return self.account
+
+
+IMAGE_PARAMETER = "/ernest/testbed/image"
+INSTANCE_PROFILE = "ernest-testbed"
+
+
+class Account(TypedDict):
+    """What a launch refers to."""
+
+    vpc_id: str
+    subnet_ids: list[str]
+    security_group_id: str
+    open_security_group_id: str
+    image_id: str
+
+
+def build_account(state: EC2State, network: str, subnet_prefix: int) -> Account:
+    """Empty the account, then make two subnets in two zones and what else machines need."""
+    moto_api_backend.reset()
+    ec2 = state.backend()
+    vpc = ec2.create_vpc(network)
+    ranges = ipaddress.ip_network(network).subnets(new_prefix=subnet_prefix)
+    subnets = [
+        ec2.create_subnet(vpc.id, str(next(ranges)), availability_zone=f"{REGION}{zone}") for zone in "ab"
+    ]
+    group = ec2.create_security_group("ernest-testbed", "Members and the network", vpc_id=vpc.id)
+    ec2.authorize_security_group_ingress(
+        group.id, "-1", "-1", "-1", [{"CidrIp": network}], source_groups=[{"GroupId": group.id}]
+    )
+    world = ec2.create_security_group("ernest-testbed-open", "Open to the world", vpc_id=vpc.id)
+    ec2.authorize_security_group_ingress(world.id, "tcp", "22", "22", [{"CidrIp": "0.0.0.0/0"}])
+    image = _make_image(ec2)
+    _service("ssm").put_parameter(
+        IMAGE_PARAMETER, "", image.id, "String", "", "", True, [], "text", "Standard", None
+    )
+    iam = get_backend("iam")[DEFAULT_ACCOUNT_ID]["aws"]
+    iam.create_instance_profile(INSTANCE_PROFILE, "/", [])
+    return {
+        "vpc_id": vpc.id,
+        "subnet_ids": [subnet.id for subnet in subnets],
+        "security_group_id": group.id,
+        "open_security_group_id": world.id,
+        "image_id": image.id,
+    }
+
+
+def _make_image(ec2: Any) -> Any:
+    image = ec2.register_image("ernest-testbed", "Linux with cloud-init, curl, Java and Python")
+    image.architecture = "x86_64"
+    image.virtualization_type = "hvm"
+    image.root_device_type = "ebs"
+    return image
+
+
+def _service(name: Any) -> Any:
+    return get_backend(name)[DEFAULT_ACCOUNT_ID][REGION]

@@ -11,10 +11,8 @@ from urllib.parse import urlencode
 from moto.core.responses import ActionResult
 from moto.ec2.responses.instances import InstanceResponse
 
-from tests.ec2_testbed.api_capacity import Kind
 from tests.ec2_testbed.api_describe import as_reservations, document
-from tests.ec2_testbed.api_prices import spot_price
-from tests.ec2_testbed.api_state import EC2State
+from tests.ec2_testbed.api_state import EC2State, Kind
 from tests.ec2_testbed.api_wire import Answer, ApiError, Request, WsgiApplication, pass_on, xml_answer
 
 USER_DATA_BYTES = 16384
@@ -32,11 +30,7 @@ InstanceResponse.run_instances = _run_without_rendering  # type: ignore[method-a
 
 
 def run_instances(state: EC2State, moto: WsgiApplication, request: Request) -> Answer:
-    """Launch what was asked for, or answer with what the same token has launched before.
-
-    Raises:
-        ApiError: AWS would refuse.
-    """
+    """Launch what was asked for, or answer with what the same token has launched before."""
     form = dict(request.form)
     token = form.get("ClientToken")
     digest = hashlib.sha256(urlencode(sorted(form.items())).encode()).hexdigest()
@@ -54,7 +48,6 @@ def run_instances(state: EC2State, moto: WsgiApplication, request: Request) -> A
         kind = _kind(backend, form)
         if form.get("DryRun") != "true":
             form["MinCount"] = str(_count(state, form, kind))  # moto launches MinCount
-            _check_price(form, kind)
         _fill_volume_sizes(form)
         answer = pass_on(moto, request, form)
         if answer.status != 200:
@@ -111,16 +104,6 @@ def _count(state: EC2State, form: dict[str, str], kind: Kind) -> int:
     raise ApiError("InsufficientInstanceCapacity", problem, 500)
 
 
-def _check_price(form: dict[str, str], kind: Kind) -> None:
-    limit = form.get("InstanceMarketOptions.SpotOptions.MaxPrice")
-    price = spot_price(kind.instance_type, kind.zone or "")
-    if kind.market == "spot" and limit and price and float(limit) < price:
-        raise ApiError(
-            "SpotMaxPriceTooLow",
-            f"Your Spot request price of {limit} is lower than the fulfillment price of {price}.",
-        )
-
-
 def _fill_volume_sizes(form: dict[str, str]) -> None:
     """AWS takes the size from the image and deletes the root volume with its machine; moto asks for both."""
     number = 1
@@ -133,7 +116,6 @@ def _fill_volume_sizes(form: dict[str, str]) -> None:
 
 
 def _settle(state: EC2State, backend: Any, instances: list[Any], kind: Kind, form: dict[str, str]) -> None:
-    """What moto leaves out of a launch."""
     profile = {
         "iam_instance_profile_name": form.get("IamInstanceProfile.Name"),
         "iam_instance_profile_arn": form.get("IamInstanceProfile.Arn"),

@@ -11,9 +11,8 @@ from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_ba
 
 from tests.ec2_testbed import api_describe, api_prices
 from tests.ec2_testbed.api_control import Control
-from tests.ec2_testbed.api_faults import Fault
 from tests.ec2_testbed.api_launch import run_instances
-from tests.ec2_testbed.api_state import EC2State
+from tests.ec2_testbed.api_state import EC2State, Fault
 from tests.ec2_testbed.api_wire import (
     Answer,
     ApiError,
@@ -32,12 +31,7 @@ CONTROL_PATH = "/testbed/"
 
 
 class ApiLayer:
-    """What listens at the endpoint.
-
-    Args:
-        state: of the account.
-        control: answers the test's own calls below `CONTROL_PATH`.
-    """
+    """What listens at the endpoint."""
 
     def __init__(self, state: EC2State, control: Control) -> None:
         self.state = state
@@ -46,8 +40,6 @@ class ApiLayer:
         self._own = {
             ("ec2", "RunInstances"): self._run_instances,
             ("ec2", "TerminateInstances"): self._terminate_instances,
-            ("ec2", "StopInstances"): self._stop_instances,
-            ("ec2", "StartInstances"): self._start_instances,
             ("ec2", "DescribeInstances"): self._describe_instances,
             ("ec2", "GetConsoleOutput"): self._get_console_output,
             ("ec2", "DescribeSpotPriceHistory"): api_prices.describe_spot_price_history,
@@ -55,7 +47,6 @@ class ApiLayer:
         }
 
     def __call__(self, environment: Environment, start_response: StartResponse) -> Iterable[bytes]:
-        """Answer a request."""
         path = environment.get("PATH_INFO", "")
         if path.startswith(CONTROL_PATH):
             return self.control.answer(environment, path.removeprefix(CONTROL_PATH)).send(start_response)
@@ -89,18 +80,12 @@ class ApiLayer:
             )
         with self.state.lock:
             found = api_describe.select(api_describe.documents(backend), request.form)
-        found, token = api_describe.page(found, request.form, self.state.page_size)
+        found, token = api_describe.page(found, request.form)
         reservations = api_describe.as_reservations(found, backend.account_id)
         return xml_answer("DescribeInstances", {"reservationSet": reservations, "nextToken": token})
 
     def _terminate_instances(self, request: Request) -> Answer:
         return self._change(request, "shutting-down", "terminated")
-
-    def _stop_instances(self, request: Request) -> Answer:
-        return self._change(request, "stopping", "stopped")
-
-    def _start_instances(self, request: Request) -> Answer:
-        return self._change(request, "pending", "running")
 
     def _change(self, request: Request, passing: str, final: str) -> Answer:
         """Let moto change the states, then put the passing ones where something manages the machines."""

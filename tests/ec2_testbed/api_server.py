@@ -26,14 +26,7 @@ from tests.ec2_testbed.process_life import wait_for_end_of
 
 
 def serve_api(state: EC2State, network: str, subnet_prefix: int, port: int) -> tuple[BaseWSGIServer, Control]:
-    """Listen on loopback; returns the server, whose `serve_forever` answers.
-
-    Args:
-        state: of the account.
-        network: of the account's VPC, in CIDR notation.
-        subnet_prefix: length of the prefix of its subnets.
-        port: to listen at; 0 for a free one.
-    """
+    """Listen on loopback; returns the server, whose `serve_forever` answers."""
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     control = Control(state, network, subnet_prefix)
     layer = ApiLayer(state, control)
@@ -42,7 +35,6 @@ def serve_api(state: EC2State, network: str, subnet_prefix: int, port: int) -> t
 
 
 def main() -> None:
-    """Serve until the parent ends."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--parent", type=int, required=True)
     parser.add_argument("--port", type=int, default=0)

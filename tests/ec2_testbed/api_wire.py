@@ -25,15 +25,7 @@ _CREDENTIAL = re.compile(r"Credential=[^/]+/[^/]+/([^/]+)/([^/]+)/aws4_request")
 
 @dataclass
 class Request:
-    """A call of an AWS action.
-
-    Attributes:
-        service: as in the signature's scope, such as "ec2".
-        region: likewise.
-        action: such as "RunInstances"; method and path for services that have no action names.
-        form: the parameters of the query protocol, flat ("Filter.1.Name").
-        body: as it came.
-    """
+    """A call of an AWS action."""
 
     environment: Environment
     service: str
@@ -44,7 +36,6 @@ class Request:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What was asked, whatever the protocol."""
         if self.form:
             return {key: value for key, value in self.form.items() if key not in ("Action", "Version")}
         try:
@@ -63,7 +54,6 @@ class Answer:
     headers: list[tuple[str, str]]
 
     def send(self, start_response: StartResponse) -> list[bytes]:
-        """Hand it to the server."""
         try:
             phrase = HTTPStatus(self.status).phrase
         except ValueError:
@@ -84,7 +74,6 @@ class ApiError(Exception):
 
 
 def read_request(environment: Environment) -> Request:
-    """Parse a WSGI request."""
     length = int(environment.get("CONTENT_LENGTH") or 0)
     body = environment["wsgi.input"].read(length) if length else b""
     scope = _CREDENTIAL.search(environment.get("HTTP_AUTHORIZATION", ""))
@@ -98,13 +87,6 @@ def read_request(environment: Environment) -> Request:
 
 
 def pass_on(application: WsgiApplication, request: Request, form: Mapping[str, str] | None = None) -> Answer:
-    """Let moto answer.
-
-    Args:
-        application: moto's.
-        request: the caller's.
-        form: parameters to send instead of the caller's.
-    """
     body = request.body if form is None else urlencode(form).encode()
     environment = {**request.environment, "wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body))}
     got: dict[str, Any] = {}
@@ -126,12 +108,10 @@ def error_answer(request: Request, error: ApiError) -> Answer:
 
 
 def json_answer(document: Any, status: int = 200) -> Answer:
-    """An answer of the JSON protocol."""
     return Answer(status, json.dumps(document).encode(), [("Content-Type", JSON)])
 
 
 def xml_answer(action: str, content: Mapping[str, Any]) -> Answer:
-    """An answer of EC2's query protocol."""
     namespace = "http://ec2.amazonaws.com/doc/2016-11-15/"
     text = to_xml(f"{action}Response", {"requestId": "testbed", **content}, f' xmlns="{namespace}"')
     return Answer(200, text.encode(), [("Content-Type", XML)])
@@ -159,7 +139,6 @@ def numbered(form: Mapping[str, str], prefix: str) -> list[str]:
 
 
 def break_connection(environment: Environment) -> None:
-    """Close the caller's connection without an answer."""
     connection: socket.socket = environment["werkzeug.socket"]
     connection.shutdown(socket.SHUT_RDWR)
     raise ConnectionAbortedError("broken on purpose")

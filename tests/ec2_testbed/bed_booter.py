@@ -12,7 +12,7 @@ from typing import Any
 from tests.ec2_testbed.api_state import INSTANCE_INITIATED, EC2State
 from tests.ec2_testbed.bed_host import Host, HostSettings, decode_user_data
 from tests.ec2_testbed.bed_metadata import Metadata, describe_instance
-from tests.ec2_testbed.performance import Performance
+from tests.ec2_testbed.testbed import Performance
 
 log = logging.getLogger(__name__)
 
@@ -21,13 +21,7 @@ _LIVE = ("pending", "running")
 
 
 class Booter:
-    """Watches the account; `look` is to be called all the time.
-
-    Args:
-        state: of the account.
-        settings: of the hosts.
-        performance: of hosts of which nothing else is said.
-    """
+    """Watches the account; `look` is to be called all the time."""
 
     def __init__(self, state: EC2State, settings: HostSettings, performance: Performance) -> None:
         self._state = state
@@ -134,12 +128,7 @@ class Booter:
         return self._default
 
     def set_performance(self, target: str | None, changes: Mapping[str, Any]) -> None:
-        """Change hosts, those that run and those to come.
-
-        Args:
-            target: instance id, private address or number of the launch, from 1; None for all others.
-            changes: fields of `Performance`; the others stay as they are by default.
-        """
+        """Change hosts, those that run and those to come."""
         with self._lock:
             wish = replace(self._default, **changes)
             if target is None:
@@ -153,11 +142,7 @@ class Booter:
                 host.set_performance(wanted)
 
     def power_cut(self, instance_id: str, state: str) -> None:
-        """Let a host die without a word; AWS then says `state` of it.
-
-        Raises:
-            ValueError: it does not run.
-        """
+        """Let a host die without a word; AWS then says `state` of it."""
         host = self._hosts.get(instance_id)
         if host is None:
             raise ValueError(f"{instance_id} has no host")
@@ -167,7 +152,6 @@ class Booter:
             self._state.set_state(instance_id, state, SERVER_ERROR)
 
     def describe_hosts(self) -> list[dict[str, Any]]:
-        """What runs now."""
         with self._lock:
             hosts = list(self._hosts.values())
         return [

@@ -18,7 +18,7 @@ from airflow_provider_ernest.clusters.cpu_groups import CpuController
 from tests.ec2_testbed.bed_limits import HostGroups, create_groups
 from tests.ec2_testbed.bed_metadata import Metadata, MetadataService
 from tests.ec2_testbed.bed_network import Switch, enter_new_namespace, metadata_socket
-from tests.ec2_testbed.performance import Performance
+from tests.ec2_testbed.testbed import Performance
 
 _GUEST = Path(__file__).parent / "guest"
 _SHUTDOWN_SECONDS = 3.0
@@ -26,18 +26,7 @@ _SHUTDOWN_SECONDS = 3.0
 
 @dataclass(frozen=True)
 class HostSettings:
-    """What is the same for all hosts of a bed.
-
-    Args:
-        name_prefix: of control groups.
-        folder: below which each host has its folder.
-        switch: that they are attached to.
-        controller: of the CPU groups.
-        shared: paths that hosts see read-only.
-        writable: paths that hosts may write to.
-        seconds_per_minute: of `shutdown +N`.
-        disk_megabytes: that a host may write.
-    """
+    """What is the same for all hosts of a bed."""
 
     name_prefix: str
     folder: Path
@@ -51,18 +40,7 @@ class HostSettings:
 
 @dataclass
 class Host:
-    """An instance's host. It lives in a thread of its own, whose end would end it.
-
-    Args:
-        instance_id: of the instance.
-        address: its private one.
-        user_data: as given at the launch.
-        performance: how fast it is.
-        settings: of the bed.
-        read_metadata: returns what its metadata service answers.
-        on_running: called when it has booted.
-        on_end: called when it is gone; whether it ended of itself, and what went wrong.
-    """
+    """An instance's host. It lives in a thread of its own, whose end would end it."""
 
     instance_id: str
     address: str
@@ -82,17 +60,14 @@ class Host:
 
     @property
     def folder(self) -> Path:
-        """Where its files are on the machine."""
         return self.settings.folder / self.instance_id
 
     @property
     def is_ending(self) -> bool:
-        """Whether the bed ends it."""
         return self._ending.is_set()
 
     @property
     def console(self) -> str:
-        """What its console said."""
         try:
             return (self.folder / "console.log").read_text(errors="replace")
         except FileNotFoundError:
@@ -110,7 +85,6 @@ class Host:
         return int(children[0]) if children else None
 
     def start(self) -> None:
-        """Boot in the background."""
         threading.Thread(target=self._live, name=self.instance_id, daemon=True).start()
 
     def set_performance(self, performance: Performance) -> None:
@@ -137,7 +111,7 @@ class Host:
         problem: Exception | None = None
         services: list[MetadataService] = []
         try:
-            if not self._ending.wait(self.performance.boot_delay_seconds):
+            if not self._ending.is_set():
                 self._run(services)
         except (OSError, RuntimeError) as error:
             problem = error
@@ -238,5 +212,4 @@ def _hosts(switch: Switch) -> str:
 
 
 def decode_user_data(text: object | None) -> bytes:
-    """User-data as moto keeps it (Base64EncodedString), decoded."""
     return base64.b64decode(str(text)) if text is not None else b""

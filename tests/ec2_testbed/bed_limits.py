@@ -39,7 +39,6 @@ class HostGroups:
         return sorted(directory / "cgroup.procs" for directory in directories)
 
     def set_cpu(self, controller: CpuController, cores: float | None) -> None:
-        """Change the CPU quota."""
         _cpu_group(controller, self.cpu.directory.name, cores)
 
     def remove(self) -> None:
@@ -51,14 +50,6 @@ class HostGroups:
 def create_groups(
     controller: CpuController, name: str, *, cores: float | None, memory_megabytes: int | None
 ) -> HostGroups:
-    """Make the groups of a host.
-
-    Args:
-        controller: of the CPU groups.
-        name: of the groups.
-        cores: CPU quota; None for no limit.
-        memory_megabytes: None for no limit.
-    """
     cpu = _cpu_group(controller, name, cores)
     memory = _limit_memory(cpu, name, memory_megabytes) if memory_megabytes else None
     return HostGroups(cpu, memory)

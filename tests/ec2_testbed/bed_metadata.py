@@ -27,13 +27,7 @@ _MAX_TTL_SECONDS = 21_600
 
 @dataclass(frozen=True)
 class Metadata:
-    """What the service answers at a moment.
-
-    Args:
-        enabled: whether it answers at all.
-        token_required: IMDSv2 only.
-        pages: text by path, such as "meta-data/instance-id".
-    """
+    """What the service answers at a moment."""
 
     enabled: bool
     token_required: bool
@@ -43,14 +37,6 @@ class Metadata:
 def describe_instance(
     instance: Any, tags: dict[str, str], user_data: bytes, notice: dict[str, str] | None
 ) -> Metadata:
-    """The metadata of one of moto's instances.
-
-    Args:
-        instance: of moto.
-        tags: of the instance.
-        user_data: as given at the launch.
-        notice: the spot interruption that is to come.
-    """
     options = instance.metadata_options
     pages: Pages = {
         "meta-data/instance-id": instance.id,
@@ -91,12 +77,7 @@ def _identity(instance: Any) -> str:
 
 
 class MetadataService:
-    """Answers on a socket until it is closed.
-
-    Args:
-        listener: listening, in the host's network namespace.
-        read: returns the host's metadata.
-    """
+    """Answers on a socket until it is closed."""
 
     def __init__(self, listener: socket.socket, read: Callable[[], Metadata]) -> None:
         self._server = http.server.ThreadingHTTPServer(
@@ -120,7 +101,6 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     server: Any
 
     def do_PUT(self) -> None:
-        """Hand out a token."""
         ttl = self.headers.get(_TTL_HEADER, "")
         if self.path != "/latest/api/token":
             return self._send(404)

@@ -20,13 +20,7 @@ _CLONE_NEWNET = 0x40000000
 
 @dataclass(frozen=True)
 class Switch:
-    """The bridge of a bed.
-
-    Args:
-        keeper: id of a process in the bridge's namespace.
-        network: that all hosts are in.
-        uplink: name of the machine's link to it.
-    """
+    """The bridge of a bed."""
 
     keeper: int
     network: ipaddress.IPv4Network
@@ -34,7 +28,6 @@ class Switch:
 
     @property
     def gateway(self) -> str:
-        """The machine's address in the network."""
         return str(self.network[1])
 
     def build(self) -> None:
@@ -61,13 +54,7 @@ class Switch:
         self._inside("ip", "link", "set", port, "master", "bridge", "up")
 
     def shape(self, namespace: str, address: str, megabits_per_second: float | None) -> None:
-        """Limit the speed of a host's network, each way.
-
-        Args:
-            namespace: path of the host's network namespace.
-            address: of the host.
-            megabits_per_second: None for no limit.
-        """
+        """Limit the speed of a host's network, each way."""
         for inside, device in ((f"/proc/{self.keeper}/ns/net", _port(address)), (namespace, "eth0")):
             enter = ["nsenter", f"--net={inside}"]
             if megabits_per_second is None:
@@ -108,11 +95,7 @@ def metadata_socket() -> socket.socket:
 
 
 def run(*command: str, text: str | None = None, may_fail: bool = False) -> str:
-    """Run a command; returns its output.
-
-    Raises:
-        RuntimeError: it fails, with what it said.
-    """
+    """Run a command; returns its output."""
     done = subprocess.run(command, input=text, text=True, capture_output=True, check=False)
     if done.returncode and not may_fail:
         raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {done.stderr.strip()}")

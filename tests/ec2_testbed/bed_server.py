@@ -22,7 +22,7 @@ from tests.ec2_testbed.bed_booter import Booter
 from tests.ec2_testbed.bed_host import HostSettings
 from tests.ec2_testbed.bed_network import Switch
 from tests.ec2_testbed.bed_slot import Slot, take_slot
-from tests.ec2_testbed.performance import Performance
+from tests.ec2_testbed.testbed import Performance
 
 log = logging.getLogger(__name__)
 

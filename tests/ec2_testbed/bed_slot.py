@@ -21,12 +21,7 @@ _LOCKS = Path("/run/lock/ernest-testbed")
 
 @dataclass(frozen=True)
 class Slot:
-    """A place for a bed.
-
-    Args:
-        number: of the slot.
-        lock: descriptor of its lock.
-    """
+    """A place for a bed."""
 
     number: int
     lock: int
@@ -43,11 +38,7 @@ class Slot:
 
 
 def take_slot() -> Slot:
-    """Take the first free slot, and clear away what killed beds have left in free ones.
-
-    Raises:
-        RuntimeError: all slots are taken, or their networks are in use on this machine.
-    """
+    """Take the first free slot, and clear away what killed beds have left in free ones."""
     _LOCKS.mkdir(parents=True, exist_ok=True)
     used = _networks_in_use()
     taken: Slot | None = None

@@ -24,19 +24,7 @@ def wait_for_end_of(parent: int) -> None:
 def start_server(
     module: str, arguments: Sequence[str], log: IO[str]
 ) -> tuple[subprocess.Popen[str], dict[str, Any]]:
-    """Start a module of ours as a process that ends with this one.
-
-    Args:
-        module: with a `main` that writes one line of JSON to its output when it is ready.
-        arguments: for it, besides this process's id.
-        log: where it writes its errors.
-
-    Returns:
-        The process and what its line says.
-
-    Raises:
-        RuntimeError: it does not come up.
-    """
+    """Start a module of ours as a process that ends with this one."""
     process = subprocess.Popen(
         [sys.executable, "-m", module, "--parent", str(os.getpid()), *arguments],
         cwd=REPOSITORY,

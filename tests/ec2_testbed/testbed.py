@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import shutil
@@ -10,18 +11,34 @@ import sys
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
+from airflow_provider_ernest.clusters.cpu_groups import find_cpu_controller
+from airflow_provider_ernest.exceptions import ClusterStartError
 from tests.ec2_testbed.api_client import ApiClient
-from tests.ec2_testbed.performance import Performance
 from tests.ec2_testbed.process_life import REPOSITORY, start_server
-from tests.ec2_testbed.requirements import what_is_missing
 
 _STOP_SECONDS = 60
 
 # What is run on a host has the host's limits.
 _JOIN_GROUPS = 'while read -r group; do echo $$ >"$group"; done <"$1"; shift; exec "$@"'
+
+
+@dataclass(frozen=True, kw_only=True)
+class Performance:
+    """The resources of a host.
+
+    Args:
+        cpu: cores of CPU time that it gets; None for no limit.
+        megabits_per_second: of its network, each way; None for no limit.
+        memory_megabytes: of all its processes; None for no limit. Read at boot.
+        boot_fails: AWS ends it instead of booting it.
+    """
+
+    cpu: float | None = None
+    megabits_per_second: float | None = None
+    memory_megabytes: int | None = None
+    boot_fails: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +115,6 @@ class Testbed(ApiClient):
 
     @property
     def process_id(self) -> int:
-        """Of the bed's process."""
         assert self._process, "the bed was not started"
         return self._process.pid
 
@@ -110,11 +126,6 @@ class Testbed(ApiClient):
         return str(Path(pyspark.__file__).parent)
 
     def start(self) -> Self:
-        """Start the bed.
-
-        Raises:
-            RuntimeError: it does not come up.
-        """
         self.work_directory.mkdir(parents=True, exist_ok=True)
         for path in self._configuration["writable"]:
             Path(path).chmod(0o777)  # for the user that executors run as
@@ -140,20 +151,13 @@ class Testbed(ApiClient):
             process.communicate()
 
     def hosts(self) -> list[RunningHost]:
-        """The hosts that run now."""
         return [
             RunningHost(**{**host, "performance": Performance(**host["performance"])})
             for host in self.command("hosts")
         ]
 
     def set_performance(self, target: str | int | None = None, **changes: Any) -> None:
-        """Change how fast hosts are, those that run and those to come.
-
-        Args:
-            target: instance id, private address, or number of the launch (from 1); None for all of which
-                nothing else was said.
-            changes: fields of `Performance`; those left out are as by default.
-        """
+        """Change how fast hosts are, those that run and those to come."""
         self.command("set_performance", target=None if target is None else str(target), changes=changes)
 
     def power_cut(self, instance_id: str, *, state: str = "terminated") -> None:
@@ -165,12 +169,7 @@ class Testbed(ApiClient):
         return str(self.command("console", instance_id=instance_id))
 
     def run(self, instance_id: str, *command: str, timeout_seconds: float = 60) -> str:
-        """Run a command on a host, as root; returns its output.
-
-        Raises:
-            KeyError: there is no such host.
-            subprocess.CalledProcessError: the command failed.
-        """
+        """Run a command on a host, as root; returns its output."""
         first = {host.instance_id: host.first_process for host in self.hosts()}[instance_id]
         groups = str(self.work_directory / "hosts" / instance_id / "groups")
         join = ["bash", "-c", _JOIN_GROUPS, "join", groups]
@@ -179,14 +178,6 @@ class Testbed(ApiClient):
             [*join, *enter, *command], capture_output=True, text=True, check=True, timeout=timeout_seconds
         )
         return done.stdout
-
-    def __enter__(self) -> Self:
-        return self.start()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
 
 
 def find_java_home() -> str:
@@ -202,3 +193,40 @@ def _outermost(paths: Iterable[Path | str]) -> list[str]:
     wanted = {Path(path).resolve() for path in paths if str(path)}
     wanted -= {Path("/"), Path("/usr"), Path("/usr/local")}
     return sorted(str(path) for path in wanted if not wanted.intersection(path.parents))
+
+
+_PROGRAMS = ("ip", "tc", "unshare", "nsenter", "setpriv", "bash", "curl", "awk", "ps")
+
+# Makes, in namespaces of its own that end with it, one of everything a host is made of.
+_PROBE = """
+set -e
+ip link set lo up
+ip link add probe0 type veth peer name probe1
+ip link add probe2 type bridge
+tc qdisc add dev probe0 root tbf rate 1mbit burst 16000 latency 50ms
+mount -t tmpfs none /mnt
+mkdir /mnt/upper /mnt/work /mnt/merged
+mount -t overlay -o lowerdir=/,upperdir=/mnt/upper,workdir=/mnt/work none /mnt/merged
+mount -t proc none /mnt/merged/proc
+"""
+
+
+@functools.cache
+def what_is_missing() -> str | None:
+    """Why the bed cannot run here, for a test's skip; None when it can."""
+    if sys.platform != "linux":
+        return "the EC2 test bed needs Linux"
+    if os.geteuid() != 0:
+        return "the EC2 test bed needs root, for network namespaces and mounts"
+    absent = [program for program in _PROGRAMS if shutil.which(program) is None]
+    if absent:
+        return f"the EC2 test bed needs {', '.join(absent)} (on Debian: apt-get install iproute2 curl procps)"
+    command = ["unshare", "--net", "--mount", "--propagation", "private", "--uts", "--ipc", "--pid", "--fork"]
+    probe = subprocess.run([*command, "bash", "-c", _PROBE], capture_output=True, text=True, check=False)
+    if probe.returncode:
+        return f"the EC2 test bed cannot make hosts on this machine: {probe.stderr.strip()[-300:]}"
+    try:
+        find_cpu_controller()
+    except ClusterStartError as error:
+        return f"the EC2 test bed: {error}"
+    return None

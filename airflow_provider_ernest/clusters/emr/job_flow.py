@@ -63,9 +63,10 @@ def look_up(
     """
     with explained("look up a job flow of EMR"):
         job_flow = _wait_until_ready(emr, spec, is_killed=is_killed, poll_seconds=poll_seconds)
+        _require(spec, job_flow)  # first: EMR lists no groups of a job flow that has fleets
         cores = running_instances(emr, job_flow.id, "CORE")
         masters = running_instances(emr, job_flow.id, "MASTER")
-        _require(spec, job_flow, cores)
+        _require_machines(spec, job_flow, cores)
         types = {spec.instance_type, *(one["InstanceType"] for one in masters)}
         rooms = executor_rooms(emr, spec.release_label, types)
     room = rooms[spec.instance_type]
@@ -119,9 +120,9 @@ def _wait_until_ready(
             time.sleep(min(left, _SLICE_SECONDS))
 
 
-def _require(spec: EmrJobFlow, job_flow: JobFlow, cores: list[dict[str, Any]]) -> None:
+def _require(spec: EmrJobFlow, job_flow: JobFlow) -> None:
     """Refuse a job flow whose sample runs would share machines, or that is not as stated."""
-    described, others = job_flow.description, {one["InstanceType"] for one in cores} - {spec.instance_type}
+    described = job_flow.description
     at_once, release = described.get("StepConcurrencyLevel", 1), described.get("ReleaseLabel")
     if described.get("InstanceCollectionType") == "INSTANCE_FLEET":
         raise InvalidParameterError(
@@ -138,7 +139,10 @@ def _require(spec: EmrJobFlow, job_flow: JobFlow, cores: list[dict[str, Any]]) -
         raise InvalidParameterError(
             "release_label", spec.release_label, f"is not that of job flow {job_flow.id}, which is {release}"
         )
-    if others:
+
+
+def _require_machines(spec: EmrJobFlow, job_flow: JobFlow, cores: list[dict[str, Any]]) -> None:
+    if others := {one["InstanceType"] for one in cores} - {spec.instance_type}:
         raise InvalidParameterError(
             "instance_type",
             spec.instance_type,

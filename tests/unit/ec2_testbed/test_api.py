@@ -85,7 +85,6 @@ def test_a_market_or_a_zone_alone_may_be_short(launch: Launch, api: EC2Api) -> N
         ({"SecurityGroupIds": ["sg-0dead"]}, r"InvalidGroup.NotFound|InvalidSecurityGroup"),
         ({"IamInstanceProfile": {"Name": "unknown"}}, r"NoSuchEntity|InvalidParameterValue"),
         ({"UserData": "#" * 16385}, r"limited to 16384 bytes"),
-        ({"InstanceMarketOptions": {**SPOT, "SpotOptions": {"MaxPrice": "0.001"}}}, r"SpotMaxPriceTooLow"),
         ({"DryRun": True}, r"DryRunOperation"),
     ],
 )
@@ -162,8 +161,6 @@ def test_pages_hold_instances(launch: Launch, ec2: Any, api: EC2Api) -> None:
     ]
     assert [len(ids) for ids in found] == [5, 5, 5, 2]
     assert [one for ids in found for one in ids] == machines
-    api.set_page_size(5)
-    assert len(ec2.describe_instances()["Reservations"][0]["Instances"]) == 5, "who does not ask for pages"
 
 
 def test_pages_miss_nothing_when_states_change_between_them(launch: Launch, ec2: Any) -> None:
