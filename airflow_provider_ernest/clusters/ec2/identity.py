@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass
 
 from airflow_provider_ernest.documents.base import Document, Origin
 from airflow_provider_ernest.exceptions import InvalidParameterError
@@ -29,7 +28,6 @@ _CLUSTER_NAME = re.compile(rf"ernest-({_DEPLOYMENT})-[0-9a-f]{{20}}")
 _TAG_VALUE_REFUSES = re.compile(r"[^\w\s+\-=.:/@]", re.UNICODE)
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClusterIdentity(Origin):
     """The task instance that owns a cluster.
 
