@@ -29,47 +29,35 @@ from airflow_provider_ernest.documents.profiles import (
 )
 from airflow_provider_ernest.words import count, data_amount, duration, percentage
 
+# A run with no running task for so much of its time is bound by its driver, whatever tasks wait for.
 _DRIVER_SHARE = 0.5
-"""A run with no running task for so much of its time is bound by its driver, whatever tasks wait for."""
 
+# So much of its time without a task, or unmeasured, is reported, whatever else binds the run.
 _WORTH_TELLING_SHARE = 0.2
-"""So much of its time without a task, or unmeasured, is reported, whatever else binds the run."""
 
-_WORTHLESS_PERCENT = 5.0
-"""Waiting that wins less does not bind a run, even if its resource is used most."""
+_WORTHLESS_PERCENT = 5.0  # waiting that wins less does not bind a run, even if its resource is used most
+_WORTH_PERCENT = 10.0  # of the run: less is not worth a change
 
-_WORTH_PERCENT = 10.0
-"""Of the run: less is not worth a change."""
-
+# Error of the replay of the run as it was: beyond that, nothing that rests on a replay is said.
 TRUSTED_ERROR_PERCENT = 10.0
-"""Error of the replay of the run as it was: beyond that, nothing that rests on a replay is said."""
 
+# Of the tasks' time: more may be reading of input over the network, which Spark does not measure.
 _UNMEASURED_SHARE = 0.1
-"""Of the tasks' time: more may be reading of input over the network, which Spark does not measure."""
 
-_FULL_SHARE = 0.5
-"""Tasks waited for a full network only if it needs this share of the time that could be won."""
+_FULL_SHARE = 0.5  # tasks waited for a full network only if it needs this share of the time that could be won
+_IDLE_SHARE = 0.4  # of the slots' time in a stage, for want of tasks
+_ROUNDS = 3  # a stage with more rounds of tasks fills its slots, whatever the last round does
 
-_IDLE_SHARE = 0.4
-"""Of the slots' time in a stage, for want of tasks."""
-
-_ROUNDS = 3
-"""A stage with more rounds of tasks fills its slots, whatever the last round does."""
-
+# Tasks are too many only if they are so short and scheduling takes this share of their time.
 _TINY_TASK_SECONDS, _SCHEDULING_SHARE = 0.2, 0.3
-"""Tasks are too many only if they are so short and scheduling takes this share of their time."""
 
-_MUCH_CARRIED_SECONDS = 0.05
-"""For each task of a stage to unpack its closure and to pack its result."""
+_MUCH_CARRIED_SECONDS = 0.05  # for each task of a stage to unpack its closure and to pack its result
+_MUCH_OF_RESULTS = 5_000_000  # bytes of a stage for the driver; counts and sums bring far less
 
-_MUCH_OF_RESULTS = 5_000_000
-"""Bytes of a stage for the driver; counts and sums bring far less."""
-
+# So many tasks that each write less bytes on average write many small files.
 _MANY_FILES, _SMALL_FILE = 50, 8_000_000
-"""So many tasks that each write less bytes on average write many small files."""
 
-_SPILLED_SHARE = 0.1
-"""Of what stages read; less spilled is no trouble."""
+_SPILLED_SHARE = 0.1  # of what stages read; less spilled is no trouble
 
 _WITHOUT = {
     NETWORK: "Network-bound: up to {} from an infinitely fast network",
@@ -81,8 +69,7 @@ _WITHOUT = {
     "without their time",
 }
 
-_Weighed = tuple[float, Advice]
-"""The percentage of the run that an advice is about, and the advice."""
+_Weighed = tuple[float, Advice]  # the percentage of the run that an advice is about, and the advice
 
 _SPARK = "https://spark.apache.org/docs/latest"
 

@@ -33,8 +33,8 @@ from airflow_provider_ernest.eventlog.tables import (
     TaskColumns,
 )
 
+# Parts of the names of Spark's operations that run Python workers, in lower case.
 _PYTHON_SCOPES = ("python", "pandas", "arrow")
-"""Parts of the names of Spark's operations that run Python workers, in lower case."""
 
 
 @dataclass(frozen=True, kw_only=True)

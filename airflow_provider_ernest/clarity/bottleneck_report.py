@@ -37,20 +37,17 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.documents.runs import Observation
     from airflow_provider_ernest.store.store import ModelStore
 
+# Profiles looked through beyond a training's number of runs: other runs of the job may have come between.
 _NEWER_PROFILES = 100
-"""Profiles looked through beyond a training's number of runs: other runs of the job may have come between."""
 
-_MOST_SIZES = 48
-"""Of more numbers of machines so many are replayed, closer together where they are few."""
+_MOST_SIZES = 48  # of more numbers of machines so many are replayed, closer together where they are few
+_LEAST_PERCENT = 0.5  # less is not worth a line
 
-_LEAST_PERCENT = 0.5
-"""Less is not worth a line."""
-
+# Fields of the report that come from the first run's profile.
 _OF_PROFILE = (
     *("application_id", "scale", "machines", "category", "bottleneck", "headline"),
     *("limits", "straggler_causes", "advice"),
 )
-"""Fields of the report that come from the first run's profile."""
 
 
 def profiles_of(

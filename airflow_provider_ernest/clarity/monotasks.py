@@ -35,12 +35,12 @@ from airflow_provider_ernest.eventlog.tables import (
 )
 from airflow_provider_ernest.exceptions import InvalidParameterError
 
+# The parts of a task's time that take a core, Python's among them.
 COMPUTING = (CPU, GARBAGE_COLLECTION, PYTHON_WORKER)
-"""The parts of a task's time that take a core, Python's among them."""
 
+# A stage that moved its bytes so many times faster than the capacity allows did not use that resource: they
+# were in the page cache, say.
 FASTER_THAN_ITS_CAPACITY = 1.25
-"""A stage that moved its bytes so many times faster than the capacity allows did not use that resource: they
-were in the page cache, say."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,17 +212,14 @@ def ideal_times(log: EventLog, capacity: Capacity, use: ResourceUse | None = Non
     )
 
 
+# Where a `Capacity` comes from; one that a probe "measured" comes with the cluster.
 STATED, ACHIEVED = "stated", "achieved"
-"""Where a `Capacity` comes from; one that a probe "measured" comes with the cluster."""
 
+# A machine's tasks wait for a resource while they spend at least this share of their time on that.
 WAITING_SHARE = 0.5
-"""A machine's tasks wait for a resource while they spend at least this share of their time on that."""
 
-_QUANTILE = 0.95
-"""Of the rates at such moments: the highest come from the rounded times of very short tasks."""
-
-_SHORTEST_SECONDS = 1.0
-"""Of such moments on all machines: less tells nothing."""
+_QUANTILE = 0.95  # of the rates at such moments: the highest come from the rounded times of very short tasks
+_SHORTEST_SECONDS = 1.0  # of such moments on all machines: less tells nothing
 
 
 def cores_per_machine(log: EventLog) -> int:

@@ -35,23 +35,17 @@ from airflow_provider_ernest.exceptions import EventLogError
 from airflow_provider_ernest.privacy import call_site, without_credentials
 from airflow_provider_ernest.words import signed_percentage
 
-MOST_STAGES = 60
-"""So many stages, the longest, have their own profile."""
+MOST_STAGES = 60  # so many stages, the longest, have their own profile
 
+# Of a stage's task seconds; few for stages that take less than this share of the run, as most of many do.
 _MOST_QUANTILES, _FEW_QUANTILES, _SHORT_SHARE = 21, 5, 0.01
-"""Of a stage's task seconds; few for stages that take less than this share of the run, as most of many do."""
 
-_LITTLE_SHARE = 0.01
-"""Of a stage's tasks' time: the replay without shorter waiting is not stored."""
+_LITTLE_SHARE = 0.01  # of a stage's tasks' time: the replay without shorter waiting is not stored
+_DIGITS = 4  # Spark's times are milliseconds
+_LATE_SHARE = 0.05  # a machine that joined later than after this share of the run is reported
 
-_DIGITS = 4
-"""Spark's times are milliseconds."""
-
-_LATE_SHARE = 0.05
-"""A machine that joined later than after this share of the run is reported."""
-
+# Of a job's task time makes it one of MLlib or GraphX, which prepare their data by queries and RDDs.
 _LIBRARY_SHARE = 0.2
-"""Of a job's task time makes it one of MLlib or GraphX, which prepare their data by queries and RDDs."""
 
 _OF_LIBRARY = {"ml": MLLIB, "mllib": MLLIB, "graphx": GRAPHX, "streaming": STREAMING}
 
@@ -354,6 +348,7 @@ def _sizes(run: _Run, profile: RunProfile) -> dict[str, Any]:
     return {"sizes": sizes, "warnings": (*profile.warnings, told)}
 
 
+# What each finds, for a warning if it fails; later ones build on the fields of earlier ones.
 _PARTS: dict[str, Callable[[_Run, RunProfile], dict[str, Any]]] = {
     "What the run is bound by": _bottleneck,
     "What its stages did": _stages,
@@ -369,7 +364,6 @@ _PARTS: dict[str, Callable[[_Run, RunProfile], dict[str, Any]]] = {
     "What kind of job it is": lambda run, profile: {"category": category_of(run.log)},
     "What to change": lambda run, profile: {"advice": advice.advise(profile)},
 }
-"""What each finds, for a warning if it fails; later ones build on the fields of earlier ones."""
 
 
 def optex_phases(log: EventLog, use: ResourceUse | None = None) -> PhaseSeconds:

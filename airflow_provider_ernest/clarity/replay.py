@@ -32,8 +32,7 @@ from airflow_provider_ernest.eventlog.tables import (
 )
 from airflow_provider_ernest.exceptions import EventLogError
 
-Slot = tuple[float, float]
-"""From when until when a slot is there, in seconds of clean time."""
+Slot = tuple[float, float]  # from when until when a slot is there, in seconds of clean time
 
 ALWAYS: Slot = (-math.inf, math.inf)
 

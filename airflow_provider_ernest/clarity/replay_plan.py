@@ -21,14 +21,9 @@ from airflow_provider_ernest.eventlog.tables import (
     TaskColumns,
 )
 
-BEGIN = 0
-"""The begin of clean time among the moments."""
-
-_TICK_SECONDS = 0.0015
-"""A little more than Spark's clock ticks."""
-
-_OWN = -2
-"""A stage of no known job gets a job of its own, numbered down from here."""
+BEGIN = 0  # the begin of clean time among the moments
+_TICK_SECONDS = 0.0015  # a little more than Spark's clock ticks
+_OWN = -2  # a stage of no known job gets a job of its own, numbered down from here
 
 
 class Moments:

@@ -26,23 +26,17 @@ from airflow_provider_ernest.documents.profiles import (
 )
 from airflow_provider_ernest.eventlog.tables import FloatColumn, IntColumn, StageRow, busy_seconds
 
+# If the replay of a stage as it was is further off, it did something else than run its tasks.
 _LARGEST_CORRECTION = 1.25
-"""If the replay of a stage as it was is further off, it did something else than run its tasks."""
 
-_MOST_TASKS = 20_000
-"""Of a stage, that are replayed one by one."""
+_MOST_TASKS = 20_000  # of a stage, that are replayed one by one
+_LARGER_BY = 1.05  # scales that differ by less tell nothing of growth
+_TRUST = 0.01  # weight of a guess from a single run, against a run: such guesses are ten times as far off
 
-_LARGER_BY = 1.05
-"""Scales that differ by less tell nothing of growth."""
-
-_TRUST = 0.01
-"""Weight of a guess from a single run, against a run: such guesses are ten times as far off."""
-
+# The time of a task that reads less, such as the last of an aggregation, does not depend on its input.
 _FEW_BYTES = 4096
-"""The time of a task that reads less, such as the last of an aggregation, does not depend on its input."""
 
-_GOLDEN_RATIO = (5**0.5 - 1) / 2
-"""Its multiples, modulo 1, fill the unit interval evenly and in no order."""
+_GOLDEN_RATIO = (5**0.5 - 1) / 2  # its multiples, modulo 1, fill the unit interval evenly and in no order
 
 
 def replay_scaled(

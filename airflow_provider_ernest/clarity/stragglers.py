@@ -34,21 +34,15 @@ from airflow_provider_ernest.eventlog.tables import EventLog, FloatColumn, IntCo
 from airflow_provider_ernest.words import data_amount, duration, tenths
 
 TIMES_THE_MEDIAN = 1.5
-LEAST_EXCESS_SECONDS = 0.1
-"""Tasks of milliseconds differ by more than half, and nobody waits for them."""
+LEAST_EXCESS_SECONDS = 0.1  # tasks of milliseconds differ by more than half, and nobody waits for them
+WORST = 20  # so many are reported one by one
 
-WORST = 20
-"""So many are reported one by one."""
-
+# Of causes that explain about as much the first is reported: a slow host makes its fetches slow, too.
 PRECEDENCE = (INPUT_SKEW, SLOW_HOST, FIRST_TASK, SLOW_FETCH, SLOW_DISK, COLLECTION)
-"""Of causes that explain about as much the first is reported: a slow host makes its fetches slow, too."""
 
 _ABOUT_AS_MUCH, _LEAST_SHARE = 0.25, 0.5
-_TELLING_SECONDS = 0.05
-"""Stages with a shorter median task tell more of the scheduler than of the hosts."""
-
-_FEW_BYTES, _FEW_RECORDS = 4096, 10
-"""So little takes no task's time, whatever the others read."""
+_TELLING_SECONDS = 0.05  # stages with a shorter median task tell more of the scheduler than of the hosts
+_FEW_BYTES, _FEW_RECORDS = 4096, 10  # so little takes no task's time, whatever the others read
 
 _WAITING = {SLOW_FETCH: NETWORK, SLOW_DISK: DISK, COLLECTION: GARBAGE_COLLECTION}
 
@@ -226,11 +220,8 @@ def _ratio(values: IntColumn, median: FloatColumn, *, few: int) -> FloatColumn:
     return np.where(values > few, ratio, np.minimum(ratio, 1.0))
 
 
-_LEAST_RATIO = 1.25
-"""Hosts of one cluster always differ by some percent."""
-
-_LEAST_TASKS = 3
-"""Of a host: fewer tell nothing."""
+_LEAST_RATIO = 1.25  # hosts of one cluster always differ by some percent
+_LEAST_TASKS = 3  # of a host: fewer tell nothing
 
 _STANDARD_ERRORS = 3.0
 _MEDIAN_EFFICIENCY = 1.2533

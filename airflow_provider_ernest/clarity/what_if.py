@@ -34,8 +34,7 @@ from airflow_provider_ernest.eventlog.tables import EventLog, ExecutorRow, Float
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.words import counted
 
-_TELLING_SHARE = 0.05
-"""Of the tasks' time: less in Python workers hardly changes an answer."""
+_TELLING_SHARE = 0.05  # of the tasks' time: less in Python workers hardly changes an answer
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,23 +13,18 @@ from sys import getsizeof
 from airflow_provider_ernest.exceptions import EventLogError
 from airflow_provider_ernest.words import duration
 
+# For jobs, stages, executors, queries, cached blocks and properties: 200,000 stages with their jobs.
 MOST_KEPT_BYTES = 256 << 20
-"""For jobs, stages, executors, queries, cached blocks and properties: 200,000 stages with their jobs."""
 
 # Rough sizes: of a table's row with its index, of a number in a set, of a reference to a number.
 ROW_BYTES, ENTRY_BYTES, REFERENCE_BYTES = 600, 120, 8
 
-MOST_CHARACTERS = 500
-"""Of names, hosts and reasons."""
+MOST_CHARACTERS = 500  # of names, hosts and reasons
+PLAIN_LINE_BYTES = 1 << 20  # the values of longer lines are counted before they are decoded
+MOST_VALUES = 250_000  # in one line; each takes up to 200 bytes while it is decoded
 
-PLAIN_LINE_BYTES = 1 << 20
-"""The values of longer lines are counted before they are decoded."""
-
-MOST_VALUES = 250_000
-"""In one line; each takes up to 200 bytes while it is decoded."""
-
+# A file may unpack to this many times its length. Logs come to 20 to 60 times, gzip to 1,032.
 MOST_UNPACKED_TIMES = 2_000
-"""A file may unpack to this many times its length. Logs come to 20 to 60 times, gzip to 1,032."""
 
 ALWAYS_UNPACKED_BYTES = 128 << 20
 

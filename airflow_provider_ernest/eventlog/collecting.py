@@ -36,11 +36,11 @@ from airflow_provider_ernest.eventlog.tables import (
 from airflow_provider_ernest.exceptions import EventLogError
 from airflow_provider_ernest.words import count, counted
 
+# Properties of the jobs of structured streams and of DStreams.
 _STREAMING = ("sql.streaming.queryId", "streaming.sql.batchId", "spark.streaming.internal.batchTime")
-"""Properties of the jobs of structured streams and of DStreams."""
 
+# Finds Spark's library in a stage's call site, which is a stack trace.
 _LIBRARY = re.compile(r"^org\.apache\.spark\.(ml|mllib|graphx|streaming)\.", re.MULTILINE)
-"""Finds Spark's library in a stage's call site, which is a stack trace."""
 
 
 class Jobs:
@@ -248,8 +248,8 @@ class Machines:
         self._notes.seen(event.timestamp / 1000)
 
 
+# The kinds of memory in a resource profile.
 _MEMORY = ("memory", "memoryOverhead", "offHeap", "pyspark.memory")
-"""The kinds of memory in a resource profile."""
 
 _CACHED_BLOCK = b'"Block ID":"rdd_'
 # Of a broadcast, pieces are sent; values are assembled from them.
@@ -432,8 +432,8 @@ class Blocks:
 
 
 _BROADCAST_NODE = "BroadcastExchange"
+# Milliseconds, one after the other (``BroadcastExchangeExec.relationFuture``).
 _BROADCAST_METRICS = frozenset(("time to build", "time to broadcast"))
-"""Milliseconds, one after the other (``BroadcastExchangeExec.relationFuture``)."""
 
 
 @dataclass(kw_only=True)
@@ -530,14 +530,13 @@ _ROW_TYPE = np.dtype([(name, kind) for name, (_, kind) in _COLUMNS.items()])
 _CHUNK_BYTES = 16_384 * _ROW.size
 _LOCAL = frozenset(("PROCESS_LOCAL", "NODE_LOCAL", "NO_PREF"))
 SUCCESS = "Success"
+# A second end of a task that had succeeded, when its output was lost with its executor.
 _REDONE = "Resubmitted"
-"""A second end of a task that had succeeded, when its output was lost with its executor."""
 _PYTHON_CRASHED = "Python worker exited unexpectedly"
-MOST_TASKS = 5_000_000
-"""Their table takes 1.2 GB."""
+MOST_TASKS = 5_000_000  # their table takes 1.2 GB
+# From the request for a worker to its last answer (``BasePythonRunner.handleTimingData``, "total"). The
+# times to start and to initialise a worker are part of it.
 _RUN_PYTHON_WORKERS = "time to run Python workers"
-"""From the request for a worker to its last answer (``BasePythonRunner.handleTimingData``, "total"). The
-times to start and to initialise a worker are part of it."""
 
 
 class TaskRows:

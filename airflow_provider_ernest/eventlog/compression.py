@@ -19,8 +19,7 @@ from airflow_provider_ernest.exceptions import EventLogError
 from airflow_provider_ernest.words import count
 
 CHUNK_BYTES = 1 << 18
-MAX_BLOCK_BYTES = 16 << 20
-"""Spark's codecs make much smaller blocks, of ten to some hundred KiB."""
+MAX_BLOCK_BYTES = 16 << 20  # Spark's codecs make much smaller blocks, of ten to some hundred KiB
 
 
 def text_of(content: Any, name: str, notes: Notes) -> Iterator[bytes]:
@@ -179,8 +178,7 @@ def _snappy_text(pieces: _Pieces) -> Iterator[bytes]:
             raise _DamagedError(str(error)) from error
 
 
-_ZSTD_WINDOW_BYTES = 128 << 20
-"""zstd's own limit; Spark's frames ask for 8 MiB at most."""
+_ZSTD_WINDOW_BYTES = 128 << 20  # zstd's own limit; Spark's frames ask for 8 MiB at most
 
 
 def _zstd_text(pieces: _Pieces) -> Iterator[bytes]:

@@ -349,6 +349,7 @@ _BEGINNING = b'{"Event":"'
 _NAME_AT = len(_BEGINNING)
 _MOST_NAME_BYTES = 200
 
+# Known events that no table needs.
 PASSED_OVER = frozenset(
     f"SparkListener{name}".encode()
     for name in (
@@ -361,7 +362,6 @@ PASSED_OVER = frozenset(
         *("NodeExcluded", "NodeExcludedForStage", "NodeUnexcluded"),
     )
 ) | {b"org.apache.spark.sql.execution.ui.SparkListenerSQLAdaptiveSQLMetricUpdates"}
-"""Known events that no table needs."""
 
 
 class _Named(Event):

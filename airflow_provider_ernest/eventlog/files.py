@@ -28,6 +28,7 @@ IN_PROGRESS_SUFFIX = ".inprogress"
 COMPACT_SUFFIX = ".compact"
 ROLLED_PREFIX = "eventlog_v2_"
 EVENTS_PREFIX = "events_"
+# The compression by the last suffix of a name; Spark writes the short names of its codecs.
 CODECS = {
     ".zstd": "zstd",
     ".zst": "zstd",
@@ -37,19 +38,17 @@ CODECS = {
     ".gz": "gzip",
     ".gzip": "gzip",
 }
-"""The compression by the last suffix of a name; Spark writes the short names of its codecs."""
 
 _YARN_ATTEMPT = re.compile(r"(application_\d+_\d+)_\d+")
 DATABRICKS_NAME = "eventlog"
 _DATABRICKS_FILE = re.compile(rf"{DATABRICKS_NAME}(?:-(\d{{4}}-\d\d-\d\d--\d\d-\d\d))?(?:\.\w+)?")
 _EVENTS_NUMBER = re.compile(rf"{EVENTS_PREFIX}(\d+)_")
 
+# Longer lines are skipped. The longest of real logs are plans of large queries, some megabytes.
 MAX_LINE_BYTES = 16 << 20
-"""Longer lines are skipped. The longest of real logs are plans of large queries, some megabytes."""
 
 _NAMED = 5
-MOST_FILES = 100_000
-"""In a folder; no application rolls its log over so often."""
+MOST_FILES = 100_000  # in a folder; no application rolls its log over so often
 
 
 def open_lines(source: Any, *, notes: Notes | None = None) -> Iterator[bytes]:

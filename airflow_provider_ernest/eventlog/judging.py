@@ -36,8 +36,7 @@ if TYPE_CHECKING:
 
     from airflow_provider_ernest.eventlog.tables import BoolColumn, EventLog, ExecutorRow
 
-LET_GO = ""
-"""By Spark itself, under dynamic allocation."""
+LET_GO = ""  # by Spark itself, under dynamic allocation
 
 _EXIT_CODE = r"exit(?:ed with)?(?: exit)? (?:code|status)(?: is)?\W{0,3}"
 
@@ -55,28 +54,27 @@ _CAUSES = {
     KILLED_FOR_MEMORY: rf"memory limits|OOMKilled|{_EXIT_CODE}(?:137|143)\b",
 }
 
+# Kubernetes: the framework under dynamic allocation, else somebody.
 _POD_DELETED = "deleted by a user or the framework"
-"""Kubernetes: the framework under dynamic allocation, else somebody."""
 
 _THE_WORST_FIRST = (
     *(KILLED_FOR_MEMORY, HEAP_FULL, PYTHON_WORKER_KILLED),
     *(PREEMPTED, DECOMMISSIONED, LOST, SHUFFLE_LOST),
 )
 
+# The size of a run is known if it had this share of its most machines on average, or missed the others for
+# no more than the rest of its time. On YARN and Kubernetes executors take some seconds to come, so a short
+# run has a little less than all.
 STEADY_SHARE = 0.9
-"""The size of a run is known if it had this share of its most machines on average, or missed the others for
-no more than the rest of its time. On YARN and Kubernetes executors take some seconds to come, so a short run
-has a little less than all."""
 
-LEAST_TOLD = 0.99
-"""The share of its stages' tasks that a log must have."""
+LEAST_TOLD = 0.99  # the share of its stages' tasks that a log must have
 
+# A stream that takes what is there and ends has jobs for more of its time than one that waits.
 BUSY_SHARE = 0.5
-"""A stream that takes what is there and ends has jobs for more of its time than one that waits."""
 
 DATABRICKS_CLUSTER = "spark.databricks.clusterUsageTags.clusterName"
+# A cluster that Databricks started for one run of a job; others are shared.
 JOB_CLUSTER = re.compile(r"job-(?P<job>\d+)-run-\d+(?:-(?P<key>.+))?")
-"""A cluster that Databricks started for one run of a job; others are shared."""
 
 
 @dataclass(frozen=True)

@@ -45,16 +45,16 @@ from airflow_provider_ernest.words import counted
 if TYPE_CHECKING:
     from pathlib import Path
 
+# Raised by decoders and columns for events that Spark never writes.
 _MALFORMED = (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError, struct.error)
-"""Raised by decoders and columns for events that Spark never writes."""
 
 _MOST_UNKNOWN_NAMES = 1000
 _STREAMING_QUERY = "org.apache.spark.sql.streaming.StreamingQueryListener$"
 _STREAM_STARTED = f"{_STREAMING_QUERY}QueryStartedEvent"
 _SQL = "org.apache.spark.sql.execution.ui.SparkListener"
 
+# Each reading of a compressed log starts at its beginning, so the next waits for this many times as long.
 REST_FACTOR = 20.0
-"""Each reading of a compressed log starts at its beginning, so the next waits for this many times as long."""
 
 
 def read_event_log(
@@ -305,10 +305,11 @@ _FLAGS = ("--supervise", "--verbose", "-v")  # options of spark-submit without a
 _LISTS = ("--jars", "--py-files", "--files", "--archives")
 _FILES = (".py", ".jar", ".r")
 
+# Runs a driver on a standalone cluster; its arguments are the worker, the file and the class.
 _DRIVER_WRAPPER = "org.apache.spark.deploy.worker.DriverWrapper"
-"""Runs a driver on a standalone cluster; its arguments are the worker, the file and the class."""
 
 _PROGRAM = re.compile(r"[A-Za-z_][\w.$-]*")
+# Shells, servers and launchers, which are the same for whatever runs in them.
 _NO_PROGRAMS = (
     "org.apache.spark.",
     "org.apache.hive.",
@@ -316,7 +317,6 @@ _NO_PROGRAMS = (
     "org.apache.zeppelin.",
     "com.databricks.",
 )
-"""Shells, servers and launchers, which are the same for whatever runs in them."""
 
 
 def _main_of(properties: Mapping[str, object]) -> tuple[str, str]:

@@ -18,11 +18,8 @@ from airflow_provider_ernest.exceptions import EventLogError, SampleRunError
 if TYPE_CHECKING:
     from airflow_provider_ernest.eventlog.tables import BoolColumn, EventLog, IntColumn, TaskColumns
 
-_FAR_APART = 2.0
-"""The least ratio of two sizes by which they can be told apart."""
-
-_TICK_SECONDS = 0.001
-"""Of Spark's clock: a stage that begins and ends in one tick has run all the same."""
+_FAR_APART = 2.0  # the least ratio of two sizes by which they can be told apart
+_TICK_SECONDS = 0.001  # of Spark's clock: a stage that begins and ends in one tick has run all the same
 
 
 def read_run(event_log: Any) -> EventLog:

@@ -21,8 +21,7 @@ from airflow_provider_ernest.exceptions import MissingResourceError
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-DRIVER = "driver"
-"""Spark's id of the driver, which runs tasks only under a local master."""
+DRIVER = "driver"  # Spark's id of the driver, which runs tasks only under a local master
 
 _TASK_RESOURCE = re.compile(r"spark\.task\.resource\.(.+)\.amount")
 
@@ -30,8 +29,7 @@ FloatColumn = NDArray[np.float64]
 IntColumn = NDArray[np.int64]
 BoolColumn = NDArray[np.bool_]
 
-StageKey = tuple[int, int]
-"""Spark's number of a stage, and of its attempt."""
+StageKey = tuple[int, int]  # Spark's number of a stage, and of its attempt
 
 
 def whole_number(text: str) -> int | None:
