@@ -75,12 +75,7 @@ _SPARK = "https://spark.apache.org/docs/latest"
 
 
 def bound_by(profile: RunProfile, most_used: Iterable[str]) -> str:
-    """What binds the run, by its limits and the driver's time.
-
-    Args:
-        profile: of the run.
-        most_used: what binds the stages with most of the time, the most first.
-    """
+    """What binds the run: its driver, or the first of what its stages `most_used` that is worth saving."""
     if profile.driver_seconds >= _DRIVER_SHARE * profile.seconds:
         return DRIVER
     for resource in most_used:

@@ -107,11 +107,7 @@ def blocked_seconds(tasks: TaskColumns, *, in_python: BoolColumn | bool = False)
     Only time beside the task's CPU time counts: writing to the page cache takes the CPU, and no disk makes it
     faster. Spark does not measure reading input, writing output and spilling. Garbage collection stops all
     tasks of an executor and counts in each, after other waiting for the same time. The parts never add up to
-    more than a task took.
-
-    Args:
-        tasks: of the log.
-        in_python: whether each task's stage is known to run Python workers, see `python_wanted`.
+    more than a task took. `in_python` marks the tasks of stages that run Python workers.
     """
     running, _ = taken_in_turn(
         np.minimum(tasks.run_seconds, tasks.seconds) - tasks.cpu_seconds,

@@ -110,15 +110,7 @@ def replay_opinion(
     scale: float = 1.0,
     iterations: int | None = None,
 ) -> ReplayOpinion:
-    """The replay of a job's sample runs on production's machines, beside the model's predictions.
-
-    Args:
-        profiles: of the job's runs, at least one.
-        model: fitted to them, if there is one.
-        machines: numbers of machines, ascending.
-        scale: of production's input.
-        iterations: of production, for iterative jobs.
-    """
+    """The replay of a job's sample runs on production's machines, beside its model's predictions."""
     silent = ReplayOpinion(scale=scale, iterations=iterations)
     if iterations is not None and any(profile.iterations is None for profile in profiles):
         return replace(

@@ -8,6 +8,7 @@ of disks.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -83,12 +84,8 @@ def split_seconds(tasks: TaskColumns, *, in_python: BoolColumn) -> dict[str, Flo
     between scheduler and executor, and while the driver fetches a large result; `UNMEASURED` the rest:
     services that it calls, reading of input, a core that others use as well. Spark's CPU time has no Python
     workers, garbage collection and JIT compiler in it. Writing to the page cache takes the CPU: only the
-    rest of the shuffle write time is waiting for the disk.
-
-    Args:
-        tasks: of the log.
-        in_python: whether a task's stage hands its rows to Python, (tasks,): what is left of its running time
-            then goes to the Python worker, unless the log tells how long that took.
+    rest of the shuffle write time is waiting for the disk. If the log does not tell how long Python took,
+    the rest of the running time goes to it in tasks that `in_python` marks, (tasks,).
     """
     parts, left = taken_in_turn(
         tasks.seconds,
@@ -133,11 +130,11 @@ class IdealTimes:
 
     def seconds_of_run(self) -> dict[str, float]:
         """The seconds that all stages together need at least of each resource."""
-        total: dict[str, float] = {}
+        total: defaultdict[str, float] = defaultdict(float)
         for of_stage in self.seconds().values():
             for resource, seconds in of_stage.items():
-                total[resource] = total.get(resource, 0.0) + seconds
-        return total
+                total[resource] += seconds
+        return dict(total)
 
     def bottlenecks(self) -> dict[StageKey, str]:
         """What each stage is bound by: `CPU`, `NETWORK`, `DISK`, or another thing that tasks wait for.
@@ -151,10 +148,10 @@ class IdealTimes:
         """What binds the stages with most of the time; then what would without that, and so on."""
         stages = [self._contenders(place) for place in range(len(self.stages))]
         while stages:
-            total: dict[str, float] = {}
+            total: defaultdict[str, float] = defaultdict(float)
             for contenders in stages:
                 bound_by = _longest(contenders)
-                total[bound_by] = total.get(bound_by, 0.0) + contenders[bound_by]
+                total[bound_by] += contenders[bound_by]
             most = _longest(total)
             yield most
             for contenders in stages:
@@ -230,10 +227,7 @@ def cores_per_machine(log: EventLog) -> int:
 def stated_capacity(log: EventLog, *, network: float | None = None, disk: float | None = None) -> Capacity:
     """The capacity that a user states.
 
-    Args:
-        log: of a run on such machines.
-        network: in one direction, in 10^9 bytes per second; None if unknown.
-        disk: of all disks together, likewise.
+    In 10^9 bytes per second: of the `network` in one direction, of all of a machine's disks together.
 
     Raises:
         InvalidParameterError: one of them is not above 0.
@@ -257,34 +251,32 @@ def achieved_capacity(log: EventLog, use: ResourceUse | None = None) -> Capacity
     is a lower bound. Disks show nothing, since writes go to the page cache first.
     """
     use = use or resource_use(log)
-    moments = [_waiting_moments(log, rows, use.parts[NETWORK]) for rows in _rows_by_machine(log)]
+    worker_of = {executor.number: executor.worker for executor in log.executors}
+    workers = np.array([worker_of.get(number) for number in log.task_columns.executor.tolist()], dtype=object)
+    moments = [
+        _waiting_moments(log, np.flatnonzero(workers == worker), use.parts[NETWORK])
+        for worker in sorted(set(worker_of.values()))
+    ]
+    rates, lengths = np.concatenate([np.empty((2, 0)), *moments], axis=1)
+    found = 0.0
+    if lengths.sum() >= _SHORTEST_SECONDS:
+        order = np.argsort(rates)
+        passed = np.cumsum(lengths[order])
+        place = min(int(np.searchsorted(passed, _QUANTILE * passed[-1])), len(order) - 1)
+        found = float(rates[order[place]]) / 1e9
     return Capacity(
         cores=cores_per_machine(log),
-        network_gigabytes_per_second=_typical_rate(
-            np.concatenate([np.empty(0), *(rates for rates, _ in moments)]),
-            np.concatenate([np.empty(0), *(lengths for _, lengths in moments)]),
-        ),
+        network_gigabytes_per_second=found if found > 0 else None,
         source=ACHIEVED,
     )
 
 
-def _typical_rate(rates: FloatColumn, lengths: FloatColumn) -> float | None:
-    """The quantile of rates by length, in 10^9 bytes per second; None if the lengths are too short."""
-    if lengths.sum() < _SHORTEST_SECONDS:
-        return None
-    order = np.argsort(rates)
-    passed = np.cumsum(lengths[order])
-    place = min(int(np.searchsorted(passed, _QUANTILE * passed[-1])), len(order) - 1)
-    found = float(rates[order[place]]) / 1e9
-    return found if found > 0 else None
-
-
-def _waiting_moments(log: EventLog, rows: IntColumn, waited: FloatColumn) -> tuple[FloatColumn, FloatColumn]:
-    """The rates, in bytes per second, at which a machine fetched while its tasks waited, and how long."""
+def _waiting_moments(log: EventLog, rows: IntColumn, waited: FloatColumn) -> FloatColumn:
+    """The bytes per second that a machine fetched while its tasks waited, and how long; (2, moments)."""
     tasks = log.task_columns
     moved = tasks.shuffle_remote_bytes[rows]
     if not moved.any():
-        return np.empty(0), np.empty(0)
+        return np.empty((2, 0))
     began = tasks.launched_at[rows]
     # Times are rounded to milliseconds: a task of none would be infinitely fast.
     lasted = np.maximum(1e-3, tasks.finished_at[rows] - began)
@@ -292,14 +284,7 @@ def _waiting_moments(log: EventLog, rows: IntColumn, waited: FloatColumn) -> tup
     at_work = spans.running(np.ones(len(rows)))
     waiting = spans.running(waited[rows] / lasted) >= WAITING_SHARE * at_work
     counts = (spans.lengths > 0) & (at_work > 0.5) & waiting
-    return spans.running(moved / lasted)[counts], spans.lengths[counts]
-
-
-def _rows_by_machine(log: EventLog) -> list[IntColumn]:
-    """The places of each machine's tasks."""
-    worker_of = {executor.number: executor.worker for executor in log.executors}
-    workers = np.array([worker_of.get(number) for number in log.task_columns.executor.tolist()], dtype=object)
-    return [np.flatnonzero(workers == worker) for worker in sorted(set(worker_of.values()))]
+    return np.stack([spans.running(moved / lasted)[counts], spans.lengths[counts]])
 
 
 class Spans:

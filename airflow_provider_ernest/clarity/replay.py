@@ -85,18 +85,11 @@ def replay(
     plan: Plan | None = None,
     warm_up: WarmUp | None = None,
 ) -> Replayed:
-    """Replay a run.
+    """Replay a run, with its own executors, when it had them, and its own seconds by default.
 
-    By default it has its own executors, when it had them. Another number of machines is there from the begin
-    to the end, each with the median number of slots of the run's machines; there are as many first tasks as
-    slots then, and data comes from as many other machines.
-
-    Args:
-        log: of the run.
-        machines: how many; the run's own by default.
-        task_seconds: of each task of the log, in its order; as they were by default.
-        plan: of the log, if it is at hand.
-        warm_up: likewise; needed for other numbers of machines only.
+    Another number of machines is there from begin to end, each with the median number of slots of the run's
+    machines; there are as many first tasks as slots then, and data comes from as many other machines. The
+    plan and the warm-up are those of the log, if they are at hand; `task_seconds` have shape (tasks,).
 
     Raises:
         EventLogError: no task ended, so that there is nothing to replay.
@@ -179,16 +172,10 @@ def simulate(
     warm_up_seconds: Sequence[float] | None = None,
     is_fair: bool = False,
 ) -> Replayed:
-    """Replay a plan.
+    """Replay a plan on slots, at least one: if all are lost before the work is done, the last stays.
 
-    Args:
-        plan: of tasks and moments.
-        seconds: of each task, from its launch to its end, shape (tasks,).
-        slots: at least one; if all are lost before the work is done, the last stays.
-        slot_seconds: of each task, while it holds its slot; all of its seconds by default.
-        warm_up_seconds: how much longer the first task of a stage on a slot takes, for each stage of the
-            plan.
-        is_fair: whether Spark's scheduler was fair.
+    Each task takes its `seconds` and holds its slot for `slot_seconds` (all by default), both (tasks,); the
+    first task of a stage on a slot takes longer by the stage's `warm_up_seconds`, (stages,).
     """
     held = seconds if slot_seconds is None else slot_seconds
     return _Simulation(plan, seconds, held, warm_up_seconds, slots, is_fair=is_fair).run()

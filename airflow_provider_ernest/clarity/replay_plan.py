@@ -31,12 +31,6 @@ class Moments:
 
     Each moment comes a fixed time after the last of those that it waits for, which were added before it. That
     gap, in which the driver planned, sent and collected, is the real run's.
-
-    Attributes:
-        at: when each was in the real run, in seconds from `BEGIN`.
-        after: what each waits for.
-        gap_seconds: of each; negative only after `BEGIN` alone.
-        followers: what waits for each.
     """
 
     def __init__(self) -> None:

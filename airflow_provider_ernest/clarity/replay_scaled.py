@@ -49,12 +49,7 @@ def replay_scaled(
 ) -> ReplayOpinion:
     """Replay a job at another scale on several numbers of machines; clean seconds, without the start-up.
 
-    Args:
-        profiles: of its runs; several scales show how its stages grow.
-        machines: numbers to replay it on.
-        scale: the share of the target input to read.
-        cores_per_machine: tasks that a machine runs at once.
-        iterations: of an iterative job; the run's own by default.
+    The profiles of several scales show how its stages grow; the replayed run's iterations stay by default.
     """
     opinion = ReplayOpinion(scale=scale, iterations=iterations)
     known = [profile for profile in profiles if any(stage.tasks for stage in profile.stages)]
@@ -351,15 +346,9 @@ def _fixed_seconds(stage: StageProfile) -> float:
 def growth(source: StagePoint, others: Sequence[StagePoint], *, scale: float, slots: int) -> StageWork:
     """How a stage grows with the input: in the number of its tasks, in their size, or not at all.
 
-    Runs of other scales show it. From a single run it is assumed that stages that read the job's input get
-    more tasks of the same size, that those that read shuffle data get larger ones
-    (``spark.sql.shuffle.partitions`` fixes their number), and that others do not grow.
-
-    Args:
-        source: the stage in the run that is replayed.
-        others: the same stage in other runs.
-        scale: the share of the input to read.
-        slots: tasks that can run at once then.
+    The same stage in the other runs shows it, if they read other scales. From a single run it is assumed
+    that stages that read the job's input get more tasks of the same size, that those that read shuffle data
+    get larger ones (``spark.sql.shuffle.partitions`` fixes their number), and that others do not grow.
     """
     points = [source, *others]
     tasks = max(1, round(_tasks(points, scale=scale, slots=slots)))

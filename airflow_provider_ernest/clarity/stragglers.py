@@ -229,15 +229,10 @@ _DEVIATIONS_PER_MEDIAN_DEVIATION = 1.4826
 
 
 def _slow_hosts(ratios: FloatColumn, hosts: IntColumn, *, count: int) -> dict[int, tuple[float, int]]:
-    """The hosts that are slower than the others by more than chance and usual differences.
+    """Hosts slower than the others by more than chance: the ratio of their tasks' median, and their tasks.
 
-    Args:
-        ratios: of each task its seconds over the median of its stage, for the same work; of shape (tasks,).
-        hosts: the number of each task's host, from 0 to count - 1.
-        count: of hosts.
-
-    Returns:
-        By the number of the host, the ratio of its tasks' median to that of the others, and its tasks.
+    `ratios` are of each task its seconds over its stage's median for the same work, (tasks,); hosts count
+    from 0.
     """
     logarithms = np.log(np.maximum(ratios, 1e-6))
     centres = medians(logarithms, hosts, count)

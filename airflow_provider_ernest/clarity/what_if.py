@@ -97,14 +97,10 @@ def what_ifs(
     use: ResourceUse | None = None,
     as_it_was: Replayed | None = None,
 ) -> tuple[WhatIf, ...]:
-    """The run on several kinds of other machines.
+    """The run on several kinds of other machines; by default on those that are worth asking about.
 
-    Args:
-        log: of the run.
-        capacity: of one of its machines.
-        changes: to the machines; by default those that are worth asking about.
-        use: of the run, if it is at hand.
-        as_it_was: its replay, likewise.
+    The capacity is that of one of its machines; the use of resources and the replay as it was are made if
+    they are not at hand.
 
     Raises:
         EventLogError: no task ended.

@@ -36,20 +36,14 @@ class NoRoomError(ValueError):
 
 
 class Notes:
-    """What could not be read of one log, and how much of its limits it has used.
-
-    Attributes:
-        last_at: the last moment that an event names, in seconds since the epoch; tasks do not count.
-        problems: sentences about other things that could not be read.
-        is_full: whether something was left out for want of room.
-    """
+    """What could not be read of one log, and how much of its limits it has used."""
 
     def __init__(self, *, most_seconds: float | None = None) -> None:
-        self.last_at = 0.0
+        self.last_at = 0.0  # the last moment of an event, in seconds since the epoch; tasks do not count
         self.too_long_lines = 0
         self.unreadable_lines = 0
         self.problems: list[str] = []
-        self.is_full = False
+        self.is_full = False  # something was left out for want of room
         self._kept_bytes = 0
         self._most_seconds = most_seconds
         self._began_at = time.monotonic()

@@ -316,18 +316,13 @@ class Blocks:
     A stage names the cached data sets that it reads (with sizes that are always 0), a block update says where
     one of their partitions is now, an unpersist event drops a data set. A ``MEMORY_ONLY`` partition that
     finds no room leaves no trace: only the stage shows that it was wanted.
-
-    Attributes:
-        are_logged: whether the log has block updates (``spark.eventLog.logBlockUpdates.enabled``); without
-            them nothing is known of the cache.
-        storage_memory_bytes: the most heap for cached data that all executors had together. The driver caches
-            nothing, and Spark caches off the heap only when a job asks for it.
-        peak: the use of the cache when most was wanted.
-        broadcast_bytes: of the broadcasts' pieces that reached executors.
     """
 
     def __init__(self, notes: Notes) -> None:
+        # Without block updates (``spark.eventLog.logBlockUpdates.enabled``) nothing is known of the cache.
         self.are_logged = False
+        # The most heap that all executors had together: the driver caches nothing, and Spark caches off the
+        # heap only when a job asks for it.
         self.storage_memory_bytes = 0
         self.peak = CacheUse()
         self.broadcast_bytes = 0

@@ -79,14 +79,10 @@ JOB_CLUSTER = re.compile(r"job-(?P<job>\d+)-run-\d+(?:-(?P<key>.+))?")
 
 @dataclass(frozen=True)
 class NotCounted:
-    """Why a run's time is not that of its job at one size, as a clause.
-
-    Streams and programs on one host are of another kind: where their time went is a fair question all the
-    same.
-    """
+    """Why a run's time is not that of its job at one size, as a clause."""
 
     reason: str
-    is_other_kind: bool = False
+    is_other_kind: bool = False  # a stream or a program on one host: its profile still makes sense
 
 
 A_STREAM = NotCounted("it is a stream, whose time is not that of a job", is_other_kind=True)
@@ -94,14 +90,7 @@ IN_DRIVER = NotCounted("it ran inside its driver, not on machines", is_other_kin
 
 
 class Sizes:
-    """How many machines there were at once, from the begin of clean time to the end.
-
-    Attributes:
-        most: at once.
-        mean: over that time.
-        machine_seconds: from when each machine had come: waiting for the other machines is in it, waiting for
-            the first, as in a queue, is not.
-    """
+    """How many machines there were at once, from the begin of clean time to the end."""
 
     def __init__(self, log: EventLog) -> None:
         self._log = log
@@ -109,6 +98,7 @@ class Sizes:
         self.most = int(np.cumsum(self._steps[:, 1]).max(initial=0.0))
         seconds = log.ended_at - log.ready_at
         self.mean = self._machine_seconds(self._steps) / seconds if seconds > 0 else float(self.most)
+        # Waiting for the other machines is in it; waiting for the first, as in a queue, is not.
         self.machine_seconds = self._machine_seconds(self._steps_since(log.started_at))
 
     def _machine_seconds(self, steps: NDArray[np.float64]) -> float:

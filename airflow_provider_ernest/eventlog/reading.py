@@ -88,11 +88,9 @@ _Reader = Callable[[bytes], object]
 
 
 class _Events:
-    """Gives each line of a log to the reader of its event.
+    """Gives each line of a log to the reader of its event; lines that cannot be read are counted in `notes`.
 
-    Args:
-        notes: count lines that cannot be read.
-        readers: by the event's name, what reads its line, or the form to decode it as and a handler for that.
+    Readers are, by the event's name, what reads its line, or the form to decode it as and a handler for that.
     """
 
     def __init__(self, notes: Notes, readers: Mapping[str, _Reader | tuple[type[Any], Any]]) -> None:
@@ -373,12 +371,7 @@ def _hints_at_a_secret(name: str, value: str) -> bool:
 
 
 class EventLogProgress:
-    """Counts executors, stages and tasks in an event log that is still being written.
-
-    Attributes:
-        stages: that have completed.
-        tasks: attempts that succeeded.
-    """
+    """Counts executors, stages and tasks that succeeded in an event log that is still being written."""
 
     def __init__(self) -> None:
         self.stages = 0
