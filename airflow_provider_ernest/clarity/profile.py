@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from airflow_provider_ernest.clarity import advice, monotasks, stragglers, what_if
-from airflow_provider_ernest.clarity.blocked_time import BlockedTime, StageWaiting, blocked_time
+from airflow_provider_ernest.clarity.blocked_time import BlockedTime, blocked_time
 from airflow_provider_ernest.clarity.monotasks import IdealTimes, ResourceUse, Spans, resource_use
-from airflow_provider_ernest.clarity.replay import replay_sizes, warm_up_of
+from airflow_provider_ernest.clarity.replay import WarmUp, replay_sizes, warm_up_of
 from airflow_provider_ernest.clarity.replay_plan import Plan, PlannedStage, most_at_once, plan_of
 from airflow_provider_ernest.clarity.what_if import Change
 from airflow_provider_ernest.documents.profiles import (
@@ -41,6 +41,10 @@ MOST_STAGES = 60  # so many stages, the longest, have their own profile
 _MOST_QUANTILES, _FEW_QUANTILES, _SHORT_SHARE = 21, 5, 0.01
 
 _LITTLE_SHARE = 0.01  # of a stage's tasks' time: the replay without shorter waiting is not stored
+_SUMMED = (
+    *("input_bytes", "output_bytes", "result_bytes"),
+    *("shuffle_remote_bytes", "shuffle_local_bytes", "shuffle_written_bytes"),
+)
 _DIGITS = 4  # Spark's times are milliseconds
 _LATE_SHARE = 0.05  # a machine that joined later than after this share of the run is reported
 
@@ -203,51 +207,27 @@ def _bottleneck(run: _Run, profile: RunProfile) -> dict[str, Any]:
 
 def _stages(run: _Run, profile: RunProfile) -> dict[str, Any]:
     """The longest stages, by begin, and the number and time of the others."""
-    log, plan = run.log, run.plan
-    warm_up = warm_up_of(log, plan)
-    spans = [_span(stage, log) for stage in plan.stages]
-    lasted = [ended - began for began, ended in spans]
-    longest = sorted(range(len(lasted)), key=lambda place: -lasted[place])
-    kept = [
-        _stage_profile(
-            log,
-            plan.stages[place],
-            run.blocked.stages[plan.stages[place].row.key],
-            span=spans[place],
-            own_seconds=warm_up.own_seconds[plan.stages[place].tasks],
-            warmup_seconds=float(warm_up.excess_seconds[place]),
-            quantiles=_MOST_QUANTILES
-            if lasted[place] >= _SHORT_SHARE * log.clean_seconds
-            else _FEW_QUANTILES,
-        )
-        for place in longest[:MOST_STAGES]
-    ]
-    left_out = [plan.stages[place].tasks for place in longest[MOST_STAGES:]]
-    kept.sort(key=lambda stage: (stage.began_seconds, stage.stage_id, stage.attempt))
+    warm_up = warm_up_of(run.log, run.plan)
+    spans = [_span(stage, run.log) for stage in run.plan.stages]
+    longest = sorted(range(len(spans)), key=lambda place: spans[place][0] - spans[place][1])
+    kept = [_stage_profile(run, place, spans[place], warm_up) for place in longest[:MOST_STAGES]]
+    left_out = [run.plan.stages[place].tasks for place in longest[MOST_STAGES:]]
+    seconds = sum(_rounded(run.log.task_columns.seconds[tasks].sum()) for tasks in left_out)
     return {
-        "stages": tuple(kept),
+        "stages": tuple(sorted(kept, key=lambda stage: (stage.began_seconds, stage.stage_id, stage.attempt))),
         "stages_left_out": len(left_out),
-        "left_out_seconds": round(
-            sum(_rounded(log.task_columns.seconds[each].sum()) for each in left_out), _DIGITS
-        ),
+        "left_out_seconds": round(seconds, _DIGITS),
     }
 
 
-def _stage_profile(
-    log: EventLog,
-    stage: PlannedStage,
-    waiting: StageWaiting,
-    *,
-    span: tuple[float, float],
-    own_seconds: FloatColumn,
-    warmup_seconds: float,
-    quantiles: int,
-) -> StageProfile:
-    row, tasks = stage.row, log.task_columns.only(stage.tasks)
-    counted = tasks.only(tasks.succeeded)
-    own_seconds = own_seconds[tasks.succeeded]
-    input_bytes, shuffled = int(counted.input_bytes.sum()), int(counted.shuffle_read_bytes.sum())
+def _stage_profile(run: _Run, place: int, span: tuple[float, float], warm_up: WarmUp) -> StageProfile:
+    log, stage = run.log, run.plan.stages[place]
+    row, waiting = stage.row, run.blocked.stages[stage.row.key]
+    tasks = log.task_columns.only(stage.tasks)
+    counted, own_seconds = tasks.only(tasks.succeeded), warm_up.own_seconds[stage.tasks][tasks.succeeded]
+    is_short = span[1] - span[0] < _SHORT_SHARE * log.clean_seconds
     least = _LITTLE_SHARE * float(tasks.seconds.sum())
+    sums: dict[str, Any] = {name: int(getattr(counted, name).sum()) for name in _SUMMED}
     return StageProfile(
         stage_id=row.stage_id,
         attempt=row.attempt,
@@ -259,17 +239,12 @@ def _stage_profile(
         began_seconds=_rounded(span[0] - log.ready_at),
         ended_seconds=_rounded(span[1] - log.ready_at),
         task_seconds=_rounded(tasks.seconds.sum()),
-        quantiles_seconds=_quantiles(own_seconds, quantiles),
+        quantiles_seconds=_quantiles(own_seconds, _FEW_QUANTILES if is_short else _MOST_QUANTILES),
         mean_seconds=_rounded(own_seconds.mean()) if len(own_seconds) else 0.0,
-        warmup_seconds=_rounded(warmup_seconds),
+        warmup_seconds=_rounded(warm_up.excess_seconds[place]),
         # And nothing of earlier stages: more input would make more such tasks.
-        reads_input=input_bytes > 0 and shuffled == 0,
-        input_bytes=input_bytes,
-        output_bytes=int(counted.output_bytes.sum()),
-        result_bytes=int(counted.result_bytes.sum()),
-        shuffle_remote_bytes=int(counted.shuffle_remote_bytes.sum()),
-        shuffle_local_bytes=int(counted.shuffle_local_bytes.sum()),
-        shuffle_written_bytes=int(counted.shuffle_written_bytes.sum()),
+        reads_input=sums["input_bytes"] > 0 and not int(counted.shuffle_read_bytes.sum()),
+        **sums,
         spilled_bytes=int(counted.disk_spilled_bytes.sum()),
         blocked_seconds={
             name: rounded for name, value in waiting.blocked_seconds.items() if (rounded := _rounded(value))
