@@ -23,7 +23,6 @@ from airflow_provider_ernest.documents.profiles import (
     SLOW_HOST,
     UNMEASURED,
     Advice,
-    ResourceLimit,
     RunProfile,
     StageProfile,
 )
@@ -279,7 +278,7 @@ def _of_reading(profile: RunProfile) -> Iterator[_Weighed]:
         yield share, advice
 
 
-_AGAINST_WAITING = {
+_REMEDIES = {
     DISK: (
         "instance family",
         "Put Spark's local directories on faster disks, such as those of storage-optimised machines.",
@@ -308,23 +307,35 @@ _AGAINST_WAITING = {
         "as tables, select fewer columns, use Kryo for your own classes.",
         f"{_SPARK}/tuning.html#broadcasting-large-variables",
     ),
+    INPUT_SKEW: (
+        "skew",
+        "Spread the data evenly: some tasks read much more than the others of their stage.",
+        f"{_SPARK}/sql-performance-tuning.html#optimizing-skew-join",
+    ),
+    SLOW_HOST: (
+        "slow host",
+        "Replace the machine that was slower than the others; clusters that probe theirs do.",
+        f"{_SPARK}/configuration.html#scheduling",
+    ),
 }
 
 
 def _of_limits(profile: RunProfile) -> Iterator[_Weighed]:
     """Waiting that could be saved."""
+    is_rate_known = profile.capacity is not None and profile.capacity.source != "achieved"
+    needed = profile.ideal_seconds.get(NETWORK, math.inf) if is_rate_known else math.inf
     for limit in profile.limits:
-        if limit.improvement_percent < _WORTH_PERCENT or limit.resource not in _AGAINST_WAITING:
+        if limit.improvement_percent < _WORTH_PERCENT or limit.resource not in _REMEDIES:
             continue
         if limit.resource == SERIALISATION and not _carry_much(profile):
             continue
-        subject, text, documentation = _AGAINST_WAITING[limit.resource]
+        subject, text, documentation = _REMEDIES[limit.resource]
         figure = (
             f"{duration(limit.blocked_seconds)} of waiting in all tasks; without it at best "
             f"{duration(limit.seconds_without)} instead of {duration(profile.replayed_seconds)}"
         )
-        needed = profile.ideal_seconds.get(NETWORK)
-        if limit.resource == NETWORK and needed is not None and _was_not_full(profile, limit, needed):
+        won = limit.improvement_percent / 100.0 * profile.replayed_seconds
+        if limit.resource == NETWORK and needed < _FULL_SHARE * won:
             subject, text, documentation = (
                 "shuffle",
                 "Look at the machines that send shuffle data (their disks, garbage collection, other load): "
@@ -350,13 +361,6 @@ def _carry_much(profile: RunProfile) -> bool:
         for stage in profile.stages
         if stage.tasks > 2 * profile.slots
     )
-
-
-def _was_not_full(profile: RunProfile, limit: ResourceLimit, needed_seconds: float) -> bool:
-    """Whether the known rate of the network shows that it was not what tasks waited for."""
-    is_known = profile.capacity is not None and profile.capacity.source != "achieved"
-    won = limit.improvement_percent / 100.0 * profile.replayed_seconds
-    return is_known and needed_seconds < _FULL_SHARE * won
 
 
 def _of_computing(profile: RunProfile) -> Iterator[_Weighed]:
@@ -394,23 +398,11 @@ def _won_percent(profile: RunProfile, resource: str) -> float:
 
 def _of_stragglers(profile: RunProfile) -> Iterator[_Weighed]:
     """Stragglers of one cause that cost much."""
-    advised = {
-        INPUT_SKEW: (
-            "skew",
-            "Spread the data evenly: some tasks read much more than the others of their stage.",
-            f"{_SPARK}/sql-performance-tuning.html#optimizing-skew-join",
-        ),
-        SLOW_HOST: (
-            "slow host",
-            "Replace the machine that was slower than the others; clusters that probe theirs do.",
-            f"{_SPARK}/configuration.html#scheduling",
-        ),
-    }
     for cause in profile.straggler_causes:
         won = profile.replayed_seconds - cause.seconds_without
         percent = 100.0 * won / max(profile.replayed_seconds, 1e-9)
-        if percent >= _WORTH_PERCENT and cause.cause in advised:
-            subject, text, documentation = advised[cause.cause]
+        if percent >= _WORTH_PERCENT and cause.cause in (INPUT_SKEW, SLOW_HOST):
+            subject, text, documentation = _REMEDIES[cause.cause]
             advice = Advice(
                 subject=subject,
                 text=text,

@@ -13,9 +13,10 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from airflow_provider_ernest.documents.profiles import (
     DECOMMISSIONED,
@@ -27,14 +28,9 @@ from airflow_provider_ernest.documents.profiles import (
     SHUFFLE_LOST,
     ExecutorLoss,
 )
-from airflow_provider_ernest.eventlog.tables import DRIVER, busy_seconds
+from airflow_provider_ernest.eventlog.tables import DRIVER, BoolColumn, EventLog, ExecutorRow, busy_seconds
 from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.words import count, counted
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from airflow_provider_ernest.eventlog.tables import BoolColumn, EventLog, ExecutorRow
 
 LET_GO = ""  # by Spark itself, under dynamic allocation
 

@@ -7,16 +7,14 @@ of the driver and waiting for machines that another run still held say nothing a
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from airflow_provider_ernest.documents.runs import RunMetrics
 from airflow_provider_ernest.eventlog.reading import read_event_log
+from airflow_provider_ernest.eventlog.tables import BoolColumn, EventLog, IntColumn, TaskColumns
 from airflow_provider_ernest.exceptions import EventLogError, SampleRunError
-
-if TYPE_CHECKING:
-    from airflow_provider_ernest.eventlog.tables import BoolColumn, EventLog, IntColumn, TaskColumns
 
 _FAR_APART = 2.0  # the least ratio of two sizes by which they can be told apart
 _TICK_SECONDS = 0.001  # of Spark's clock: a stage that begins and ends in one tick has run all the same
@@ -88,6 +86,7 @@ def run_metrics(log: EventLog) -> RunMetrics:
     # Column by column: a copy of the whole table would double the memory.
     tasks, did = log.task_columns, log.task_columns.succeeded
     peaks = tasks.peak_execution_memory_bytes[did]
+    peak_stage = int(tasks.stage_id[did][peaks.argmax()]) if len(peaks) and peaks.max() else None
     cache = log.cache
     return RunMetrics(
         tasks=len(peaks),
@@ -99,7 +98,7 @@ def run_metrics(log: EventLog) -> RunMetrics:
         shuffle_read_bytes=_sum(tasks.shuffle_remote_bytes[did]) + _sum(tasks.shuffle_local_bytes[did]),
         spilled_bytes=_sum(tasks.disk_spilled_bytes[did]),
         peak_execution_memory_bytes=int(peaks.max()) if len(peaks) else None,
-        peak_stage_tasks=_peak_stage_tasks(log),
+        peak_stage_tasks=next((each.tasks for each in log.stages if each.stage_id == peak_stage), None),
         storage_memory_bytes=log.storage_memory_bytes or None,
         cache_wanted_bytes=cache.wanted_bytes if cache else None,
         cached_bytes=cache.held_bytes if cache else None,
@@ -109,16 +108,6 @@ def run_metrics(log: EventLog) -> RunMetrics:
         barrier_tasks=log.barrier_tasks or None,
         **_cache_passes(log),
     )
-
-
-def _peak_stage_tasks(log: EventLog) -> int | None:
-    """None where no task used execution memory."""
-    tasks, did = log.task_columns, log.task_columns.succeeded
-    peaks = tasks.peak_execution_memory_bytes[did]
-    if not len(peaks) or not peaks.max():
-        return None
-    stage = int(tasks.stage_id[did][peaks.argmax()])
-    return next((each.tasks for each in log.stages if each.stage_id == stage), None)
 
 
 def _idle_seconds(log: EventLog) -> float | None:
