@@ -29,11 +29,8 @@ from airflow_provider_ernest.settings.goal import BEST_VALUE, FAIL, MOST_PROBABL
 AS_PROBABLE = 0.01
 """Probabilities are means over some hundred draws: within this share of the highest they are equal."""
 
-LEAST_DIFFERENCE = 1e-4
-"""Dollars or seconds that differ by a smaller share look equal to everybody."""
-
-DIGITS = 3
-"""Of a limit that is proposed: no model knows more."""
+LEAST_DIFFERENCE = 1e-4  # dollars or seconds that differ by a smaller share look equal to everybody
+DIGITS = 3  # of a limit that is proposed: no model knows more
 
 _log = logging.getLogger(__name__)
 

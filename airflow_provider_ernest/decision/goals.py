@@ -15,11 +15,8 @@ from airflow_provider_ernest.words import confidence, dollars, duration
 Objective = Callable[[Alternative], float]
 """Gives an alternative a number; the one with the least is chosen."""
 
-HOPELESS = 1e-9
-"""A lower probability is as good as none."""
-
-TOLERANCE = 1e-9
-"""Sums and products are not exact: a run of just the deadline does not miss it."""
+HOPELESS = 1e-9  # a lower probability is as good as none
+TOLERANCE = 1e-9  # sums and products are not exact: a run of just the deadline does not miss it
 
 
 class Goal:
@@ -165,8 +162,7 @@ def on_pareto_front(points: Sequence[tuple[float, float]]) -> list[bool]:
     return front
 
 
-NOTICEABLE = 0.05
-"""Nobody would pay for a run that is shorter by a smaller share."""
+NOTICEABLE = 0.05  # nobody would pay for a run that is shorter by a smaller share
 
 
 def chosen(alternatives: Sequence[Alternative], decision: Decision | None) -> Alternative | None:

@@ -33,8 +33,7 @@ from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.settings.billing import HOUR_SECONDS, ON_DEMAND
 from airflow_provider_ernest.settings.goal import BEST_VALUE, CHEAPEST, FASTEST
 
-SURER = (0.9, 0.95, 0.99)
-"""Confidences that are tried besides the one asked for."""
+SURER = (0.9, 0.95, 0.99)  # confidences that are tried besides the one asked for
 
 UNOBSERVED = "Extrapolated: no mix of types was tried, it goes by OptEx's formula"
 
@@ -42,10 +41,9 @@ UNOBSERVED = "Extrapolated: no mix of types was tried, it goes by OptEx's formul
 def mixed_alternatives(forecasts: Sequence[Forecast], *, goal: Goal) -> tuple[Alternative, ...]:
     """The best clusters of at least two trained types that keep to a goal as surely as it asks for.
 
-    By dollars, by seconds, or the best by each where the goal's objective is neither. Each type has a number
-    of machines that its offer allows, and all together have no more than the largest of these numbers. The
-    search bills by the second; its result is billed as the offers say. There are none where machines of one
-    type are better by the same formula, and where it does not fit the models.
+    By dollars, by seconds, or the best by each where the goal's objective is neither. All together have no
+    more machines than the largest number that an offer allows. The search bills by the second; its result is
+    billed as the offers say. There are none where one type is better, or the formula does not fit the models.
     """
     trained = [forecast for forecast in forecasts if not forecast.offer.is_extrapolated]
     job = mixed_job(trained, goal=goal) if len(trained) > 1 else None
@@ -59,10 +57,9 @@ def mixed_alternatives(forecasts: Sequence[Forecast], *, goal: Goal) -> tuple[Al
 
 
 def mixed_billing(offers: Sequence[Offer], composition: Sequence[Configuration]) -> Billing:
-    """How a cluster of several types is paid for, per machine on average: its costs are those of its parts.
+    """How a cluster of several types is paid for, per machine on average.
 
-    There is one master, the dearest of the types', and the training is paid once. All machines wait for the
-    slowest to boot, and are billed in the largest increment.
+    One master, the dearest, and the training are paid once. All machines wait for the slowest to boot.
     """
     of_type = {offer.type_name: offer.billing for offer in offers}
     parts = [(of_type[part.instance_type], part.machines) for part in composition]
@@ -197,8 +194,7 @@ MOST_MISFIT = 0.15
 FEWEST_NUMBERS = 3
 """Of machines of each type: from fewer, what is fixed, what grows and what shrinks cannot be told apart."""
 
-LEAST_SPREAD = 1e-6
-"""Models of exact runs have no scatter, which nothing could be divided by."""
+LEAST_SPREAD = 1e-6  # models of exact runs have no scatter, which nothing could be divided by
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,8 +237,8 @@ class MixedJob:
 def mixed_job(forecasts: Sequence[Forecast], *, goal: Goal) -> MixedJob | None:
     """The terms of OptEx that fit the models of trained types best, with their relative errors squared.
 
-    They are fitted at the numbers of machines that are offered; where those of a type are too few, at the
-    observed ones as well. None where they are too few even so, or the formula does not fit.
+    They are fitted at the offered numbers of machines, and at the observed ones where these are too few. None
+    where they still are, or the formula does not fit.
     """
     fitted = []
     for each in forecasts:
@@ -301,11 +297,8 @@ def _log_spreads(forecast: Forecast) -> FloatArray:
 SEGMENTS = 64
 """Pieces that the speed still to be added is cut into for the bound on the cost; more are tighter, slower."""
 
-RESOLUTION = 1e-9
-"""Prices and speeds that differ by less than this share of the smallest are equal."""
-
-MOST_OF_A_PAIR = 128
-"""As many numbers of each type are combined to begin with."""
+RESOLUTION = 1e-9  # prices and speeds that differ by less than this share of the smallest are equal
+MOST_OF_A_PAIR = 128  # as many numbers of each type are combined to begin with
 
 
 @dataclass(frozen=True, kw_only=True)

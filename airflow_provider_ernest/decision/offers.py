@@ -38,9 +38,8 @@ from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.settings.billing import no_price
 from airflow_provider_ernest.words import duration, duration_range, machines
 
-LIKELY = 0.8
-NEARLY_CERTAIN = 0.95
-"""The probabilities of the two intervals that are told of a run."""
+# The probabilities of the two intervals that are told of a run.
+LIKELY, NEARLY_CERTAIN = 0.8, 0.95
 
 LIKELY_DEVIATIONS = float(ndtri(two_sided(LIKELY)[1]))
 
@@ -51,10 +50,8 @@ The same runs on two types of 8 cores differ by about as much in the traces of C
 OTHER_AMOUNTS_OF_DATA = (0.5, 2.0, 10.0)
 """Multiples of the data, at which it shows whether a term follows them."""
 
-CLOSE = 1e-4
-"""So near on the logarithm are seconds that are looked for by their probability."""
-WIDENED, MOST_WIDENINGS = 4.0, 12
-"""Each time the search goes so many times as far, up to a thousand powers of e."""
+CLOSE = 1e-4  # so near on the logarithm are seconds that are looked for by their probability
+WIDENED, MOST_WIDENINGS = 4.0, 12  # each time the search goes so many times as far
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,10 +176,8 @@ class Forecast(ABC):
         return [memory_shortage(offer.model, machines=count, scale=self.scale) for count in offer.counts]
 
     def seconds_kept_within(self, confidence: float) -> FloatArray:
-        """The least seconds that the runs stay within with this probability, shape (n,), a little rounded up.
-
-        Found by halving what `probability_within` says, so that a goal of just these seconds is kept.
-        """
+        """The least seconds that runs stay within with this probability, shape (n,), a little rounded up."""
+        # By halving what `probability_within` says, so that a goal of just these seconds is kept.
         # Above a half the upper bound of an interval is nearly all there is to find.
         start = self.interval(2 * confidence - 1)[1] if confidence > 0.5 else self.seconds
         return self._halved(confidence, start)
@@ -247,7 +242,7 @@ class OfferForecast(Forecast):
 
 
 def _follows_data(name: str, *, machines: ArrayLike, scale: ArrayLike) -> bool:
-    """Whether a term becomes another with more or less data, whatever its name says."""
+    """Whether a term changes with more or less data, whatever its name says."""
     column = term_named(name).column
     machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
     here = column(machines=machine_column, scale=scale_column)
@@ -296,10 +291,8 @@ class HistoryOffer(Offer):
         return MODEL if share == 1.0 else BOTH if share else REPLAY
 
     def model_share(self, count: int) -> float:
-        """How much of a prediction is the model's: all where its runs were made, and half of it elsewhere.
-
-        Of too few runs, or runs of one size, half where they were made, and nothing elsewhere.
-        """
+        """How much of a prediction is the model's: all where its runs were made, and half of it elsewhere."""
+        # Of too few runs, or runs of one size, half where they were made, and nothing elsewhere.
         if not self.is_modelled:
             return 0.0
         if self.replays is None:
@@ -309,10 +302,7 @@ class HistoryOffer(Offer):
 
 
 class HistoryForecast(Forecast):
-    """What the model and the replay of a job say together, each with its share, start-up included.
-
-    The offer has a model or replays; these are of today's input, so that the scale is 1.
-    """
+    """What the model and the replay (at scale 1) of a job say, each with its share, start-up included."""
 
     offer: HistoryOffer
 

@@ -13,11 +13,8 @@ from airflow_provider_ernest.documents.decisions import Alternative
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.prediction.numbers import FloatArray, positive_number
 
-MOST_RATES = 5
-"""As many rates are compared by default."""
-
-MOST_EXCESS = 0.03
-"""Share by which machines may be dearer than the rate that they stand for."""
+MOST_RATES = 5  # as many rates are compared by default
+MOST_EXCESS = 0.03  # share by which machines may be dearer than the rate that they stand for
 
 MOST_MISMATCH = 0.1
 """Rates at which the types' whole machines differ by a larger share are not compared by default."""
@@ -53,17 +50,11 @@ def same_cost(
 ) -> tuple[SameCost, ...]:
     """Compare types of machines at the same dollars per hour.
 
-    Args:
-        offers: one for each type.
-        alternatives: what a decision has considered of all of them; see `deciding.Choice`.
-        dollars_per_hour: the rate; None for up to `MOST_RATES` rates from few machines to most, at which
-            whole numbers of all types cost nearly the same.
-
-    Returns:
-        By ascending rate. Empty where no rate is given and the types have none in common.
+    The alternatives are what a decision has considered of all offers. Without a rate it is done at up to
+    `MOST_RATES` rates, ascending, at which whole numbers of all types cost nearly the same.
 
     Raises:
-        InvalidParameterError: a parameter cannot be, or the rate pays for no machine.
+        InvalidParameterError: the rate cannot be, or pays for no machine.
     """
     if dollars_per_hour is None:
         rates = _common_rates(offers)

@@ -24,11 +24,8 @@ from airflow_provider_ernest.places import HTTP_SCHEMES, Archive, Entry, ZipPlac
 from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.words import count
 
-MOST_ENTRIES = 2_000_000
-"""Files and folders that are looked at; more are a slip, such as the root of a disk."""
-
-MOST_DEPTH = 20
-"""Folders in folders: links on other storage than this machine's cannot be told from folders."""
+MOST_ENTRIES = 2_000_000  # files and folders that are looked at; more are a slip, such as the root of a disk
+MOST_DEPTH = 20  # folders in folders: links on other storage than this machine's cannot be told from folders
 
 HIDDEN, EMPTY, ARCHIVE, NO_ZIP, NO_FILE, LOCKED, DEEP, OLD = (
     "hidden or a marker, by its name",

@@ -23,11 +23,8 @@ from airflow_provider_ernest.documents.runs import PastRun
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.privacy import call_site
 
-NO_NAME = "(no name)"
-"""Of runs of which neither the name nor the program is told."""
-
-A_QUERY = "(a query)"
-"""Of runs whose name is the text of one."""
+NO_NAME = "(no name)"  # of runs of which neither the name nor the program is told
+A_QUERY = "(a query)"  # of runs whose name is the text of one
 
 NO_JOB = "its name tells no job, as those of shells, servers and queries do not"
 
@@ -350,7 +347,7 @@ def _both(known: PastRun, run: PastRun) -> PastRun:
 
 
 def comparable(runs: Sequence[PastRun]) -> list[PastRun]:
-    """The runs of one job: those that did next to nothing beside the others with that as failure.
+    """The runs of one job, judged beside each other: those that did next to nothing have failed.
 
     Where Spark did not count the bytes of all of them, what they read is told by their records.
     """
@@ -433,10 +430,8 @@ def _joined(named: Mapping[str, Sequence[PastRun]], *, taken: Collection[str]) -
 
 
 def _with_random_endings(named: Mapping[str, Sequence[PastRun]]) -> dict[str, Sequence[str]]:
-    """The names that are of one job, by its name, where each run has a random ending.
-
-    Such endings are of one length, most of letters and digits; those of counted words differ in digits alone.
-    """
+    """The names that are of one job, by its name, where each run has a random ending."""
+    # Such endings are of one length, most of letters and digits; counted words differ in digits alone.
     endings: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
     for name, runs in named.items():
         if (found := _RANDOM.fullmatch(name)) is None:

@@ -56,17 +56,10 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.eventlog.tables import EventLog
     from airflow_provider_ernest.prediction.numbers import IntArray
 
-MOST_RUNS = 50
-"""So many past runs are counted unless another number is stated: a fit takes longer with more."""
-
-LATEST_RUNS = 10
-"""So many tell what a job reads now, and along which trend."""
-
-SAME_SIZE = 0.1
-"""By so much what runs read may miss the size of the input, and still be taken for it."""
-
-SAME_MEMORY = 0.25
-"""By so much memory may differ and still count as the same."""
+MOST_RUNS = 50  # so many past runs are counted unless another number is stated: a fit takes longer with more
+LATEST_RUNS = 10  # so many tell what a job reads now, and along which trend
+SAME_SIZE = 0.1  # by so much what runs read may miss the size of the input, and still be taken for it
+SAME_MEMORY = 0.25  # by so much memory may differ and still count as the same
 
 SCALE_STEP = 1.05
 """Inputs that differ by less are of one size: runs of them are repetitions, which tell how runs scatter."""
@@ -198,11 +191,7 @@ def observation_of(
     index: int = 0,
     instance_type: str | None = None,
 ) -> Observation:
-    """A past run that ended well as an observation.
-
-    Scale and row width are relative to today's input; the type is that by which the job's models know its
-    machines, None for that of the run.
-    """
+    """A past run that ended well as an observation; scale and row width are relative to today's input."""
     return Observation(
         index=index,
         machines=run.machines,
@@ -360,11 +349,8 @@ def _whole_input(newest_first: Sequence[PastRun], input_bytes: int | None) -> tu
 
 
 def reads_now(runs: Sequence[PastRun]) -> int:
-    """What a job reads now, in bytes: 0 where no log tells.
-
-    The latest run's place on a line through the logarithms (Theil, 1950): a few odd inputs change nothing,
-    and growth counts. The runs are of the job, oldest first.
-    """
+    """What a job reads now, in bytes, by its runs, oldest first: 0 where no log tells."""
+    # The latest run's place on a line through the logarithms (Theil, 1950), which few odd inputs change.
     logs = _along_the_trend(runs)
     return round(math.exp(np.median(logs))) if len(logs) else 0
 
@@ -533,11 +519,7 @@ _DATABRICKS_TAGS = "spark.databricks.clusterUsageTags.clusterAllTags"
 
 
 def past_run(log: EventLog, *, event_log: str) -> PastRun:
-    """What an event log tells of its run.
-
-    Its `job` is the application's own name, or what the platform calls it where that says nothing
-    (`jobs.JobNames` makes the recurring job's of it).
-    """
+    """What an event log tells of its run; `jobs.JobNames` makes the recurring job's name of its `job`."""
     sizes = Sizes(log)
     not_counted = why_not_counted(log, sizes)
     slots = [each for each in log.slots_by_worker.values() if each]

@@ -46,11 +46,8 @@ from airflow_provider_ernest.words import duration
 if TYPE_CHECKING:
     from airflow_provider_ernest.documents.profiles import RunProfile
 
-MOST_TASKS = 1_000_000
-"""Of a log that is read: a process takes 230 MB for so many."""
-
-MOST_SECONDS = 900.0
-"""For one log."""
+MOST_TASKS = 1_000_000  # of a log that is read: a process takes 230 MB for so many
+MOST_SECONDS = 900.0  # for one log
 
 COPY = "a copy of another log"
 NO_LOG = "no event log of Spark"
@@ -63,8 +60,7 @@ _FRESH_SECONDS = 86_400.0
 
 _MONTHS_KEPT = 6
 
-_FORM = 7
-"""Of what is kept; another number when a log would tell more, or something else."""
+_FORM = 7  # of what is kept; another number when a log would tell more, or something else
 
 Told = Callable[[int, int], None]
 """Is told how many logs are done, and of how many."""
@@ -78,16 +74,14 @@ def cores() -> int:
 class Scan(Iterator[PastRun]):
     """Finds event logs and reads them; gives the runs as they are read, those that are known already first.
 
-    Runs that do not count are among them (`PastRun.failure` says why). What is counted is complete when the
-    scan has come to its end.
+    Runs that do not count are among them (`PastRun.failure` says why). The counts are complete at its end.
 
     Args:
         logs: files, folders of any depth, globs, or addresses of such that fsspec reads.
         names: how runs are told apart by jobs; by rule where None.
         since: only runs that started then or later.
         processes: that read at the same time; as many as there are cores where None.
-        cache: folder in which what was read is kept; None to keep nothing. What it keeps tells no arguments,
-            paths or texts of queries but where the logs lie.
+        cache: folder in which what was read is kept, but no arguments or queries; None to keep nothing.
         told: of the progress.
 
     Raises:
@@ -240,10 +234,7 @@ def _answers(what: str, places: Mapping[str, str], *, processes: int) -> Iterato
 def _answers_of_a_pool(
     what: str, left: dict[str, str], processes: int
 ) -> Generator[tuple[str, dict[str, Any]], None, list[str]]:
-    """The same by one pool, until a process dies: takes the logs that were read out of `left`.
-
-    Returns the keys of those that were being read when a process died.
-    """
+    """The same by one pool, until a process dies; returns the keys of the logs that were being read then."""
     running: dict[Future[dict[str, Any]], str] = {}
     waiting = iter(list(left))
     # Nothing is ever sent: the processes end when the other end of the pipe is closed, and so when this
@@ -285,11 +276,9 @@ _SPAWN = get_context("spawn")
 
 
 def _submitted(pool: ProcessPoolExecutor, do: Callable[..., Any], *arguments: Any) -> Future[Any]:
-    """Submit to the pool. A process that it starts does not run this one's program again.
-
-    multiprocessing would have it so. In a task that program is Airflow's command, which fails where tasks may
-    not reach Airflow's database, and takes three times the memory.
-    """
+    """Submit to the pool, so that a process that it starts does not run this one's program again."""
+    # multiprocessing would have it so. In a task that program is Airflow's command, which fails where tasks
+    # may not reach Airflow's database, and takes three times the memory.
     main = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
     try:
@@ -400,11 +389,8 @@ class _Cache:
     """What was read, a line of JSON each, by a digest of the log's place, size and version.
 
     Lines are added, each by one write: scans at the same time, and those that are killed, do no harm. Each
-    month has a file, which is removed half a year later: logs that are still there are read again.
-
-    Args:
-        folder: only its user may enter; None to keep nothing.
-        name: what the names of the files begin with.
+    month has a file, which is removed half a year later: logs that are still there are read again. Only its
+    user may enter the folder; None keeps nothing.
     """
 
     def __init__(self, folder: str | Path | None, *, name: str = "runs") -> None:
@@ -426,11 +412,7 @@ class _Cache:
         return folder / f"{self._name}-{month}.jsonl"
 
     def answers(self, keys: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Those that are known, one by one: there may be more than memory holds.
-
-        Args:
-            keys: that are asked for; whoever takes one out of them is not given it again.
-        """
+        """Those that are known, one by one; a key that is taken out of those asked for is not given again."""
         if self._folder is None:
             return
         oldest = self._file_of(self._folder, _month(_MONTHS_KEPT))

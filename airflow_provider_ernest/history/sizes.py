@@ -33,8 +33,7 @@ from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.prediction.predict import predict_seconds
 from airflow_provider_ernest.prediction.regression import two_sided
 
-LATEST_RUNS = 20
-"""So many tell how a job runs today."""
+LATEST_RUNS = 20  # so many tell how a job runs today
 
 FURTHEST = 4
 """So many times today's machines, and so many times fewer, are asked about: beyond, nothing tells of them."""
@@ -45,18 +44,14 @@ USUAL_NOISE = 0.1
 """Standard deviation of log(seconds) among runs of one size and input: identical runs of Spark differ by 2 to
 7 per cent, those of production, days apart, by more; with 0.07, intervals of 80 % from one or two real runs
 held 57 % of the next (docs/evidence/benchmarks.md)."""
-NOISE_RUNS = 3.0
-"""The usual noise counts as much as so many runs."""
+NOISE_RUNS = 3.0  # the usual noise counts as much as so many runs
 
 REPLAY_SPREAD = 0.6
 """Standard deviation of log(seconds) of a replay for each doubling or halving of the machines, of the time in
 which tasks run: many times what was measured on quiet ones (docs/explanation/clarity.md). Where machines
 share a CPU or a network it is more, as in the corpus of docs/evidence/benchmarks.md."""
-REPLAY_DOUBLINGS = 2.0
-"""That figure counts as much as so many doublings that the job's own runs show."""
-
-SAME_INPUT = 1.5
-"""Runs whose input differs by more are not compared with a replay."""
+REPLAY_DOUBLINGS = 2.0  # that figure counts as much as so many doublings that the job's own runs show
+SAME_INPUT = 1.5  # runs whose input differs by more are not compared with a replay
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,10 +85,7 @@ class Today:
 
 
 def today_of(runs: Sequence[PastRun], *, input_bytes: int | None = None) -> Today:
-    """How a job runs now, by the runs that ended well, oldest first; at least one.
-
-    Without a size of today's input it is what runs read now.
-    """
+    """How a job runs now, by the runs that ended well, oldest first; the input is what they read now."""
     latest = runs[-LATEST_RUNS:]
     sizes = Counter(_size(run) for run in latest)
     # Of sizes as frequent the one that came last.
@@ -154,10 +146,9 @@ def sizes_to_ask(today: Today, used: Sequence[int]) -> tuple[int, ...]:
 def replays_of(
     profiles: Sequence[RunProfile], today: Today, runs: Sequence[PastRun], *, counts: Sequence[int]
 ) -> Replays | None:
-    """Replay the run that stands for the job best on so many machines.
+    """Replay the run that stands for the job best; None where no profile tells of its stages.
 
-    The runs are those on machines of the same kind that ended well. None where no profile tells of the stages
-    of one of them.
+    The runs are those on machines of the same kind that ended well.
     """
 
     def distance(known: tuple[RunProfile, PastRun]) -> tuple[float, float]:

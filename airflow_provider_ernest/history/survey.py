@@ -41,22 +41,13 @@ from airflow_provider_ernest.settings.billing import HOUR_SECONDS, MONTH_SECONDS
 from airflow_provider_ernest.settings.bounds import AVERAGING
 from airflow_provider_ernest.settings.goal import CHEAPEST
 
-LEAST_RUNS_OF_A_RATE = 3
-LEAST_DAYS_OF_A_RATE = 2.0
-"""Fewer runs, or runs within less time, do not tell how often a job runs."""
+# Fewer runs, or runs within less time, do not tell how often a job runs, or how its input grows.
+LEAST_RUNS_OF_A_RATE, LEAST_DAYS_OF_A_RATE = 3, 2.0
 
-LEAST_RUNS_OF_GROWTH = 5
-LEAST_DAYS_OF_GROWTH = 7.0
-"""Of the input: fewer days show no trend."""
-
-WORTH_SAVING = 0.02
-"""Share of today's cost: for less nobody changes a job."""
-
-MANY_FAILED = 0.1
-"""A larger share of failed runs is told."""
-
-MOST_PROFILED = 3
-"""Sizes of which a run is profiled: one for each, today's first."""
+LEAST_RUNS_OF_GROWTH, LEAST_DAYS_OF_GROWTH = 5, 7.0
+WORTH_SAVING = 0.02  # share of today's cost: for less nobody changes a job
+MANY_FAILED = 0.1  # a larger share of failed runs is told
+MOST_PROFILED = 3  # sizes of which a run is profiled: one for each, today's first
 
 WORTH_TELLING = 0.05
 """Share of a run that stragglers must cost, and of what is read that is spilled, to be mentioned."""
@@ -64,8 +55,7 @@ WORTH_TELLING = 0.05
 MAX_SCALE = 0.1
 """The share of the input that a sample run would read at most, unless its partitions are too few."""
 
-SAMPLED_PARTITIONS = 40
-"""For each core, where nothing tells how many the input has."""
+SAMPLED_PARTITIONS = 40  # for each core, where nothing tells how many the input has
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,10 +93,7 @@ def survey_of(
     unread: Mapping[str, int],
     notes: Iterable[str] = (),
 ) -> Survey:
-    """All jobs in one document, those that could save most first: dollars, machine-hours, share.
-
-    With how many logs were looked at, how many could not be read by reason, and sentences about all jobs.
-    """
+    """All jobs in one document, those that could save most first: dollars, machine-hours, share."""
 
     def by_saving(job: SurveyedJob) -> tuple[float | str, ...]:
         saved = (job.saved_per_month, job.saved_machine_hours_per_month, job.saved_share)
@@ -242,11 +229,9 @@ def machine_hours_per_month(runs: Sequence[PastRun], otherwise_per_month: float 
 
 
 def _latest(runs: Sequence[PastRun]) -> tuple[list[PastRun], float | None]:
-    """The runs that tell how often a job runs, and in how many seconds they began; None of a short history.
-
-    They are those of the last whole weeks, for many jobs rest at their end; of less than a week all but the
-    first, which only says when the time began.
-    """
+    """The runs that tell how often a job runs, and within how many seconds; None of a short history."""
+    # Those of the last whole weeks, for many jobs rest at their end; of less than a week all but the first,
+    # which only says when the time began.
     moments = sorted(moment for run in runs if (moment := time_of(run.started_at)) is not None)
     span = moments[-1] - moments[0] if moments else timedelta(0)
     if len(moments) < LEAST_RUNS_OF_A_RATE or span < timedelta(days=LEAST_DAYS_OF_A_RATE):
@@ -264,10 +249,7 @@ def _latest(runs: Sequence[PastRun]) -> tuple[list[PastRun], float | None]:
 
 
 def growth_per_month(runs: Sequence[PastRun]) -> float | None:
-    """By so many times the input grows in a month; None where the history does not tell.
-
-    The median slope of the logarithm between all pairs of runs (Theil, 1950), which few odd inputs change.
-    """
+    """By so many times the input grows in a month (Theil, 1950); None where the history does not tell."""
     from scipy.stats import theilslopes
 
     told = [
@@ -379,10 +361,8 @@ def _with_sizes(
 
 
 def _model(job: str, history: History, today: Today) -> tuple[Model | None, bool, str]:
-    """A model of the history, whether that tells of other sizes, and why not.
-
-    Runs of one size, or too few, still tell of runs of that size with more or less input.
-    """
+    """A model of the history, whether that tells of other sizes, and why not."""
+    # Runs of one size, or too few, still tell of runs of that size with more or less input.
     runs = history.observations
     why_not = f"all runs had {words.machines(today.machines)}."  # as fitting would say, at length
     if not runs:

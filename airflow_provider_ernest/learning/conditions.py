@@ -262,8 +262,7 @@ def _as_text(value: Any) -> str:
 # What has changed.
 
 
-MOST_NAMES = 3
-"""So many settings are named in a sentence."""
+MOST_NAMES = 3  # so many settings are named in a sentence
 
 HASH_DIGITS = 12
 

@@ -174,10 +174,8 @@ def may_learn(evidence: Evidence) -> bool:
 
 
 def trusted(runs: Iterable[Judged]) -> int:
-    """How many of the runs may be learned from: the first ones, and all up to the last without suspicion.
-
-    A model that has learned from the beginning of a drift would expect it, and the drift would go unnoticed.
-    """
+    """How many of the runs may be learned from: the first ones, and all up to the last without suspicion."""
+    # A model that has learned from the beginning of a drift would expect it, and it would go unnoticed.
     test, known = DriftTest(), 0
     for position, run in enumerate(runs, start=1):
         if may_learn(test.add(run)):
@@ -191,8 +189,7 @@ SLOWER_MACHINES = 0.15
 """A cluster is slower if it lacks a larger share of the bandwidth of the sample runs. Machines of one type
 differ by less, and so do two probes of the same machine."""
 
-RECENT_RUNS = 5
-"""The last runs that are looked at, so that one odd cluster among them does not decide."""
+RECENT_RUNS = 5  # the last runs that are looked at, so that one odd cluster among them does not decide
 
 REMEDIES = {
     CODE: "Retrain with the application as it is now.",

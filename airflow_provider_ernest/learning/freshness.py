@@ -31,10 +31,7 @@ class State:
 
 
 class Lineage:
-    """A model, and what was recorded of it and of those that it learned on from, or that did from it.
-
-    It is seen by the catalogue's entries of the same job, of all kinds; others are passed over.
-    """
+    """A model, and what was recorded of it and of those that it learned on from, or that did from it."""
 
     def __init__(self, model: CatalogueEntry, entries: Iterable[CatalogueEntry]) -> None:
         self.model = model
@@ -57,11 +54,9 @@ class Lineage:
 
     @cached_property
     def marks(self) -> list[CatalogueEntry]:
-        """Its marks but for those of what was changed back since.
-
-        A sign of its own code tells that of the code; a decision by it tells it of all that is looked at
-        before a model is reused.
-        """
+        """Its marks but for those of what was changed back since."""
+        # A sign of its own code tells that of the code; a decision by it tells it of all that is looked at
+        # before a model is reused.
         newest = self._newest_code
         own_code_at = _NEVER if newest is None or self._is_of_other_code(newest) else _moment(newest)
         decisions = (entry for entry in self._of_job if entry.kind == DECISION and entry.model_id in self.ids)
@@ -107,10 +102,7 @@ class Lineage:
     def new_mark(
         self, *, cause: str, reason: str, artifact_sha256: str | None, origin: Origin | None
     ) -> ModelMark | None:
-        """The mark of the model; None if there is no cause, or its lineage has a mark of that cause already.
-
-        The hash is that of the application that was seen; it counts where that is the cause.
-        """
+        """The mark of the model; None without a cause, or if its lineage has a mark of it already."""
         seen = artifact_sha256 if cause == CODE else None
         if not cause or (cause, seen) in {(mark.cause, mark.artifact_sha256) for mark in self.marks}:
             return None

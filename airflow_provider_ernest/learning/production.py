@@ -23,8 +23,7 @@ from airflow_provider_ernest.settings.bounds import AVERAGING
 from airflow_provider_ernest.store.catalogue import MODEL, entry_of
 from airflow_provider_ernest.store.store import ModelStore
 
-MOST_RUNS_READ = 100
-"""So many of a job's newest production runs are read: twice what a model remembers."""
+MOST_RUNS_READ = 100  # so many of a job's newest production runs are read: twice what a model remembers
 
 MOST_RUNS = 50
 """The newest production runs are remembered: a job changes slowly, and a fit takes longer with more."""
@@ -35,8 +34,7 @@ MOST_REPEATED = 3
 LEAST_SHARE_OF_RUN = 0.5
 """Where a run's start-up was not measured and would be more than the rest, the rest is unknown."""
 
-FEWEST_STARTUPS = 3
-"""So many production runs tell of production's start-up better than the sample runs do."""
+FEWEST_STARTUPS = 3  # so many production runs tell of production's start-up better than the sample runs do
 
 
 @dataclass(frozen=True)
@@ -52,8 +50,7 @@ def lesson_of(
 ) -> Lesson:
     """Let the newest model of the lineage that predicted a run learn from it, or mark it.
 
-    What was learned is saved as a new model beside it. A lineage is marked once for each cause. The decision
-    is that which the run was sized by.
+    What was learned is saved as a new model beside it. A lineage is marked once for each cause.
     """
     lineage = _lineage(store, production)
     if lineage is None:

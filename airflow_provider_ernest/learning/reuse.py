@@ -30,8 +30,7 @@ from airflow_provider_ernest.words import plain
 if TYPE_CHECKING:
     from airflow_provider_ernest.store.store import ModelStore
 
-SAME_SIZE = 0.01
-"""A growth of less is not mentioned."""
+SAME_SIZE = 0.01  # a growth of less is not mentioned
 
 MOST_MODELS = 20
 """So many of a job's models are looked at, and so many earlier lineages: after a change back, an older one

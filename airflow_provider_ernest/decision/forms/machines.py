@@ -21,11 +21,7 @@ DAEMON_RESERVE_MEGABYTES = 1024
 
 @dataclass(frozen=True, kw_only=True)
 class MachineShape:
-    """What one executor that fills a machine may take.
-
-    Raises:
-        InvalidParameterError: a machine without cores or without memory.
-    """
+    """What one executor that fills a machine may take; a machine without cores or memory is refused."""
 
     cores: int
     memory_megabytes: int | None = None  # heap, with room for a tenth more beside it; None where unknown
@@ -121,8 +117,7 @@ whoever may see the DAG can read the XComs of a decision."""
 
 DEFAULT_FACTOR = 0.1
 LEAST_OVERHEAD_MEGABYTES = 384
-LEAST_HEAP_MEGABYTES = 450
-"""Spark reserves 300 MB and starts with no less than one and a half times as much."""
+LEAST_HEAP_MEGABYTES = 450  # Spark reserves 300 MB and starts with no less than one and a half times as much
 
 SLACK_MEGABYTES = 1024
 """Memory of a machine that is left to the application master, which is on one of them only."""
@@ -206,10 +201,7 @@ def memory_within(
 
     Where the stated heap takes less than half of the room, the overhead grows: YARN looks at memory alone and
     would put two such executors on one machine, and none on another. The room includes the overhead; None
-    where what the sample runs took is known to fit.
-
-    Raises:
-        InvalidParameterError: the heap that the job's properties state does not fit, or nothing does.
+    where what the sample runs took is known to fit. A stated heap that does not fit is refused.
     """
     wanted = wanted_memory(shape, conf)
     if room_megabytes is None:
@@ -290,13 +282,9 @@ def memory_on(
     *,
     room: Callable[[MachineShape], int | None],
 ) -> ExecutorMemory:
-    """What each of the executors takes that fill some machines.
+    """What each of the executors takes that fill some machines; a layout that would not come out is refused.
 
     `room` gives the megabytes that they may take of a machine; None where what they took is known to fit.
-
-    Raises:
-        InvalidParameterError: they would not come to lie on the machines as they should.
-        MissingResourceError: nothing tells the machines' cores or memory.
     """
     shapes = [group.known_shape for group in groups]
     if len(groups) == 1:

@@ -1,4 +1,8 @@
-"""A decision in the forms that others take: Spark properties, EMR, EMR Serverless, Glue, Databricks."""
+"""A decision in the forms that others take: Spark properties, EMR, EMR Serverless, Glue, Databricks.
+
+Each raises an `InvalidParameterError` where the machines or their mix do not fit the form, and a
+`MissingResourceError` where nothing tells the machines' cores or memory.
+"""
 
 from __future__ import annotations
 
@@ -50,11 +54,7 @@ def yarn_conf(
     """Properties for YARN: the job's own, with its memory where stated, and the sizing, which wins.
 
     For deploy mode "client": a driver on one of the machines would take an executor's room. The shapes are by
-    type of machine; dynamic allocation is bounded to the choice, see `bounded_allocation_conf`.
-
-    Raises:
-        InvalidParameterError: executors would not come to lie on the machines as they should.
-        MissingResourceError: nothing tells the machines' cores or memory.
+    type of machine; dynamic allocation is bounded to the choice. Impossible placements are refused.
     """
     return _sized_conf(decision, shapes, conf, dynamic_allocation)
 
@@ -74,7 +74,7 @@ def kubernetes_conf(
 
     In cluster mode, Spark would give jobs in Python or R four tenths of the heap beside it instead of one
     ("Running Spark on Kubernetes", spark.kubernetes.memoryOverheadFactor). The tenth is asked for here; set
-    ``spark.executor.memoryOverheadFactor`` for another share. Errors are those of `yarn_conf`.
+    ``spark.executor.memoryOverheadFactor`` for another share.
     """
     sized = _sized_conf(decision, shapes, conf, dynamic_allocation)
     cores = sized["spark.executor.cores"]
@@ -119,9 +119,6 @@ def instance_groups(decision: Decision) -> list[dict[str, Any]]:
     The type with the most machines becomes the CORE group, each further one a TASK group; EMR takes one of
     the first kind and 48 of the second ("Configure instance groups", Amazon EMR Management Guide). The MASTER
     group is yours. The market is that by which the decision counted the cost.
-
-    Raises:
-        InvalidParameterError: a type that is none of Amazon's.
     """
     market = "SPOT" if decision.billing is not None and decision.billing.market == SPOT else "ON_DEMAND"
     groups = []
@@ -163,7 +160,7 @@ def step_arguments(
     executors are as they were. A machine known from a standalone master has less to give here, since EMR
     leaves YARN three quarters of its memory ("Task configuration", there); 1 GB of it is kept for the
     application master. The driver belongs on the master (``--deploy-mode client``): on one of the machines
-    it would take an executor's room. Errors are those of `yarn_conf`.
+    it would take an executor's room.
     """
 
     def room(shape: MachineShape) -> int | None:
@@ -208,10 +205,6 @@ def emr_serverless(
         ``sparkSubmitParameters``, the text for ``jobDriver.sparkSubmit`` of StartJobRun; and
         ``maximumCapacity`` for CreateApplication or UpdateApplication, just what the run takes. There is no
         ``initialCapacity``: workers that are kept warm cost money while they are idle, too.
-
-    Raises:
-        InvalidParameterError: no worker has as many cores or so much memory, or the decision is a mix.
-        MissingResourceError: nothing tells the machines' cores or memory.
     """
     group = only_group(decision, shapes, target="EMR Serverless")
     shape = group.known_shape
@@ -300,10 +293,6 @@ def glue_workers(
     a general one (G) where its memory holds an executor as in the sample runs, else one with twice the memory
     (R). How much of it becomes heap is Glue's own affair, as are the other properties of executors. The
     number holds only where auto scaling (``--enable-auto-scaling``) is off.
-
-    Raises:
-        InvalidParameterError: no worker has as many cores and so much memory, or the decision is a mix.
-        MissingResourceError: nothing tells the machines' cores or memory.
     """
     group = only_group(decision, shapes, target="Glue")
     shape = group.known_shape
@@ -333,9 +322,6 @@ def databricks_cluster(decision: Decision) -> dict[str, Any]:
     executor takes all of its machine (Clusters API, Databricks REST API reference). So nothing is said of the
     executors' cores and memory. Add ``spark_version`` and what else you need, also to ``spark_conf``, but no
     ``autoscale``, over which ``num_workers`` would count for nothing.
-
-    Raises:
-        InvalidParameterError: a type that is none of a cloud's, or a mix of types was decided on.
     """
     group = only_group(decision, {}, target="Databricks")
     _require_type(group.instance_type, EC2_TYPE, _AZURE_TYPE, _GOOGLE_TYPE, target="Databricks")
