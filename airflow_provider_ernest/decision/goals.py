@@ -90,26 +90,18 @@ class Goal:
 
 def _score(objective: Objective, alternative: Alternative) -> float:
     told = f"{alternative.machines} x {alternative.instance_type}"
+    name, remedy = name_of(objective), "It must return a finite number for an Alternative, less being better."
     try:
         score = objective(alternative)
     except Exception as error:
-        raise InvalidParameterError(
-            "objective",
-            name_of(objective),
-            f"fails for {told}: {type(error).__name__}: {error}",
-            remedy="It is called with an Alternative, and must return a number, less being better.",
-        ) from error
+        problem = f"fails for {told}: {type(error).__name__}: {error}"
+        raise InvalidParameterError("objective", name, problem, remedy=remedy) from error
     try:
         number = float(score)
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise InvalidParameterError(
-            "objective",
-            name_of(objective),
-            f"gives {score!r} for {told}",
-            remedy="It must return a finite number, less being better.",
-        )
+        raise InvalidParameterError("objective", name, f"gives {score!r} for {told}", remedy=remedy)
     return number
 
 
@@ -123,23 +115,17 @@ def load_objective(text: str) -> str | Objective:
     if text in OBJECTIVES:
         return text
     module, _, name = text.rpartition(".")
+    remedy = (
+        f"Use one of {', '.join(OBJECTIVES)}, or the path of a function of an Alternative, in a module that "
+        "Python finds (by PYTHONPATH, say)."
+    )
     try:
         found = getattr(importlib.import_module(module), name) if module else None
     except Exception as error:  # a module may fail by anything
-        raise InvalidParameterError(
-            "objective",
-            text,
-            f"cannot be imported: {type(error).__name__}: {error}",
-            remedy="Name a function of a module that Python finds (by PYTHONPATH, say), or use one of "
-            f"{', '.join(OBJECTIVES)}.",
-        ) from error
+        problem = f"cannot be imported: {type(error).__name__}: {error}"
+        raise InvalidParameterError("objective", text, problem, remedy=remedy) from error
     if not callable(found):
-        raise InvalidParameterError(
-            "objective",
-            text,
-            "is no function",
-            remedy=f"Use one of {', '.join(OBJECTIVES)}, or the path of a function of an Alternative.",
-        )
+        raise InvalidParameterError("objective", text, "is no function", remedy=remedy)
     objective: Objective = found
     return objective
 

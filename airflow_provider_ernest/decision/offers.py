@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
+from airflow_provider_ernest import words
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.surveys import BOTH, MODEL, REPLAY
 from airflow_provider_ernest.exceptions import InvalidParameterError
@@ -36,7 +37,6 @@ from airflow_provider_ernest.prediction.regression import Widening, two_sided
 from airflow_provider_ernest.prediction.terms import term_named
 from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.settings.billing import no_price
-from airflow_provider_ernest.words import duration, duration_range, machines
 
 # The probabilities of the two intervals that are told of a run.
 LIKELY, NEARLY_CERTAIN = 0.8, 0.95
@@ -75,16 +75,13 @@ class Offer:
             raise no_price(self.type_name)
         for index, count in enumerate(self.machines):
             whole_number(f"machines[{index}]", count)
-        if not len(self.machines):
-            raise InvalidParameterError(
-                "machines", self.machines, "is empty", remedy="Allow at least one number of machines."
-            )
         if not self.counts:
+            problem = "has too few slots: all tasks of a barrier stage of the job must run at once"
             raise InvalidParameterError(
                 "machines",
                 list(self.machines),
-                "has too few slots: all tasks of a barrier stage of the job must run at once",
-                remedy=f"Allow at least {self.least_machines} machines.",
+                problem if len(self.machines) else "is empty",
+                remedy=f"Allow at least {words.machines(self.least_machines)}.",
             )
         positive_number("relative_speed", self.relative_speed)
         positive_number("input_growth", self.input_growth)
@@ -381,7 +378,7 @@ class HistoryForecast(Forecast):
         startup = self.offer.run_startup_seconds
         low, high = bounds + startup
         return (
-            f"Model and replay disagree, most on {machines(count)}: the replay says "
-            f"{duration(said + startup)}, the model {duration_range((low, high))}. "
+            f"Model and replay disagree, most on {words.machines(count)}: the replay says "
+            f"{words.duration(said + startup)}, the model {words.duration_range((low, high))}. "
             "One of them is wrong: the intervals hold both, and a run there tells which."
         )

@@ -129,9 +129,8 @@ def observations_of(
         today: the run at hand; None for one like the newest.
         instance_type: of the past runs' machines, where their logs do not tell.
         most_runs: that count: of each configuration the newest first.
-        max_age_days: older ones are left out; None for any age.
-        same_code_only: leave out runs that began before the application's file was last changed. Else they
-            count, and a note says that they may have run other code.
+        max_age_days: older ones are left out.
+        same_code_only: leave out runs of before the application's file was last changed; else a note says so.
         now: with its time zone; None for now.
     """
     today = today or TodaysRun()
@@ -418,14 +417,8 @@ def with_recorded(
 ) -> History:
     """A history with the production runs that were recorded of the job, but for those whose logs it has.
 
-    Args:
-        history: of event logs; may be empty.
-        records: of the job on the type of machine at hand.
-        artifact_sha256: of the application as it is now.
-        conditions: of the run at hand.
-        most_runs: the newest are added, no more than these.
-        oldest: runs that began before are left out.
-        holds_since: likewise, see `TodaysRun`.
+    The records are of the type of machine at hand, the hash and the conditions those of today's run. The
+    newest are added, but none that began before `oldest` or `holds_since`.
     """
     known = {each.application_id for each in history.runs}
     known |= {each.run.application_id for each in history.left_out}

@@ -42,8 +42,8 @@ MOST_SIZES = 16
 
 USUAL_NOISE = 0.1
 """Standard deviation of log(seconds) among runs of one size and input: identical runs of Spark differ by 2 to
-7 per cent, those of production, days apart, by more; with 0.07, intervals of 80 % from one or two real runs
-held 57 % of the next (docs/evidence/benchmarks.md)."""
+7 %, those of production, days apart, by more; with 0.07, intervals of 80 % from one or two real runs held
+57 % of the next (docs/evidence/benchmarks.md)."""
 NOISE_RUNS = 3.0  # the usual noise counts as much as so many runs
 
 REPLAY_SPREAD = 0.6

@@ -527,16 +527,8 @@ def _about_the_sources(offer: HistoryOffer, today: Today, why_not: str) -> Itera
 def _with_training(
     job: SurveyedJob, today: Today, history: History, profiles: Sequence[RunProfile]
 ) -> SurveyedJob:
-    """With what the sample runs that a model needs would cost, as far as that is known."""
-    hours = _training_machine_hours(job, today, history, _nearest(profiles, today))
-    return replace(job, training_machine_hours=hours, training_dollars=_in_dollars(hours, job.price_per_hour))
-
-
-def _training_machine_hours(
-    job: SurveyedJob, today: Today, history: History, profile: RunProfile | None
-) -> float | None:
-    """What sample runs by an `ErnestTaskGroup` would take with this history, on a cluster of today's size."""
-    most = max(today.machines, 2)
+    """With what sample runs by an `ErnestTaskGroup` would cost with this history, if known."""
+    most, profile = max(today.machines, 2), _nearest(profiles, today)
     partitions = SAMPLED_PARTITIONS * most * today.cores_per_machine
     # The input's, by the stage that read most of it.
     reading = [stage for stage in profile.stages if stage.reads_input and stage.tasks] if profile else []
@@ -571,6 +563,9 @@ def _training_machine_hours(
             )
         )
     except ErnestError:
-        return None
+        return job
     share, machine_seconds = spending.share_of(design), spending.machine_seconds
-    return None if share is None or machine_seconds is None else share * machine_seconds / HOUR_SECONDS
+    if share is None or machine_seconds is None:
+        return job
+    hours = share * machine_seconds / HOUR_SECONDS
+    return replace(job, training_machine_hours=hours, training_dollars=_in_dollars(hours, job.price_per_hour))

@@ -60,14 +60,8 @@ def judge(
 ) -> Verdict:
     """Judge a model by what the run at hand will run, on what and under which conditions.
 
-    Args:
-        model: the model.
-        artifact_sha256: of the application as it is now; None where it cannot be taken.
-        conditions: of the run.
-        state: of the model by what was recorded since, see `freshness.Lineage`.
-        reuse: how long models are good for.
-        max_error_percent: the median leave-one-out error above which it is inadequate; None to accept any.
-        now: with its time zone.
+    The hash is that of the application now, None where it cannot be taken; the state is that of the model by
+    what was recorded since, see `freshness.Lineage`. Without a maximum any error is accepted.
     """
     named = f"The model of {_trained_at(model):%Y-%m-%d %H:%M} UTC ({model.id})"
     found = _objection(model, artifact_sha256, conditions, state, reuse, max_error_percent, now)
