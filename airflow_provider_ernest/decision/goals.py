@@ -12,8 +12,7 @@ from airflow_provider_ernest.settings import Billing, SizingGoal
 from airflow_provider_ernest.settings.goal import BALANCED, BEST_VALUE, FASTEST, OBJECTIVES
 from airflow_provider_ernest.words import confidence, dollars, duration
 
-Objective = Callable[[Alternative], float]
-"""Gives an alternative a number; the one with the least is chosen."""
+Objective = Callable[[Alternative], float]  # the alternative with the least number is chosen
 
 HOPELESS = 1e-9  # a lower probability is as good as none
 TOLERANCE = 1e-9  # sums and products are not exact: a run of just the deadline does not miss it

@@ -7,9 +7,8 @@ What the types' models say of runs on one type alone is taken together::
     T_t(n) ~ F + C*n + W_t/n        for each type t
 
 with one F and one C for all, and W_t the work by the type's own clock: the relative speeds come out of the
-models. A mix of n_t machines then takes ``F + C*N + W/V``, N being all its machines and V their speed. How
-badly the formula fits the models widens the interval of a mix, and where it does not fit at all there are no
-mixes.
+models. A mix of n_t machines then takes ``F + C*N + W/V``, N being all its machines and V their speed. The
+formula's misfit to the models widens the interval of a mix, and where it does not fit there are no mixes.
 """
 
 from __future__ import annotations
@@ -289,9 +288,8 @@ def _log_spreads(forecast: Forecast) -> FloatArray:
 # further. The search adds machines in packs of 1, 2, 4, ..., which make up every number. After each pack it
 # keeps the compositions that no other beats in this way, and of them those that can still come within the
 # goal at no more than a composition already known, were all that is left to add as cheap as its cheapest
-# type. Five types with up to 100 machines each have 10^10 compositions: in trials with random prices, speeds
-# and goals a few thousand of them were looked at as a rule, and two million at worst, where all types were
-# worth their price to within one per cent.
+# type. Five types with up to 100 machines each have 10^10 compositions, of which a few thousand are looked at
+# as a rule, and two million at worst, where all types are worth their price to within one per cent.
 
 
 SEGMENTS = 64

@@ -93,8 +93,7 @@ def offered_by(goal: SizingGoal, types: Types) -> Offered:
     """What may be chosen after the trainings, of which there is at least one.
 
     Raises:
-        InvalidParameterError: a single cluster has fewer machines than were allowed, a type that was not
-            trained is like none, or the fallback is to more machines than its cluster can have.
+        InvalidParameterError: the goal asks for machines or likenesses that the trainings do not have.
     """
     fallback = _fallback(goal, types)
     left_out: list[str] = []
@@ -147,10 +146,7 @@ def _not_counted(stated: Billing, trained: Types) -> Iterator[str]:
 
 
 def machines_for(trained: TrainedType[Any], goal: SizingGoal, *, among: Types) -> tuple[int, ...]:
-    """The allowed numbers of machines that the cluster of a type can have.
-
-    Among other types, it is offered with those that it has; where it is the only one, fewer are refused.
-    """
+    """The allowed numbers of machines that a type's cluster can have; of the only type fewer are refused."""
     machines, most = goal.machines, trained.cluster.most_machines if trained.cluster else None
     if most is None or machines[-1] <= most:
         return machines
@@ -279,11 +275,7 @@ def record_of(
     job: str | None,
     origin: Origin,
 ) -> DecisionRecord:
-    """The record of a decision that was just made.
-
-    The model that decided is that of one of the types; where a fallback was taken, the first is recorded.
-    Without a job's name it is the models'.
-    """
+    """The record of a decision that was just made; with a fallback the first model is recorded."""
     models = {each.model.id: each for each in types if each.model}
     of_model = models.get(decision.model_id or "") or next(iter(models.values()), None)
     model = of_model.model if of_model else None

@@ -68,9 +68,7 @@ class LogFinder:
     def find(self, sources: Iterable[str]) -> Iterator[FoundLog]:
         """The logs, each once, in files, folders and globs (``**`` is any depth).
 
-        Raises:
-            MissingResourceError: there is no such place, or it cannot be looked at.
-            InvalidParameterError: there are more files than anybody means.
+        A `MissingResourceError` where there is no such place, or it cannot be looked at.
         """
         for source in sources:
             try:

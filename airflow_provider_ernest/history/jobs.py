@@ -107,8 +107,7 @@ _SHELLS = re.compile(
 )
 """Names that many jobs share: those of shells and servers, and what templates and tutorials begin with."""
 
-_NUMBERED_JOB = re.compile(r"Databricks job \d+(?: .*)?")
-"""A job that has no other name than its number; see `runs`."""
+_NUMBERED_JOB = re.compile(r"Databricks job \d+(?: .*)?")  # it has no other name than its number
 
 _LETTER = re.compile(r"[^\W\d_]")
 
@@ -253,10 +252,9 @@ def by_job(runs: Iterable[PastRun], *, stated: Collection[str] = (), by_program:
     another number: "churn-v35", "churn-v36", and so on. An "etl v1" with 40 runs and an "etl v2" with 30 stay
     two jobs. Random endings, as Kubernetes' operators give, are treated likewise.
 
-    Args:
-        runs: all that are known: of a few of them it could not be told.
-        stated: names that the user gave jobs, which stay (`JobNames.stated_job_of`); looked at after `runs`.
-        by_program: part the runs of one name by their main class or file.
+    All runs are needed: of a few of them it could not be told. The stated names are those that the user gave
+    jobs, which stay (`JobNames.stated_job_of`); they are looked at after `runs`. `by_program` parts the runs
+    of one name by their main class or file.
     """
     found: defaultdict[str, dict[tuple[str, str], PastRun]] = defaultdict(dict)
     for run in runs:

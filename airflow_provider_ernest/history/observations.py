@@ -508,8 +508,6 @@ _STATED_NAMES = (
 )
 """Properties by which a platform or a scheduler tells which job it runs."""
 
-_DATABRICKS_TAGS = "spark.databricks.clusterUsageTags.clusterAllTags"
-
 
 def past_run(log: EventLog, *, event_log: str) -> PastRun:
     """What an event log tells of its run; `jobs.JobNames` makes the recurring job's name of its `job`."""
@@ -558,8 +556,9 @@ def _of_cluster(properties: Mapping[str, str]) -> str:
     cluster = JOB_CLUSTER.fullmatch(properties.get(DATABRICKS_CLUSTER, ""))
     if cluster is None:
         return ""
+    told = properties.get("spark.databricks.clusterUsageTags.clusterAllTags", "[]")
     try:
-        tags = msgspec.json.decode(properties.get(_DATABRICKS_TAGS, "[]"), type=list[dict[str, Any]])
+        tags = msgspec.json.decode(told, type=list[dict[str, Any]])
     except msgspec.MsgspecError:
         tags = []
     names = [str(tag.get("value")) for tag in tags if tag.get("key") == "RunName"]

@@ -49,11 +49,8 @@ if TYPE_CHECKING:
 MOST_TASKS = 1_000_000  # of a log that is read: a process takes 230 MB for so many
 MOST_SECONDS = 900.0  # for one log
 
-COPY = "a copy of another log"
-NO_LOG = "no event log of Spark"
 
-RUN, PROFILE, PROBLEM = "run", "profile", "problem"
-"""What an answer holds; the first two are also what is asked for."""
+RUN, PROFILE, PROBLEM = "run", "profile", "problem"  # what an answer holds; the first two are asked for
 
 _FRESH_SECONDS = 86_400.0
 """A log without an end that was written to more lately may go on: it is read again next time."""
@@ -62,8 +59,7 @@ _MONTHS_KEPT = 6
 
 _FORM = 7  # of what is kept; another number when a log would tell more, or something else
 
-Told = Callable[[int, int], None]
-"""Is told how many logs are done, and of how many."""
+Told = Callable[[int, int], None]  # is told how many logs are done, and of how many
 
 
 def cores() -> int:
@@ -166,7 +162,7 @@ class Scan(Iterator[PastRun]):
             return
         same = (run.application_id, run.started_at)
         if self._seen.get(same) or (run.failure and same in self._seen):
-            self.unread[COPY] += 1
+            self.unread["a copy of another log"] += 1
             return
         self._seen[same] = not run.failure
         if stated := self._names.stated_job_of(run.job, run.main):
@@ -271,8 +267,8 @@ def _answers_of_a_pool(
     return list(running.values())
 
 
+# What reads S3 has threads, and a forked process would hold their locks for ever.
 _SPAWN = get_context("spawn")
-"""What reads S3 has threads, and a forked process would hold their locks for ever."""
 
 
 def _submitted(pool: ProcessPoolExecutor, do: Callable[..., Any], *arguments: Any) -> Future[Any]:
@@ -345,7 +341,7 @@ def _read_log(what: str, source: str, most_tasks: int) -> dict[str, Any]:
 
     place = place_of(source, s3_clients=_s3_client)
     if not _begins_as_a_log(place):
-        return {PROBLEM: NO_LOG, "is_lasting": True}
+        return {PROBLEM: "no event log of Spark", "is_lasting": True}
     log = read_event_log(place, most_tasks=most_tasks)
     if what == PROFILE:
         from airflow_provider_ernest.clarity.profile import profile_run

@@ -6,11 +6,11 @@ enough for: it is scaled so that it meets the median of today's runs where these
 grows with the distance from there, by as much as is usual, and as the job's own runs on other numbers of
 machines show. Where there are both, the replay is scaled so that it meets the model wherever runs were made,
 and elsewhere a prediction is half the one and half the other: where they do not agree, its interval holds
-both, and no limit is surely kept that one of them breaks.
+both.
 
-Predictions are of the next run, its start-up included: whatever slows a run slows its start-up, too (in all
-jobs of the corpus of docs/evidence/benchmarks.md both were longer in the same runs), and its input differs
-from what is usual by as much as that of the past runs did.
+Predictions are of the next run, its start-up included: whatever slows a run slows its start-up, too (as in
+all jobs of the corpus of docs/evidence/benchmarks.md), and its input differs from what is usual by as much as
+that of the past runs did.
 """
 
 from __future__ import annotations

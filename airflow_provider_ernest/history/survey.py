@@ -138,16 +138,10 @@ def surveyed_job(
     input_bytes: int | None = None,
     otherwise_per_month: float | None = None,
 ) -> SurveyedJob:
-    """What one job takes, and what it could.
+    """What one job takes, and what it could, by all of its runs, oldest first, and the profiles of some.
 
-    Args:
-        job: its name.
-        runs: all of them, oldest first.
-        profiles: of `runs_to_profile`, as far as their logs could be read.
-        goal: what another size must keep to.
-        prices: of the machines.
-        input_bytes: of the input that sizes are predicted for; what the newest runs read where None.
-        otherwise_per_month: how often it runs in a month where the history is too short to tell.
+    Sizes are predicted for what the newest runs read unless `input_bytes` is given; `otherwise_per_month` is
+    how often it runs where the history is too short to tell.
     """
     good = [run for run in runs if is_good(run)]
     failed = [run for run in runs if not is_good(run)]

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 # a run, and whatever belongs to a secret: a digest of a short secret can be guessed.
 
 
-DIGEST_CHARACTERS = 16
-
 KEPT_OPTIONS = (
     "java_class",
     "packages",
@@ -152,7 +150,6 @@ _OF_EACH_RUN = (
     "spark.pyspark.driver.python",
 )
 """Among these what names places, sessions and clusters, which differ each time."""
-_LONG = 80
 _UNIMPORTANT_VARIABLES = ("AIRFLOW_CTX_", "AIRFLOW__", "OPENLINEAGE_", "OPENLINEAGE__")
 
 # A part of a text such as "password=…" or '"api_key": "…"'. Possessive: a long word is gone through once.
@@ -171,15 +168,14 @@ def settings_digests(
 ) -> dict[str, str]:
     """Digests of what may change a run's time, by name: "conf spark.…", "argument 0", "option java_class".
 
+    Of each setting that counts the first hexadecimal characters of its SHA-256; nothing of those whose name
+    tells of a secret, and none of the secrets within a text.
+
     Args:
         conf: Spark properties, as the user gives them.
         arguments: of the application, templates unrendered, so that they are the same in each run.
         options: further arguments of `SparkSubmitHook`, see `KEPT_OPTIONS`.
         further: settings of other kinds, by the names that they are to have; None counts as not there.
-
-    Returns:
-        Of each setting that counts the first hexadecimal characters of its SHA-256; nothing of those whose
-        name tells of a secret, and none of the secrets within a text.
     """
     of_conf = ((str(key), value) for key, value in (conf or {}).items())
     settings = [
@@ -204,7 +200,7 @@ def settings_that_count(properties: Mapping[str, str]) -> dict[str, str]:
     }
 
     def is_place_or_long(value: str) -> bool:
-        return len(value) > _LONG or "/" in value or "@" in value or without_addresses(value) != value
+        return len(value) > 80 or "/" in value or "@" in value or without_addresses(value) != value
 
     return {name: _digest(name, text) if is_place_or_long(text) else text for name, text in told.items()}
 
@@ -246,7 +242,7 @@ def _digest(name: str, value: Any) -> str:
     text = _NAMED_VALUE.sub(
         lambda found: found["name"] + found["between"] if _is_secret(found["name"]) else found[0], text
     )
-    return hashlib.sha256(f"{name}\0{text}".encode()).hexdigest()[:DIGEST_CHARACTERS]
+    return hashlib.sha256(f"{name}\0{text}".encode()).hexdigest()[:16]
 
 
 def _as_text(value: Any) -> str:
@@ -263,8 +259,6 @@ def _as_text(value: Any) -> str:
 
 
 MOST_NAMES = 3  # so many settings are named in a sentence
-
-HASH_DIGITS = 12
 
 
 @dataclass(frozen=True)
@@ -283,7 +277,7 @@ def sentence_of(found: Sequence[Difference]) -> str:
 
 def short_hash(artifact_sha256: str | None) -> str:
     """The part of a hash that a sentence shows."""
-    return (artifact_sha256 or "")[:HASH_DIGITS]
+    return (artifact_sha256 or "")[:12]
 
 
 def is_other_code(then: str | None, now: str | None) -> bool:
@@ -308,11 +302,8 @@ def differences(
 ) -> list[Difference]:
     """What but the code has changed so that a model of then does not hold now; empty where nothing is known.
 
-    Args:
-        then: the conditions of the training.
-        now: those of the run.
-        shape_tolerance: by how much a partition may have grown or shrunk; 0.25 is 25 %.
-        max_growth: to how many times its size the input may have grown.
+    The tolerance is by how much a partition may have grown or shrunk (0.25 is 25 %), the growth to how many
+    times its size the input may have grown.
     """
     if then is None or now is None:
         return []

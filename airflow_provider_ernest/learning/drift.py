@@ -63,8 +63,8 @@ NO_MATTER = 0.05
 would train anew for 3 %."""
 
 FIRST_RUNS = 1
-"""So many runs are learned from, whatever they are: samples that are unlike the whole mislead a model from
-its first run on, which learning mends, and training anew on such samples would not."""
+"""So many runs are learned from in any case: samples that are unlike the whole mislead a model from its first
+run on, which learning mends, and training anew on such samples would not."""
 
 _RATIOS = tuple(
     tuple(wrong / right for wrong, right in zip(alternative, OUTCOMES, strict=True))

@@ -75,11 +75,8 @@ class Lineage:
         It is stale where the newest model or production run since of the same job, on any type of machine,
         is of another JAR or .py file; drifting where the production runs that its lineage predicted missed
         their intervals more often than chance allows, see `drift`; and stale where it, or another model of
-        its lineage, bears a mark. What is not known does not count against it.
-
-        Args:
-            passed_over: causes that the caller looks at itself. They make nothing stale, and hide no other
-                cause; a drift counts whatever its cause.
+        its lineage, bears a mark. What is not known does not count against it. Causes that are passed over,
+        as the caller looks at them itself, make nothing stale, and hide no other; a drift always counts.
         """
         newest = self._newest_code
         if newest is not None and self._is_of_other_code(newest) and CODE not in passed_over:

@@ -130,10 +130,8 @@ def learn(
     the runs tell of drift, nor from the last ones while a drift may just have begun (see `drift.trusted`):
     that would hide it.
 
-    Args:
-        model: the newest of its lineage.
-        runs: that its lineage predicted, oldest first, also those that it has learned from already.
-        iterations: by id of the production run, for an iterative job: without them nothing is learned.
+    The model is the newest of its lineage, the runs all that this predicted, oldest first; of an iterative
+    job nothing is learned without the runs' iterations, by their ids.
 
     Raises:
         FitError: the observations cannot be of one model.

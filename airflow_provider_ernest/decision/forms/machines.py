@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from airflow_provider_ernest.documents.decisions import Decision
 
-_TENTH = 1.1
 DAEMON_RESERVE_MEGABYTES = 1024
 
 
@@ -40,7 +39,7 @@ class MachineShape:
         """All that an executor may take, overhead included; None where only what it took is known."""
         if self.memory_megabytes is None or not self.is_standalone:
             return None
-        return int(self.memory_megabytes * _TENTH)
+        return int(self.memory_megabytes * 1.1)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -106,8 +106,7 @@ def _sized_conf(
 
 # Amazon EMR on EC2: the instance groups of a job flow, and the properties of its steps.
 
-EC2_TYPE = re.compile(r"[a-z][a-z0-9-]*\.[a-z0-9-]+")
-"""How Amazon names its types of machines: m5.large, u-6tb1.metal."""
+EC2_TYPE = re.compile(r"[a-z][a-z0-9-]*\.[a-z0-9-]+")  # m5.large, u-6tb1.metal
 SPOT = "spot"
 
 _YARN_SHARE = 0.75
