@@ -204,7 +204,6 @@ def _of_spilling(profile: RunProfile) -> Iterator[_Weighed]:
 
 
 def _spilling(profile: RunProfile) -> list[StageProfile]:
-    """Stages whose tasks had too little memory."""
     return [
         stage for stage in profile.stages if stage.spilled_bytes > _SPILLED_SHARE * max(1, stage.read_bytes)
     ]
@@ -364,7 +363,6 @@ def _carry_much(profile: RunProfile) -> bool:
 
 
 def _of_computing(profile: RunProfile) -> Iterator[_Weighed]:
-    """Network and disks are nothing to pay for."""
     if profile.bottleneck != CPU or not profile.limits or not _tells_of_all_reading(profile):
         return
     network, disk = _won_percent(profile, NETWORK), _won_percent(profile, DISK)

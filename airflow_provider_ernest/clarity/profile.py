@@ -106,8 +106,6 @@ def sizes_around(machines: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Run:
-    """What is asked of a run, and what several analyses share."""
-
     log: EventLog
     given_capacity: Capacity | None
     machine_counts: Sequence[int] | None
@@ -139,7 +137,6 @@ class _Run:
 
 
 def _outline(run: _Run) -> RunProfile:
-    """The facts of any run that can be replayed at all."""
     log, tasks = run.log, run.log.task_columns
     seconds, startup_seconds = log.clean_seconds, max(0.0, log.ready_at - log.started_at)
     if not seconds > 0:
@@ -176,7 +173,6 @@ def _outline(run: _Run) -> RunProfile:
 
 
 def _doubts(run: _Run, profile: RunProfile) -> Iterator[str]:
-    """Reasons not to trust the profile."""
     log = run.log
     if abs(profile.replay_error_percent) > advice.TRUSTED_ERROR_PERCENT:
         yield (
@@ -266,7 +262,6 @@ def _span(stage: PlannedStage, log: EventLog) -> tuple[float, float]:
 
 
 def _quantiles(seconds: FloatColumn, most: int) -> tuple[float, ...]:
-    """Evenly spaced, with the shortest and the longest."""
     if not len(seconds):
         return ()
     shares = np.linspace(0.0, 1.0, min(len(seconds), most))
@@ -387,7 +382,6 @@ def optex_phases(log: EventLog, use: ResourceUse | None = None) -> PhaseSeconds:
 
 
 def _communication_share(tasks: TaskColumns, use: ResourceUse) -> FloatColumn:
-    """The share of communication in each task's time, (tasks,)."""
     seconds = (
         use.parts[NETWORK]
         + use.parts[DISK]

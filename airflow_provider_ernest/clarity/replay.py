@@ -182,8 +182,6 @@ def simulate(
 
 
 class _Stage:
-    """A stage while it is replayed."""
-
     def __init__(
         self, planned: PlannedStage, seconds: list[float], slot_seconds: list[float], warm_up: float
     ) -> None:
@@ -292,7 +290,6 @@ class _Simulation:
                     come.append(follower)
 
     def _pick(self) -> int:
-        """The index of the stage whose turn it is."""
         if not self._is_fair or len(self._ready) == 1:
             return self._ready[0][1]
         for _, place in self._ready:

@@ -188,7 +188,6 @@ class _Planner:
 
     @staticmethod
     def _ends_by(at: float, stages: Iterable[PlannedStage]) -> Iterator[int]:
-        """The ends of stages that had ended by then."""
         return (stage.ended for stage in stages if (stage.row.completed_at or 0.0) <= at + _TICK_SECONDS)
 
 

@@ -152,7 +152,6 @@ class _Source:
 
 
 def _left_out_seconds(profile: RunProfile) -> float:
-    """How long the stages ran that the profile leaves out."""
     if not profile.stages_left_out:
         return 0.0
     began = np.array([stage.began_seconds for stage in profile.stages]).clip(0.0)
@@ -161,7 +160,6 @@ def _left_out_seconds(profile: RunProfile) -> float:
 
 
 def _spans(replayed: Replayed) -> tuple[FloatColumn, FloatColumn]:
-    """When each stage was submitted, and when it ended."""
     at, stages = replayed.moments, replayed.plan.stages
     return np.array([at[stage.submitted] for stage in stages]), np.array(
         [at[stage.ended] for stage in stages]
@@ -329,7 +327,6 @@ class StagePoint:
 
 
 def _mean_seconds(stage: StageProfile) -> float:
-    """Of a task, without warm-up."""
     if stage.mean_seconds > 0:
         return stage.mean_seconds
     if len(stage.quantiles_seconds) > 1:

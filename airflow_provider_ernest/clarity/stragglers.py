@@ -252,7 +252,6 @@ def _slow_hosts(ratios: FloatColumn, hosts: IntColumn, *, count: int) -> dict[in
 
 
 def _causes(facts: _Facts, rows: IntColumn) -> list[str]:
-    """The cause of each of some tasks that took longer than their stage's median."""
     if not len(rows):
         return []
     shares = np.stack([facts.explained(cause)[rows] for cause in PRECEDENCE])

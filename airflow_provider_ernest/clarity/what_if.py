@@ -206,8 +206,6 @@ def changed_task_seconds(
 
 @dataclass(frozen=True, kw_only=True)
 class _Moving:
-    """Bytes that are moved by one resource."""
-
     waited: FloatColumn  # seconds that each task waited for them, (tasks,)
     byte_count: IntColumn  # of each task, (tasks,)
     needed: FloatColumn  # each stage's ideal seconds, (stages,); NaN if unknown
@@ -275,5 +273,4 @@ def _stage_waiting(
 
 
 def _quotient(part: FloatColumn, whole: FloatColumn, *, default: float) -> FloatColumn:
-    """Part over whole; the default if the whole is 0."""
     return np.divide(part, whole, out=np.full_like(whole, default), where=whole > 0)

@@ -122,7 +122,6 @@ def _streamed(text: Any, errors: tuple[type[Exception], ...]) -> Iterator[bytes]
 
 
 def _gzip_text(pieces: _Pieces) -> Iterator[bytes]:
-    """Archived logs; of one member or several."""
     source: Any = pieces
     return _streamed(gzip.GzipFile(fileobj=source, mode="rb"), (EOFError, OSError, zlib.error))
 

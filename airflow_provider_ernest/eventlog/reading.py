@@ -138,8 +138,6 @@ class _Events:
 
 
 class _Application:
-    """Collects what the events of one application tell."""
-
     def __init__(self, notes: Notes, *, most_tasks: int) -> None:
         self._notes = notes
         self._tasks = TaskRows(notes, most_tasks=most_tasks)
@@ -428,7 +426,6 @@ class EventLogProgress:
             )
 
     def _whole(self, lines: Iterable[bytes], name: str) -> Iterator[bytes]:
-        """The complete lines, which count as read."""
         for line in lines:
             if not line.endswith(b"\n"):
                 return
