@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import Field, dataclass, fields
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from inspect import Parameter, Signature
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 from fastapi import APIRouter, Depends, HTTPException, Query
 from starlette.responses import Response
@@ -64,11 +64,7 @@ def model_store() -> ModelStore | StoreError:
 
 
 def readable_store(store: Annotated[ModelStore | StoreError, Depends(model_store)]) -> ModelStore:
-    """The configured store.
-
-    Raises:
-        StoreError: it cannot be opened.
-    """
+    """The configured store; raises StoreError if it cannot be opened."""
     if isinstance(store, StoreError):
         raise store
     return store
@@ -91,12 +87,7 @@ NO_MODEL_TO_READ = (
 
 @dataclass(frozen=True, kw_only=True)
 class FoundModel:
-    """The model that a request is about.
-
-    Attributes:
-        entries: of its job, without models whose files are gone.
-        readable: whether the user may read a DAG.
-    """
+    """The model that a request is about, and its job's entries without models whose files are gone."""
 
     model: Model
     entries: Sequence[CatalogueEntry]
@@ -126,7 +117,6 @@ def found_model(
         for entry in newest_of(entries, MODEL, limit=len(entries))
         if entry.instance_type == instance_type and model_id in (None, entry.id) and readable(entry.dag_id)
     ]
-    gone = []
     for entry in wanted:
         try:
             model = load_model(store, job, instance_type, entry.id)
@@ -134,17 +124,14 @@ def found_model(
             if not is_gone(error):
                 raise
             log.warning("Model %s of %r on %s is listed and gone", entry.id, job, instance_type)
-            gone.append(entry)
+            entries = [each for each in entries if each is not entry]
         else:
-            left = [each for each in entries if each not in gone]
-            return FoundModel(model=model, entries=left, readable=readable)
+            return FoundModel(model=model, entries=entries, readable=readable)
     raise HTTPException(404, NO_MODEL) if access.may_read_all() else HTTPException(403, NO_MODEL_TO_READ)
 
 
 FoundDep = Annotated[FoundModel, Depends(found_model)]
 
-
-Request = TypeVar("Request")
 
 BOUNDS: dict[Reader, dict[str, Any]] = {
     measured: {"gt": 0, "allow_inf_nan": False},
@@ -170,43 +157,29 @@ def _query(told: Mapping[str, Any]) -> Any:
     return Query(**bounds, description=f"{says[0].upper()}{says[1:]}.")
 
 
-def asked_for(
-    request: type[Request], names: Sequence[str] | None = None, **others: Callable[..., Any]
-) -> Callable[..., Request]:
-    """A FastAPI dependency that makes settings of the address, with a query parameter for each field.
-
-    Args:
-        request: settings of numbers and words.
-        names: the fields that are in the address; None for all.
-        others: dependencies that make the fields that are not in the address.
-    """
-    types = get_type_hints(request)
-
-    def parameter(one: Field[Any]) -> Parameter:
-        other = others.get(one.name)
-        return Parameter(
-            one.name,
-            Parameter.KEYWORD_ONLY,
-            default=Parameter.empty if other else one.default,
-            annotation=Annotated[types[one.name], Depends(other) if other else _query(one.metadata)],
-        )
-
-    def made(**values: Any) -> Request:
-        return request(**values)
-
-    every: Any = fields(request)  # type: ignore[arg-type]
-    parameters = [parameter(each) for each in every if names is None or each.name in names]
-    # Those without a default come first.
-    parameters.sort(key=lambda each: each.default is not Parameter.empty)
-    made.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    return made
+def _parameters(settings: Any, names: Collection[str]) -> Iterator[Parameter]:
+    """A query parameter for each of these fields of settings."""
+    types = get_type_hints(settings)
+    for one in fields(settings):
+        if one.name in names:
+            yield Parameter(
+                one.name,
+                Parameter.KEYWORD_ONLY,
+                default=one.default,
+                annotation=Annotated[types[one.name], _query(one.metadata)],
+            )
 
 
-RequestDep = Annotated[
-    PredictionRequest,
-    Depends(asked_for(PredictionRequest, billing=asked_for(Billing, BESIDE_THE_PRICE))),
-]
+def asked(**values: Any) -> PredictionRequest:
+    """The request of an address, which has a parameter for each field of it and of its billing."""
+    billing = Billing(**{name: values.pop(name) for name in BESIDE_THE_PRICE})
+    return PredictionRequest(billing=billing, **values)
 
+
+IN_ADDRESS = [one.name for one in fields(PredictionRequest) if one.name != "billing"]
+asked.__signature__ = Signature(  # type: ignore[attr-defined]
+    [*_parameters(PredictionRequest, IN_ADDRESS), *_parameters(Billing, BESIDE_THE_PRICE)]
+)
 
 router = APIRouter(prefix="/api", tags=["Models"])
 
@@ -292,7 +265,9 @@ def clarity(store: StoreDep, found: FoundDep) -> Response:
 
 
 @router.get("/prediction", summary="What a model predicts and would choose", **answers("Prediction"))
-def predict(store: StoreDep, found: FoundDep, request: RequestDep) -> Response:
+def predict(
+    store: StoreDep, found: FoundDep, request: Annotated[PredictionRequest, Depends(asked)]
+) -> Response:
     """The curve of time against machines and, with a price, what each configuration costs.
 
     With a deadline, a budget or an objective it chooses, too, as the task that chooses does: among all types
