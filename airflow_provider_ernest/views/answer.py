@@ -40,7 +40,6 @@ class Tile:
 
     Attributes:
         name: machines, time, cost, chance or kept.
-        notes: what belongs to it, a few words each.
         tone: good, warning, bad, or empty where it is neither.
     """
 
@@ -84,11 +83,9 @@ class AnswerRow:
     """A configuration beside the others.
 
     Attributes:
-        roles: why it is among the rows: "Chosen", "Fastest", and so on.
         seconds: predicted, from submission to end; of the last run those that it took.
         cost: in dollars, likewise; null where no price is known.
         probability: that the goal is kept; of the last run null.
-        is_actual: whether it is a run, and no prediction.
         extrapolates: why the observations do not support it; empty where they do.
     """
 
@@ -109,7 +106,6 @@ class Answer:
     """What to do, and how far to believe it.
 
     Attributes:
-        headline: the answer in a sentence.
         caution: the most important; null where there is none.
         rows: at most five, from the cheapest to the fastest, then the last run.
         worth: what the chosen costs more than the plainly cheapest or fastest, and what that buys; or empty.
@@ -130,7 +126,6 @@ class Asked:
     Attributes:
         decision: None without a goal or a price.
         error: why the goal is out of reach; None if it is not, or there is none.
-        iterations: of the run that is predicted.
     """
 
     model: Model

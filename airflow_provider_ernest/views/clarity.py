@@ -45,7 +45,6 @@ class RunStage:
     """A stage of a run.
 
     Attributes:
-        blocked_seconds: that tasks waited, by what for, summed over tasks.
         unmeasured_seconds: on what Spark does not measure, summed over tasks.
         ideal_seconds: that each resource needs at least.
         bottleneck: the resource that needs, or the waiting that takes, the longest; empty where not known.
@@ -77,16 +76,12 @@ class ExplainedRun:
     """A run and where its time went. Null or empty for what is not kept any more.
 
     Attributes:
-        purpose: sample or production.
         category: sql, streaming, mllib, graphx or core.
         seconds: without start-up.
         driver_seconds: in which no task ran.
         replayed_seconds: the same run as its replay gives it.
         unmeasured_seconds: that tasks neither computed nor waited for anything measured, summed over tasks.
-        limits: the most first.
-        stages: in the order in which they began.
         left_out_seconds: of their tasks.
-        stragglers: the worst, at most 50.
         has_profile: whether more is known than the report says.
     """
 
@@ -149,10 +144,7 @@ def explained_run(
     origin: Origin | None = None,
     report: BottleneckReport | None = None,
 ) -> ExplainedRun:
-    """A run from its profile and, if there is one, its report.
-
-    `recorded_at` is empty if the profile is not stored.
-    """
+    """A run from its profile and its report; `recorded_at` is empty if the profile is not stored."""
     warnings = [*cautions(profile), *(report.warnings if report else ()), *profile.warnings]
     return view_of(
         ExplainedRun,
@@ -186,16 +178,9 @@ class Clarity:
 
 
 def clarity_page(store: ModelStore, model: Model, *, readable: Readable, link: ApplicationLink) -> Clarity:
-    """Return what explains the run time of the model's job.
+    """Return what explains the run time of the model's job, by reports and profiles of readable DAGs.
 
-    Args:
-        store: of reports and profiles.
-        model: the caller must make sure that the reader may see it.
-        readable: whether a DAG may be read. Reports and profiles of others are left out.
-        link: to applications in Spark's history server.
-
-    Raises:
-        StoreError: the store cannot be read.
+    The caller must make sure that the reader may see the model. Raises StoreError.
     """
     reports = store.newest_first(BottleneckReport, model.job, model.instance_type, limit=MOST_REPORTS)
     report = report_of_models(reports, {model.id, model.base_model_id or model.id}, readable)

@@ -146,12 +146,7 @@ RECENT_DECISIONS = 10
 
 @dataclass(frozen=True, kw_only=True)
 class OtherType:
-    """The newest model of the job on another type of machine.
-
-    Attributes:
-        model: None where it cannot be read.
-        price_per_hour: dollars for one machine and hour; None where it is not known.
-    """
+    """The newest model of the job on another type of machine."""
 
     entry: CatalogueEntry
     model: Model | None

@@ -94,10 +94,7 @@ class ModelledRun:
     Attributes:
         seconds: without start-up.
         cost: in dollars; null where no price is known.
-        history_url: its page in Spark's history server.
-        origin: the task instance that observed it.
         from_history: a past run that nobody made for the model: it cost nothing.
-        is_production: a production run that the model has learned from.
     """
 
     index: int
@@ -133,8 +130,7 @@ def modelled_runs(
 ) -> tuple[ModelledRun, ...]:
     """The runs of a model, each with what the others predict of it.
 
-    A model may have learned from production runs of other DAGs. Only those who may read the DAG see which
-    runs they were.
+    Only those who may read a production run's DAG see which run the model has learned from.
     """
     may_read = cache(readable)
     # By all that is known of a run, for runs of several designs may share an index.
@@ -187,7 +183,6 @@ class DesignFacts:
 
     Attributes:
         efficiency: criterion of the relaxed optimum over that of the whole runs, 0..1.
-        candidates: how many (machines, scale) points were considered.
         weighting: which errors it is for, "relative" to the run's time or "absolute" in seconds.
         past_runs: how many past runs of the job it has counted, at no cost.
         reason: why no runs were to be made, or why some were although there were past ones.
@@ -318,7 +313,6 @@ class Version:
     """One of the models of a job on a type of machine.
 
     Attributes:
-        learned_from: production runs that it has learned from.
         base_model_id: the version of sample runs alone that it learns on from; null where it is one.
     """
 
@@ -358,7 +352,6 @@ class Conditions:
 
     Attributes:
         settings: how many are compared.
-        setting_names: of at most 200 of them; values are not kept.
     """
 
     spark: str | None
@@ -389,11 +382,7 @@ def conditions_in_numbers(conditions: RunConditions | None) -> Conditions | None
 
 @dataclass(frozen=True, kw_only=True)
 class ProductionRuns:
-    """Some of the production runs of a job on a type of machine.
-
-    Attributes:
-        runs: newest first, of all versions.
-    """
+    """Some of the production runs of a job on a type of machine."""
 
     total: int
     offset: int
@@ -427,7 +416,6 @@ class ModelFacts:
     Attributes:
         noise: relative standard deviation of a single run.
         calibration: by what production runs made intervals wider or narrower, in words; empty where nothing.
-        learned_from: production runs that it has learned from.
     """
 
     job: str
@@ -467,14 +455,11 @@ class ModelPage:
     """A model and all that is known of it.
 
     Attributes:
-        badges: whether it still holds, and how accurate it is.
         versions: newest first.
         marks: newest first, at most 50, of the versions that learn on from each other.
-        conditions: what it was trained under.
         production_runs: newest first, at most 200, of all versions.
         money: of the job on the type.
         decisions: newest first, at most 50: for this type, or for another by a choice among several.
-        defaults: what to ask it at first.
     """
 
     model: ModelFacts
@@ -503,17 +488,14 @@ def model_page(
     readable: Readable,
     link: ApplicationLink = no_link,
 ) -> ModelPage:
-    """Return what the page of a model shows.
+    """Return what the page of a model shows, by what readable DAGs made; raises StoreError.
 
     Args:
         store: of the model.
         model: the caller must make sure that the reader may see it.
         entries: the whole catalogue, or the job's part.
-        readable: whether a DAG may be read. Versions, runs, decisions and types of others are left out.
+        readable: whether a DAG may be read.
         link: to applications in Spark's history server.
-
-    Raises:
-        StoreError: the store cannot be read.
     """
     of_job = visible_of_job(entries, model.job, readable)
     lineage = Lineage(entry_of(model), of_job)

@@ -43,14 +43,10 @@ class ModelRow:
 
     Attributes:
         dag_id: null where the command line made the model.
-        median_error_percent: leave-one-out, absolute.
         state: "fresh", "stale" or "drifting" (its predictions have missed too often).
-        state_reason: why, and what to do; empty when fresh.
         state_cause: code, data, settings, cluster, unexplained or age; empty when fresh.
         machines: of the newest decision, else of the last run.
         machines_type: theirs, where it is another than that of the model, or a mix.
-        is_fallback: whether that decision keeps to no goal.
-        seconds: that the last run took, from submission to end.
         predicted_seconds: of the last run; of the newest decision where there was none.
         error_percent: of the last run: positive where the prediction was too high.
         is_far_off: whether the last run was outside its 95 % interval, or is more than 25 % off.
@@ -60,10 +56,8 @@ class ModelRow:
         dollars_per_month: at the median cost of the newest five runs.
         cost_before: the median of the runs_before runs before the first decision.
         saved_per_month: what as many runs cost less than before; negative where they cost more.
-        run_at: when the last run was recorded.
         production_runs: of the job on that type, by any model, and those on types without a model of their
             own that a model of this one predicted.
-        versions: the models of the job on that type.
     """
 
     job: str
@@ -110,13 +104,7 @@ class StateCounts:
 
 @dataclass(frozen=True, kw_only=True)
 class Total:
-    """A sum over jobs, as far as it is known.
-
-    Attributes:
-        dollars: null where nothing is known.
-        jobs: of which it is known.
-        unknown_jobs: of which it is not.
-    """
+    """A sum over jobs, as far as it is known."""
 
     dollars: float | None
     jobs: int
@@ -131,8 +119,6 @@ class Models:
         total: models that match search and state.
         counts: of the models that match the search.
         per_month: what the jobs of all models that match search and state cost a month.
-        saved_per_month: what they cost less a month than before.
-        survey: the newest survey of event logs; null where there is none that the reader may read.
     """
 
     total: int
@@ -151,9 +137,6 @@ class Found:
 
     Attributes:
         size: the entry with the machines: the decision, else the last run.
-        cost: dollars of the last run, else as predicted by the decision.
-        dollars_per_month: at the present cost of a run.
-        saved_per_month: compared with the earlier cost of a run.
     """
 
     model: CatalogueEntry
@@ -229,7 +212,7 @@ def list_models(
         offset: rows to skip.
         limit: rows to show.
         now: reference of ages, with its time zone.
-        survey: see `Models.survey`.
+        survey: the newest survey that this person may read.
 
     Raises:
         InvalidParameterError: there is no such order or state.

@@ -26,16 +26,13 @@ class ShownDecision:
     """What was chosen, or would be.
 
     Attributes:
-        composition: where machines of several types were chosen.
         confidence: the probability that was asked for.
         probability: that the goal is kept, as foreseen.
         fallback: "stated", "most_probable" or null where it is none.
         run_seconds: of predicted_seconds the part from the moment that all machines are there.
-        startup_seconds: the part before.
         predicted_cost: in dollars, of all that is billed.
         error_percent: median leave-one-out error of the model.
         model_id: the model that decided; null where a fallback was taken without one.
-        decision_id: null where nothing is kept of it.
         reuse: why the model was an earlier run's; empty where it was not.
         worth: what a best value costs more than the plainly cheapest or fastest, and what that buys.
     """
@@ -172,20 +169,15 @@ class Outcome:
     """A production run and the decision that it ran by. Null for what is not known.
 
     Attributes:
-        machines: that it ran on, which may be others than were decided on.
         predicted_seconds: for the machines that it ran on.
         likely_seconds: what `seconds` was to lie between with 80 % probability.
-        nearly_certain_seconds: the same with 95 %.
         seconds: from submission to end.
         error_percent: positive where the prediction was too high.
         is_unlikely: outside the 80 % interval.
-        is_unusual: outside the 95 % interval.
         latest_seconds: the longest run, from submission to end, that keeps the deadline.
         kept: whether it did; null where there was none, or no decision is known.
         probability: that the goal is kept, as foreseen.
         predicted_cost: dollars for the machines decided on, without what a run bears of the training.
-        cost: dollars paid for the run.
-        is_fallback: whether a fallback was decided on.
     """
 
     production_id: str
@@ -244,8 +236,6 @@ class Baseline:
     """What a run of a job cost before Ernest sized any.
 
     Attributes:
-        cost: the median, in dollars.
-        runs: number of runs in it.
         is_of_logs: only event logs tell of the runs: their usual number of machines at the model's price.
     """
 

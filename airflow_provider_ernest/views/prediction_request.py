@@ -46,11 +46,7 @@ def _billing(_parameter: str, value: Billing) -> Billing:
 
 @settings
 class PredictionRequest:
-    """What a model is asked.
-
-    Raises:
-        InvalidParameterError: a number is impossible, or far beyond what people mean.
-    """
+    """What a model is asked; refuses numbers that are impossible, or far beyond what people mean."""
 
     scale: float = setting(measured, "the production input relative to the one that was sampled", default=1.0)
     iterations: int | None = setting(
@@ -88,12 +84,7 @@ class PredictionRequest:
         return (self.deadline_seconds, self.budget_dollars, self.objective) != (None, None, None)
 
     def goal(self) -> SizingGoal:
-        """The goal; without one, the cheapest size without limits.
-
-        Raises:
-            InvalidParameterError: there are both limits and no objective, or the confidence or the numbers of
-                machines are invalid.
-        """
+        """The goal; without one, the cheapest size without limits. Raises InvalidParameterError."""
         return SizingGoal(
             deadline_seconds=self.deadline_seconds,
             budget_dollars=self.budget_dollars,
@@ -112,11 +103,7 @@ class PredictionRequest:
     def counts(self) -> list[int]:
         """The numbers of machines to compute: all, or `MOST_COMPUTED` of them, spread evenly by ratio.
 
-        A run changes as much from 12 to 16 machines as from 120 to 160.
-
-        Raises:
-            InvalidParameterError: they are more than `MOST_MACHINES`, in the wrong order, or more than
-                `WIDEST_SPAN` different ones.
+        A run changes as much from 12 to 16 machines as from 120 to 160. Raises InvalidParameterError.
         """
         least, most = self.min_machines, self.max_machines
         if most > MOST_MACHINES:

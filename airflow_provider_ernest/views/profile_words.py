@@ -183,9 +183,7 @@ class ToBeWon:
     """An upper bound of what could be won.
 
     Attributes:
-        share: of the replayed run's time.
         without: what would have to go, as in "waiting for the network".
-        name: the same in a narrow column: "network".
     """
 
     share: float

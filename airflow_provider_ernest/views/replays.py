@@ -62,13 +62,8 @@ def replays_of(
 ) -> tuple[Replay, ...]:
     """The replays on the model's type of machine, then those of the job's newest models of other types.
 
-    Unreadable reports are logged and left out: the page must not fail for a second opinion.
-
-    Args:
-        store: of the reports.
-        model: that they are compared with.
-        of_job: the visible entries of its job.
-        readable: whether a DAG may be read.
+    Unreadable reports are logged and left out: the page must not fail for a second opinion. `of_job` are the
+    job's visible entries.
     """
     return tuple(
         view_of(
@@ -110,7 +105,6 @@ class ReplayOpinion:
     Attributes:
         agrees: whether it is within the model's 95 % interval.
         breaks_deadline: whether it misses a deadline that the model keeps.
-        words: the same in a sentence, with what to do if they disagree.
     """
 
     agrees: bool

@@ -29,12 +29,9 @@ from airflow_provider_ernest.views.view import json_ready
 
 
 def of_model(model: Model, prediction: Prediction, *, goal: SizingGoal | None = None) -> str:
-    """The page of a model, without what needs a store: production runs and further questions.
+    """The page of a model with its prediction, from `prediction_alone`, for a goal.
 
-    Args:
-        model: the model.
-        prediction: from `views.prediction.prediction_alone`.
-        goal: that the prediction was asked for.
+    It has nothing that needs a store: no production runs, and no further questions.
     """
     page = model_page_alone(model)
     budget = in_bounds(goal.budget_dollars) if goal else None

@@ -61,7 +61,6 @@ class TaskRow:
     """A task instance, by its last try.
 
     Attributes:
-        operator: name of its class.
         state: Airflow's; None if not scheduled.
         name: display name in Airflow's pages; empty for the task's id.
     """
@@ -139,7 +138,6 @@ class Group:
 
     Attributes:
         group_id: of the task group; empty if the tasks are in none.
-        production: all instances of one task.
     """
 
     group_id: str
@@ -278,7 +276,6 @@ class Question:
 
     Attributes:
         objective: what was to be best; null for a function of the user's.
-        billing: what was billed; null where no price was known.
     """
 
     scale: float
@@ -304,7 +301,6 @@ class FailedTask:
 
     Attributes:
         name: its name in Airflow's pages; empty for its id.
-        reason: why, and what to do, as far as it is known.
     """
 
     task_id: str
@@ -333,7 +329,6 @@ class Training:
     """What the training of this run cost.
 
     Attributes:
-        is_reused: whether a stored model made it needless.
         reasons: why it was, or was not, by type of machine.
         cost: dollars of the sample runs, as on the model's page; null where unknown, or nothing was trained.
     """
@@ -367,8 +362,6 @@ class Card:
         group_id: the task group; empty where the tasks are in none.
         question: what was asked; null without a decision.
         latest_seconds: the longest run, from submission to end, that keeps the deadline; null without one.
-        failures: at most ten.
-        failed: how many there are.
     """
 
     group_id: str
@@ -460,12 +453,7 @@ def run_page(
 ) -> Run | None:
     """The cards of a run; None if a task instance is asked for that does not exist.
 
-    Args:
-        run: the run.
-        stored: what the model store has of it.
-        link: to applications in Spark's history server.
-        task_id: only the group of this task; None for all.
-        map_index: of its instance; -1 for any.
+    With a task's id and map index (-1 for any instance), only the card of its group.
     """
     groups = groups_of(run)
     if task_id is not None:

@@ -36,7 +36,6 @@ class Badge:
 
     Attributes:
         tone: good, warning, bad, or empty where it is neither.
-        says: what it means, in a sentence.
     """
 
     words: str
@@ -49,9 +48,7 @@ class Standing:
     """How a model stands.
 
     Attributes:
-        evidence: of drift.
         deadlines: kept by the job's production runs on the model's type, or by its models.
-        last_run: the newest of these runs.
         last_kept: whether it kept its deadline; None if it had none.
     """
 

@@ -40,14 +40,10 @@ class Totals:
     """What all jobs take and could save: in dollars where a price is known, else machine-hours.
 
     Attributes:
-        is_money: whether the amounts are dollars.
         is_monthly: whether they are of a month; else of one run of each job, since it is not known how often
             any runs.
-        taken: None where nothing is known.
         saved: by the jobs for which a cheaper size is proposed.
         likely_saved: the sum of their bounds, which is at least as likely for the sum as for each job.
-        savers: number of these jobs.
-        unknown: number of jobs of which no saving is known.
     """
 
     jobs: int
@@ -303,11 +299,7 @@ def training(job: SurveyedJob) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class StoredSurvey:
-    """A survey in the store.
-
-    Attributes:
-        at: when it was made, by its id.
-    """
+    """A survey in the store."""
 
     survey_id: str
     at: str | None
@@ -319,22 +311,17 @@ class ShownJob:
 
     Attributes:
         runs: that ended well.
-        machines: today's.
         seconds: of a run today, start-up included.
         slot_utilisation: the share of its slots' time in which they ran tasks.
         input_growth_per_month: so many times as much is read a month later.
         monthly: dollars that it takes in a month; machine-hours where no price is known.
         proposed_machines: null where none are proposed, or as many as today.
-        is_as_today: whether as many as today are proposed.
         saved: of `monthly` by the proposed machines; its bounds with 80 % probability are in likely_saved.
         saved_share: of what a run costs, by the proposed machines, which needs no rate of runs.
         limit_seconds: that a run may take on other machines.
-        sizes: the job on other numbers of machines.
         proposed: the cheapest of them that keeps to the goal.
         proposal: what to change and what that saves, as a sentence.
         in_short: the same in few words; empty where nothing is to change.
-        why: why it takes as long, as a sentence; may be empty.
-        facts: names, and values in words.
         unknown: what is not known, as sentences, and what a training would cost that tells it.
     """
 
@@ -368,17 +355,13 @@ class SurveyPage:
     """A survey.
 
     Attributes:
-        logs: event logs that were looked at.
         is_money: whether amounts are dollars; else they are machine-hours, since no price is known.
         is_monthly: whether the sums are of a month; else of one run of each job, since it is not known how
             often any runs.
-        remarks: what the headline rests on, as sentences.
         taken: the sum over all jobs of which it is known.
         saved: of it, by the jobs for which another size is proposed.
         likely_saved: the sum of their bounds.
-        savers: how many these are.
         unknown: jobs of which it is not known what could be saved.
-        jobs: those that could save most first.
         others: further surveys in the store, newest first.
     """
 

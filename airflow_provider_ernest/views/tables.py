@@ -104,14 +104,9 @@ def out_of_reach_table(
     nearest: Alternative | None,
     only_front: bool = False,
 ) -> list[str]:
-    """The configurations considered, none of which keeps to the goal; see `decision_table`.
+    """The configurations considered, none of which keeps to the goal, as by `decision_table`.
 
-    Args:
-        alternatives: all of them.
-        goal: in words.
-        confidence: the probability that was asked for.
-        nearest: the one most likely to keep to the goal; None if there is none.
-        only_front: show only the Pareto front and the nearest.
+    The nearest is the one most likely to keep to the goal.
     """
     considered = _Considered(
         alternatives=alternatives, marked=nearest, mark="<- nearest", confidence=confidence

@@ -72,11 +72,7 @@ class Asset:
 
 @cache
 def asset(name: str) -> Asset:
-    """The file with that name: one script and one style sheet a page, and the charts' library.
-
-    Raises:
-        KeyError: there is none.
-    """
+    """A page's script or style sheet, or the charts' library; KeyError if there is no such file."""
     if name == CHARTS:
         return Asset(name, JS, (STATIC / "vendor" / name).read_bytes())
     page, _, kind = name.partition(".")
@@ -131,9 +127,7 @@ _late: set[asyncio.Task[str | None]] = set()
 async def first_answers(request: Request, *, predicts: bool) -> str:
     """The first answers of a model's page, as JSON that is harmless in HTML; empty if there are none.
 
-    Args:
-        request: for the page.
-        predicts: whether to add the prediction, if only the model is named.
+    With `predicts`, the prediction is among them if only the model is named.
     """
     # A plus sign stays one, as the page's script reads its address.
     params = dict(parse_qsl(request.url.query.replace("+", "%2B")))
