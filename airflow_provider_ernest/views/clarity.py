@@ -137,21 +137,18 @@ OF_BOTH = ("headline", "bottleneck", "category", "limits", "straggler_causes", "
 
 def explained_run(
     profile: RunProfile,
-    *,
-    purpose: str,
     link: ApplicationLink,
-    recorded_at: str = "",
-    origin: Origin | None = None,
+    record: ProfileRecord | None = None,
     report: BottleneckReport | None = None,
 ) -> ExplainedRun:
-    """A run from its profile and its report; `recorded_at` is empty if the profile is not stored."""
+    """A run from its profile, with its record if it is stored, and its report if it has one."""
     warnings = [*cautions(profile), *(report.warnings if report else ()), *profile.warnings]
     return view_of(
         ExplainedRun,
         profile,
-        purpose=purpose,
-        recorded_at=recorded_at,
-        origin=origin,
+        purpose=record.purpose if record else SAMPLE,
+        recorded_at=record.at if record else "",
+        origin=record.origin if record else None,
         history_url=link(profile.application_id),
         stages=tuple(view_of(RunStage, stage) for stage in profile.stages),
         stragglers=profile.stragglers[:MOST_STRAGGLERS],
@@ -188,12 +185,15 @@ def clarity_page(store: ModelStore, model: Model, *, readable: Readable, link: A
     if report is not None:
         record = _profile_of(store, report)
         is_visible = record is not None and visible_records([record], readable)
-        sample = _of_record(record, link, report) if record and is_visible else _of_report(report, link)
+        if record and is_visible:
+            sample = explained_run(record.profile, link, record, report)
+        else:
+            sample = _of_report(report, link)
     production = newest_profile_for(PRODUCTION, store, model, readable, limit=MOST_PROFILES)
     return Clarity(
         sample=sample,
         reported_by=report.origin if report else None,
-        production=_of_record(production, link) if production else None,
+        production=explained_run(production.profile, link, production) if production else None,
     )
 
 
@@ -231,17 +231,4 @@ def _of_report(report: BottleneckReport, link: ApplicationLink) -> ExplainedRun:
         warnings=report.warnings,
         has_profile=False,
         **{name: getattr(report, name) for name in OF_BOTH},
-    )
-
-
-def _of_record(
-    record: ProfileRecord, link: ApplicationLink, report: BottleneckReport | None = None
-) -> ExplainedRun:
-    return explained_run(
-        record.profile,
-        purpose=record.purpose,
-        recorded_at=record.at,
-        origin=record.origin,
-        report=report,
-        link=link,
     )

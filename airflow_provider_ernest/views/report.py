@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from airflow_provider_ernest.documents.models import Model
-from airflow_provider_ernest.documents.profiles import SAMPLE, RunProfile
+from airflow_provider_ernest.documents.profiles import RunProfile
 from airflow_provider_ernest.documents.surveys import Survey
 from airflow_provider_ernest.settings import SizingGoal
 from airflow_provider_ernest.views.clarity import Clarity, explained_run
@@ -47,8 +47,7 @@ def of_model(model: Model, prediction: Prediction, *, goal: SizingGoal | None = 
 
 def of_run(profile: RunProfile) -> str:
     """The page of a run's profile: what a model's page says of it."""
-    run = explained_run(profile, purpose=SAMPLE, link=no_link)
-    clarity = Clarity(sample=run, reported_by=None, production=None)
+    clarity = Clarity(sample=explained_run(profile, no_link), reported_by=None, production=None)
     return _whole_page("analysis", {"job": profile.name or profile.application_id}, {"api/clarity": clarity})
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.decision.goals import on_pareto_front
@@ -56,13 +55,13 @@ def decision_table(decision: Decision, *, only_front: bool = False) -> list[str]
     with `only_front` just the Pareto front and the chosen one.
     """
     lines = [f"goal: {decision.goal}"]
-    considered = _Considered(
-        alternatives=decision.alternatives,
+    lines += _table_of(
+        decision.alternatives,
         marked=next(filter(decision.is_for, decision.alternatives), None),
         mark="<- fallback" if decision.fallback_reason else "<- chosen",
-        confidence=decision.confidence,
+        asked=decision.confidence,
+        only_front=only_front,
     )
-    lines += _table_of(considered, only_front=only_front)
     if decision.predicted_seconds is None:
         return [*lines, f"fallback: {_machines(decision)}, without a prediction"]
     lines.append(
@@ -108,32 +107,30 @@ def out_of_reach_table(
 
     The nearest is the one most likely to keep to the goal.
     """
-    considered = _Considered(
-        alternatives=alternatives, marked=nearest, mark="<- nearest", confidence=confidence
+    table = _table_of(
+        alternatives, marked=nearest, mark="<- nearest", asked=confidence, only_front=only_front
     )
-    lines = [f"goal: {goal}", *_table_of(considered, only_front=only_front)]
-    return [line.rstrip() for line in lines]
+    return [line.rstrip() for line in (f"goal: {goal}", *table)]
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Considered:
-    """Alternatives, one of them with a mark, and the probability that was asked for."""
+def _table_of(
+    alternatives: Sequence[Alternative],
+    *,
+    marked: Alternative | None,
+    mark: str,
+    asked: float | None,
+    only_front: bool,
+) -> list[str]:
+    """A heading, and a line for each alternative that is shown; nothing without alternatives.
 
-    alternatives: tuple[Alternative, ...]
-    marked: Alternative | None
-    mark: str
-    confidence: float | None
-
-
-def _table_of(considered: _Considered, *, only_front: bool) -> list[str]:
-    """A heading, and a line for each alternative that is shown; nothing without alternatives."""
-    if not considered.alternatives:
+    One of them is marked. `asked` is the probability that was asked for.
+    """
+    if not alternatives:
         return []
-    names = {each.instance_type for each in considered.alternatives}
+    names = {each.instance_type for each in alternatives}
     if only_front:
-        kept = (each for each in considered.alternatives if each.is_pareto or each == considered.marked)
-        considered = replace(considered, alternatives=tuple(kept))
-    shown = _shown(considered)
+        alternatives = [each for each in alternatives if each.is_pareto or each == marked]
+    shown = _shown(alternatives, marked)
     width = max(len("type"), *(len(each.instance_type) for each in shown)) if len(names) > 1 else 0
     certain = any(each.probability is not None for each in shown)
     lines = [
@@ -145,17 +142,16 @@ def _table_of(considered: _Considered, *, only_front: bool) -> list[str]:
         line = f"{each.instance_type:{width}}  " if width else ""
         line += f"{each.machines:8d}  {tenths(each.seconds):>9s}  {_range(each.likely_seconds):>21s}  "
         line += f"{dollars(each.cost):>9s}  " + (
-            f"{probability(each.probability, considered.confidence):>11s}  " if certain else ""
+            f"{probability(each.probability, asked):>11s}  " if certain else ""
         )
-        lines.append(line + _joined(_marks(each, considered), SCREEN_WIDTH - len(line)))
-    of = len(considered.alternatives)
+        lines.append(line + _joined(_marks(each, marked, mark, asked), SCREEN_WIDTH - len(line)))
+    of = len(alternatives)
     if len(shown) < of:
         lines.append(f"({count(of - len(shown))} of {count(of)} alternatives are not shown here)")
     return lines
 
 
-def _shown(considered: _Considered) -> list[Alternative]:
-    alternatives = considered.alternatives
+def _shown(alternatives: Sequence[Alternative], marked: Alternative | None) -> list[Alternative]:
     if len(alternatives) <= MOST_ALTERNATIVES:
         return list(alternatives)
     front = on_pareto_front([(each.seconds, each.cost) for each in alternatives])
@@ -165,7 +161,7 @@ def _shown(considered: _Considered) -> list[Alternative]:
     for position, each in enumerate(alternatives):
         if each.composition:
             kept.add(position)
-        if each == considered.marked:
+        if each == marked:
             first, last = max(0, position - NEIGHBOURS), position + NEIGHBOURS
             near = range(first, min(last + 1, len(alternatives)))
             kept |= {at for at in near if alternatives[at].instance_type == each.instance_type}
@@ -204,17 +200,16 @@ def _machines(decision: Decision) -> str:
     return chosen
 
 
-def _marks(alternative: Alternative, considered: _Considered) -> tuple[str, ...]:
+def _marks(each: Alternative, marked: Alternative | None, mark: str, asked: float | None) -> tuple[str, ...]:
     missed = ""
-    if not alternative.feasible:
-        asked, probability = considered.confidence, alternative.probability
-        is_improbable = asked is not None and probability is not None and probability < asked
+    if not each.feasible:
+        is_improbable = asked is not None and each.probability is not None and each.probability < asked
         missed = f"below {confidence(asked)}" if asked is not None and is_improbable else "misses the goal"
     return (
-        considered.mark if alternative == considered.marked else "",
+        mark if each == marked else "",
         missed,
-        f"[{alternative.memory_shortage}]" if alternative.memory_shortage else "",
-        f"[{alternative.extrapolates}]" if alternative.extrapolates else "",
+        f"[{each.memory_shortage}]" if each.memory_shortage else "",
+        f"[{each.extrapolates}]" if each.extrapolates else "",
     )
 
 
