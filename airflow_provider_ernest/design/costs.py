@@ -31,14 +31,12 @@ class RelativeTime:
     """``scale/machines`` relative to the cheapest candidate: the cost of the paper (section 3.2).
 
     It needs no knowledge of the job, but takes runs on many machines, and tiny ones, for nearly free.
-
-    Attributes:
-        run_overhead: what every run costs besides, in cheapest runs. 0 as in the paper; at 1 the cheapest
-            run spends half of its time starting up.
     """
 
     unit: ClassVar[str] = COST_UNITS["relative_time"]
 
+    # what every run costs besides, in cheapest runs; at 1 the cheapest run spends half of its time starting
+    # up
     run_overhead: float = 0.0
 
     def __post_init__(self) -> None:
@@ -56,15 +54,10 @@ relative_time = RelativeTime()
 
 @dataclass(frozen=True, kw_only=True)
 class ExpectedSeconds:
-    """The seconds that a run is expected to take if its work spreads perfectly.
+    """The seconds that a run is expected to take if its work spreads perfectly."""
 
-    Attributes:
-        full_seconds_on_one_machine: a guess of the whole input's time on one machine, without overhead.
-        run_overhead_seconds: what every run takes besides: start-up, planning, result.
-    """
-
-    full_seconds_on_one_machine: float
-    run_overhead_seconds: float = 0.0
+    full_seconds_on_one_machine: float  # a guess for the whole input, without overhead
+    run_overhead_seconds: float = 0.0  # what every run takes besides: start-up, planning, result
 
     @property
     def unit(self) -> str:
@@ -92,16 +85,11 @@ class ExpectedSeconds:
 
 @dataclass(frozen=True, kw_only=True)
 class MachineSeconds(ExpectedSeconds):
-    """The expected seconds of a run times its machines: what is paid for, in dollars if a price is given.
+    """The expected seconds of a run times its machines: what is paid for, in dollars if a price is given."""
 
-    Attributes:
-        billed_machines: machines that are paid for during a sample run, however few it uses: a cluster that
-            is there for the samples alone. 0 where only the run's own count.
-        price_per_hour: dollars for one machine and hour; None to count machine seconds.
-    """
-
+    # paid for during a sample run, however few it uses: a cluster for the samples alone; 0 for the run's own
     billed_machines: float = 0.0
-    price_per_hour: float | None = None
+    price_per_hour: float | None = None  # dollars for one machine; None to count machine seconds
 
     @property
     def unit(self) -> str:
@@ -176,7 +164,6 @@ def resolve_cost(
 # share of the run's time, and the rows of the information matrix are divided by a guess of the seconds. Only
 # the guess's shape matters: a factor changes no design.
 
-
 GUESS_TERMS = ("1", "scale/machines")
 """The terms of a guess from observed runs: fixed and spreading work tell any job's rough shape."""
 
@@ -226,17 +213,12 @@ def half_fixed(candidates: Candidates) -> ExpectedSecondsOfRuns:
 
 @dataclass(frozen=True, kw_only=True)
 class ProductionShare:
-    """A budget as a share (0.05 is 5 %) of what one production run is predicted to cost.
-
-    Attributes:
-        machines: of the production run, such as those it has now. Work that spreads costs the same machine
-            seconds on any number; only the overhead grows with it.
-        scale: its input, relative to the target input.
-    """
+    """A budget as a share (0.05 is 5 %) of what one production run is predicted to cost."""
 
     share: float = 0.05
+    # of the production run, such as now; work that spreads costs the same on any number, only overhead grows
     machines: int = 1
-    scale: float = 1.0
+    scale: float = 1.0  # its input, relative to the target input
 
     def __post_init__(self) -> None:
         positive_number("share", self.share)
@@ -277,13 +259,11 @@ class ProductionShare:
 # is enough: work that spreads costs its scale of production, whatever that takes, and only what every run
 # costs besides is weighed against the guess.
 
-
 LONG_SECONDS = 1200.0
 """Production that takes as long can be sampled for little: start-ups are little beside it."""
 
 RUN_OVERHEAD_SECONDS = 45.0
 """What every run takes besides its work, where nobody says: start-up, result, the gap before the next one."""
-
 
 COSTS_OF_PRODUCTION = (MACHINE_SECONDS, DOLLARS)  # costs that a production run also has
 SHARE = 0.05  # of the cost of a long production run: what its sample runs are to cost at most
@@ -360,11 +340,7 @@ class Spending:
         return plan(last)
 
     def allowances(self) -> Sequence[Allowance]:
-        """The ways to bound the cost, the one that is preferred first.
-
-        Raises:
-            InvalidParameterError: a number is invalid, or nothing tells of what the share is.
-        """
+        """The ways to bound the cost, the one that is preferred first."""
         bounds, share = self.bounds, self.bounds.budget_share
         own = resolve_cost(bounds.cost, **bounds.cost_options, billed_machines=self.billed_machines)
         beside_production = self._cost_in_machine_seconds()

@@ -89,21 +89,17 @@ def asks_for_targets(name: str) -> bool:
 class Criterion:
     """A function of the information matrix that a design minimises.
 
-    Attributes:
-        loadings: for the criterion ``trace(L^T M^-1 L)``: L, shape (p, r). The identity for A; for I, L with
-            ``L L^T`` the mean of ``t t^T`` over the targets' rows. None for D.
+    For A and I ``trace(L^T M^-1 L)``, with the loadings L of shape (p, r): the identity for A; for I ``L
+    L^T`` is the mean of ``t t^T`` over the targets' rows.
     """
 
-    loadings: FloatArray | None
+    loadings: FloatArray | None  # None for D
 
     @classmethod
     def named(cls, name: str, *, terms: int, target_rows: FloatArray | None = None) -> Criterion:
         """The criterion of that name; the Bayesian forms differ in the matrix, not in the function.
 
-        Args:
-            name: one of `CRITERIA`.
-            terms: p.
-            target_rows: term values of the predictions that are asked for, shape (t, p); I needs them.
+        I needs the term values of the predictions that are asked for, `target_rows` of shape (t, p).
 
         Raises:
             InvalidParameterError: the name is unknown, or I is asked for without targets.
@@ -160,14 +156,9 @@ class Criterion:
         grows by the factor ``-det S``; by Woodbury's identity ``trace(L^T M^-1 L)`` falls by the trace of
         ``S^-1 U^T inverse L L^T inverse U``. Both are written out here for all pairs.
 
-        Args:
-            inverse: the inverse of the information matrix, shape (p, p).
-            entering: rows, shape (e, p).
-            leaving: rows, shape (l, p); a row of zeros for nothing.
-
-        Returns:
-            Array of shape (e, l): above 0 where the exchange helps, 0 where the matrix would become
-            singular. For A and I the decrease; for D the growth of the determinant less 1.
+        The inverse of the information matrix is (p, p), the rows are (e, p) and (l, p); zeros leave nothing.
+        The result is above 0 where the exchange helps and 0 where the matrix would become singular: for A
+        and I the decrease, for D the growth of the determinant less 1.
         """
         projected_in, projected_out = entering @ inverse, leaving @ inverse
         gained = 1 + np.sum(projected_in * entering, axis=1)[:, None]

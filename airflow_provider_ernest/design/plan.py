@@ -17,12 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airflow_provider_ernest.design.candidates import Candidates
-from airflow_provider_ernest.design.costs import (
-    Cost,
-    ProductionShare,
-    expectation,
-    relative_time,
-)
+from airflow_provider_ernest.design.costs import Cost, ProductionShare, expectation, relative_time
 from airflow_provider_ernest.design.criteria import Targets, a_criterion, check_criterion, is_bayesian
 from airflow_provider_ernest.design.problem import (
     DesignProblem,
@@ -279,7 +274,6 @@ def _solved(problem: DesignProblem, bounds: Bounds) -> FloatArray:
 # number; what can be run is whole. The exchange starts from the candidates with the largest weights and adds
 # and swaps runs while that betters the criterion (Fedorov's exchange, for several limits at once). Starting
 # from the weights matters: from random runs it gets stuck at half the efficiency.
-
 
 IMPROVEMENT = 1e-9  # the least relative gain that counts: below it, exchanges would only shuffle equal runs
 

@@ -203,7 +203,6 @@ def _all_runs(candidates: Candidates, observed: Sequence[Observation]) -> tuple[
 # terms form a matroid, so picking greedily is exact: in the order of cost it gives the cheapest selection
 # that determines the terms, and so the least budget that can work.
 
-
 INDEPENDENT = 1e-5
 """A row counts as independent of others where this share of it is not a combination of theirs."""
 

@@ -189,7 +189,6 @@ class TermAveraging:
 # `MOST_DISAGREEMENT`, even noisy ones and those that no term describes well. Above it, the wrong run is the
 # one without which all others agree, if there is exactly one. Otherwise nobody can tell.
 
-
 MOST_DISAGREEMENT = 2.0
 """The factor by which the nearest sum of terms may miss; two runs then differ by four times what any job
 explains."""

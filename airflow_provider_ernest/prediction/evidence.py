@@ -58,12 +58,10 @@ def same_machines(these: FloatArray, those: FloatArray) -> FloatArray:
 # fall into groups, as with inputs of two shapes, the median is that of the larger group and far off for the
 # others. Their mean on the logarithm is never that far off.
 
-
 ALIKE = 1.25  # if runs of one configuration differ by more, they did different work or were disturbed
 
 STRAGGLING_SHARE = 0.2
 """The share of a configuration's runs at either end, at least one run, that may be disturbed."""
-
 
 SURE_REPETITIONS = 3
 """From this many runs of a configuration on, the median is of an undisturbed one unless most were disturbed.
@@ -114,11 +112,7 @@ class Points:
 
 
 def points_of(**runs: Unpack[ObservedColumns]) -> Points:
-    """The distinct configurations of runs, in ascending order.
-
-    Raises:
-        InvalidParameterError: a value is invalid, or the lengths differ.
-    """
+    """The distinct configurations of runs, in ascending order."""
     made = Runs(
         machines=runs["machines"],
         scale=runs["scale"],

@@ -144,7 +144,6 @@ def _none_negative(
 # near these places are follows from how far the runs lie apart: a job seen over many doublings may be trusted
 # for a few more.
 
-
 OCTAVES_OF_ONE = 0.25
 """Doublings that a single number of machines, or a single input, counts for as having been observed."""
 

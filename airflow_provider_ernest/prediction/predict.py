@@ -90,7 +90,6 @@ class _Fit:
 fitted = FittedPredictors()
 """Those of this process."""
 
-
 FURTHEST_SCALE = 20.0
 """How many times the largest observed sample an input may be before a prediction is marked."""
 

@@ -65,11 +65,7 @@ def observed_columns(
 
 
 def check_method(method: str) -> str:
-    """The name, if it is one of `METHODS`.
-
-    Raises:
-        InvalidParameterError: it is not.
-    """
+    """The name; refused with an InvalidParameterError if it is not one of `METHODS`."""
     if method not in METHODS:
         raise InvalidParameterError("method", method, "is unknown", remedy=f"Use one of {quoted(METHODS)}.")
     return method
@@ -83,11 +79,7 @@ def default_terms(method: str) -> tuple[str, ...]:
 def new_predictor(
     method: str, *, terms: Sequence[str] | None = None, prior: AveragingPrior | None = None
 ) -> Predictor:
-    """A predictor that has seen no runs yet; `prior` is for "averaging" alone.
-
-    Raises:
-        InvalidParameterError: the method is unknown.
-    """
+    """A predictor that has seen no runs yet; `prior` is for "averaging" alone."""
     check_method(method)
     chosen = default_terms(method) if terms is None else tuple(terms)
     if method == AVERAGING:

@@ -24,7 +24,6 @@ PRODUCTION_DISCREPANCY_WEIGHTS = (0.25, 0.5, 1.5, 2.0)
 their hosts. By the defaults, intervals of 80 % at numbers that no run had held 55 % of real runs
 (docs/evidence/benchmarks.md); at those that runs had, nothing changes."""
 
-
 NOISE_SECONDS = 0.7
 """Of real runs of Spark, whatever their length: processes start now sooner, now later. Of a bare list of
 times nothing tells even their unit. Chosen between two corpora of short runs: with 0.5 intervals of 80 % hold
@@ -94,7 +93,6 @@ def with_past_runs(prior: AveragingPrior, observations: Sequence[Observation]) -
 # have been disturbed; both then count for little. Production has more data than any sample and may well be
 # conspicuous, but it is what predictions are for. So with production runs nothing is put down to memory, and
 # hardly anything to a disturbance.
-
 
 FURTHER_LEVELS = {0.32: 0.25, 0.64: 0.12, 1.28: 0.06}
 """Levels of noise that are considered besides once runs were repeated, with their weights: at these, a run

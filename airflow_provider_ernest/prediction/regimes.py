@@ -56,11 +56,7 @@ class RegimeForecast:
 
 
 def foresee(observations: Sequence[Observation], *, machines: int, scale: float = 1.0) -> RegimeForecast:
-    """Foresee what a run does from what the observed runs on that type of machine did.
-
-    Raises:
-        InvalidParameterError: `machines` or `scale` is invalid.
-    """
+    """Foresee what a run does from what the observed runs on that type of machine did."""
     machines = whole_number("machines", machines)
     scale = positive_number("scale", scale)
     effective, cap_warning = _cap(observations, machines, scale)
@@ -175,13 +171,7 @@ def effective_machines(
     """Machines that work counts on: those asked for, less what has no task to run.
 
     Terms of work that spreads take these; terms of overhead take the machines themselves. Runs and
-    predictions are to be treated alike.
-
-    Returns:
-        Array of shape (n,), each above 0 and at most `machines`; `machines` where nothing is known.
-
-    Raises:
-        InvalidParameterError: a value is invalid, or the lengths differ.
+    predictions are to be treated alike. Shape (n,), each above 0; `machines` where nothing is known.
     """
     machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
     known = parallelism(observations)
@@ -301,9 +291,9 @@ class _CachingRuns:
         """The share of the reads that find their partition in memory.
 
         Where not all fits, each machine holds as much as in the runs that missed some. Else, and without such
-        runs, it holds what fits beside execution and the tasks that make others again: such a task keeps
-            what it made in storage memory until it ends, though there is no room for it; up to a partition
-            for each slot. And of whole partitions half a one on average does not fit.
+        runs, it holds what fits beside execution and the tasks that make others again: such a task keeps what
+        it made in storage memory until it ends, though there is no room for it; up to a partition for each
+        slot. And of whole partitions half a one on average does not fit.
         """
         each = wanted_bytes / machines
         of_runs = self.wanted_bytes / self.machines

@@ -322,11 +322,7 @@ NEAR, STEPS = 1e-10, 60
 
 
 def two_sided(level: float) -> tuple[float, float]:
-    """The quantiles between which the share `level` of a distribution lies.
-
-    Raises:
-        InvalidParameterError: the level is not between 0 and 1.
-    """
+    """The quantiles between which the share `level`, 0 to 1, of a distribution lies."""
     if not 0 < level < 1:
         raise InvalidParameterError("level", level, "is not between 0 and 1", remedy="Give 0.8 or 0.95, say.")
     return (1 - level) / 2, (1 + level) / 2

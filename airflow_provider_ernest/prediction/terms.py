@@ -21,11 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.prediction.numbers import (
-    FloatArray,
-    column_for_runs,
-    machines_and_scale,
-)
+from airflow_provider_ernest.prediction.numbers import FloatArray, column_for_runs, machines_and_scale
 from airflow_provider_ernest.words import plain
 
 
@@ -49,7 +45,6 @@ class Term:
 
 NOMINAL_RECORDS = 1e9
 """Records of the whole input that sorting is assumed to have: the logarithm hardly depends on it."""
-
 
 _LIBRARY = (
     Term("1", "fixed work", lambda *, machines, scale: np.ones_like(machines)),
@@ -101,7 +96,6 @@ OPTEX = ("1", "machines", "1/machines", "scale/machines")
 DICTIONARY = ("1", "scale", "scale/machines", "scale/sqrt(machines)", "log(machines)", "machines")
 """The terms over whose subsets the averaging of terms goes."""
 
-
 CLIFF = re.compile(r"max\(scale/machines - (\d[\d.e+-]*), 0\)")
 """Work that begins when memory runs out: what a machine holds beyond a share of the input."""
 
@@ -109,11 +103,7 @@ FIXED_TERM = "1"  # the term that does not iterate: an iterative job starts up a
 
 
 def term_named(name: str) -> Term:
-    """The library's term of that name, or the term that the name is the formula of.
-
-    Raises:
-        InvalidParameterError: the name is neither.
-    """
+    """The library's term of that name, or the term that the name is the formula of; refused if neither."""
     if not isinstance(name, str):
         raise InvalidParameterError(
             "terms", name, "is not a name", remedy="Name the terms by their formulas."
@@ -127,11 +117,7 @@ def term_named(name: str) -> Term:
 
 
 def check_terms(terms: Sequence[str]) -> tuple[str, ...]:
-    """The names as a tuple, if each is known or a formula and none is named twice.
-
-    Raises:
-        InvalidParameterError: there is none, one is neither known nor a formula, or one is repeated.
-    """
+    """The names as a tuple; refused if none is given, one is unknown and no formula, or one repeated."""
     given = (terms,) if isinstance(terms, str) else tuple(terms)
     if not given:
         known = f"Known terms are {quoted(list(TERMS))}."
@@ -169,28 +155,16 @@ class ObservedColumns(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Runs:
-    """Runs that are asked about, each column of n values or one for all runs.
+    """Runs that are asked about, each column of n values or one for all runs."""
 
-    Attributes:
-        machines: numbers of machines, each >= 1.
-        scale: shares of the target input, each > 0.
-        workers: the machines that share the work which spreads, above 0; None for all.
-        row_width: the data in a row of the input, as a multiple of a row of the target input's.
-        iteration_ratio: what all terms but the fixed one are multiplied by.
-    """
-
-    machines: ArrayLike
-    scale: ArrayLike
-    workers: ArrayLike | None = None
-    row_width: ArrayLike = 1.0
-    iteration_ratio: float = 1.0
+    machines: ArrayLike  # each >= 1
+    scale: ArrayLike  # shares of the target input, each > 0
+    workers: ArrayLike | None = None  # the machines that share the work which spreads, above 0; None for all
+    row_width: ArrayLike = 1.0  # the data in a row, as a multiple of a row of the target input's
+    iteration_ratio: float = 1.0  # what all terms but the fixed one are multiplied by
 
     def columns(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Machines, scale, workers and widths of rows, shape (n,) each.
-
-        Raises:
-            InvalidParameterError: a value is invalid, or the lengths differ.
-        """
+        """Machines, scale, workers and widths of rows, shape (n,) each."""
         machines, scale = machines_and_scale(machines=self.machines, scale=self.scale)
         workers = machines
         if self.workers is not None:
