@@ -267,7 +267,6 @@ RUN_OVERHEAD_SECONDS = 45.0
 
 COSTS_OF_PRODUCTION = (MACHINE_SECONDS, DOLLARS)  # costs that a production run also has
 SHARE = 0.05  # of the cost of a long production run: what its sample runs are to cost at most
-
 PLANNED_SHARES = (0.04, SHARE, 0.07, 0.1, 0.14, 0.2, 0.3, 0.45, 0.7)
 """The design is planned with the first of these that allows one; if none does, the default design is made.
 
@@ -275,7 +274,6 @@ First less than `SHARE`: production may cost less than guessed, and runs have fi
 """
 
 MIN_SCALE = 0.01  # the smallest share of the input that a sample run reads, by default
-
 MIN_SCALE_WITHIN_SHARE = 0.001
 """The same where runs may cost a share of production: six runs of 1 % each are more than 5 % of it."""
 

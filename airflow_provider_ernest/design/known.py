@@ -24,10 +24,8 @@ from airflow_provider_ernest.settings.bounds import AVERAGING
 from airflow_provider_ernest.words import as_percent, counted, machines
 
 LEVEL, NEARLY_CERTAIN = 0.8, 0.95
-
 NARROW_ENOUGH = 0.3  # of the interval relative to the prediction: 15 % to either side
 FEWEST_RUNS = 6  # as many as a design makes where nothing is known
-
 FEWEST_SIZES = 3
 """Numbers of machines that tell how time changes with them; with fewer only those that ran are known."""
 

@@ -283,7 +283,6 @@ The terms are those that the runs must determine: all of them, or for Bayesian c
 """
 
 SPARE_RUNS = 4  # runs beyond the number of terms that a design makes at most unless told otherwise
-
 INDEPENDENCE = (INDEPENDENT, 1e-4, 1e-3, 1e-2)
 """How much runs must differ, one after the other, until their information matrix is regular in numbers."""
 

@@ -39,7 +39,6 @@ from airflow_provider_ernest.settings.goal import BALANCED, BEST_VALUE
 from airflow_provider_ernest.words import counted, dollars, number, percentage, plain
 
 FEWEST_RUNS = 3  # of different configurations: fixed and spreading work go through any two
-
 MOST_RUNS = 12
 
 EXPECTED_RUNS = 1
@@ -50,13 +49,11 @@ LARGER = 4.0
 beyond the fewest as much again."""
 
 WIDER = 4  # the widest run of the first round has so many times the fewest machines, or all that are billed
-
 OUTCOMES = 31
 """Of a run, as probable as one another, that are played through to choose among the runs. What the chosen one
 is worth is told by one outcome of each draw: of many rough estimates the largest is too large."""
 
 AHEAD = 3  # runs that are looked ahead: what one alone cannot change, two or three may
-
 MOST_MACHINES, MOST_SCALES = 6, 10
 """Numbers of machines, and of scales for each, that are played through: the others are between them."""
 
@@ -64,7 +61,6 @@ MISSED = 1.0
 """Production runs that a missed limit costs besides: a run that comes too late has bought nothing."""
 
 LONG_RUN_SECONDS = 1e6  # at this length the increments in which machines are billed do not matter
-
 MACHINE_SECONDS, DOLLARS = "machine-seconds", "dollars"
 
 

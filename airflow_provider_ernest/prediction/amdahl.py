@@ -34,7 +34,6 @@ from airflow_provider_ernest.prediction.numbers import (
 from airflow_provider_ernest.words import duration as seconds_in_words
 
 SAME = 1e-9  # predictor values that differ by less than this share of the larger one count as equal
-
 LARGEST_CONDITION = 1e12
 """Condition of the scaled running sums beyond which rounding has destroyed the polynomial."""
 

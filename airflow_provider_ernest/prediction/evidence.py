@@ -59,7 +59,6 @@ def same_machines(these: FloatArray, those: FloatArray) -> FloatArray:
 # others. Their mean on the logarithm is never that far off.
 
 ALIKE = 1.25  # if runs of one configuration differ by more, they did different work or were disturbed
-
 STRAGGLING_SHARE = 0.2
 """The share of a configuration's runs at either end, at least one run, that may be disturbed."""
 
@@ -156,7 +155,6 @@ def _middle(ascending: FloatArray) -> float:
 POINTS_LEFT = 4  # points that must be left in the common regime; fewer tell nothing
 POINTS_TO_SUSPECT = 6  # with fewer points a single one cannot be told from the shape of the whole
 SUSPECTS = 2  # how many single points are suspected
-
 ROUNDING_DIGITS = 6
 """Relative errors that differ by less may do so by rounding, which depends on the processor."""
 
@@ -204,25 +202,19 @@ def _conspicuous(seconds: FloatArray, columns: FloatArray) -> list[int]:
         coefficients = shared_least_squares(columns[rest] / seconds[rest, None], np.ones(count - 1))
         predicted = max(float(columns[left_out] @ coefficients), MIN_SECONDS_SHARE * seconds[left_out])
         errors[left_out] = abs(np.log(seconds[left_out] / predicted))
-    return [
-        int(position) for position in np.argsort(-errors.round(ROUNDING_DIGITS), kind="stable")[:SUSPECTS]
-    ]
+    worst = np.argsort(-errors.round(ROUNDING_DIGITS), kind="stable")[:SUSPECTS]
+    return [int(position) for position in worst]
 
 
 OVERHEADS = frozenset({"log(machines)", "machines", "sqrt(machines)"})  # terms that no job consists of alone
 FIXED = "1"  # the term of work that takes the same time on any machines and data
 MOST_FIXED_SHARE = 0.9  # the share of the shortest run that may be known to be fixed
-
 LEAST_RISING, MOST_PLATEAUS = 2, 2
 """Machine counts that must have helped before a plateau is seen, and the plateaus that are asked about."""
 
-NEARER = 0.5
-"""Share of the squared errors. An explanation that is hardly better may fit noise."""
-
+NEARER = 0.5  # share of the squared errors; an explanation that is hardly better may fit noise
 LEAST_WORKERS = 0.5  # if one machine runs the driver and also works, its work is still done
-
 REFINEMENTS = 4
-
 USUAL_ERROR = 0.2  # error from the reference, on the logarithm, from which a run begins to count less
 
 
@@ -238,8 +230,7 @@ class Evidence:
     countings: tuple[Counting, ...]
     outside: NDArray[np.bool_]  # the sets of points, (r, n)
     subsets: NDArray[np.bool_]  # which terms are in, (t, p)
-    # of the runs together with the hypothesis, without the factor for no negative coefficient, (d, r, g, k,
-    # t)
+    # of the runs with the hypothesis, without the factor for no negative coefficient, (d, r, g, k, t)
     log_probabilities: FloatArray
     means: FloatArray  # of the scaled coefficients, beyond `least`, (d, r, g, k, t, p)
     factors: FloatArray  # Cholesky factors of their precisions, (d, r, g, k, t, p, p)
@@ -263,10 +254,9 @@ def weigh(points: Points, terms: tuple[str, ...], prior: AveragingPrior) -> Evid
     precisions, log_determinants = _errors(points, np.array(outside), prior)
     subsets, log_subsets = _subsets(terms, prior)
     largest = _largest_seconds(terms, prior, points.seconds)
-    shares_of_terms = [column / reference[:, None] for column in columns]
     parts = [
         _posterior(rows, 1.0 + deviations - rows @ least, precisions, subsets, largest, prior)
-        for rows in shares_of_terms
+        for rows in (column / reference[:, None] for column in columns)
     ]
     likelihoods, means, factors, lengths = (np.array(part) for part in zip(*parts, strict=True))
     shares = np.array([counting.weight for counting in countings])

@@ -24,9 +24,7 @@ from airflow_provider_ernest.prediction.prior import prior_for
 from airflow_provider_ernest.prediction.terms import DICTIONARY, check_terms
 
 PRIOR_JOBS = 4.0  # how many jobs the prior counts for
-
 STEPS = 20
-
 NEVER_CERTAIN = 0.02  # however many jobs agree, the next one may be the first of another kind
 
 

@@ -29,7 +29,6 @@ from airflow_provider_ernest.prediction.regression import mixture_quantiles
 from airflow_provider_ernest.prediction.terms import Runs, iteration_factors
 
 DRAWS = 500  # places in the whole of the hypotheses: the error from so few is a twentieth of the uncertainty
-
 SHARED = 0.1
 """Of the distance between two places: so near to a border between two hypotheses, a place belongs to both."""
 
@@ -149,7 +148,6 @@ OCTAVES_OF_ONE = 0.25
 
 STEEPNESS = 3.0  # near the observed range hardly anything changes, far from it nearly everything may
 FURTHEST_OCTAVES = 60.0  # further than any cluster or input: such a draw sees no change at all
-
 SEED = 1
 
 

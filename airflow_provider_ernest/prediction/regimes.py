@@ -29,7 +29,6 @@ from airflow_provider_ernest.words import as_percent, count, data_amount, durati
 from airflow_provider_ernest.words import machines as machines_in_words
 
 WIDEST = 3.0  # the largest factor on the log-spread of an interval: what is known of the job still bounds it
-
 _UNSEEN = 1.25
 """Factor where the run does what no observed run did, and the prediction allows for it or it may not matter.
 """

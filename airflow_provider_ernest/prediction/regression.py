@@ -36,7 +36,6 @@ LEAST_NOISE = 0.01
 """Relative: no run time is exact, even where the terms go through all of the few observed ones."""
 
 LEAST_SHARE = 1e-6  # of a run's time: a term that explains less of each of them is there by rounding alone
-
 CREDIBLE = {"relative": 10.0, "absolute": 1.0}
 """By weighting, the error as a multiple of the prediction up to which it is taken for one of its logarithm.
 One in seconds never is one: from the prediction itself on it is taken for what it is."""

@@ -254,7 +254,6 @@ FEW_CONFIGURATIONS = 5
 
 DIFFERENT_WORK = 1.25  # runs of one configuration whose times differ by this factor did not do the same work
 MUCH_NOISE = 0.12  # relative; identical Spark runs differ by 2 to 7 per cent
-
 PROBABLY_DISTURBED = 0.5
 
 
