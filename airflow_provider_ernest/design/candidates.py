@@ -105,7 +105,14 @@ def enumerate_candidates(
     )
     enough = partition_column >= cores_per_machine * machine_column
     if not enough.any():
-        raise _too_few_partitions(most=most, cores=cores_per_machine * min_machines, partitions=partitions)
+        cores = cores_per_machine * min_machines
+        message = (
+            f"At most {most} partitions are sampled, fewer than the {cores} cores of the smallest cluster."
+        )
+        remedy = f"Raise max_scale to {rounded_up(cores / partitions)} or more"
+        if cores > partitions:
+            remedy = f"Store the input in at least {cores} partitions (now: {partitions})"
+        raise DesignError(message, remedy=f"{remedy}, or lower min_machines.")
     partition_column, machine_column = partition_column[enough], machine_column[enough]
     return Candidates(
         machines=machine_column, scale=partition_column / partitions, partitions=partition_column
@@ -146,13 +153,3 @@ def _partition_bounds(*, min_scale: float, max_scale: float, partitions: int) ->
             remedy=f"Raise max_scale to {rounded_up(least / partitions)} or more.",
         )
     return least, most
-
-
-def _too_few_partitions(*, most: int, cores: int, partitions: int) -> DesignError:
-    """The error for bounds under which no run has a partition for each core."""
-    message = f"At most {most} partitions are sampled, fewer than the {cores} cores of the smallest cluster."
-    if cores > partitions:
-        remedy = f"Store the input in at least {cores} partitions (now: {partitions}), or lower min_machines."
-    else:
-        remedy = f"Raise max_scale to {rounded_up(cores / partitions)} or more, or lower min_machines."
-    return DesignError(message, remedy=remedy)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol, TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from airflow_provider_ernest.prediction.numbers import (
     whole_number,
 )
 from airflow_provider_ernest.prediction.regression import ErnestRegression
+from airflow_provider_ernest.prediction.terms import Column
 from airflow_provider_ernest.settings import DesignBounds, SizingGoal
 from airflow_provider_ernest.settings.bounds import COST_UNITS, DOLLARS, MACHINE_SECONDS, PAPERS_COST, SECONDS
 
@@ -171,16 +172,7 @@ RUNS_FOR_A_GUESS = 3
 """The fewest observed runs that tell a shape: two terms go through any two runs, however noisy."""
 
 
-class ExpectedSecondsOfRuns(Protocol):
-    """Gives the expected seconds of runs; keyword-only, for machines and scale must not be swapped."""
-
-    def __call__(self, *, machines: FloatArray, scale: FloatArray) -> FloatArray:
-        """Arrays of shape (n,) in and out, all values above 0."""
-
-
-def expectation(
-    *, candidates: Candidates, cost: Cost, observed: Sequence[Observation] = ()
-) -> ExpectedSecondsOfRuns:
+def expectation(*, candidates: Candidates, cost: Cost, observed: Sequence[Observation] = ()) -> Column:
     """The best guess there is of what runs take.
 
     In this order: a fit to the runs already made, if they are at least three; the guess in the cost, if that
@@ -196,7 +188,7 @@ def expectation(
     return cost.seconds if isinstance(cost, ExpectedSeconds) else half_fixed(candidates)
 
 
-def half_fixed(candidates: Candidates) -> ExpectedSecondsOfRuns:
+def half_fixed(candidates: Candidates) -> Column:
     """The shape of a job of which nothing is known.
 
     Work that spreads, ``scale/machines``, plus as much fixed work as a middling candidate has of the

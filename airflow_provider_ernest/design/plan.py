@@ -109,7 +109,8 @@ def plan_design(
         max_runs=max_runs,
         max_repetitions=max_repetitions,
     )
-    weights, counts = choose_runs(problem, limits)
+    weights = optimal_weights(problem, whole_run_bounds(costs, limits))
+    counts = round_design(problem, weights, limits=limits)
     return Design(
         experiments=_experiments(candidates, counts, weights, costs, iterations),
         terms=terms,
@@ -122,16 +123,6 @@ def plan_design(
         candidates=len(candidates),
         candidate_ranges=candidates.ranges(),
     )
-
-
-def choose_runs(problem: DesignProblem, limits: Limits) -> tuple[FloatArray, IntArray]:
-    """The candidates' weights in the relaxed optimum, and how often to make each, shape (n,) both.
-
-    Raises:
-        DesignError: the limits allow no runs that tell what they must.
-    """
-    weights = optimal_weights(problem, whole_run_bounds(problem.costs, limits))
-    return weights, round_design(problem, weights, limits=limits)
 
 
 def _check_iterations(observed: Sequence[Observation], iterations: int | None) -> None:

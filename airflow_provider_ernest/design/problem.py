@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from airflow_provider_ernest.design.candidates import Candidates
-from airflow_provider_ernest.design.costs import ExpectedSecondsOfRuns
 from airflow_provider_ernest.design.criteria import (
     Criterion,
     Targets,
@@ -32,7 +31,7 @@ from airflow_provider_ernest.prediction.numbers import (
     whole_number,
 )
 from airflow_provider_ernest.prediction.regression import runs_to_add, undetermined_terms
-from airflow_provider_ernest.prediction.terms import basis, quoted
+from airflow_provider_ernest.prediction.terms import Column, basis, quoted
 
 PRIOR_PRECISION = 0.01
 """(sigma/tau)^2: noise of 10 % of a run's time over coefficients that may take all of that time."""
@@ -88,7 +87,7 @@ def design_problem(
     criterion: str,
     observed: Sequence[Observation] = (),
     targets: Targets | None = None,
-    expected_seconds: ExpectedSecondsOfRuns | None = None,
+    expected_seconds: Column | None = None,
 ) -> DesignProblem:
     """The problem that candidates, terms and purpose make up; the arguments are those of `plan.plan_design`.
 
@@ -104,7 +103,8 @@ def design_problem(
         rows = _basis(terms, machines, scale)
         if expected_seconds is None or not len(rows):
             return rows
-        return rows / expected_seconds(machines=_floats(machines), scale=_floats(scale))[:, None]
+        columns = {"machines": np.asarray(machines, np.float64), "scale": np.asarray(scale, np.float64)}
+        return rows / expected_seconds(**columns)[:, None]
 
     design_rows = rows_of(candidates.machines, candidates.scale)
     rows, known_rows = normalised(design_rows, rows_of(*made))
@@ -133,15 +133,11 @@ def design_problem(
     )
 
 
-def _floats(column: ArrayLike) -> FloatArray:
-    return np.asarray(column, dtype=np.float64)
-
-
 def _basis(terms: Sequence[str], machines: ArrayLike, scale: ArrayLike) -> FloatArray:
     """As `basis`, also of no runs."""
     if not np.size(machines):
         return np.empty((0, len(terms)))
-    return basis(terms, machines=_floats(machines), scale=_floats(scale))
+    return basis(terms, machines=machines, scale=scale)
 
 
 def _check_determined(terms: Sequence[str], candidates: Candidates, observed: Sequence[Observation]) -> None:

@@ -148,7 +148,7 @@ def job_profile(runs: Sequence[RunProfile]) -> JobProfile:
 
     Each constant is the median over the runs, so that one disturbed run does no harm. The baseline is one
     machine with the largest input measured. The closed form takes a job's unit tasks as given; here they grow
-    with the input (`at_scale`), as otherwise a sample would tell nothing of the whole.
+    with the input (`predicted_phases`), as otherwise a sample would tell nothing of the whole.
 
     Raises:
         TooFewObservationsError: there is no run.
@@ -242,17 +242,16 @@ class CategoryProfile(Document):
         return tuple(sorted(self.distances, key=lambda job: (self.distances[job], job)))
 
 
-def at_scale(profile: JobProfile, scale: float) -> JobProfile:
-    """The profile for another input, in the unit of `baseline_scale`; unit tasks grow in proportion."""
-    ratio = positive_number("scale", scale) / profile.baseline_scale
-    return replace(profile, unit_task_seconds=tuple(ratio * seconds for seconds in profile.unit_task_seconds))
-
-
 def predicted_phases(
     profile: JobProfile, *, machines: int, scale: float = 1.0, iterations: int = 1
 ) -> PhaseSeconds:
-    """The seconds of each phase of a run on another input, start-up included."""
-    return phases(at_scale(profile, scale), machines=machines, iterations=iterations, scale=scale)
+    """The seconds of each phase of a run on another input, start-up included; unit tasks grow in proportion.
+
+    The scale is in the unit of the profile's `baseline_scale`.
+    """
+    ratio = positive_number("scale", scale) / profile.baseline_scale
+    grown = replace(profile, unit_task_seconds=tuple(ratio * each for each in profile.unit_task_seconds))
+    return phases(grown, machines=machines, iterations=iterations, scale=scale)
 
 
 def category_profiles(records: Sequence[ProfileRecord]) -> tuple[CategoryProfile, ...]:
@@ -281,23 +280,19 @@ def scaled_to_run(
     known = predicted_phases(category.profile, machines=machines, scale=scale, iterations=iterations)
     fixed = known.initialisation_seconds + known.preparation_seconds
     spread = known.total_seconds - fixed
-    profile = category.profile
     if spread <= 0 or seconds <= fixed:
         # A run shorter than the representative's start, or a representative that does nothing else.
-        return _times(profile, seconds / known.total_seconds, fixed_too=True)
-    return _times(profile, (seconds - fixed) / spread)
-
-
-def _times(profile: JobProfile, factor: float, *, fixed_too: bool = False) -> JobProfile:
-    """Scale a job's times; coeff and cf_commn have this purpose in the paper."""
-    fixed = factor if fixed_too else 1.0
+        of_fixed = of_spread = seconds / known.total_seconds
+    else:
+        of_fixed, of_spread = 1.0, (seconds - fixed) / spread
+    profile = category.profile
     return replace(
         profile,
-        initialisation_seconds=fixed * profile.initialisation_seconds,
-        preparation_seconds=fixed * profile.preparation_seconds,
-        variable_sharing_coefficient=factor * profile.variable_sharing_coefficient,
-        communication_coefficient=factor * profile.communication_coefficient,
-        unit_task_seconds=tuple(factor * seconds for seconds in profile.unit_task_seconds),
+        initialisation_seconds=of_fixed * profile.initialisation_seconds,
+        preparation_seconds=of_fixed * profile.preparation_seconds,
+        variable_sharing_coefficient=of_spread * profile.variable_sharing_coefficient,
+        communication_coefficient=of_spread * profile.communication_coefficient,
+        unit_task_seconds=tuple(of_spread * each for each in profile.unit_task_seconds),
     )
 
 

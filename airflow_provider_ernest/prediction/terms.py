@@ -26,7 +26,7 @@ from airflow_provider_ernest.words import plain
 
 
 class Column(Protocol):
-    """The value of a term for each run; keyword-only, for machines and scale must not be swapped."""
+    """A value for each run; keyword-only, for machines and scale must not be swapped."""
 
     def __call__(self, *, machines: FloatArray, scale: FloatArray) -> FloatArray:
         """Arrays of shape (n,) in and out."""
