@@ -59,20 +59,13 @@ def test_it_goes_by_the_run_that_is_most_like_production(context, store, runs):
 
     told = BottleneckReport.from_dict(report(context, store, runs))
 
+    assert store.newest(BottleneckReport, "enrich", "local") == [told]
     assert told.application_id == "app-6"
     assert told.profile_ids == ("profile-of-app-6", "profile-of-app-4", "profile-of-app-0")
     assert told.headline == network_bound().headline
     assert (told.scale, told.machines) == (0.1, 4)
     assert told.origin is not None
     assert told.origin.task_id == "ernest.step"
-
-
-def test_it_is_kept_where_the_pages_look_for_it(context, store, runs):
-    store.save(record("app-6"))
-
-    told = BottleneckReport.from_dict(report(context, store, runs))
-
-    assert store.newest(BottleneckReport, "enrich", "local") == [told]
 
 
 def test_the_replay_stands_beside_the_model_for_each_size_that_production_may_have(

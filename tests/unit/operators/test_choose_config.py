@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
-from threading import Event
 from typing import Any
 
 import pytest
@@ -15,11 +14,9 @@ from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.documents.base import Origin
 from airflow_provider_ernest.documents.decisions import Decision, DecisionRecord, Refusal
 from airflow_provider_ernest.hooks.store_location import store_root
-from airflow_provider_ernest.operators import recording
 from airflow_provider_ernest.operators.training_cluster import training_cluster
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import Billing
-from airflow_provider_ernest.store.store import ModelStore
 from tests.unit.operators.conftest import seconds
 from tests.unit.operators.decisions import choose_operator, cluster, recorded
 
@@ -66,11 +63,6 @@ def test_on_a_running_cluster_its_memory_and_event_logs_are_asked_for(context, t
     assert ti.pushed["spark_conf"]["spark.eventLog.enabled"] == "true"
 
 
-def test_more_machines_than_the_cluster_has_are_refused(context, model):
-    with pytest.raises(AirflowFailException, match="max_machines=8 is outside the 1 to 4 machines"):
-        choose_operator(model, cluster=cluster(4)).execute(context)
-
-
 @pytest.mark.parametrize("kind", ["ec2", "emr"])
 def test_a_cluster_that_can_grow_may_have_more_machines(context, ti, model, kind):
     decision = choose_operator(model, cluster=cluster(2, kind=kind), deadline_seconds=35).execute(context)
@@ -93,11 +85,17 @@ def test_a_cluster_that_can_grow_may_have_more_machines(context, ti, model, kind
             r"untrained_types.* lacks like and",
         ),
         ({"cores_per_machine": "several"}, "cores_per_machine='several'"),
+        ({"cluster": cluster(4)}, "max_machines=8 is outside the 1 to 4 machines"),
+        ({"price_per_hour": None}, r"price_per_hour=None .* Give the dollars"),
+        ({"price_per_hour": None, "cluster": cluster(8)}, r"price_per_hour=None .* Give the dollars"),
+        ({"confidence": "sure", "fallback_machines": 2}, "confidence='sure'"),
+        ({"iterations": 20, "fallback_machines": 2}, "iterations=20"),
     ],
 )
-def test_goals_that_cannot_be_are_named(context, model, changes, named):
+def test_goals_that_cannot_be_are_named(context, ti, model, changes, named):
     with pytest.raises(AirflowFailException, match=named):
         choose_operator(model, **changes).execute(context)
+    assert ti.pushed.keys() == {"failure"}, "also where a fallback is stated"
 
 
 def test_a_decision_is_kept_with_what_was_asked_for(context, ti, observations):
@@ -113,18 +111,6 @@ def test_a_decision_is_kept_with_what_was_asked_for(context, ti, observations):
     assert (record.deadline_seconds, record.budget_dollars) == (70.0, None)
     assert (record.min_machines, record.max_machines, record.scale) == (2, 8, 1.1)
     assert record.origin == Origin(dag_id=ti.dag_id, run_id=ti.run_id, task_id=ti.task_id)
-
-
-def test_a_store_that_does_not_answer_holds_up_no_decision(context, ti, model, capsys, monkeypatch):
-    answer = Event()
-    monkeypatch.setattr(recording, "MOST_SECONDS", 0.05)
-    monkeypatch.setattr(ModelStore, "save", lambda self, record: answer.wait(60))
-
-    decision = choose_operator(model).execute(context)
-
-    assert DecisionRecord.from_dict(ti.pushed["record"]).decision == Decision.from_dict(decision)
-    assert "The decision is not recorded yet" in capsys.readouterr().out
-    answer.set()
 
 
 @pytest.mark.parametrize("root", ["/dev/null/store", "nowhere://models"])
@@ -175,9 +161,8 @@ def test_the_objective_says_what_is_best(context, ti, model, objective, machines
     assert (record.deadline_seconds, record.budget_dollars) == (60.0, 1.0)
 
 
-def test_without_limits_no_confidence_is_recorded(context, ti, model):
+def test_without_limits_no_confidence_is_recorded(context, model):
     choose_operator(model, objective="balanced", deadline_seconds=None).execute(context)
-
     (record,) = recorded()
     assert (record.objective, record.confidence, record.decision.confidence) == ("balanced", None, None)
 
@@ -232,12 +217,6 @@ def test_the_price_is_that_of_the_clusters_machines_unless_given(context, ti, mo
     cheap = ti.pushed["predicted_cost"]
     choose_operator(model, cluster=priced, price_per_hour="0.4").execute(context)
     assert ti.pushed["predicted_cost"] == pytest.approx(2 * cheap)
-
-
-@pytest.mark.parametrize("changes", [{"cluster": cluster(8)}, {}])
-def test_an_unknown_price_is_asked_for(context, model, changes):
-    with pytest.raises(AirflowFailException, match=r"price_per_hour=None .* Give the dollars"):
-        choose_operator(model, price_per_hour=None, **changes).execute(context)
 
 
 def test_all_that_is_billed_counts(context, ti, model):
@@ -298,10 +277,11 @@ def test_a_training_of_unknown_cost_is_said_not_to_count(context, model):
     assert any("is unknown and not counted" in warning for warning in decision["warnings"])
 
 
-def test_a_deadline_out_of_reach_names_the_best_within_reach(context, model):
+@pytest.mark.parametrize("changes", [{}, {"on_failure": "fail", "fallback_machines": 2}])
+def test_a_deadline_out_of_reach_names_the_best_within_reach(context, model, changes):
     best = min(seconds(m, 1.0) + 5.0 for m in range(1, 9))
     with pytest.raises(AirflowFailException, match=f"InfeasibleGoalError: .*{best:.0f}"):
-        choose_operator(model, deadline_seconds=5).execute(context)
+        choose_operator(model, deadline_seconds=5, **changes).execute(context)
 
 
 def test_a_deadline_out_of_reach_takes_the_stated_fallback(context, ti, model, capsys):
@@ -313,10 +293,11 @@ def test_a_deadline_out_of_reach_takes_the_stated_fallback(context, ti, model, c
     assert decision["fallback_reason"]
 
 
-def test_without_a_model_only_a_stated_fallback_goes_on(context, ti):
+@pytest.mark.parametrize("changes", [{}, {"on_failure": "most_probable"}])
+def test_without_a_model_only_a_stated_fallback_goes_on(context, ti, changes):
     with pytest.raises(AirflowFailException, match=r"no model.*fallback_machines"):
-        choose_operator(None).execute(context)
-    choose_operator(None, fallback_machines=3).execute(context)
+        choose_operator(None, **changes).execute(context)
+    choose_operator(None, fallback_machines=3, **changes).execute(context)
     assert ti.pushed["machines"] == 3
 
 
@@ -385,7 +366,6 @@ def test_a_model_that_cannot_be_read_counts_as_none(context, ti, model):
 
 
 def test_the_reason_for_a_fallback_is_shown_everywhere(context, ti, capsys):
-    """In the log, in XCom, in the decision and in its record."""
     why = "The leave-one-out error of the model is 41.0 % (median), above the threshold of 25 %."
     decision = choose_operator(None, job="enrich", fallback_machines=3, training_failure=why).execute(context)
 
@@ -437,18 +417,6 @@ def test_a_goal_out_of_reach_can_be_met_as_probably_as_possible(
     assert "MOST PROBABLE" in capsys.readouterr().out
 
 
-def test_without_a_model_nothing_is_most_probable(context, ti):
-    with pytest.raises(AirflowFailException, match="no model"):
-        choose_operator(None, on_failure="most_probable").execute(context)
-    choose_operator(None, on_failure="most_probable", fallback_machines=2).execute(context)
-    assert ti.pushed["machines"] == 2
-
-
-def test_a_fallback_may_be_stated_and_not_be_wanted(context, model):
-    with pytest.raises(AirflowFailException, match="InfeasibleGoalError"):
-        choose_operator(model, deadline_seconds=5, on_failure="fail", fallback_machines=2).execute(context)
-
-
 def test_a_goal_out_of_reach_leaves_what_there_was_to_choose_from(context, ti, model):
     with pytest.raises(AirflowFailException, match="InfeasibleGoalError"):
         choose_operator(model, deadline_seconds=5, confidence=0.9).execute(context)
@@ -471,14 +439,6 @@ def test_a_stated_fallback_keeps_what_there_was_to_choose_from(context, ti, mode
     assert not any(each.feasible for each in decision.alternatives)
 
 
-def test_no_fallback_covers_up_a_wrong_parameter(context, ti, model):
-    with pytest.raises(AirflowFailException, match="confidence='sure'"):
-        choose_operator(model, confidence="sure", fallback_machines=2).execute(context)
-    with pytest.raises(AirflowFailException, match="iterations=20"):
-        choose_operator(model, iterations=20, fallback_machines=2).execute(context)
-    assert ti.pushed.keys() == {"failure"}
-
-
 def reader_of(choose):
     """A production task that reads its size, and starts whatever became of the tasks before it."""
 
@@ -493,8 +453,6 @@ def reader_of(choose):
 
 
 def test_production_never_starts_without_a_size(model):
-    """Where the decision failed or was skipped, there is no such XCom."""
-
     class TaskInstance:
         dag_id = "nightly"
 

@@ -168,16 +168,22 @@ def test_numbers_flags_and_lists_may_come_as_the_texts_that_jinja_makes(api, spa
     ],
 )
 def test_what_cannot_be_is_named_before_anything_is_launched(api, spark, context, changes, named):
-    """Such as the size of a decision that was skipped, whose XCom is not there."""
     with pytest.raises(AirflowFailException, match=named):
         rendered(api, spec=changes).execute(context)
     assert living(api) == 0
     assert not api.calls("RunInstances")
 
 
-def test_a_connection_that_is_missing_is_named_before_anything_is_launched(api, spark, context):
-    with pytest.raises(AirflowFailException, match="no Airflow connection 'absent'"):
-        create(api, aws_conn_id="absent").execute(context)
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"aws_conn_id": "absent"}, "no Airflow connection 'absent'"),
+        ({"deferrable": True, "poll_seconds": "often"}, "poll_seconds"),
+    ],
+)
+def test_what_a_start_needs_is_read_before_anything_is_launched(api, spark, context, options, named):
+    with pytest.raises(AirflowFailException, match=named):
+        create(api, **options).execute(context)
     assert not api.calls("RunInstances")
 
 
@@ -207,13 +213,6 @@ def test_a_specification_is_rendered_whole_but_for_its_script(api):
     assert (spec.machines, spec.setup_script) == (2, script)
 
 
-def test_a_start_that_fails_leaves_nothing(api, spark, context):
-    api.set_capacity("m5.large", 2)
-    with pytest.raises(ClusterStartError):
-        create(api).execute(context)
-    assert living(api) == 0
-
-
 # Deferral
 
 
@@ -221,14 +220,6 @@ def deferred(operator: EC2ClusterOperator, context: Any) -> TaskDeferred:
     with pytest.raises(TaskDeferred) as caught:
         operator.execute(context)
     return caught.value
-
-
-def event(operator: EC2ClusterOperator, context: Any, *, status: str, reason: str = "") -> dict[str, Any]:
-    """As it comes from the triggerer: through the database, as JSON."""
-    trigger = deferred(operator, context).trigger
-    _, arguments = trigger.serialize()
-    told = {name: arguments[name] for name in ("cluster_name", "spec")}
-    return json.loads(json.dumps({"status": status, "reason": reason, **told}))
 
 
 def test_a_deferred_start_waits_in_the_triggerer_and_goes_on_in_another_process(
@@ -242,6 +233,7 @@ def test_a_deferred_start_waits_in_the_triggerer_and_goes_on_in_another_process(
     assert not spark.probes
 
     _, arguments = asked.trigger.serialize()
+    assert cluster_secret(api.client("ec2"), asked.trigger.cluster_name) not in json.dumps(arguments)
     told = {name: arguments[name] for name in ("cluster_name", "spec")}
     ready = json.loads(json.dumps({"status": "ready", "reason": "", **told}))
     # Templates and configuration may say something else by now: what was launched counts.
@@ -253,14 +245,10 @@ def test_a_deferred_start_waits_in_the_triggerer_and_goes_on_in_another_process(
     assert len(api.calls("RunInstances")) == 2
 
 
-def test_nothing_secret_is_stored_for_the_triggerer(api, spark, context):
-    trigger = deferred(create(api, deferrable=True), context).trigger
-    secret = cluster_secret(api.client("ec2"), trigger.cluster_name)
-    assert secret not in json.dumps(trigger.serialize())
-
-
 def test_a_failure_event_ends_the_machines_and_shows_their_console(api, spark, context, capsys):
-    failed = event(create(api, deferrable=True), context, status="failed", reason="it was not ready in time")
+    trigger = deferred(create(api, deferrable=True), context).trigger
+    told = {"cluster_name": trigger.cluster_name, "spec": trigger.spec}
+    failed = {"status": "failed", "reason": "it was not ready in time", **told}
     spark.is_up = False
     for machine in api.live_instances():
         api.set_console(machine.instance_id, "ernest: there is no Java")
@@ -269,12 +257,6 @@ def test_a_failure_event_ends_the_machines_and_shows_their_console(api, spark, c
         create(api).execute_complete(context, failed)
     assert living(api) == 0
     assert "there is no Java" in capsys.readouterr().out
-
-
-def test_what_deferring_needs_is_read_before_anything_is_launched(api, spark, context):
-    with pytest.raises(AirflowFailException, match="poll_seconds"):
-        create(api, deferrable=True, poll_seconds="often").execute(context)
-    assert not api.calls("RunInstances")
 
 
 def test_a_report_that_fails_costs_no_cluster(api, spark, context, monkeypatch, capsys):
@@ -438,28 +420,21 @@ def test_the_check_tells_cores_and_price_and_launches_nothing(api, context, ti):
     assert not api.instances()
 
 
-def test_the_check_finds_what_would_fail_later(api, context):
-    with pytest.raises(AirflowFailException, match=r"security_groups=.*lets in all of 0\.0\.0\.0/0"):
-        EC2PreflightOperator(
-            task_id="check", spec=specification(api, security_groups=[api.open_security_group_id])
-        ).execute(context)
-
-
-def test_the_check_finds_that_the_launch_is_not_allowed(api, context):
-    api.fail("RunInstances", code="UnauthorizedOperation", status=403, message="You are not authorized.")
-    with pytest.raises(AirflowFailException, match=r"RunInstances in us-east-1: Unauth.*docs/iam_policy"):
-        EC2PreflightOperator(task_id="check", spec=specification(api)).execute(context)
-
-
-# A cluster for production
+@pytest.mark.parametrize("is_open", [True, False])
+def test_the_check_finds_what_would_fail_later(api, context, is_open):
+    if is_open:
+        spec = specification(api, security_groups=[api.open_security_group_id])
+        named = r"security_groups=.*lets in all of 0\.0\.0\.0/0"
+    else:
+        spec, named = specification(api), r"RunInstances in us-east-1: Unauth.*docs/iam_policy"
+        api.fail("RunInstances", code="UnauthorizedOperation", status=403, message="You are not authorized.")
+    with pytest.raises(AirflowFailException, match=named):
+        EC2PreflightOperator(task_id="check", spec=spec).execute(context)
 
 
 def test_a_size_without_a_cluster_is_a_resize_that_forgot_it(api):
     with pytest.raises(InvalidParameterError, match=r"size=5 is that of no cluster.* Give the cluster"):
         create(api, size=5)
-
-
-# What it costs
 
 
 NOON = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
@@ -472,13 +447,10 @@ def priced(price_per_hour: float | None) -> ClusterHandle:
     return replace(there, machines=workers)
 
 
-def test_what_it_costs_per_hour_and_at_most():
+def test_what_it_costs_per_hour_and_at_most_and_an_unknown_price_is_not_made_up():
     told = "\n".join(ec2_cluster.cluster_lines(priced(0.1), now=NOON))
     assert "$0.10 per hour for a worker, $0.50 for all with the master" in told
     assert "at most $1.00 from now until then" in told
-
-
-def test_an_unknown_price_is_not_made_up():
     told = "\n".join(ec2_cluster.cluster_lines(priced(None), now=NOON))
     assert "what it costs is unknown" in told
     assert "$" not in told

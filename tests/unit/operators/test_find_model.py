@@ -156,17 +156,6 @@ def test_the_job_of_another_dag_that_is_called_alike_makes_no_model_stale(site, 
     assert "DAG hourly trained it: if its job is another, give each a name of its own" in reason
 
 
-def test_an_application_that_was_changed_back_has_its_model_again(site, trained, context, ti, observations):
-    first = site.application.read_text()
-    site.application.write_text("print('second')\n")
-    site.find(context)
-    site.train(ti, observations)
-
-    site.application.write_text(first)
-    assert site.find(context) == TRAINING | CLUSTER
-    assert ti.pushed["return_value"]["local"]["model_id"] == trained.id
-
-
 def test_a_model_is_found_again_behind_however_much_another_has_learned(
     site, trained, context, ti, observations
 ):
@@ -225,13 +214,6 @@ def test_other_settings_samples_and_machines_are_another_job(site, trained, cont
     assert "is reused" not in ti.pushed["reasons"]["local"]
 
 
-def test_a_dependency_that_is_not_there_is_found_out_before_anything_costs_money(site, context):
-    job = spark_job(site.application, submit_options={"jars": "s3://code/a.jar,/nowhere/lib.jar"})
-
-    with pytest.raises(AirflowFailException, match=r"no '/nowhere/lib\.jar', which submit_options"):
-        site.find(context, job=job)
-
-
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -250,6 +232,10 @@ def test_a_dependency_that_is_not_there_is_found_out_before_anything_costs_money
         (
             {"submit_options": {"files": "/nowhere/{{ 'a' }}.cfg"}},
             r"no '/nowhere/a.cfg', which submit_options names in files",
+        ),
+        (
+            {"submit_options": {"jars": "s3://code/a.jar,/nowhere/lib.jar"}},
+            r"no '/nowhere/lib\.jar', which submit_options",
         ),
         (
             {"submit_options": {"archives": "/nowhere/env.zip#env"}},
@@ -288,7 +274,6 @@ def test_a_secret_beside_a_broken_template_is_not_shown(site, context, ti, chang
 
 
 def test_what_tasks_have_yet_to_tell_is_left_to_the_sample_runs(site, context):
-    """As is what is right: nothing is refused that would run."""
     told_later = "{{ ti.xcom_pull(task_ids='prepare')['folder'] }}"
     job = spark_job(
         site.application,
@@ -337,7 +322,6 @@ def test_a_store_that_cannot_be_read_costs_a_training_and_no_failure(site, train
 
 
 def test_a_store_that_cannot_be_is_found_out_before_anything_costs_money(site, context):
-    """Its model could not be kept after the sample runs were paid for."""
     with pytest.raises(StoreError, match=r"unheard-of://bucket/store.*cannot be opened"):
         site.find(context, store="unheard-of://bucket/store")
 

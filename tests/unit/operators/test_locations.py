@@ -31,10 +31,7 @@ def test_attempts_of_one_task_never_share_a_folder(ti, context):
     assert first.is_dir()
     assert second.is_dir()
     assert len({first, second, event_logs(context)}) == 3
-
-
-def test_paths_hold_nothing_that_hadoop_refuses(context):
-    assert not set(str(attempt_path(context))) & set(":+ %")
+    assert not set(str(attempt_path(context))) & set(":+ %"), "which Hadoop refuses"
 
 
 def test_different_run_ids_that_look_alike_stay_apart():
@@ -49,16 +46,13 @@ def test_store_lies_below_airflows_home_unless_configured(context, tmp_path, mon
     monkeypatch.setenv("AIRFLOW__ERNEST__STORE", str(tmp_path / "elsewhere"))
     assert store_root() == tmp_path / "elsewhere"
     assert store_root("/given") == Path("/given")
+    assert str(store_root("file:///shared/models")) == "file:///shared/models"
 
 
 @pytest.mark.parametrize("root", ["nonsense://models", "~nobody-of-this-name/models"])
 def test_a_store_of_no_known_kind_is_a_store_error(root):
     with pytest.raises(StoreError, match=rf"{root}.* cannot be opened"):
         store_root(root)
-
-
-def test_store_may_be_an_object_store():
-    assert str(store_root("file:///shared/models")) == "file:///shared/models"
 
 
 def test_a_task_that_is_not_mapped_has_no_index(ti, context):
@@ -105,13 +99,10 @@ def test_the_given_region_wins_and_so_do_the_connections_own_settings(connection
     assert ec2.meta.config.retries["mode"] == "adaptive"
 
 
-def test_nothing_is_asked_before_a_client_is_wanted():
-    aws_clients("absent", None)
-
-
 def test_a_connection_that_is_absent_is_no_reason_to_take_other_credentials():
+    clients = aws_clients("absent", "eu-west-1")
     with pytest.raises(MissingResourceError, match=r"no Airflow connection 'absent'.*Add it"):
-        aws_clients("absent", "eu-west-1")("ec2")
+        clients("ec2")
 
 
 @pytest.mark.parametrize("aws_conn_id", ["aws_default", None])

@@ -122,13 +122,13 @@ def test_what_would_win_over_the_decision_is_refused_when_the_dag_is_parsed(name
     said = {name: SIZES[name]}
     with (
         DAG("nightly", schedule=None, default_args=said if is_default else {}),
-        pytest.raises(InvalidParameterError, match=rf"{name}={SIZES[name]!r} wins over"),
+        pytest.raises(InvalidParameterError, match=rf"{name}={SIZES[name]!r} would override"),
     ):
         production(**({} if is_default else said))
 
 
 def test_a_sample_run_keeps_no_size_of_its_own_either():
-    with pytest.raises(InvalidParameterError, match=r"submit_options\['num_executors'\]=10 wins over"):
+    with pytest.raises(InvalidParameterError, match=r"submit_options\['num_executors'\]=10 would override"):
         ErnestSubmitHook(
             master_url="spark://lake:7077",
             conf={},

@@ -80,15 +80,6 @@ def test_a_notifier_renders_its_templates_anew_for_each_mark(kind, context):
     assert "text" not in context
 
 
-def test_what_a_mark_says_is_no_template(context):
-    notifier = Noted("{{ ernest_mark.reason }}")
-    hostile = ModelMark.from_dict({**mark().to_dict(), "reason": "{{ 7 * 7 }}"})
-
-    tell(notifier, context, hostile)
-
-    assert notifier.sent == ["{{ 7 * 7 }}"]
-
-
 def test_each_of_several_is_called_for_each_mark_once(context):
     first, second = [], []
     tell([first.append, second.append], context, mark(1), mark(2), mark(1))
