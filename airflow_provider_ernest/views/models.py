@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any
 
 from airflow_provider_ernest.documents.base import time_of
-from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, Lineage, State
+from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, Lineage
 from airflow_provider_ernest.settings.goal import MAX_ERROR_PERCENT
 from airflow_provider_ernest.settings.values import read_name
 from airflow_provider_ernest.store.catalogue import DECISION, MODEL, PRODUCTION_RUN, CatalogueEntry
@@ -131,58 +131,22 @@ class Models:
     rows: tuple[ModelRow, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Found:
-    """A model that matches a search. Its row is made later, since only a few of thousands are shown.
-
-    Attributes:
-        size: the entry with the machines: the decision, else the last run.
-    """
-
-    model: CatalogueEntry
-    state: State
-    decision: CatalogueEntry | None
-    last_run: CatalogueEntry | None
-    size: CatalogueEntry | None
-    deadlines: DeadlinesKept
-    production_runs: int
-    versions: int
-    money: Money
-    cost: float | None
-    runs_per_month: float | None
-    dollars_per_month: float | None
-    saved_per_month: float | None
-
-    @property
-    def seconds(self) -> float | None:
-        """Of the last run."""
-        return self.last_run.seconds if self.last_run else None
-
-    @property
-    def run_at(self) -> datetime | None:
-        """When the last run was recorded."""
-        return time_of(self.last_run.at) if self.last_run else None
-
-    @property
-    def kept_share(self) -> tuple[float, int] | None:
-        """Of deadlines; of equal shares, the one with more misses is worse."""
-        told = self.deadlines
-        return (told.kept / told.judged, -told.missed) if told.judged else None
+def _kept_share(row: ModelRow) -> tuple[float, int] | None:
+    """Of equal shares, the one with more misses is worse."""
+    told = row.deadlines
+    return (told.kept / told.judged, -told.missed) if told.judged else None
 
 
-SORTS: dict[str, Callable[[Found], Any]] = {
-    "job": lambda found: found.model.job.casefold(),
-    "machines": lambda found: found.size.machines if found.size else None,
+SORTS: dict[str, Callable[[ModelRow], Any]] = {
+    "job": lambda row: row.job.casefold(),
+    "machines": attrgetter("machines"),
     "seconds": attrgetter("seconds"),
     "cost": attrgetter("cost"),
     "month": attrgetter("dollars_per_month"),
     "saved": attrgetter("saved_per_month"),
-    "deadlines": attrgetter("kept_share"),
-    "state": lambda found: (
-        STATES.index(found.state.name),
-        error_tone(found.model.median_error_percent) == BAD,
-    ),
-    "run_at": attrgetter("run_at"),
+    "deadlines": _kept_share,
+    "state": lambda row: (STATES.index(row.state), error_tone(row.median_error_percent) == BAD),
+    "run_at": lambda row: time_of(row.run_at) if row.run_at else None,
 }
 
 
@@ -221,23 +185,23 @@ def list_models(
     if state:
         read_name(STATES, "state", state)
     found = list(_matching(visible_entries(entries, readable), search.casefold().split(), now))
-    counts = Counter(row.state.name for row in found)
-    rows = [row for row in found if not state or row.state.name == state]
-    rows.sort(key=lambda row: (-(row.cost or 0.0), row.model.job, row.model.instance_type))
+    counts = Counter(row.state for row in found)
+    rows = [row for row in found if not state or row.state == state]
+    rows.sort(key=lambda row: (-(row.cost or 0.0), row.job, row.instance_type))
     valued = [(SORTS[sort](row), row) for row in rows]
     known = sorted(
         (each for each in valued if each[0] is not None), key=lambda each: each[0], reverse=descending
     )
-    ordered = [*known, *(each for each in valued if each[0] is None)]
+    ordered = [row for _, row in known] + [row for value, row in valued if value is None]
     return Models(
         total=len(rows),
         offset=offset,
         limit=limit,
         counts=StateCounts(**{name: counts[name] for name in STATES}),
-        per_month=_total((row.model.job, row.dollars_per_month) for row in rows),
-        saved_per_month=_total((row.model.job, row.saved_per_month) for row in rows),
+        per_month=_total((row.job, row.dollars_per_month) for row in rows),
+        saved_per_month=_total((row.job, row.saved_per_month) for row in rows),
         survey=survey,
-        rows=tuple(_row(row, now) for _, row in ordered[offset : offset + limit]),
+        rows=tuple(ordered[offset : offset + limit]),
     )
 
 
@@ -254,7 +218,7 @@ def _total(amounts: Iterable[tuple[str, float | None]]) -> Total:
     )
 
 
-def _matching(entries: Sequence[CatalogueEntry], words: Sequence[str], now: datetime) -> Iterator[Found]:
+def _matching(entries: Sequence[CatalogueEntry], words: Sequence[str], now: datetime) -> Iterator[ModelRow]:
     """The models in which all the words occur, unordered."""
     of_jobs: defaultdict[str, list[CatalogueEntry]] = defaultdict(list)
     for entry in entries:
@@ -270,14 +234,22 @@ def _matching(entries: Sequence[CatalogueEntry], words: Sequence[str], now: date
                 for word in words
             ):
                 runs = [entry for entry in of_place if entry.kind == PRODUCTION_RUN]
-                yield _found(
+                state = Lineage(model, of_job).state()
+                yield view_of(
+                    ModelRow,
                     model,
-                    of_place,
-                    runs,
-                    state=Lineage(model, of_job).state(),
+                    model_id=model.id,
+                    created_at=model.at,
+                    age_seconds=_age(time_of(model.at), now),
+                    state=state.name,
+                    state_reason=state.reason,
+                    state_cause=state.cause,
+                    badges=badges_of(model, state),
                     deadlines=deadlines_kept(runs, decisions),
-                    known=money(of_place, before),
-                    now=now,
+                    production_runs=len(runs),
+                    versions=sum(entry.kind == MODEL for entry in of_place),
+                    **_run_and_size(model, _newest(runs, PRODUCTION_RUN), _newest(of_place, DECISION)),
+                    **_dollars(runs, _newest(of_place, DECISION), money(of_place, before), now),
                 )
 
 
@@ -285,70 +257,47 @@ def _newest(entries: Iterable[CatalogueEntry], kind: str) -> CatalogueEntry | No
     return max((entry for entry in entries if entry.kind == kind), key=attrgetter("id"), default=None)
 
 
-def _found(
-    model: CatalogueEntry,
-    of_place: Sequence[CatalogueEntry],
-    runs: Sequence[CatalogueEntry],
-    *,
-    state: State,
-    deadlines: DeadlinesKept,
-    known: Money,
-    now: datetime,
-) -> Found:
-    last_run, decision = _newest(runs, PRODUCTION_RUN), _newest(of_place, DECISION)
-    cost = last_run.cost if last_run else None
-    age = _age(time_of(last_run.at), now) if last_run else None
-    rate = runs_per_month(runs) if age is not None and age < SECONDS_TILL_STOPPED else None
-    return Found(
-        model=model,
-        state=state,
-        decision=decision,
-        last_run=last_run,
-        size=decision or last_run,
-        deadlines=deadlines,
-        production_runs=len(runs),
-        versions=sum(entry.kind == MODEL for entry in of_place),
-        money=known,
-        cost=decision.predicted_cost if cost is None and decision else cost,
-        runs_per_month=rate,
-        dollars_per_month=None if known.usual is None or rate is None else known.usual * rate,
-        saved_per_month=None if known.saved_per_run is None or rate is None else known.saved_per_run * rate,
-    )
-
-
-def _row(found: Found, now: datetime) -> ModelRow:
-    model, run, size = found.model, found.last_run, found.size
-    newest = run or found.decision
+def _run_and_size(
+    model: CatalogueEntry, run: CatalogueEntry | None, decision: CatalogueEntry | None
+) -> dict[str, Any]:
+    """What a row says of the last run and of the newest decision."""
+    size, newest = decision or run, run or decision
     error = None
     if run and run.predicted_seconds is not None and run.seconds:
         error = 100.0 * (run.predicted_seconds - run.seconds) / run.seconds
-    return view_of(
-        ModelRow,
-        found,
-        job=model.job,
-        instance_type=model.instance_type,
-        model_id=model.id,
-        created_at=model.at,
-        age_seconds=_age(time_of(model.at), now),
-        dag_id=model.dag_id,
-        median_error_percent=model.median_error_percent,
-        max_error_percent=model.max_error_percent,
-        state=found.state.name,
-        state_reason=found.state.reason,
-        state_cause=found.state.cause,
-        badges=badges_of(model, found.state),
-        machines=size.machines if size else None,
-        machines_type=size.instance_type if size and size.instance_type != model.instance_type else None,
-        is_fallback=found.decision is not None and found.decision.is_fallback,
-        predicted_seconds=newest.predicted_seconds if newest else None,
-        error_percent=error,
-        is_far_off=(run is not None and run.is_unusual) or abs(error or 0.0) > MAX_ERROR_PERCENT,
-        is_cost_predicted=found.cost is not None and (run is None or run.cost is None),
-        cost_before=found.money.baseline,
-        runs_before=found.money.baseline_runs,
-        run_at=run.at if run else None,
-        run_age_seconds=_age(found.run_at, now),
-    )
+    return {
+        "machines": size.machines if size else None,
+        "machines_type": size.instance_type if size and size.instance_type != model.instance_type else None,
+        "is_fallback": decision is not None and decision.is_fallback,
+        "seconds": run.seconds if run else None,
+        "predicted_seconds": newest.predicted_seconds if newest else None,
+        "error_percent": error,
+        "is_far_off": (run is not None and run.is_unusual) or abs(error or 0.0) > MAX_ERROR_PERCENT,
+        "run_at": run.at if run else None,
+    }
+
+
+def _dollars(
+    runs: Sequence[CatalogueEntry], decision: CatalogueEntry | None, known: Money, now: datetime
+) -> dict[str, Any]:
+    """What a row says of dollars, and how old the last run is."""
+    run = _newest(runs, PRODUCTION_RUN)
+    age = _age(time_of(run.at), now) if run else None
+    rate = runs_per_month(runs) if age is not None and age < SECONDS_TILL_STOPPED else None
+    paid = run.cost if run else None
+    cost = decision.predicted_cost if paid is None and decision else paid
+    return {
+        "run_age_seconds": age,
+        "cost": cost,
+        "is_cost_predicted": cost is not None and paid is None,
+        "runs_per_month": rate,
+        "dollars_per_month": None if known.usual is None or rate is None else known.usual * rate,
+        "cost_before": known.baseline,
+        "runs_before": known.baseline_runs,
+        "saved_per_month": None
+        if known.saved_per_run is None or rate is None
+        else known.saved_per_run * rate,
+    }
 
 
 def _age(moment: datetime | None, now: datetime) -> float | None:
