@@ -31,13 +31,9 @@ from airflow_provider_ernest.privacy import without_credentials
 
 
 class ErnestError(Exception):
-    """Base of all errors of this package.
+    """Base of all errors of this package, with what the user can change as the remedy.
 
     Credentials in addresses are left out of its text, which logs, XComs and pages show.
-
-    Args:
-        message: what is wrong, with the offending value.
-        remedy: what the user can change, as a sentence.
     """
 
     retryable: ClassVar[bool] = False
@@ -55,11 +51,7 @@ class ErnestError(Exception):
 class InvalidParameterError(ErnestError, ValueError):
     """A parameter has a value that cannot work.
 
-    Args:
-        parameter: the parameter's name as the user wrote it.
-        value: its value.
-        problem: why it cannot work, as the rest of a sentence that begins with the value.
-        remedy: what to write instead, as a sentence.
+    The problem continues a sentence that begins with the value, the remedy says what to write instead.
     """
 
     def __init__(self, parameter: str, value: object, problem: str, *, remedy: str = "") -> None:
@@ -104,9 +96,8 @@ class InfeasibleGoalError(ErnestError):
         message: the goal and why it cannot be met.
         best: the best value that can be reached, in the unit of the goal (seconds or dollars).
         remedy: what to change.
-        most_probable: the `Alternative` that keeps to the goal most probably; None where there is none.
-        within_reach: the nearest limits that can be kept, `decision.deciding.WithinReach`; None where
-            nothing is known of them.
+        most_probable: the `Alternative` that keeps to the goal most probably, if any.
+        within_reach: the nearest limits that can be kept (`decision.deciding.WithinReach`), if known.
     """
 
     def __init__(

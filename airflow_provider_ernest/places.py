@@ -59,9 +59,7 @@ _VERSION_KEYS = {
 def filesystem_of(path: str) -> tuple[Any, str]:
     """The fsspec file system of a path, and the path in it; s3a, as Hadoop says, is read as s3.
 
-    Raises:
-        MissingResourceError: the library that reads this scheme is not installed.
-        ValueError: fsspec does not know the scheme.
+    Raises a `MissingResourceError` where the scheme's library is missing, a ValueError for unknown schemes.
     """
     import fsspec
 
@@ -335,11 +333,7 @@ def _s3_place(address: str, clients: S3Clients | None) -> S3Place | None:
 
 
 def boto3_client(connection: str, address: str) -> Any:
-    """A client of S3, by the Airflow connection where one is named.
-
-    Raises:
-        MissingResourceError: its library is not installed.
-    """
+    """A client of S3, by the Airflow connection where one is named."""
     try:
         if connection:
             from airflow.providers.amazon.aws.hooks.s3 import S3Hook

@@ -46,11 +46,7 @@ class ProcessIdentity:
 
     @classmethod
     def of(cls, pid: int) -> ProcessIdentity:
-        """The identity of the process that has this pid now.
-
-        Raises:
-            ProcessLookupError: there is none.
-        """
+        """The identity of the process that has this pid now; a ProcessLookupError where there is none."""
         try:
             return cls(pid=pid, created_at=psutil.Process(pid).create_time())
         except psutil.NoSuchProcess as error:
@@ -226,11 +222,7 @@ FOREIGN_SECONDS = 7 * 86_400.0
 
 
 def runtime_folder() -> Path:
-    """Where secrets lie while their processes run: below XDG_RUNTIME_DIR, else below the temporary folder.
-
-    Raises:
-        MissingResourceError: it cannot be made, or it is another user's.
-    """
+    """Where secrets lie while their processes run: below XDG_RUNTIME_DIR, else below the temporary folder."""
     given = Path(os.environ.get("XDG_RUNTIME_DIR") or "/nowhere")
     # It may be that of the user who has started this user's processes.
     is_ours = given.is_dir() and given.stat().st_uid == os.geteuid()

@@ -148,10 +148,7 @@ class DecisionRecord(Record):
 
     @property
     def latest_seconds(self) -> float | None:
-        """The longest run, from submission to end, that keeps the deadline; None without one.
-
-        At least 0: a deadline that passes while the machines boot is kept by no run.
-        """
+        """The longest run, from submission to end, that keeps the deadline; None without one."""
         if self.deadline_seconds is None:
             return None
         billing = self.decision.billing

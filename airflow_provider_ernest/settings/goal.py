@@ -322,11 +322,8 @@ MOST_COUNTS = 2_000
 def machine_counts(*, minimum: Any, maximum: Any, allowed: Any, prefix: str = "") -> tuple[int, ...]:
     """The numbers of machines from least to most, or those of the allowed ones that lie there; ascending.
 
-    Args:
-        minimum: the fewest.
-        maximum: the most; may be missing where `allowed` is given.
-        allowed: the only ones, as a list or its text; missing for all.
-        prefix: of the parameters' names, for the errors.
+    The maximum may be missing where `allowed`, a list or its text, is given. Errors name parameters with
+    `prefix`.
     """
     least = count(f"{prefix}min_machines", minimum)
     most = optional_whole_number(f"{prefix}max_machines", maximum)

@@ -89,9 +89,7 @@ def settings(kind: type[Kind]) -> type[Kind]:
 def checked(given: DataclassInstance, *, within: str = "") -> dict[str, Any]:
     """The fields of a settings object that are no templates, each read; for its ``__post_init__``.
 
-    Args:
-        given: the object.
-        within: prefix of the fields' names in errors, such as "billing.".
+    In errors, `within` precedes the names of fields, such as "billing.".
     """
     read = {}
     for each in fields(given):
@@ -141,16 +139,15 @@ def settings_of(
 ) -> Spec:
     """The settings object of a rendered template field, each of its values read and checked.
 
+    A field is read by its reader, see `setting`, else by that of its name in `kind.readers` or of its
+    annotation; one that has neither is taken as it is.
+
     Args:
-        kind: class of the settings. Each field is read by its reader, see `setting`, else by that of its
-            name in `kind.readers` or of its annotation; one that has neither is taken as it is.
+        kind: class of the settings.
         given: a mapping of its fields, also as JSON text; or an object of that class.
         parameter: that has the settings, for the errors.
-        within: prefix of the fields' names in errors, such as "billing.".
+        within: precedes the names of fields in errors, such as "billing.".
         is_rendered: no template may be left. Else they are passed over.
-
-    Raises:
-        InvalidParameterError: a field is unknown or missing, or a value cannot work.
     """
     if isinstance(given, kind):
         given = {one.name: getattr(given, one.name) for one in fields(kind)}

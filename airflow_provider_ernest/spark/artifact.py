@@ -31,11 +31,7 @@ def dependency_options(submit_options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def artifact_paths(application: str, submit_options: Mapping[str, Any]) -> tuple[str, ...]:
-    """The files that make an application: its own, then those in py_files and jars, each of them once.
-
-    Raises:
-        InvalidParameterError: one of these options is neither a list nor a text with commas.
-    """
+    """The files that make an application: its own, then those in py_files and jars, each of them once."""
     named = [listed_paths(name, submit_options.get(name)) for name in _DEPENDENCY_OPTIONS]
     return tuple(dict.fromkeys([application, *chain(*named)]))
 
@@ -125,11 +121,8 @@ def hash_where_readable(
     """The hash of an application where this process can read all of it; otherwise None, and a warning.
 
     See `combined_sha256`. For dependencies that the cluster's machines have themselves (``local:/``) the
-    address counts instead of the content.
-
-    Raises:
-        MissingResourceError: the application has a local path that cannot be read. For a dependency that is
-            no failure: Spark may find it, by a pattern or from a folder of its own.
+    address counts instead of the content. A local application that cannot be read is a
+    `MissingResourceError`; a dependency is not: Spark may find it, by a pattern or from a folder of its own.
     """
     others = [path for path in dict.fromkeys(dependencies) if path != application]
     hashes: list[str] = []

@@ -250,11 +250,7 @@ def _sparse_columns(lines: list[str]) -> int | None:
 
 
 def _avro_long(reader: io.BytesIO) -> int:
-    """A zigzag number of variable length.
-
-    Raises:
-        ValueError: there is none.
-    """
+    """A zigzag number of variable length; a ValueError where there is none."""
     value = shift = 0
     while True:
         byte = reader.read(1)

@@ -35,13 +35,11 @@ def find_java() -> Path:
         raise MissingResourceError(f"{where}; Spark needs one.", remedy=_JAVA_REMEDY)
     try:
         answer = _run([found, "-version"])
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise MissingResourceError(f"{found} does not run: {error}.", remedy=_JAVA_REMEDY) from error
+        answer.check_returncode()
+    except (OSError, subprocess.SubprocessError) as error:
+        problem = f"{found} does not run: {error} {getattr(error, 'stderr', None) or ''}".rstrip()
+        raise MissingResourceError(problem, remedy=_JAVA_REMEDY) from error
     version = answer.stderr.strip()
-    if answer.returncode != 0:
-        raise MissingResourceError(
-            f"{found} -version failed with exit code {answer.returncode}: {version!r}.", remedy=_JAVA_REMEDY
-        )
     major = re.search(r'version "(?:1\.)?(\d+)', version)
     if major is None or int(major[1]) < MIN_JAVA:
         raise MissingResourceError(f"Spark cannot run on {found}: it says {version!r}.", remedy=_JAVA_REMEDY)

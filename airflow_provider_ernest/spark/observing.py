@@ -40,14 +40,8 @@ def observe(
 ) -> tuple[Observation, EventLog]:
     """Read from a run's event log what it really did; with the log, which nobody need read again.
 
-    Args:
-        experiment: what was to be run.
-        sample: what was read.
-        directory: the folder that only this run wrote its event log to.
-        instance_type: the machines' type.
-        submitted_at: when spark-submit was started, seconds since the epoch.
-        waited_seconds: for machines that other runs held.
-        origin: the task instance that observes.
+    Times are seconds since the epoch, but for the seconds that the run waited for machines that others held.
+    Only this run wrote its event log into the directory.
 
     Raises:
         SampleRunError: there is no event log, or machines were missing or lost.
@@ -109,10 +103,8 @@ class TimedRun:
 def time_run(log: EventLog, *, submitted_at: float | None, machines: int) -> TimedRun:
     """How long a run took on how many machines.
 
-    Args:
-        log: its event log.
-        submitted_at: when spark-submit was started, seconds since the epoch; None for the driver's start.
-        machines: asked for. Replacements of machines that were lost do not count beside them.
+    Without the time of submission (seconds since the epoch) it counts from the driver's start. Replacements
+    of lost machines do not count beside those that were asked for.
 
     Raises:
         SampleRunError: the log has no end, or no machine worked.

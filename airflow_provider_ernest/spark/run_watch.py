@@ -52,17 +52,10 @@ def require_workers(web_url: str, machines: int) -> None:
 class RunWatch:
     """Watches one run in a thread of its own while the main thread is in spark-submit.
 
-    Use it as a context manager around the submission. When a limit is passed, or the cluster or a machine
-    of the run is lost, it calls `end`, once, and keeps the reason in `ended_because`.
-
-    Args:
-        directory: the folder that the run's event log is written to; only this run writes there.
-        machines: that the run asks for.
-        cores: that it asks for, on all of them.
-        web_url: the standalone master's page; without one waiting cannot be told from starting.
-        limits: when to end the run.
-        end: ends the run's processes; called from the watching thread.
-        log: gets the progress.
+    Use it as a context manager around the submission. When a limit is passed, or the cluster or a machine of
+    the run is lost, it calls `end`, once and from its thread, and keeps the reason in `ended_because`. Only
+    this run writes its event log into the directory; without a standalone master's page (`web_url`) waiting
+    cannot be told from starting.
     """
 
     def __init__(

@@ -63,7 +63,7 @@ def take_sample(
         input_path: the production input.
         method: one of `settings.job.SAMPLINGS`.
         header: each file begins with a header line ("first_rows" only).
-        minimum_files: at least so many files, so that every core has one ("files" only).
+        minimum_files: so that every core has one ("files" only).
         seed: the same seed takes the same sample.
         staging: an empty folder, for what has to be written; the machines must see it.
 
@@ -205,9 +205,7 @@ class InputListing:
 def list_input(input_path: str) -> InputListing:
     """List an input, a file or folder of any fsspec scheme: recursively, without files that Hadoop skips.
 
-    Raises:
-        MissingResourceError: the path does not exist, or has no file with content, or the library that reads
-            its scheme is not installed.
+    A `MissingResourceError` where it does not exist or has no content, or its scheme's library is missing.
     """
     filesystem, root = filesystem_of(_as_address(input_path))
     remedy = "Correct input_path, or create the data first."

@@ -64,12 +64,9 @@ def sizing_conf(
 def bounded_allocation_conf(*, machines: int) -> dict[str, str]:
     """Properties that turn dynamic allocation on and leave it no choice, to win over those of `sizing_conf`.
 
-    For clusters on which it must be on. The run has `machines` executors from its beginning to its end, as
-    the prediction supposes; those that are lost are replaced. No external shuffle service is needed (Spark
-    documentation, "Job Scheduling", "Dynamic Resource Allocation").
-
-    Raises:
-        InvalidParameterError: a count below 1.
+    For clusters on which it must be on. The run keeps its number of executors, as the prediction supposes;
+    lost ones are replaced. No external shuffle service is needed (Spark documentation, "Job Scheduling",
+    "Dynamic Resource Allocation").
     """
     count("machines", machines)
     return {

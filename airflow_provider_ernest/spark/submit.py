@@ -223,12 +223,7 @@ def require_connection(spark_conn_id: str) -> Connection:
 
 
 def master_address(spark_conn_id: str) -> tuple[str, int]:
-    """Host and port of the standalone master that a connection points at.
-
-    Raises:
-        MissingResourceError: there is no such connection.
-        InvalidParameterError: it does not name a standalone master with its port.
-    """
+    """Host and port of the standalone master that a connection points at."""
     connection = require_connection(spark_conn_id)
     scheme, _, host = (connection.host or "").rpartition("://")
     host, _, port_in_host = host.partition(":")
@@ -263,9 +258,6 @@ def driver_conf(master_url: str, *, conf: Mapping[str, str] | None = None) -> di
     With a standalone master, the driver's address: Spark would take the one that the host's name stands for,
     often one that only the host itself knows (127.0.1.1 on Debian); executors could not connect to the driver
     and would be started again and again. PySpark's driver gets the Python of this process.
-
-    Raises:
-        ClusterLostError: the master's name is unknown, or there is no route to it.
     """
     given = conf or {}
     wanted = {DRIVER_PYTHON: sys.executable}
@@ -314,10 +306,6 @@ class SecretFile:
 
     Remove it when spark-submit has ended. At any other end of this process Python removes it; after a SIGKILL
     the next process that hands over a secret does, the keeper of a local cluster, or the reaper.
-
-    Raises:
-        InvalidParameterError: a secret that a file of properties cannot hold. It is not shown.
-        MissingResourceError: there is no place for it that only this user may enter.
     """
 
     def __init__(self, secret: str, *, replaced: bytes = b"") -> None:
@@ -343,9 +331,6 @@ def replaced_properties(
     """The properties that spark-submit would read: the user's own file, or spark-defaults.conf.
 
     They are found by the environment that the program runs with, without changes by Spark's spark-env.sh.
-
-    Raises:
-        MissingResourceError: the user's own file cannot be read.
     """
     if properties_file:
         try:

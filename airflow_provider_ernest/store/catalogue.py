@@ -223,11 +223,7 @@ class Catalogue:
         self._lock = Lock()
 
     def entries(self, job: str | None = None) -> list[CatalogueEntry]:
-        """All entries, or those of a job, oldest first; unreadable files are skipped with a warning.
-
-        Raises:
-            StoreError: the store cannot be read.
-        """
+        """All entries, or those of a job, oldest first; unreadable files are skipped with a warning."""
         # One reader at a time: what it reads the others know, too.
         with self._lock, store_errors(f"The documents in {self.root} cannot be listed"):
             wanted = None if job is None else safe_name("job", job)

@@ -18,10 +18,8 @@ FILE = ".deployment"
 def deployment_of_store(root: Any, *, make: bool = True) -> str:
     """The id in a store: 12 hexadecimal digits, unless somebody wrote another one into the file.
 
-    Without `make`, it is empty where there is none.
-
-    Raises:
-        StoreError: it cannot be read or written, or the storage cannot tell who is first.
+    Without `make`, it is empty where there is none. A `StoreError` where the storage cannot tell who is
+    first.
     """
     path = root / FILE
     problem = f"No id of this deployment can be read or made in {path} (set [ernest] deployment to need none)"

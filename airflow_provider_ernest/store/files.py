@@ -43,11 +43,7 @@ def create_whole(path: Any, text: str) -> None:
     """Write a new file (UTF-8) that appears whole or not at all, also when the machine dies meanwhile.
 
     On a local file system by a link to a file that is on the disk already; object stores promise as much of
-    each write. The folder must exist.
-
-    Raises:
-        FileExistsError: there is a file of that name.
-        OSError: it cannot be written.
+    each write. The folder must exist. A FileExistsError where there is a file of that name.
     """
     local = local_path(path)
     if local is not None:
@@ -90,7 +86,6 @@ def create_exclusively(path: Any, text: str) -> None:
     Raises:
         FileExistsError: there is a file of that name, or another writer has just begun one.
         StoreError: the storage has no safe way to exclude others.
-        OSError: it cannot be written.
     """
     local, file_system = local_path(path), _file_system(path)
     if local is not None:
@@ -252,11 +247,7 @@ def forget_listing(folder: Any) -> None:
 
 
 def changed_at(path: Any) -> datetime | None:
-    """When the content of a file was last written; None where the storage does not tell.
-
-    Raises:
-        OSError: the file is not there.
-    """
+    """When a file was last written; None where the storage does not tell, an OSError without a file."""
     local = local_path(path)
     if local is not None:
         return datetime.fromtimestamp(local.stat().st_mtime, UTC)

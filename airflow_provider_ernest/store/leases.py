@@ -59,11 +59,7 @@ class TrainingLeases:
         return number, lease
 
     def take(self, number: int, lease: TrainingLease) -> bool:
-        """Create the lease of a number; whether nobody else was first.
-
-        Raises:
-            StoreError: it cannot be written, or the storage cannot tell who is first.
-        """
+        """Create the lease of a number; whether nobody else was first."""
         path = self._folder / f"{number:09}.json"
         with store_errors(f"The training cannot be noted in {path}"):
             path.parent.mkdir(parents=True, exist_ok=True)

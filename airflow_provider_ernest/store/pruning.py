@@ -47,7 +47,7 @@ ORDER: tuple[type[Record], ...] = (
 """The order of removal: no record ever lacks what it refers to, and marks go after their model."""
 _POSITION = {form.kind: position for position, form in enumerate(ORDER)}
 
-YOUNG, NEWEST, REFERRED = "they are young", "they are among the newest", "what stays refers to them"
+YOUNG, NEWEST, REFERRED = "young", "among the newest", "other documents refer to them"
 
 MOST_FAILURES = 20
 """After so many the rest is not tried: the store cannot be written to."""
@@ -127,12 +127,8 @@ def _keep_referred(kept: dict[Key, str], items: Iterable[Item]) -> None:
 class Prune:
     """What is removed from a store, planned when the object is made; for the command line and for a task.
 
-    Args:
-        store: to prune.
-        now: with its time zone.
-        older_than_days: younger documents stay.
-        keep_models: so many newest documents of each kind stay, for each job and instance type.
-        event_logs: the folder whose event logs go with the last document that names them; None to keep them.
+    The newest documents of each kind stay, for each job and instance type, and younger ones. An event log in
+    the folder goes with the last document that names it.
     """
 
     def __init__(
@@ -256,12 +252,8 @@ class Prune:
         if self.event_logs:
             lines.append(f"{verb} {counted(len(self.event_logs), 'event log')}")
         lines += [f"{verb} survey {each}" for each in self.surveys]
-        lines += [
-            f"{count(self._reasons[why])} as old stay: {why}"
-            for why in (NEWEST, REFERRED)
-            if self._reasons[why]
-        ]
-        return lines
+        kept = [(why, self._reasons[why]) for why in (NEWEST, REFERRED) if self._reasons[why]]
+        return [*lines, *(f"Keeping {counted(many, 'document')} of that age: {why}" for why, many in kept)]
 
     def raise_failures(self) -> None:
         """Raise a `StoreError` if something could not be removed; the rest is gone."""

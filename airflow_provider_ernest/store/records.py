@@ -283,11 +283,7 @@ class SetAside:
 
 
 def set_aside_if_damaged(root: Any, path: Any) -> bool:
-    """Set a file that could not be read as a record aside if it is damaged. Never raises.
-
-    Returns:
-        Whether it is gone: this process or another one has set it aside.
-    """
+    """Set a file that could not be read aside if it is damaged; whether it is gone. Never raises."""
     # A storage's library may raise anything; the file is then left where it is, as on a read-only storage.
     try:
         if not str(path.name).endswith(SUFFIX):

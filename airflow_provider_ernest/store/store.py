@@ -134,8 +134,7 @@ class ModelStore:
     def newest_of_its_job(self, model: Model) -> Model:
         """The model, before it is saved, with an id that sorts behind those of its job and type of machine.
 
-        Ids begin with the time. Where this host's clock is behind that of the newest model's maker, the new
-        model would count as the older of the two.
+        Ids begin with the time, and this host's clock may be behind that of the newest model's maker.
         """
         ids = self.ids(Model, model.job, model.instance_type)
         newest = next((moment for each in ids if (moment := moment_of(each))), None)
@@ -158,11 +157,7 @@ class ModelStore:
             yield from all_records(self.root)
 
     def remove(self, kind: str, *, job: str, instance_type: str, document_id: str) -> bool:
-        """Delete a record for good, and nothing else; whether it was there.
-
-        Raises:
-            InvalidParameterError: there is no such kind, or a name is empty.
-        """
+        """Delete a record for good, and nothing else; whether it was there."""
         form = FORMS[read_name([*FORMS], "kind", kind)]
         return self._delete(form, records.place(form, job, instance_type, document_id).path(self.root))
 

@@ -41,7 +41,7 @@ def test_a_dry_run_says_what_would_go_and_removes_nothing(store, prune):
     told = prune("--older-than", "90d", "--dry-run").out
     assert told.startswith("Would remove 2 models, 1 sample run older than 90 days")
     assert f"model {model(0).id} of 'pca' on m5.large" in told
-    assert "5 as old stay: they are among the newest" in told
+    assert "Keeping 5 documents of that age: among the newest" in told
     assert count(store) == 14
 
 
