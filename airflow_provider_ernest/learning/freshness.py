@@ -23,11 +23,17 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True)
 class State:
-    """The state of a model."""
+    """The state of a model.
 
-    name: str  # `FRESH`, `STALE` or `DRIFTING`
-    reason: str = ""  # a sentence that says why, and one that says what to do; empty where it is fresh
-    cause: str = ""  # of `documents.models.ModelMark`; empty where it is fresh
+    Attributes:
+        name: `FRESH`, `STALE` or `DRIFTING`.
+        reason: a sentence that says why, and one that says what to do; empty where it is fresh.
+        cause: of `documents.models.ModelMark`; empty where it is fresh.
+    """
+
+    name: str
+    reason: str = ""
+    cause: str = ""
 
 
 class Lineage:

@@ -400,13 +400,6 @@ def test_a_type_that_cannot_be_predicted_is_left_out_beside_others():
         choice_of(offers[:1], goal=ANY, iterations=4)
 
 
-def test_what_would_have_been_chosen_next():
-    choice = choice_of(offer(model_with(fixed=10.0, spread=3600.0), machines=range(1, 9)), goal=ANY)
-
-    assert choice.decision.config.machines == 1
-    assert [each.machines for each in choice.runners_up(2)] == [2, 3]
-
-
 def test_of_both_limits_both_are_kept():
     model = model_with(fixed=100.0, spread=3600.0)
     goal = goal_of(deadline_seconds=1000.0, budget_dollars=5520.0, objective="balanced")
@@ -418,19 +411,6 @@ def test_of_both_limits_both_are_kept():
     assert kept == set(range(4, 20))
     assert decision.config.machines in kept
     assert decision.goal == "balanced within 16 min 40 s and $5,520.00 in 50 % of runs"
-
-
-def test_balanced_is_the_least_product_and_on_the_front():
-    """(100 + 3600/m) x m (100 + 3600/m) is least at m = 36."""
-    decision = choose(
-        model_with(fixed=100.0, spread=3600.0, observed_up_to=64),
-        goal=goal_of(objective="balanced"),
-        machines=range(1, 65),
-        price_per_hour=3600.0,
-    )
-
-    assert decision.config.machines == 36
-    assert next(each for each in decision.alternatives if each.machines == 36).is_pareto
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from airflow_provider_ernest.documents.decisions import Configuration
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import Billing
 from tests import examples
-from tests.choices import choice_of
 from tests.examples import observe, sizing_goal
 
 FIXED, SHARING = 20.0, 0.4
@@ -301,16 +300,3 @@ def test_machines_that_cannot_hold_the_data_are_marked():
     (mix,) = mixes_of(offers, goal=sizing_goal(deadline_seconds=330.0, confidence=0.5))
 
     assert "finds room in memory" in mix.memory_shortage
-
-
-def test_the_choice_takes_the_mix_where_it_is_best():
-    offers, goal = few_cheap_machines(), sizing_goal(deadline_seconds=330.0)
-
-    decision = choice_of(offers, goal=goal, allow_mixed=True).required()
-
-    (mix,) = mixes_of(offers, goal=goal)
-    assert decision.composition == mix.composition
-    assert decision.predicted_cost == mix.cost
-    assert decision.alternatives[-1].composition == mix.composition
-    assert mix.extrapolates in decision.warnings
-    assert not choice_of(offers, goal=goal).required().composition

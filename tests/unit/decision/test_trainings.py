@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
@@ -9,28 +11,14 @@ from airflow_provider_ernest.decision import deciding
 from airflow_provider_ernest.decision.trainings import TrainedType, billing_of, offered_by
 from airflow_provider_ernest.documents.decisions import Decision
 from airflow_provider_ernest.documents.models import Model
-from airflow_provider_ernest.documents.runs import Observation
-from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import Billing, SizingGoal
 from airflow_provider_ernest.spark.machines import Machine
+from tests.unit.decision.test_deciding import model_with
 
 
 @pytest.fixture(scope="module")
 def model() -> Model:
-    runs = [(1, 0.05), (1, 0.1), (2, 0.05), (2, 0.1), (3, 0.1), (4, 0.05), (4, 0.1)]
-    return train(
-        [
-            Observation(
-                index=index,
-                machines=machines,
-                scale=scale,
-                seconds=2.0 + 120.0 * scale / machines + 1.5 * machines,
-            )
-            for index, (machines, scale) in enumerate(runs)
-        ],
-        job="enrich",
-        method="relative",
-    )
+    return replace(model_with(fixed=2.0, spread=120.0, per_machine=1.5), instance_type="local")
 
 
 def trained(model: Model | None, cluster: ClusterHandle | None = None) -> TrainedType[ClusterHandle]:

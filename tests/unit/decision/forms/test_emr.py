@@ -48,12 +48,6 @@ def test_further_types_of_a_mix_are_task_groups():
     assert len({one["Name"] for one in groups}) == 3
 
 
-@pytest.mark.parametrize("name", ["local", "unknown", "Standard_D4s_v5", "spark://host"])
-def test_what_emr_cannot_start_is_named(name):
-    with pytest.raises(InvalidParameterError, match=f"instance_type='{name}' is no type of machine that EMR"):
-        instance_groups(decision(name))
-
-
 @pytest.mark.parametrize("name", WHOLE)
 def test_executors_have_the_room_of_those_that_were_trained_on_emr(name):
     room = ROOMS[name]

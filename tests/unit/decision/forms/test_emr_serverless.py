@@ -5,7 +5,7 @@ import pytest
 from airflow_provider_ernest.decision.forms.machines import MachineShape
 from airflow_provider_ernest.decision.forms.services import emr_serverless
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from tests.unit.decision.forms.decisions import SHAPES, decision, mix
+from tests.unit.decision.forms.decisions import decision
 
 # vCPUs, heap wanted, gigabytes of the worker: "Understanding application behavior in EMR Serverless".
 WORKERS = [
@@ -87,8 +87,3 @@ def test_values_survive_the_way_through_one_text(value):
 def test_what_no_worker_has_is_named(shape, conf, named):
     with pytest.raises(InvalidParameterError, match=named):
         sized(shape, conf)
-
-
-def test_a_mix_cannot_be_said():
-    with pytest.raises(InvalidParameterError, match="all workers of EMR Serverless are alike"):
-        emr_serverless(mix(m5_large=2, m5_xlarge=1), SHAPES, conf={})

@@ -1,7 +1,7 @@
 import pytest
 
 from airflow_provider_ernest.decision.forms.machines import MachineShape, filling, megabytes, memory_within
-from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
+from airflow_provider_ernest.exceptions import InvalidParameterError
 
 SHAPE = MachineShape(cores=4, memory_megabytes=10_000)
 
@@ -61,25 +61,6 @@ def test_less_room_takes_from_the_heap_and_is_filled(conf, room):
     assert memory == filling(room, conf)
 
 
-def test_a_stated_heap_is_kept_or_refused():
-    conf = {"spark.executor.memory": "4g"}
-    assert memory_within(SHAPE, conf, room_megabytes=5000).heap_megabytes == 4096
-    with pytest.raises(
-        InvalidParameterError, match=r"spark\.executor\.memory='4g' takes 4505 MB .* of the 4000 MB"
-    ):
-        memory_within(SHAPE, conf, room_megabytes=4000)
-
-
-def test_a_small_heap_does_not_let_a_second_executor_onto_the_machine():
-    memory = memory_within(SHAPE, {"spark.executor.memory": "1g"}, room_megabytes=10_000)
-
-    assert memory.heap_megabytes == 1024
-    assert 2 * memory.container_megabytes > 10_000 + 1024, "whatever the application master leaves free"
-    assert memory.container_megabytes <= 10_000
-
-
-def test_no_memory_and_too_little_of_it_are_told_apart():
-    with pytest.raises(MissingResourceError, match=r"Set spark\.executor\.memory in the job's conf"):
-        memory_within(MachineShape(cores=2), {}, room_megabytes=None)
+def test_too_little_memory_is_refused():
     with pytest.raises(InvalidParameterError, match="Spark needs 450 MB"):
         filling(600, {})

@@ -78,7 +78,7 @@ def test_a_mix_whose_executors_would_lie_elsewhere_is_refused(conf):
 def test_what_nothing_tells_is_missing_by_name():
     with pytest.raises(MissingResourceError, match=r"type 'm9\.large'"):
         yarn_conf(decision("m9.large"), SHAPES, conf={})
-    with pytest.raises(MissingResourceError, match="memory of an executor"):
+    with pytest.raises(MissingResourceError, match=r"memory of an executor.* Set spark\.executor"):
         kubernetes_conf(decision("m9.large"), {"m9.large": MachineShape(cores=2)}, conf={})
     stated = {"spark.executor.memory": "3g"}
     sized = yarn_conf(decision("m9.large"), {"m9.large": MachineShape(cores=2)}, conf=stated)
