@@ -22,51 +22,38 @@ from airflow_provider_ernest.documents.profiles import (
 from tests.unit.eventlog.logs import event_log, executor, job, stage, task, task_table
 
 
-def blocked(**columns):
-    """What one task of 10 seconds, with these columns, waited for; what is 0 left out."""
+@pytest.mark.parametrize(
+    ("columns", "waited"),
+    [
+        ({}, {}),
+        ({"fetch_wait_seconds": 2.0}, {NETWORK: 2.0}),
+        ({"shuffle_write_seconds": 3.0}, {DISK: 3.0}),
+        ({"garbage_collection_seconds": 1.0}, {GARBAGE_COLLECTION: 1.0}),
+        ({"python_seconds": 4.0, "cpu_seconds": 6.0}, {PYTHON_WORKER: 4.0}),
+        # The rest of the ten seconds passed between scheduler and executor.
+        ({"run_seconds": 9.5}, {SCHEDULER: 0.5}),
+        ({"deserialise_seconds": 1.0, "result_serialisation_seconds": 0.5}, {SERIALISATION: 1.5}),
+        ({"getting_result_seconds": 0.25}, {SERIALISATION: 0.25}),
+        # Writing to the page cache counts as shuffle write time, and takes the CPU: no disk makes it faster.
+        ({"shuffle_write_seconds": 4.0, "cpu_seconds": 9.0}, {DISK: 1.0}),
+        ({"garbage_collection_seconds": 4.0, "cpu_seconds": 10.0}, {}),
+        # Time that two metrics tell counts once.
+        (
+            {"fetch_wait_seconds": 8.0, "garbage_collection_seconds": 5.0},
+            {NETWORK: 8.0, GARBAGE_COLLECTION: 2.0},
+        ),
+    ],
+)
+def test_what_a_task_of_ten_seconds_waited_for(columns, waited):
     found = blocked_seconds(task_table([task(0, 0.0, 10.0, **columns)]))
     assert set(found) == set(BLOCKING)
-    return {name: seconds[0] for name, seconds in found.items() if seconds[0]}
-
-
-def test_each_kind_of_waiting_is_told_by_its_metrics():
-    assert blocked() == {}
-    assert blocked(fetch_wait_seconds=2.0) == {NETWORK: 2.0}
-    assert blocked(shuffle_write_seconds=3.0) == {DISK: 3.0}
-    assert blocked(garbage_collection_seconds=1.0) == {GARBAGE_COLLECTION: 1.0}
-    assert blocked(python_seconds=4.0, cpu_seconds=6.0) == {PYTHON_WORKER: 4.0}
-    # The rest of the ten seconds passed between scheduler and executor.
-    assert blocked(run_seconds=9.5) == {SCHEDULER: 0.5}
-    serialised = blocked(
-        deserialise_seconds=1.0, result_serialisation_seconds=0.5, getting_result_seconds=0.25
-    )
-    assert serialised == {SERIALISATION: 1.75}
-
-
-def test_a_task_does_not_wait_while_it_computes():
-    """Writing to the page cache is told as shuffle write time, and takes the CPU: no disk makes it faster."""
-    assert blocked(shuffle_write_seconds=4.0, cpu_seconds=9.0) == {DISK: 1.0}
-    assert blocked(garbage_collection_seconds=4.0, cpu_seconds=10.0) == {}
-
-
-def test_time_that_two_metrics_tell_counts_once():
-    found = blocked(fetch_wait_seconds=8.0, garbage_collection_seconds=5.0)
-    assert found == {NETWORK: 8.0, GARBAGE_COLLECTION: 2.0}
+    assert {name: seconds[0] for name, seconds in found.items() if seconds[0]} == waited
 
 
 def test_no_parts_add_up_to_more_than_the_task_took():
     generator = np.random.default_rng(11)
-    names = (
-        "run_seconds",
-        "deserialise_seconds",
-        "result_serialisation_seconds",
-        "getting_result_seconds",
-        "fetch_wait_seconds",
-        "shuffle_write_seconds",
-        "garbage_collection_seconds",
-        "python_seconds",
-        "cpu_seconds",
-    )
+    parts = ("run", "deserialise", "result_serialisation", "getting_result", "fetch_wait", "shuffle_write")
+    names = [f"{part}_seconds" for part in (*parts, "garbage_collection", "python", "cpu")]
     rows = [
         task(0, 0.0, generator.exponential(3.0), **{name: generator.exponential(2.0) for name in names})
         for _ in range(300)

@@ -26,65 +26,59 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 from tests.unit.eventlog.logs import event_log, executor, random_log, stage, task
 
 
-def parts_of(row, **stage_fields):
-    log = event_log([row], stages=[stage(0, completed=10.0, **stage_fields)])
-    return {part: float(seconds[0]) for part, seconds in resource_use(log).parts.items() if seconds[0] > 1e-9}
-
-
-def test_a_task_s_time_is_split_by_what_it_did():
-    row = task(
-        seconds=10.0,
-        run_seconds=8.0,
-        cpu_seconds=3.0,
-        fetch_wait_seconds=2.0,
-        shuffle_write_seconds=1.0,
-        garbage_collection_seconds=0.5,
-        deserialise_seconds=0.75,
-        result_serialisation_seconds=0.25,
-    )
-
-    assert parts_of(row) == pytest.approx(
-        {
-            CPU: 3.0 + 0.75 + 0.25,
-            NETWORK: 2.0,
-            DISK: 1.0,
-            GARBAGE_COLLECTION: 0.5,
-            SCHEDULER: 10.0 - 8.0 - 0.75 - 0.25,
-            UNMEASURED: 8.0 - 3.0 - 2.0 - 1.0 - 0.5,
-        }
-    )
-
-
-def test_python_workers_get_what_the_jvm_did_not_do():
-    """Spark's CPU time leaves them out: without this, a job whose work is in Python would look idle."""
-    row = task(seconds=10.0, cpu_seconds=1.0, fetch_wait_seconds=2.0)
-
-    assert parts_of(row, scopes=("PythonRDD",)) == pytest.approx({CPU: 1.0, NETWORK: 2.0, PYTHON_WORKER: 7.0})
-
-
-def test_where_the_log_tells_of_python_it_gets_no_more():
-    row = task(seconds=10.0, cpu_seconds=1.0, python_seconds=4.0)
-
-    assert parts_of(row, scopes=("ArrowEvalPython",)) == pytest.approx(
-        {CPU: 1.0, PYTHON_WORKER: 4.0, UNMEASURED: 5.0}
-    )
-
-
 @pytest.mark.parametrize(
-    ("scopes", "expected"),
+    ("columns", "scopes", "parts"),
     [
-        (("map", "PythonRDD"), True),
-        (("MapInPandas",), True),
-        (("MapInArrow",), True),
-        (("BatchEvalPython",), True),
-        (("WholeStageCodegen (1)", "Exchange"), False),
+        pytest.param(
+            {
+                "run_seconds": 8.0,
+                "cpu_seconds": 3.0,
+                "fetch_wait_seconds": 2.0,
+                "shuffle_write_seconds": 1.0,
+                "garbage_collection_seconds": 0.5,
+                "deserialise_seconds": 0.75,
+                "result_serialisation_seconds": 0.25,
+            },
+            (),
+            {
+                CPU: 3.0 + 0.75 + 0.25,
+                NETWORK: 2.0,
+                DISK: 1.0,
+                GARBAGE_COLLECTION: 0.5,
+                SCHEDULER: 10.0 - 8.0 - 0.75 - 0.25,
+                UNMEASURED: 8.0 - 3.0 - 2.0 - 1.0 - 0.5,
+            },
+            id="what it did",
+        ),
+        # Spark's CPU time leaves Python out: without this, a job whose work is there would look idle.
+        *(
+            pytest.param(
+                {"cpu_seconds": 1.0, "fetch_wait_seconds": 2.0},
+                scopes,
+                {CPU: 1.0, NETWORK: 2.0, PYTHON_WORKER: 7.0},
+                id=f"Python workers of {scopes[-1]} get what the JVM did not do",
+            )
+            for scopes in (("map", "PythonRDD"), ("MapInPandas",), ("MapInArrow",), ("BatchEvalPython",))
+        ),
+        pytest.param(
+            {"cpu_seconds": 4.0},
+            ("WholeStageCodegen (1)", "Exchange"),
+            {CPU: 4.0, UNMEASURED: 6.0},
+            id="a line of Python alone hands no rows to workers",
+        ),
+        pytest.param(
+            {"cpu_seconds": 1.0, "python_seconds": 4.0},
+            ("ArrowEvalPython",),
+            {CPU: 1.0, PYTHON_WORKER: 4.0, UNMEASURED: 5.0},
+            id="Python gets no more than the log tells",
+        ),
     ],
 )
-def test_stages_that_hand_their_rows_to_python(scopes, expected):
-    rows = [task(seconds=10.0, cpu_seconds=1.0)]
-    log = event_log(rows, stages=[stage(0, name="count at python_job.py:12", scopes=scopes)])
+def test_a_task_s_time_is_split_by_what_it_did(columns, scopes, parts):
+    named = stage(0, completed=10.0, name="count at python_job.py:12", scopes=scopes)
+    found = resource_use(event_log([task(seconds=10.0, **columns)], stages=[named])).parts
 
-    assert resource_use(log).parts[PYTHON_WORKER].any() == expected
+    assert {part: float(each[0]) for part, each in found.items() if each[0] > 1e-9} == pytest.approx(parts)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -212,41 +206,35 @@ def a_fetch(launched=0.0, seconds=4.0, *, megabytes=100, waited=3.0, **columns):
     )
 
 
-def test_tasks_that_wait_for_the_network_show_what_it_gives():
-    """Two tasks at once, 100 MB in 4 s each: 50 MB in a second."""
-    log = event_log([a_fetch(), a_fetch(), a_fetch(4.0), a_fetch(4.0)], executors=[executor(0, cores=2)])
+@pytest.mark.parametrize(
+    ("rows", "executors", "rate"),
+    [
+        # Two tasks at once, 100 MB in 4 s each.
+        pytest.param(
+            [a_fetch(), a_fetch(), a_fetch(4.0), a_fetch(4.0)],
+            *([executor(0, cores=2)], 0.050),
+            id="tasks that wait for it show what it gives",
+        ),
+        # What passed through it says only how little was asked of it.
+        pytest.param([a_fetch(waited=0.5)], [executor(0)], None, id="nobody waited"),
+        pytest.param(
+            [a_fetch(executor=0), a_fetch(executor=1)],
+            *([executor(number, host="10.0.0.9") for number in (0, 1)], 0.050),
+            id="two executors of one machine share it",
+        ),
+        # Its times are rounded to milliseconds.
+        pytest.param(
+            [a_fetch(seconds=10.0, waited=9.0), a_fetch(20.0, seconds=0.001, waited=0.001)],
+            *([executor(0)], 0.010),
+            id="a task of no time does not make it fast",
+        ),
+    ],
+)
+def test_the_rate_that_tasks_achieved(rows, executors, rate):
+    capacity = achieved_capacity(event_log(rows, executors=executors))
 
-    capacity = achieved_capacity(log)
-
-    assert capacity.network_gigabytes_per_second == pytest.approx(0.050)
-    assert capacity.source == "achieved"
-    assert capacity.cores == 2
-
-
-def test_a_network_that_nobody_waited_for_stays_unknown():
-    """What passed through it says only how little was asked of it."""
-    log = event_log([a_fetch(waited=0.5)], executors=[executor(0)])
-
-    assert achieved_capacity(log).network_gigabytes_per_second is None
-
-
-def test_two_executors_of_one_machine_share_its_network():
-    log = event_log(
-        [a_fetch(executor=0), a_fetch(executor=1)],
-        executors=[executor(0, host="10.0.0.9"), executor(1, host="10.0.0.9")],
-    )
-
-    assert achieved_capacity(log).network_gigabytes_per_second == pytest.approx(0.050)
-
-
-def test_a_task_of_no_time_does_not_make_the_network_fast():
-    """Its times are rounded to milliseconds."""
-    log = event_log(
-        [a_fetch(seconds=10.0, waited=9.0), a_fetch(20.0, seconds=0.001, waited=0.001)],
-        executors=[executor(0)],
-    )
-
-    assert achieved_capacity(log).network_gigabytes_per_second == pytest.approx(0.010)
+    assert capacity.network_gigabytes_per_second == (None if rate is None else pytest.approx(rate))
+    assert (capacity.source, capacity.cores) == ("achieved", sum(each.cores for each in executors))
 
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, float("nan"), float("inf")])

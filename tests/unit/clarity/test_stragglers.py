@@ -112,28 +112,30 @@ def test_a_host_that_is_slow_in_all_stages_is_told():
     assert found.by_stage == {(0, 0): 4, (1, 0): 4}
 
 
-def test_a_host_with_a_slow_link_is_a_slow_host():
-    found = find_stragglers(event_log(slow_host_rows(waiting="fetch_wait_seconds")))
-    assert [cause.cause for cause in found.causes] == [SLOW_HOST]
+FIRST_ONES = [
+    task(0, (0.0 if place < HOSTS else 3.0 + 1.1 * (place // HOSTS)), 3.0 if place < HOSTS else 1.0)
+    | {"executor": place % HOSTS}
+    for place in range(15)
+]
+READING_MORE = [
+    row | {"input_bytes": 300_000_000 if row["executor"] == 2 else 100_000_000} for row in slow_host_rows()
+]
 
 
-def test_a_host_whose_tasks_read_more_is_not_slow():
-    rows = [
-        row | {"input_bytes": 300_000_000 if row["executor"] == 2 else 100_000_000}
-        for row in slow_host_rows()
-    ]
-    assert [cause.cause for cause in find_stragglers(event_log(rows)).causes] == [INPUT_SKEW]
-
-
-def test_first_tasks_of_executors_are_told_apart():
-    rows = [
-        task(0, (0.0 if place < HOSTS else 3.0 + 1.1 * (place // HOSTS)), 3.0 if place < HOSTS else 1.0)
-        | {"executor": place % HOSTS}
-        for place in range(15)
-    ]
+@pytest.mark.parametrize(
+    ("rows", "cause", "tasks", "evidence"),
+    [
+        pytest.param(
+            slow_host_rows(waiting="fetch_wait_seconds"), SLOW_HOST, 8, "10.0.0.3 took", id="a slow link"
+        ),
+        pytest.param(READING_MORE, INPUT_SKEW, 8, "read 3.0 times as much", id="a host that reads more"),
+        pytest.param(FIRST_ONES, FIRST_TASK, 3, "took 2 s longer", id="first tasks of executors"),
+    ],
+)
+def test_what_many_have_in_common_is_the_cause(rows, cause, tasks, evidence):
     found = find_stragglers(event_log(rows))
-    assert [(cause.cause, cause.tasks) for cause in found.causes] == [(FIRST_TASK, 3)]
-    assert "took 2 s longer" in found.worst[0].evidence
+    assert [(each.cause, each.tasks) for each in found.causes] == [(cause, tasks)]
+    assert evidence in found.worst[0].evidence
 
 
 def test_what_a_cause_costs_is_the_run_without_it():
