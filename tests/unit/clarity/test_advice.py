@@ -59,149 +59,137 @@ TINY_TASKS = a_stage(tasks=1600, task_seconds=80.0, blocked_seconds={profiles.SC
 HALF_THE_MACHINES = (profiles.ReplayedSize(machines=2, seconds=64.0),)
 
 
-@pytest.mark.parametrize(
-    ("fields", "subject", "text", "figure"),
-    [
-        pytest.param(
-            WAITING,
-            "instance family",
-            "faster network",
-            "100 s of waiting in all tasks; without it at best 36 s instead of 60 s",
-            id="a network that is worth it",
-        ),
-        pytest.param(
-            {**WAITING, "replayed_seconds": 65.0},
-            *("instance family", "faster network", "36 s instead of 65 s"),
-            id="a replay that is hardly wrong",
-        ),
-        pytest.param(
-            {**WAITING, "capacity": MEASURED, "ideal_seconds": {NETWORK: 20.0}},
-            *("instance family", "faster network", "36 s instead of 60 s"),
-            id="a network that was full",
-        ),
-        pytest.param(
-            {
-                **WAITING,
-                "capacity": Capacity(cores=4, network_gigabytes_per_second=1.0),
-                "ideal_seconds": {NETWORK: 3.0},
-            },
-            *("instance family", "faster network", "36 s instead of 60 s"),
-            id="what the tasks themselves achieved says not that it was not full",
-        ),
-        pytest.param(
-            {**WAITING, "capacity": MEASURED, "ideal_seconds": {NETWORK: 3.0}},
-            "shuffle",
-            "Look at the machines that send shuffle data",
-            "; the network needs 3 s for it",
-            id="a network that was not full is not to be bought",
-        ),
-        pytest.param(
-            {"bottleneck": CPU, "limits": COMPUTING},
-            "instance family",
-            "Do not pay for a faster network or disks",
-            "at most 2 % from an infinitely fast network, 1 % from disks",
-            id="a job that computes",
-        ),
-        pytest.param(
-            {"stages": (a_stage(tasks=4),)},
-            "partitions",
-            "stage 4 (count at job.py:12)",
-            "4 tasks on 16 slots leave 75 % of them idle in a stage that takes 30 s",
-            id="fewer partitions than slots",
-        ),
-        pytest.param(
-            {"stages": (a_stage(tasks=17),)},
-            *("partitions", "stage 4", "17 tasks on 16 slots leave 47 % of them idle"),
-            id="a second round for one",
-        ),
-        pytest.param(
-            {"stages": (TINY_TASKS,)},
-            *("partitions", "Make fewer partitions", "1,600 tasks of 50 ms each, 50 % of it scheduling"),
-            id="tiny tasks",
-        ),
-        pytest.param(
-            {
-                "stages": (
-                    a_stage(shuffle_local_bytes=2 * GIGABYTE, spilled_bytes=3 * GIGABYTE),
-                    a_stage(5.0),
-                )
-            },
-            *("memory", "stage 4", "3.00 GB spilled to disk, in stages that take 50 % of the time"),
-            id="spilling",
-        ),
-        pytest.param(straggling(profiles.INPUT_SKEW), "skew", "", "3 tasks; up to 15 s of 60 s", id="skew"),
-        pytest.param(
-            straggling(profiles.SLOW_HOST), "slow host", "", "3 tasks; up to 15 s of 60 s", id="slow host"
-        ),
-        pytest.param(
-            {"driver_seconds": 40.0, "sizes": HALF_THE_MACHINES},
-            "size",
-            "More or larger machines do not help: look at what the driver does between its jobs.",
-            "no task ran for 40 s of 60 s",
-            id="a driver that works alone",
-        ),
-        pytest.param(
-            {"bottleneck": CPU, "limits": (*COMPUTING, limit(profiles.PYTHON_WORKER, 30.0))},
-            "Python",
-            "Python functions of single rows (udf, rdd.map) by Spark's built-in",
-            "100 s of waiting in all tasks; without it at best 42 s instead of 60 s",
-            id="rows that go through Python",
-        ),
-        pytest.param(
-            {
-                "limits": (limit(profiles.SERIALISATION, 30.0),),
-                "stages": (
-                    a_stage(tasks=160, blocked_seconds={profiles.SERIALISATION: 30.0}, warmup_seconds=1.0),
-                ),
-            },
-            *("serialisation", "broadcast long lists and large objects", "at best 42 s instead of 60 s"),
-            id="tasks that carry much",
-        ),
-        pytest.param(
-            {"limits": (limit(GARBAGE_COLLECTION, 30.0),)},
-            *(
-                "garbage collection",
-                "more memory (memory-optimised machines) or fewer cores each",
-                "at best 42 s",
+ADVISED = {
+    "a network that is worth it": (
+        WAITING,
+        "instance family",
+        "faster network",
+        "100 s of waiting in all tasks; without it at best 36 s instead of 60 s",
+    ),
+    "a replay that is hardly wrong": (
+        {**WAITING, "replayed_seconds": 65.0},
+        "instance family",
+        "faster network",
+        "36 s instead of 65 s",
+    ),
+    "a network that was full": (
+        {**WAITING, "capacity": MEASURED, "ideal_seconds": {NETWORK: 20.0}},
+        "instance family",
+        "faster network",
+        "36 s instead of 60 s",
+    ),
+    "what the tasks themselves achieved says not that it was not full": (
+        {
+            **WAITING,
+            "capacity": Capacity(cores=4, network_gigabytes_per_second=1.0),
+            "ideal_seconds": {NETWORK: 3.0},
+        },
+        "instance family",
+        "faster network",
+        "36 s instead of 60 s",
+    ),
+    "a network that was not full is not to be bought": (
+        {**WAITING, "capacity": MEASURED, "ideal_seconds": {NETWORK: 3.0}},
+        "shuffle",
+        "Look at the machines that send shuffle data",
+        "; the network needs 3 s for it",
+    ),
+    "a job that computes": (
+        {"bottleneck": CPU, "limits": COMPUTING},
+        "instance family",
+        "Do not pay for a faster network or disks",
+        "at most 2 % from an infinitely fast network, 1 % from disks",
+    ),
+    "fewer partitions than slots": (
+        {"stages": (a_stage(tasks=4),)},
+        "partitions",
+        "stage 4 (count at job.py:12)",
+        "4 tasks on 16 slots leave 75 % of them idle in a stage that takes 30 s",
+    ),
+    "a second round for one": (
+        {"stages": (a_stage(tasks=17),)},
+        "partitions",
+        "stage 4",
+        "17 tasks on 16 slots leave 47 % of them idle",
+    ),
+    "tiny tasks": (
+        {"stages": (TINY_TASKS,)},
+        "partitions",
+        "Make fewer partitions",
+        "1,600 tasks of 50 ms each, 50 % of it scheduling",
+    ),
+    "spilling": (
+        {"stages": (a_stage(shuffle_local_bytes=2 * GIGABYTE, spilled_bytes=3 * GIGABYTE), a_stage(5.0))},
+        "memory",
+        "stage 4",
+        "3.00 GB spilled to disk, in stages that take 50 % of the time",
+    ),
+    "skew": (straggling(profiles.INPUT_SKEW), "skew", "", "3 tasks; up to 15 s of 60 s"),
+    "slow host": (straggling(profiles.SLOW_HOST), "slow host", "", "3 tasks; up to 15 s of 60 s"),
+    "a driver that works alone": (
+        {"driver_seconds": 40.0, "sizes": HALF_THE_MACHINES},
+        "size",
+        "More or larger machines do not help: look at what the driver does between its jobs.",
+        "no task ran for 40 s of 60 s",
+    ),
+    "rows that go through Python": (
+        {"bottleneck": CPU, "limits": (*COMPUTING, limit(profiles.PYTHON_WORKER, 30.0))},
+        "Python",
+        "Python functions of single rows (udf, rdd.map) by Spark's built-in",
+        "100 s of waiting in all tasks; without it at best 42 s instead of 60 s",
+    ),
+    "tasks that carry much": (
+        {
+            "limits": (limit(profiles.SERIALISATION, 30.0),),
+            "stages": (
+                a_stage(tasks=160, blocked_seconds={profiles.SERIALISATION: 30.0}, warmup_seconds=1.0),
             ),
-            id="a heap that is full",
-        ),
-        pytest.param(
-            {"stages": (a_stage(result_bytes=GIGABYTE), a_stage(stage_id=5, began=50.0, seconds=10.0))},
-            "driver",
-            "let executors aggregate or write what collect() and toPandas() fetch",
-            "1.00 GB came as results, and no task ran for 15 s after that: by this log up to 15 s of 60 s",
-            id="results that the driver works on",
-        ),
-        pytest.param(
-            {"stages": (a_stage(tasks=640, output_bytes=GIGABYTE, unmeasured_seconds=160.0),)},
-            "files",
-            "Write fewer files",
-            "640 tasks wrote 1.00 GB, and 2 min 40 s of their time is neither computing nor waiting for "
-            "disks: by this log up to 35 s of 60 s",
-            id="many small files",
-        ),
-        pytest.param(
-            {
-                "bottleneck": profiles.UNMEASURED,
-                "unmeasured_seconds": 600.0,
-                "stages": (a_stage(reads_input=True, unmeasured_seconds=480.0, input_bytes=GIGABYTE),),
-            },
-            "reading",
-            "Read less of the input",
-            "50 % of the tasks' time went to what Spark does not measure, where they read 1.00 GB of input",
-            id="input that takes long to come",
-        ),
-        pytest.param(
-            {"sizes": HALF_THE_MACHINES},
-            "size",
-            "Half as many machines (2) are enough for this input, if their memory is.",
-            "64 s instead of 60 s by replay",
-            id="half as many machines",
-        ),
-    ],
-)
-def test_what_is_advised_with_its_figure(fields, subject, text, figure):
+        },
+        "serialisation",
+        "broadcast long lists and large objects",
+        "at best 42 s instead of 60 s",
+    ),
+    "a heap that is full": (
+        {"limits": (limit(GARBAGE_COLLECTION, 30.0),)},
+        "garbage collection",
+        "more memory (memory-optimised machines) or fewer cores each",
+        "at best 42 s",
+    ),
+    "results that the driver works on": (
+        {"stages": (a_stage(result_bytes=GIGABYTE), a_stage(stage_id=5, began=50.0, seconds=10.0))},
+        "driver",
+        "let executors aggregate or write what collect() and toPandas() fetch",
+        "1.00 GB came as results, and no task ran for 15 s after that: by this log up to 15 s of 60 s",
+    ),
+    "many small files": (
+        {"stages": (a_stage(tasks=640, output_bytes=GIGABYTE, unmeasured_seconds=160.0),)},
+        "files",
+        "Write fewer files",
+        "640 tasks wrote 1.00 GB, and 2 min 40 s of their time is neither computing nor waiting for disks: "
+        "by this log up to 35 s of 60 s",
+    ),
+    "input that takes long to come": (
+        {
+            "bottleneck": profiles.UNMEASURED,
+            "unmeasured_seconds": 600.0,
+            "stages": (a_stage(reads_input=True, unmeasured_seconds=480.0, input_bytes=GIGABYTE),),
+        },
+        "reading",
+        "Read less of the input",
+        "50 % of the tasks' time went to what Spark does not measure, where they read 1.00 GB of input",
+    ),
+    "half as many machines": (
+        {"sizes": HALF_THE_MACHINES},
+        "size",
+        "Half as many machines (2) are enough for this input, if their memory is.",
+        "64 s instead of 60 s by replay",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ADVISED)
+def test_what_is_advised_with_its_figure(case: str):
+    fields, subject, text, figure = ADVISED[case]
     (advice,) = advice_on(**fields)
 
     assert advice.subject == subject
@@ -211,95 +199,74 @@ def test_what_is_advised_with_its_figure(fields, subject, text, figure):
     assert 0.0 <= advice.won_seconds < 60.0
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        pytest.param({}, id="nothing is known"),
-        *(
-            pytest.param({"limits": (limit(each, 9.0),)}, id=f"{each} wins little")
-            for each in profiles.BLOCKING
-        ),
-        pytest.param({**WAITING, "replayed_seconds": 70.0}, id="a replay that is wrong"),
-        # Network and disks are not called worthless where that is not known.
-        *(
-            pytest.param({"bottleneck": CPU, "limits": COMPUTING, **unsafe}, id=why)
-            for why, unsafe in {
-                "a sample": {"scale": 0.1},
-                "one machine": {"machines": 1},
-                "input that may come by network": {
-                    "unmeasured_seconds": 20.0,
-                    "stages": (a_stage(task_seconds=100.0),),
-                },
-                "little memory": {"limits": (*COMPUTING, limit(GARBAGE_COLLECTION, 8.0))},
-                "a network worth a little": {"limits": (limit(NETWORK, 7.0),)},
-                "not known what binds it": {"bottleneck": profiles.UNMEASURED},
-                "bound by Python": {"bottleneck": profiles.PYTHON_WORKER},
-            }.items()
-        ),
-        *(
-            pytest.param({"stages": (a_stage(tasks=tasks),)}, id=f"{tasks} tasks")
-            for tasks in (1, 16, 31, 32, 49, 200)
-        ),
-        pytest.param({"stages": (a_stage(seconds=3.0, tasks=4),)}, id="a short stage"),
-        pytest.param({"stages": (a_stage(tasks=4, task_seconds=0.4),)}, id="tiny tasks cannot be cut"),
-        pytest.param(
-            {"stages": (a_stage(tasks=4), a_stage(tasks=60, stage_id=5))}, id="others fill the slots"
-        ),
-        pytest.param(
-            {
-                "stages": (
-                    a_stage(tasks=160, task_seconds=800.0, blocked_seconds={profiles.SCHEDULER: 400.0}),
-                )
+NOT_ADVISED = {
+    "nothing is known": {},
+    **{f"{each} wins little": {"limits": (limit(each, 9.0),)} for each in profiles.BLOCKING},
+    "a replay that is wrong": {**WAITING, "replayed_seconds": 70.0},
+    # Network and disks are not called worthless where that is not known.
+    **{
+        why: {"bottleneck": CPU, "limits": COMPUTING, **unsafe}
+        for why, unsafe in {
+            "a sample": {"scale": 0.1},
+            "one machine": {"machines": 1},
+            "input that may come by network": {
+                "unmeasured_seconds": 20.0,
+                "stages": (a_stage(task_seconds=100.0),),
             },
-            id="long tasks, however they are scheduled",
-        ),
-        pytest.param(
-            {"stages": (a_stage(input_bytes=GIGABYTE, spilled_bytes=GIGABYTE // 20),)}, id="a little spilled"
-        ),
-        # All of the input would make more partitions, longer tasks, and more work for the machines.
-        pytest.param({"stages": (a_stage(tasks=4, reads_input=True),), "scale": 0.1}, id="few of a sample"),
-        pytest.param({"stages": (a_stage(tasks=4),), "scale": 0.1}, id="few shuffled of a sample"),
-        pytest.param({"stages": (TINY_TASKS,), "scale": 0.1}, id="tiny tasks of a sample"),
-        pytest.param({"driver_seconds": 40.0, "scale": 0.1}, id="the driver of a sample"),
-        pytest.param({"stages": (a_stage(result_bytes=GIGABYTE),), "scale": 0.1}, id="results of a sample"),
-        pytest.param({"stages": (a_stage(result_bytes=GIGABYTE // 1000),)}, id="few results"),
-        *(
-            pytest.param({"limits": (limit(profiles.SERIALISATION, 30.0),), "stages": (stage,)}, id=why)
-            for why, stage in {
-                "classes that first tasks load": a_stage(
-                    tasks=160, blocked_seconds={profiles.SERIALISATION: 30.0}, warmup_seconds=2.0
-                ),
-                "few tasks, all of them first ones": a_stage(blocked_seconds={profiles.SERIALISATION: 30.0}),
-                "little in each of many tasks": a_stage(
-                    tasks=1600, blocked_seconds={profiles.SERIALISATION: 30.0}
-                ),
-            }.items()
-        ),
-        pytest.param(
-            {"stages": (a_stage(result_bytes=GIGABYTE), a_stage(stage_id=5, began=20.0, seconds=40.0))},
-            id="results while other tasks run",
-        ),
-        pytest.param({"stages": (a_stage(tasks=640, output_bytes=40 * GIGABYTE),)}, id="large files"),
-        pytest.param({"stages": (a_stage(tasks=32, output_bytes=GIGABYTE // 9),)}, id="few small files"),
-        pytest.param(
-            {
-                "bottleneck": profiles.UNMEASURED,
-                "unmeasured_seconds": 600.0,
-                "stages": (a_stage(unmeasured_seconds=480.0),),
-            },
-            id="what is not measured elsewhere than where input is read",
-        ),
-        pytest.param({"sizes": HALF_THE_MACHINES, "scale": 0.1}, id="half as many for a sample"),
-        pytest.param(
-            {"sizes": (profiles.ReplayedSize(machines=2, seconds=90.0),)}, id="half as many are slow"
-        ),
-        pytest.param({"sizes": (profiles.ReplayedSize(machines=1, seconds=61.0),)}, id="a quarter"),
-        pytest.param(straggling(profiles.UNEXPLAINED), id="stragglers of no known cause"),
-        pytest.param(straggling(profiles.FIRST_TASK), id="first tasks"),
-    ],
-)
-def test_where_nothing_is_advised(fields):
-    assert advice_on(**fields) == ()
+            "little memory": {"limits": (*COMPUTING, limit(GARBAGE_COLLECTION, 8.0))},
+            "a network worth a little": {"limits": (limit(NETWORK, 7.0),)},
+            "not known what binds it": {"bottleneck": profiles.UNMEASURED},
+            "bound by Python": {"bottleneck": profiles.PYTHON_WORKER},
+        }.items()
+    },
+    **{f"{tasks} tasks": {"stages": (a_stage(tasks=tasks),)} for tasks in (1, 16, 31, 32, 49, 200)},
+    "a short stage": {"stages": (a_stage(seconds=3.0, tasks=4),)},
+    "tiny tasks cannot be cut": {"stages": (a_stage(tasks=4, task_seconds=0.4),)},
+    "others fill the slots": {"stages": (a_stage(tasks=4), a_stage(tasks=60, stage_id=5))},
+    "long tasks, however they are scheduled": {
+        "stages": (a_stage(tasks=160, task_seconds=800.0, blocked_seconds={profiles.SCHEDULER: 400.0}),)
+    },
+    "a little spilled": {"stages": (a_stage(input_bytes=GIGABYTE, spilled_bytes=GIGABYTE // 20),)},
+    # All of the input would make more partitions, longer tasks, and more work for the machines.
+    "few of a sample": {"stages": (a_stage(tasks=4, reads_input=True),), "scale": 0.1},
+    "few shuffled of a sample": {"stages": (a_stage(tasks=4),), "scale": 0.1},
+    "tiny tasks of a sample": {"stages": (TINY_TASKS,), "scale": 0.1},
+    "the driver of a sample": {"driver_seconds": 40.0, "scale": 0.1},
+    "results of a sample": {"stages": (a_stage(result_bytes=GIGABYTE),), "scale": 0.1},
+    "few results": {"stages": (a_stage(result_bytes=GIGABYTE // 1000),)},
+    **{
+        why: {"limits": (limit(profiles.SERIALISATION, 30.0),), "stages": (stage,)}
+        for why, stage in {
+            "classes that first tasks load": a_stage(
+                tasks=160, blocked_seconds={profiles.SERIALISATION: 30.0}, warmup_seconds=2.0
+            ),
+            "few tasks, all of them first ones": a_stage(blocked_seconds={profiles.SERIALISATION: 30.0}),
+            "little in each of many tasks": a_stage(
+                tasks=1600, blocked_seconds={profiles.SERIALISATION: 30.0}
+            ),
+        }.items()
+    },
+    "results while other tasks run": {
+        "stages": (a_stage(result_bytes=GIGABYTE), a_stage(stage_id=5, began=20.0, seconds=40.0))
+    },
+    "large files": {"stages": (a_stage(tasks=640, output_bytes=40 * GIGABYTE),)},
+    "few small files": {"stages": (a_stage(tasks=32, output_bytes=GIGABYTE // 9),)},
+    "what is not measured elsewhere than where input is read": {
+        "bottleneck": profiles.UNMEASURED,
+        "unmeasured_seconds": 600.0,
+        "stages": (a_stage(unmeasured_seconds=480.0),),
+    },
+    "half as many for a sample": {"sizes": HALF_THE_MACHINES, "scale": 0.1},
+    "half as many are slow": {"sizes": (profiles.ReplayedSize(machines=2, seconds=90.0),)},
+    "a quarter": {"sizes": (profiles.ReplayedSize(machines=1, seconds=61.0),)},
+    "stragglers of no known cause": straggling(profiles.UNEXPLAINED),
+    "first tasks": straggling(profiles.FIRST_TASK),
+}
+
+
+@pytest.mark.parametrize("case", NOT_ADVISED)
+def test_where_nothing_is_advised(case: str):
+    assert advice_on(**NOT_ADVISED[case]) == ()
 
 
 def test_what_is_worth_most_comes_first():
