@@ -202,7 +202,7 @@ def _bottleneck(run: _Run, profile: RunProfile) -> dict[str, Any]:
 
 
 def _stages(run: _Run, profile: RunProfile) -> dict[str, Any]:
-    """The longest stages, by begin, and the number and time of the others."""
+    """The longest stages by their start, and the number and time of the others."""
     warm_up = warm_up_of(run.log, run.plan)
     spans = [_span(stage, run.log) for stage in run.plan.stages]
     longest = sorted(range(len(spans)), key=lambda place: spans[place][0] - spans[place][1])

@@ -87,7 +87,7 @@ def replay(
 ) -> Replayed:
     """Replay a run, with its own executors, when it had them, and its own seconds by default.
 
-    Another number of machines is there from begin to end, each with the median number of slots of the run's
+    Another number of machines is there all the time, each with the median number of slots of the run's
     machines; there are as many first tasks as slots then, and data comes from as many other machines. The
     plan and the warm-up are those of the log, if they are at hand; `task_seconds` have shape (tasks,).
 

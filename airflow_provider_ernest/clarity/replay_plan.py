@@ -21,7 +21,7 @@ from airflow_provider_ernest.eventlog.tables import (
     TaskColumns,
 )
 
-BEGIN = 0  # the begin of clean time among the moments
+BEGIN = 0  # the start of clean time among the moments
 _TICK_SECONDS = 0.0015  # a little more than Spark's clock ticks
 _OWN = -2  # a stage of no known job gets a job of its own, numbered down from here
 
@@ -34,9 +34,9 @@ class Moments:
     """
 
     def __init__(self) -> None:
-        self.at: list[float] = [0.0]
+        self.at: list[float] = [0.0]  # in the real run, in seconds from `BEGIN`
         self.after: list[tuple[int, ...]] = [()]
-        self.gap_seconds: list[float] = [0.0]
+        self.gap_seconds: list[float] = [0.0]  # negative only after `BEGIN` alone
         self.followers: list[list[int]] = [[]]
 
     def add(self, at: float, after: Iterable[int]) -> int:
@@ -66,7 +66,7 @@ class PlannedStage:
     tail_seconds: float = 0.0  # from the end of its last task to its own
     dispatch_seconds: float = 0.0  # mean idle time of a slot between two of its tasks
     # By index in `tasks`: the failed attempt before each repeated one, and when each speculative copy was
-    # launched after the stage's begin, in medians of its tasks' seconds.
+    # launched after the stage's start, in medians of its tasks' seconds.
     retries: Mapping[int, int] = field(default_factory=dict)
     copies: Mapping[int, float] = field(default_factory=dict)
 

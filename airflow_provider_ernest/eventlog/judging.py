@@ -86,7 +86,7 @@ IN_DRIVER = NotCounted("it ran inside its driver, not on machines", is_other_kin
 
 
 class Sizes:
-    """How many machines there were at once, from the begin of clean time to the end."""
+    """How many machines there were at once, from the start of clean time to the end."""
 
     def __init__(self, log: EventLog) -> None:
         self._log = log

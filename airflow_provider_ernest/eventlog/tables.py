@@ -213,7 +213,7 @@ def busy_seconds(began: FloatColumn, finished: FloatColumn) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class EventLog:
-    """One application as its event log tells it, see `read_event_log`; rows by begin."""
+    """One application as its event log tells it, see `read_event_log`; rows are ordered by start."""
 
     application_id: str
     started_at: float  # when its driver had started
