@@ -4,8 +4,7 @@
 and iproute2. `python -m tests.ec2_testbed` starts one to try things out.
 """
 
-from tests.ec2_testbed.api import EC2Api
-from tests.ec2_testbed.api_client import Call, Machine
+from tests.ec2_testbed.api_client import Call, EC2Api, Machine
 from tests.ec2_testbed.testbed import Performance, RunningHost, Testbed
 
 __all__ = ["Call", "EC2Api", "Machine", "Performance", "RunningHost", "Testbed"]

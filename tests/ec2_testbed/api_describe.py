@@ -19,90 +19,29 @@ _NOT_ON_THE_WIRE = ("reservationId", "launchOrder")
 
 
 def document(backend: Any, instance: Any, reservation_id: str) -> Document:
-    """An instance as EC2 writes it; like there, a terminated one has lost its place in the network."""
-    profile = instance.iam_instance_profile
-    options = instance.metadata_options
+    """What anybody here reads of an instance; a terminated one has lost its place in the network."""
+    reason = instance.state_reason
     found: Document = {
         "instanceId": instance.id,
         "imageId": instance.image_id,
         "instanceState": {"code": instance.state_code, "name": instance.state},
         "reason": instance.state_transition_reason,
-        "stateReason": {"code": instance.state_reason.code, "message": instance.state_reason.message}
-        if instance.state_reason.code
-        else None,
-        "keyName": instance.key_name,
-        "amiLaunchIndex": instance.ami_launch_index,
+        "stateReason": {"code": reason.code, "message": reason.message} if reason.code else None,
         "instanceType": instance.instance_type,
         "launchTime": instance.launch_time.strftime("%Y-%m-%dT%H:%M:%S.000Z"),
-        "placement": {
-            "availabilityZone": instance.availability_zone,
-            "groupName": "",
-            "tenancy": "default",
-        },
-        "monitoring": {"state": instance.monitoring_state},
-        "sourceDestCheck": True,
-        "architecture": "x86_64",
-        "rootDeviceType": "ebs",
-        "rootDeviceName": instance.root_device_name,
-        "virtualizationType": "hvm",
-        "hypervisor": "xen",
-        "platformDetails": "Linux/UNIX",
+        "placement": {"availabilityZone": instance.availability_zone},
         "clientToken": instance.client_token,
-        "ebsOptimized": False,
         "instanceLifecycle": instance.lifecycle,
-        "spotInstanceRequestId": getattr(instance, "spot_instance_request_id", None),
-        "iamInstanceProfile": {"arn": profile["Arn"], "id": profile["Id"]} if profile else None,
-        "metadataOptions": {
-            "state": options.state,
-            "httpTokens": options.http_tokens,
-            "httpPutResponseHopLimit": options.http_put_response_hop_limit,
-            "httpEndpoint": options.http_endpoint,
-            "httpProtocolIpv6": options.http_protocol_ipv6,
-            "instanceMetadataTags": options.instance_metadata_tags,
-        },
         "tagSet": [{"key": key, "value": value} for key, value in backend.tags.get(instance.id, {}).items()],
         "reservationId": reservation_id,
     }
-    return found if instance.state == "terminated" else {**found, **_network(instance), **_volumes(instance)}
-
-
-def _network(instance: Any) -> Document:
-    groups = [{"groupId": group.id, "groupName": group.name} for group in instance.security_groups]
-    place = {"subnetId": instance.subnet_id, "vpcId": instance.vpc_id}
-    interfaces = [
-        {
-            "networkInterfaceId": interface.id,
-            **place,
-            "status": "in-use",
-            "privateIpAddress": interface.private_ip_address,
-            "groupSet": groups,
+    if instance.state != "terminated":
+        found |= {
+            "subnetId": instance.subnet_id,
+            "vpcId": instance.vpc_id,
+            "privateIpAddress": instance.private_ip,
         }
-        for interface in instance.nics.values()
-    ]
-    return {
-        **place,
-        "privateIpAddress": instance.private_ip,
-        "privateDnsName": instance.private_dns_name,
-        "ipAddress": instance.public_ip,
-        "groupSet": groups,
-        "networkInterfaceSet": interfaces,
-    }
-
-
-def _volumes(instance: Any) -> Document:
-    return {
-        "blockDeviceMapping": [
-            {
-                "deviceName": name,
-                "ebs": {
-                    "volumeId": device.volume_id,
-                    "status": "attached",
-                    "deleteOnTermination": bool(device.delete_on_termination),
-                },
-            }
-            for name, device in instance.get_block_device_mapping
-        ]
-    }
+    return found
 
 
 def documents(backend: Any) -> list[Document]:
