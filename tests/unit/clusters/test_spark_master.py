@@ -26,7 +26,7 @@ def test_the_state_is_read_in_our_units_without_any_proxy(page, monkeypatch):
 )
 def test_what_is_no_master_is_refused_as_such(page, body):
     page.body = body
-    with pytest.raises(ClusterLostError, match="no Spark standalone master"):
+    with pytest.raises(ClusterLostError, match="not a Spark standalone master"):
         read_state(page.web_url, timeout_seconds=10)
 
 
