@@ -36,12 +36,7 @@ from airflow_provider_ernest.documents.models import (
     Model,
     TrainingCluster,
 )
-from airflow_provider_ernest.learning.conditions import (
-    Difference,
-    code_differences,
-    differences,
-    sentence_of,
-)
+from airflow_provider_ernest.learning.conditions import Difference, code_differences, differences, sentence_of
 from airflow_provider_ernest.words import as_percent, bandwidth, counted, plain
 
 OUTCOMES = (0.80, 0.15, 0.05)
