@@ -106,11 +106,10 @@ def _by_width(model: Model, question: Question) -> Sufficiency:
     worst = int(np.argmax(np.where(asked, widths, 0.0)))
     enough = max(NARROW_ENOUGH, SCATTER * _WIDTH_OF_NOISE * model.noise)
     told = (
-        f"the prediction for {machines(int(counts[worst]))} is known to {as_percent(widths[worst] / 2)} to "
-        "either side"
+        f"for {machines(int(counts[worst]))} the prediction is uncertain by {as_percent(widths[worst] / 2)}"
     )
     if widths[worst] > enough:
-        return _missing(f"{told}, and {as_percent(enough / 2)} are enough")
+        return _missing(f"{told}, more than {as_percent(enough / 2)}")
     return Sufficiency(
         is_enough=True,
         reason=f"{counted(len(model.observations), 'past run')} of the job tell enough, and no sample run is "

@@ -296,12 +296,12 @@ class _Rounds:
     def proposal(self, best: _Offer, *, needed: str, most: int) -> Proposal:
         """The first of the runs; where they are not worth it none, unless a reason says why one is needed."""
         gain, cost = best.gain, float(sum(best.costs))
-        told = f"{counted(len(best.positions), 'more run')} would cost {self._amount(cost)} and "
+        told = f"{counted(len(best.positions), 'more run')} would cost {self._amount(cost)} and probably "
         if gain > 0:
             production = counted(self.expected_runs, "production run")
-            told += f"be expected to save {self._amount(gain)} of {production}."
+            told += f"save {self._amount(gain)} over {production}."
         else:
-            told += "not be expected to change the decision."
+            told += "not change the decision."
         if needed:
             told += f" It is made nevertheless: {needed}."
         if not best.is_worth and not needed:

@@ -100,7 +100,7 @@ def _cap(observations: Sequence[Observation], machines: int, scale: float) -> tu
     if tasks < slots:
         most = max(1, math.floor(tasks / known.slots_per_machine))
         return effective, (
-            f"{facts}: what goes beyond {machines_in_words(most)} stands idle in them. More partitions "
+            f"{facts}: more than {machines_in_words(most)} would stand partly idle. More partitions "
             f"(smaller input splits, or spark.sql.shuffle.partitions of {slots} or more) would use them all."
         )
     rounds = math.ceil(tasks / slots)

@@ -65,7 +65,7 @@ def test_far_from_all_past_runs_nothing_is_known_well_enough():
     told = asked(past((4, 5, 6), repeated=3), machines=range(4, 200), is_cheapest_best=False)
 
     assert not told.is_enough
-    assert "to either side" in told.reason
+    assert "is uncertain by" in told.reason
 
 
 def test_sizes_that_cannot_be_chosen_need_not_be_known():
