@@ -106,7 +106,7 @@ def _by_width(model: Model, question: Question) -> Sufficiency:
     worst = int(np.argmax(np.where(asked, widths, 0.0)))
     enough = max(NARROW_ENOUGH, SCATTER * _WIDTH_OF_NOISE * model.noise)
     told = (
-        f"for {machines(int(counts[worst]))} the prediction is uncertain by {as_percent(widths[worst] / 2)}"
+        f"the prediction for {machines(int(counts[worst]))} is uncertain by {as_percent(widths[worst] / 2)}"
     )
     if widths[worst] > enough:
         return _missing(f"{told}, more than {as_percent(enough / 2)}")

@@ -117,7 +117,7 @@ def test_names_the_machine_count_beyond_which_tasks_run_short():
     beyond = foresee(runs, machines=16)
     assert beyond.effective_machines == pytest.approx(8)
     assert beyond.widening > 1
-    assert "beyond 8 machines stands idle" in beyond.warnings[0]
+    assert "more than 8 machines would stand partly idle" in beyond.warnings[0]
     assert "spark.sql.shuffle.partitions of 64 or more" in beyond.warnings[0]
 
 
