@@ -163,7 +163,6 @@ class PlannedRun:
 
     Attributes:
         weight: lambda of the relaxed optimal design.
-        paid: dollars; null where it was not run, or no price is known.
     """
 
     index: int
@@ -332,7 +331,6 @@ class ShownMark:
 
     Attributes:
         cause: code, data, settings, cluster, unexplained or age.
-        artifact_sha256: of the application that was seen instead.
     """
 
     mark_id: str

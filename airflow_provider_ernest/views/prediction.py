@@ -208,8 +208,6 @@ class SecondOpinion:
 
     Attributes:
         alpha: the share of the work that spreads over the machines.
-        machines: that were chosen of the model's type; null where none were.
-        seconds: on these, from submission to end.
         problem: why it cannot tell; empty where it can.
     """
 
@@ -263,15 +261,11 @@ class Prediction:
     """What a model predicts, and what would be chosen among all types of machines that it is offered with.
 
     Attributes:
-        instance_type: of the curve.
-        confidence: the probability with which the goal is to be kept.
         boot_seconds: from launch to submission, as asked.
         latest_seconds: the deadline from submission on: without the boot of the machines.
         out_of_reach: why there is no decision although there is a goal.
         most_probable: what keeps to a goal out of reach most probably.
-        runners_up: what would have been chosen next.
         second_opinion: by the extended Amdahl model; null where the model has learned from no production run.
-        offered_types: empty where the model's own price is not known.
         replays: what replay of runs says, of the model's type first, then of the job's others.
     """
 

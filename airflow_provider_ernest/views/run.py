@@ -91,7 +91,6 @@ class RunRecord:
     """A DAG run.
 
     Attributes:
-        values: XComs by task id, map index and key, of any form.
         downstream: ids of the tasks directly after each task; empty if the DAG is no longer known.
     """
 

@@ -25,7 +25,7 @@ def test_the_cheapest_is_what_it_says_and_the_best_value_says_what_its_more_buys
     chosen = page.locator("table.candidates tr.highlight")
     expect(chosen).to_contain_text(f"{value['machines']}")
     expect(page.get_by_text(value["worth"])).to_be_visible()
-    page.get_by_role("combobox", name="Of those, take the").select_option("cheapest")
+    page.get_by_role("combobox", name="Then choose").select_option("cheapest")
 
     expect(chosen).to_contain_text("Cheapest that meets it, chosen")
     expect(chosen).to_contain_text(f"{cheapest['machines']}")

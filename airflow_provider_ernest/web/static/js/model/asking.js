@@ -24,7 +24,7 @@ export function controls({ asked, isIterative, onChange, onInvalid }) {
   const limits = { deadline: asked.deadline, budget: asked.budget };
   const limit = { minimum: SMALLEST, maximum: LARGEST, onInvalid };
   const objective = selectField({
-    id: "objective", label: "Of those, take the", value: asked.objective, options: OBJECTIVES,
+    id: "objective", label: "Then choose", value: asked.objective, options: OBJECTIVES,
     onChange: (value) => onChange({ objective: value }),
   });
   const change = (changed) => {

@@ -12,7 +12,7 @@ const SHOWN_AT = {
   error: "check-error", size: "check-size", replay: "check-replay", conditions: "check-conditions", drift: "history",
 };
 
-const OUTDATED = "This is still the answer to what was asked before.";
+const OUTDATED = "Still showing the previous answer.";
 
 /** Where the decision stands. Only its headline is read aloud: all of it is too much at each change. */
 export function decisionPlace() {

@@ -1,4 +1,4 @@
-/** What came of it: production runs beside what was predicted, their deadlines, and the money. */
+/** Past runs: production runs beside what was predicted, their deadlines, and the money. */
 import { airflowLink, externalLink, taskUrl } from "../airflow.js";
 import { fetchJson } from "../api.js";
 import { numeric } from "../charts/columns.js";
@@ -49,7 +49,7 @@ function verdict({ kept }) {
 /** The part of the page, for the answer of api/model. */
 export function history(page) {
   const { model, production_runs: newest, production_total: total } = page;
-  const titled = { id: "history", title: "What came of it" };
+  const titled = { id: "history", title: "Past runs" };
   if (!newest.length) return part(titled, element("p", { class: "card muted" }, NO_PRODUCTION));
   const name = `${model.job}-${model.instance_type}-production`;
   const state = { runs: newest, total };

@@ -131,14 +131,14 @@ function askedWords({ curve, scale, iterations, goal }) {
   ].filter(Boolean).join(", ");
 }
 
-/** That the choice is of another type than the one that the page is of; nothing where it is not. */
+/** A notice if another type than the page's is chosen. */
 function elsewhere({ decision, instance_type: own, offered_types: types }, { model }) {
   const chosen = decision?.instance_type;
   const offered = types.find((each) => each.instance_type === chosen);
   if (!offered || chosen === own) return null;
   const href = pageUrl("model", { job: model.job, instance_type: chosen, model_id: offered.model_id });
   return element("p", { class: "notice" },
-    `The choice is of another type than this page is of. `, element("a", { href }, `Open the model of ${isolated(chosen)}`));
+    "The chosen type is not the one on this page. ",element("a", { href }, `Open the model of ${isolated(chosen)}`));
 }
 
 /** Refuses here what the server would refuse. */

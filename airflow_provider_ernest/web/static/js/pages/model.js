@@ -1,4 +1,4 @@
-/** The page of one model: the decision, what if, what came of it, can it be trusted, what to fix, details. */
+/** The page of one model: the decision, what if, past runs, can it be trusted, what to fix, details. */
 import { isReport } from "../airflow.js";
 import { fetchJson, pageParams } from "../api.js";
 import { element } from "../dom.js";
