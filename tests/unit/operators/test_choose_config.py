@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
-from airflow.sdk import DAG, BaseOperator
+from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_provider_ernest import command_line
 from airflow_provider_ernest.clusters.base import ClusterHandle
@@ -439,34 +438,6 @@ def test_a_stated_fallback_keeps_what_there_was_to_choose_from(context, ti, mode
     assert not any(each.feasible for each in decision.alternatives)
 
 
-def reader_of(choose):
-    """A production task that reads its size, and starts whatever became of the tasks before it."""
-
-    class Production(BaseOperator):
-        template_fields = ("conf",)
-
-        def __init__(self, *, conf, **kwargs):
-            super().__init__(**kwargs)
-            self.conf = conf
-
-    return Production(task_id="production", conf=choose.output["spark_conf"], trigger_rule="all_done")
-
-
-def test_production_never_starts_without_a_size(model):
-    class TaskInstance:
-        dag_id = "nightly"
-
-        def xcom_pull(self, *, task_ids, key, default=None, map_indexes=None):
-            assert (task_ids, key) == ("choose", "spark_conf")
-            return default
-
-    with DAG("nightly", schedule=None):
-        production = reader_of(choose_operator(model))
-
-    with pytest.raises(AirflowException, match=r"spark_conf.* is not found"):
-        production.render_template_fields({"ti": TaskInstance()})
-
-
 MACHINES = ("--machines", "1-8")
 
 
@@ -486,28 +457,44 @@ def heard(context, ti, model, tmp_path, capsys):
     return ask
 
 
-def test_a_goal_that_no_configuration_keeps(heard):
-    options = ("--deadline-seconds", "3", "--price-per-hour", "0.35")
+DEADLINE = ("--deadline-seconds", "60")
+PRICE = ("--price-per-hour", "0.35")
 
-    logged, pushed, printed = heard("choose", *options, deadline_seconds=3)
 
+@pytest.mark.parametrize(
+    ("command", "options", "goal", "begins"),
+    [
+        (
+            "choose",
+            ("--deadline-seconds", "3", *PRICE),
+            {"deadline_seconds": 3},
+            "No allowed configuration ends within 3 s",
+        ),
+        (
+            "choose",
+            DEADLINE,
+            {"price_per_hour": None},
+            "price_per_hour=None does not say what a machine of type local costs.",
+        ),
+        (
+            "choose",
+            ("--scale", "1e308", *DEADLINE, *PRICE),
+            {"scale": 1e308},
+            "scale=1e+308 is predicted to take inf s on 1 machine of local.",
+        ),
+        (
+            "predict",
+            ("--scale", "1e308"),
+            {"scale": 1e308},
+            "scale=1e+308 is predicted to take inf s on 1 machine of local.",
+        ),
+    ],
+    ids=["deadline", "price", "scale", "scale of predict"],
+)
+def test_the_log_the_xcom_and_the_command_line_say_the_same(heard, command, options, goal, begins):
+    logged, pushed, printed = heard(command, *options, **goal)
+
+    for option in ("price-per-hour", "scale"):
+        printed = printed.replace(f"--{option}", option.replace("-", "_"))
     assert logged == pushed == printed
-    assert printed.startswith("No allowed configuration ends within 3 s")
-    assert printed.endswith("or train on another instance type.")
-
-
-def test_a_price_that_is_not_known(heard):
-    logged, pushed, printed = heard("choose", "--deadline-seconds", "60", price_per_hour=None)
-
-    assert logged == pushed == printed.replace("--price-per-hour", "price_per_hour")
-    assert "price_per_hour=None does not say what a machine of type local costs." in pushed
-
-
-@pytest.mark.parametrize("command", ["choose", "predict"])
-def test_a_scale_that_the_model_cannot_predict(heard, command):
-    options = ("--deadline-seconds", "60", "--price-per-hour", "0.35") if command == "choose" else ()
-
-    logged, pushed, printed = heard(command, "--scale", "1e308", *options, scale=1e308)
-
-    assert logged == pushed == printed.replace("--scale", "scale")
-    assert pushed.startswith("scale=1e+308 is predicted to take inf s on 1 machine of local.")
+    assert pushed.startswith(begins)

@@ -147,11 +147,6 @@ def test_partitions_are_counted_where_they_are_not_given(context, tmp_path):
     assert design(context, partitions=None, path=tmp_path) == design(context, partitions=150)
 
 
-def test_a_missing_input_is_named_before_a_cluster_is_started(context, tmp_path):
-    with pytest.raises(AirflowFailException, match=r"MissingResourceError: .*nowhere.* does not exist"):
-        design_operator(path=tmp_path / "nowhere").execute(context)
-
-
 def test_machines_that_no_sample_is_large_enough_for_are_named(context, capsys):
     design(context, bounds={"max_machines": 30})
     assert "No sample run can have more than 20 machines" in capsys.readouterr().out
@@ -167,6 +162,7 @@ def test_machines_that_no_sample_is_large_enough_for_are_named(context, capsys):
         ({"model": {"terms": ["scale*"]}}, "scale"),
         ({"bounds": {**PAID, "budget_share": 0.001}}, "budget of .* dollars is not enough"),
         ({"partitions": 3}, "partitions"),
+        ({"path": "/nowhere"}, r"MissingResourceError: .*nowhere.* does not exist"),
         ({"available_machines": 3}, r"max_machines=4 is more than the cluster will have \(3\)"),
     ],
 )
@@ -227,10 +223,6 @@ def test_in_rounds_past_runs_leave_what_a_sample_run_is_worth_to_the_decision(co
 def test_rounds_need_a_decision_and_a_model_that_knows_how_sure_it_is(context, stated, says):
     with pytest.raises(AirflowFailException, match=says):
         design(context, bounds={"rounds": 2}, **stated)
-
-
-def test_no_past_runs_are_no_difference(context):
-    assert design(context, history="{}").experiments == design(context).experiments
 
 
 @pytest.mark.parametrize("on_same_cluster", [False, True])

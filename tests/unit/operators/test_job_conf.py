@@ -115,9 +115,12 @@ def test_mapped_production_gets_them_too():
     assert given.resolve(context)["spark.sql.shuffle.partitions"] == "64"
 
 
-def test_without_a_decision_nothing_is_submitted():
-    with pytest.raises(Exception, match="spark_conf"):
-        rendered(dag_of(lambda ernest: ernest.job_conf()), {})
+@pytest.mark.parametrize(
+    "make", [lambda ernest: ernest.job_conf(), lambda ernest: ernest.config["spark_conf"]]
+)
+def test_without_a_decision_nothing_is_submitted(make):
+    with pytest.raises(Exception, match=r"spark_conf.* is not found"):
+        rendered(dag_of(make), {})
 
 
 def test_what_are_no_spark_properties_is_refused_when_the_dag_is_parsed():

@@ -86,15 +86,6 @@ class Rounds:
         return [Experiment.from_dict(each) for each in operator.execute(self.context)]
 
 
-def test_the_first_round_is_small_and_its_design_says_why(context):
-    rounds = Rounds(context, edge())
-
-    assert [run.index for run in rounds.first] == [0, 1, 2]
-    assert rounds.design.experiments == tuple(rounds.first)
-    assert rounds.design.criterion == "decision"
-    assert "apart" in rounds.design.reason
-
-
 def test_a_clear_decision_needs_no_second_round(context, capsys):
     rounds = Rounds(context, CLEAR)
 
@@ -104,8 +95,12 @@ def test_a_clear_decision_needs_no_second_round(context, capsys):
     assert rounds.design.experiments == tuple(rounds.first)
 
 
-def test_an_open_one_gets_few_further_runs_that_are_numbered_on(context):
+def test_an_open_decision_gets_few_further_runs_that_are_numbered_on(context):
     rounds = Rounds(context, edge())
+    assert [run.index for run in rounds.first] == [0, 1, 2]
+    assert rounds.design.experiments == tuple(rounds.first)
+    assert rounds.design.criterion == "decision"
+    assert "apart" in rounds.design.reason
     further = rounds.next(map(observed, rounds.first))
 
     assert [run.index for run in further] == [3, 4][: len(further)]
