@@ -5,21 +5,13 @@ fields do. What a field says of itself is also the help of the command line's op
 that a user chooses among are in the modules: settings, mathematics and command line have them from there.
 """
 
-from airflow_provider_ernest.settings.billing import Billing
-from airflow_provider_ernest.settings.bounds import DesignBounds, ModelSettings
-from airflow_provider_ernest.settings.goal import SizingGoal, UntrainedType
-from airflow_provider_ernest.settings.history import EventLogs, Reuse
-from airflow_provider_ernest.settings.job import ConnectedCluster, SampledInput, SparkJob
-
-__all__ = [
-    "Billing",
-    "ConnectedCluster",
-    "DesignBounds",
-    "EventLogs",
-    "ModelSettings",
-    "Reuse",
-    "SampledInput",
-    "SizingGoal",
-    "SparkJob",
-    "UntrainedType",
-]
+from airflow_provider_ernest.settings.billing import Billing as Billing
+from airflow_provider_ernest.settings.bounds import DesignBounds as DesignBounds
+from airflow_provider_ernest.settings.bounds import ModelSettings as ModelSettings
+from airflow_provider_ernest.settings.goal import SizingGoal as SizingGoal
+from airflow_provider_ernest.settings.goal import UntrainedType as UntrainedType
+from airflow_provider_ernest.settings.history import EventLogs as EventLogs
+from airflow_provider_ernest.settings.history import Reuse as Reuse
+from airflow_provider_ernest.settings.job import ConnectedCluster as ConnectedCluster
+from airflow_provider_ernest.settings.job import SampledInput as SampledInput
+from airflow_provider_ernest.settings.job import SparkJob as SparkJob

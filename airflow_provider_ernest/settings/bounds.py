@@ -31,17 +31,10 @@ from airflow_provider_ernest.settings.values import (
     truth,
 )
 
-AVERAGING = "averaging"
-"""The average over all sets of terms, see `prediction.averaging`: the most accurate, also from few runs."""
-
-RELATIVE = "relative"
-"""Non-negative least squares on given terms; errors count by their share of the run time."""
-
-CLASSIC = "classic"
-"""The original of the paper: non-negative least squares, errors count in seconds."""
-
-METHODS = (AVERAGING, RELATIVE, CLASSIC)
-"""How a model is fitted."""
+AVERAGING, RELATIVE, CLASSIC = METHODS = ("averaging", "relative", "classic")
+"""How a model is fitted: by the average over all sets of terms (`prediction.averaging`), the most accurate,
+also from few runs; by non-negative least squares of relative errors on given terms; or, as in the paper, of
+errors in seconds."""
 
 BAYESIAN = "bayesian "
 
