@@ -363,7 +363,14 @@ def _carry_much(profile: RunProfile) -> bool:
 
 
 def _of_computing(profile: RunProfile) -> Iterator[_Weighed]:
-    if profile.bottleneck != CPU or not profile.limits or not _tells_of_all_reading(profile):
+    # A resource that a sample, a single machine or Python did not wait for may be needed by a larger run.
+    is_telling = (
+        profile.scale >= 1.0
+        and profile.machines > 1
+        and profile.unmeasured_seconds <= _UNMEASURED_SHARE * profile.task_seconds
+        and _won_percent(profile, PYTHON_WORKER) < _WORTH_PERCENT
+    )
+    if profile.bottleneck != CPU or not profile.limits or not is_telling:
         return
     network, disk = _won_percent(profile, NETWORK), _won_percent(profile, DISK)
     short_of_memory = _won_percent(profile, GARBAGE_COLLECTION) >= _WORTHLESS_PERCENT
@@ -377,16 +384,6 @@ def _of_computing(profile: RunProfile) -> Iterator[_Weighed]:
             documentation=f"{_SPARK}/hardware-provisioning.html#cpu-cores",
         )
         yield _WORTHLESS_PERCENT, advice
-
-
-def _tells_of_all_reading(profile: RunProfile) -> bool:
-    """Whether a resource that the run did not wait for is surely nothing that a larger run needs."""
-    return (
-        profile.scale >= 1.0
-        and profile.machines > 1
-        and profile.unmeasured_seconds <= _UNMEASURED_SHARE * profile.task_seconds
-        and _won_percent(profile, PYTHON_WORKER) < _WORTH_PERCENT
-    )
 
 
 def _won_percent(profile: RunProfile, resource: str) -> float:

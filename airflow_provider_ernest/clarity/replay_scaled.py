@@ -55,7 +55,10 @@ def replay_scaled(
     known = [profile for profile in profiles if any(stage.tasks for stage in profile.stages)]
     if not known:
         return replace(opinion, problem="No run of the job has a profile that tells of its stages.")
-    source = _source_of(known)
+    # Of the runs that read most the one with the median work: some may have been disturbed.
+    most = max(profile.scale for profile in known)
+    largest = [profile for profile in known if _LARGER_BY * profile.scale >= most]
+    source = sorted(largest, key=_amount_of_work)[(len(largest) - 1) // 2]
     others = sorted((profile for profile in known if profile is not source), key=_amount_of_work)
     replays = _Source(source, others)
     return replace(
@@ -73,13 +76,6 @@ def replay_scaled(
         from_scale=source.scale,
         error_percent=_error_percent(source, others),
     )
-
-
-def _source_of(profiles: Sequence[RunProfile]) -> RunProfile:
-    """The run to replay: of those that read most the one with the median work; some may be disturbed."""
-    most = max(profile.scale for profile in profiles)
-    largest = [profile for profile in profiles if _LARGER_BY * profile.scale >= most]
-    return sorted(largest, key=_amount_of_work)[(len(largest) - 1) // 2]
 
 
 def _amount_of_work(profile: RunProfile) -> tuple[float, float, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import struct
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -341,15 +341,13 @@ def _naming(properties: Mapping[str, object]) -> Iterator[str]:
             told.setdefault(words[at], words[at + 1])
         at += 1 + has_value
     yield from (told.get(option, "") for option in _NAMES_THE_PROGRAM)
-    yield next(_files_alone(words), "")
-    yield launcher
-
-
-def _files_alone(words: Sequence[str]) -> Iterator[str]:
-    """Files that are no option's value: values may hold spaces, so the end of the options is unknown."""
+    # Values of options may hold spaces, so the end of the options is unknown: a file that is no option's
+    # value.
     for before, word in pairwise(["", *words]):
         if word.lower().endswith(_FILES) and before not in _LISTS and not set("=,") & set(word):
             yield word
+            break
+    yield launcher
 
 
 def _program(text: str) -> str:
