@@ -36,8 +36,7 @@ class RelativeTime:
 
     unit: ClassVar[str] = COST_UNITS["relative_time"]
 
-    # what every run costs besides, in cheapest runs; at 1 the cheapest run spends half of its time starting
-    # up
+    # what every run costs besides, in cheapest runs; at 1 the cheapest spends half of its time starting up
     run_overhead: float = 0.0
 
     def __post_init__(self) -> None:

@@ -65,11 +65,7 @@ def rounded_up(value: float) -> str:
 
 
 def positive_column(parameter: str, values: ArrayLike, *, minimum: float = 0.0) -> FloatArray:
-    """Finite numbers above 0 and not below `minimum`, as an array of shape (n,); a number becomes (1,).
-
-    Raises:
-        InvalidParameterError: names the first invalid value as ``parameter[position]``.
-    """
+    """Finite numbers above 0 and not below `minimum`, as an array of shape (n,); a number becomes (1,)."""
     import numpy as np
 
     try:
@@ -89,11 +85,7 @@ def positive_column(parameter: str, values: ArrayLike, *, minimum: float = 0.0) 
 
 
 def machines_and_scale(*, machines: ArrayLike, scale: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Both columns checked (machines >= 1, scale > 0) and of one shape (n,); a single number is repeated.
-
-    Raises:
-        InvalidParameterError: a value is invalid, or the lengths differ.
-    """
+    """Both columns checked (machines >= 1, scale > 0) and of one shape (n,); a single number is repeated."""
     import numpy as np
 
     machine_column = positive_column("machines", machines, minimum=1.0)
@@ -111,11 +103,7 @@ def machines_and_scale(*, machines: ArrayLike, scale: ArrayLike) -> tuple[FloatA
 
 
 def seconds_of_runs(seconds: ArrayLike, runs: int) -> FloatArray:
-    """The time of each run, finite and above 0, shape (runs,).
-
-    Raises:
-        InvalidParameterError: a value is invalid, or there are not `runs` of them.
-    """
+    """The time of each run, finite and above 0, shape (runs,)."""
     column = positive_column("seconds", seconds)
     if column.size != runs:
         raise _wrong_length("seconds", column, runs, remedy="Pass the seconds of each run.")
@@ -128,11 +116,7 @@ def _wrong_length(parameter: str, column: FloatArray, runs: int, *, remedy: str)
 
 
 def column_for_runs(parameter: str, values: ArrayLike, runs: int) -> FloatArray:
-    """Finite numbers above 0, one for each run, shape (runs,); a single number is repeated.
-
-    Raises:
-        InvalidParameterError: a value is invalid, or there are neither one nor `runs` of them.
-    """
+    """Finite numbers above 0, one for each run, shape (runs,); a single number is repeated."""
     import numpy as np
 
     column = positive_column(parameter, values)
