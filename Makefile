@@ -93,10 +93,9 @@ format: install ## format the code
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
-benchmarks: install java ## designs (what they cost, what they are worth), import time, calls of AWS, culling, the store, event logs, pages
+benchmarks: install java ## designs (what they cost, what they are worth), import time, culling, the store, event logs, pages
 	$(BIN)/python -m benchmarks.design
 	$(BIN)/python -m benchmarks.import_time
-	$(BIN)/python -m benchmarks.cluster_api
 	$(BIN)/python -m benchmarks.straggler_culling
 	$(BIN)/python -m benchmarks.store
 	$(BIN)/python -m benchmarks.event_log

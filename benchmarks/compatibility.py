@@ -1,6 +1,6 @@
 """Which versions of Python, Airflow and Spark the package works with: unit tests and a DAG run on each.
 
-    python -m benchmarks.compatibility [--python 3.12] [--quick] > docs/measured/compatibility.txt
+    python -m benchmarks.compatibility [--python 3.12] > docs/measured/compatibility.txt
 
 Interpreters are those of this machine (on the PATH, or of pyenv); of one that is not there it is said. Each
 cell has an environment of its own below build/matrix. The newest versions are those that constraints/ pins;
@@ -46,22 +46,11 @@ DAG_RUN = "tests/integration/test_ernest_dag.py::test_the_example_dag_sizes_its_
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """What goes together.
-
-    Attributes:
-        python: version, such as "3.12".
-        airflow: version; None for the newest.
-        spark: of the client, such as "3.5"; None for the newest.
-    """
+    """What goes together; None is the newest version."""
 
     python: str
     airflow: str | None = None
     spark: str | None = None
-
-    @property
-    def spark_folder(self) -> Path | None:
-        """Where a Spark is that cannot be among the other packages."""
-        return self.folder / "spark" if self.spark in BESIDE else None
 
     @property
     def folder(self) -> Path:
@@ -69,6 +58,11 @@ class Cell:
         return (
             WORK / f"python-{self.python}-airflow-{self.airflow or 'newest'}-spark-{self.spark or 'newest'}"
         )
+
+    @property
+    def spark_folder(self) -> Path | None:
+        """Where a Spark is that cannot be among the other packages."""
+        return self.folder / "spark" if self.spark in BESIDE else None
 
 
 CELLS = (
@@ -84,10 +78,9 @@ BESIDE = ("3.5",)
 
 def interpreter(version: str) -> str | None:
     """The program; None where this machine has none."""
-    of_pyenv = (
-        Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser().glob(f"versions/{version}.*/bin/python")
-    )
-    return next((str(path) for path in of_pyenv), shutil.which(f"python{version}"))
+    pyenv = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser()
+    found = pyenv.glob(f"versions/{version}.*/bin/python")
+    return next(map(str, found), shutil.which(f"python{version}"))
 
 
 def install(cell: Cell, python: str) -> None:
@@ -158,7 +151,7 @@ def tried(cell: Cell, *tests: str) -> str:
     return re.sub(r" in [\d.]+s.*", "", lines[-1]).strip("= ")
 
 
-def row(cell: Cell, *, quick: bool) -> str:
+def row(cell: Cell) -> str:
     """A line about a cell."""
     python = interpreter(cell.python)
     wanted = (
@@ -172,10 +165,6 @@ def row(cell: Cell, *, quick: bool) -> str:
         return f"{wanted}  not installed: {(error.stderr or '').strip().rpartition(chr(10))[2]}"
     if cell.spark_folder is not None:  # what it may break; the unit tests expect the messages of Spark 4
         return f"{versions(cell)}  a DAG run: {tried(cell, DAG_RUN)}"
-    if quick:
-        return (
-            f"{versions(cell)}  unit tests of what meets Airflow: {tried(cell, *WITH_AIRFLOW, *IN_PARALLEL)}"
-        )
     unit_tests = tried(cell, "tests/unit", *IN_PARALLEL)
     return f"{versions(cell)}  unit tests: {unit_tests}; a DAG run: {tried(cell, DAG_RUN)}"
 
@@ -186,28 +175,15 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--python", metavar="VERSION", help="only this one, such as 3.12")
-    parser.add_argument("--airflow", metavar="VERSION", help=f"only this one: {FLOOR} or newest")
-    parser.add_argument("--spark", metavar="VERSION", help="only this one, such as 3.5 or newest")
-    parser.add_argument(
-        "--quick", action="store_true", help="of the unit tests only those of what meets Airflow; no DAG run"
-    )
-    parser.add_argument("--print-tests", action="store_true", help="name those of --quick, and run nothing")
+    parser.add_argument("--print-tests", action="store_true", help="name those of `make floor`, run nothing")
     args = parser.parse_args()
     if args.print_tests:
         print(*WITH_AIRFLOW)
         return
     WORK.mkdir(parents=True, exist_ok=True)
     for cell in CELLS:
-        is_asked = all(
-            asked in (None, has or "newest")
-            for asked, has in (
-                (args.python, cell.python),
-                (args.airflow, cell.airflow),
-                (args.spark, cell.spark),
-            )
-        )
-        if is_asked:
-            print(row(cell, quick=args.quick), flush=True)
+        if args.python in (None, cell.python):
+            print(row(cell), flush=True)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from typing import Any
 from airflow_provider_ernest.documents.models import DATA, Model
 from airflow_provider_ernest.documents.runs import Experiment, Observation
 from airflow_provider_ernest.prediction.predict import fitted
+from airflow_provider_ernest.prediction.terms import ERNEST
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.store.catalogue import MARK, PRODUCTION_RUN, CatalogueEntry
 from airflow_provider_ernest.store.store import ModelStore
@@ -50,7 +51,10 @@ Step = tuple[str, float]
 def main() -> int:
     """Print the tables; returns the exit code."""
     print(__doc__)
-    models = [_model(observations) for observations in OBSERVATIONS]
+    models = [
+        train(_observations(number), job=f"{number}_observations", instance_type=R3_XLARGE.name)
+        for number in OBSERVATIONS
+    ]
     with TemporaryDirectory() as folder:
         store = ModelStore(Path(folder))
         add_cheap_models(store, models[0], MODELS, now=NOW, versions=1)
@@ -72,14 +76,11 @@ def _print(title: str, steps: Iterator[Step] | list[Step]) -> None:
 
 
 def _listing(root: Path) -> Iterator[Step]:
-    began = time.perf_counter()
-    ModelStore(root).catalogue.entries()
-    yield "catalogue, made of all documents, once for a store", time.perf_counter() - began
-    began = time.perf_counter()
+    yield "catalogue, made of all documents, once for a store", _once(ModelStore(root).catalogue.entries)
     store = ModelStore(root)
-    entries = store.catalogue.entries()
-    yield "catalogue, read for the first time in a process", time.perf_counter() - began
+    yield "catalogue, read for the first time in a process", _once(store.catalogue.entries)
     yield "catalogue, read again", _seconds(store.catalogue.entries)
+    entries = store.catalogue.entries()
     asked: dict[str, dict[str, Any]] = {
         "first page": {},
         "last page, by deadlines kept": {"sort": "deadlines", "offset": MODELS - 25},
@@ -90,21 +91,14 @@ def _listing(root: Path) -> Iterator[Step]:
     runs = (run for place, model in enumerate(entries) for run in _production_runs(place, model))
     used = [*entries, *runs]
     yield f"first page, {RUNS_OF_EACH} production runs of each model", _seconds(partial(_list, used, {}))
-    yield from _marked(entries)
-
-
-def _marked(entries: list[CatalogueEntry]) -> Iterator[Step]:
-    """Where there is a mark, the runs of the job have to be weighed."""
+    # Where there is a mark, the runs of the job have to be weighed.
     models = entries[:MARKED_MODELS]
-    runs = (run for model in models for run in _production_runs(0, model, RUNS_OF_MARKED))
-    marks = (
+    used = [*models, *(run for model in models for run in _production_runs(0, model, RUNS_OF_MARKED))]
+    used += (
         replace(model, kind=MARK, model_id=model.id, cause=DATA, reason="Other columns.") for model in models
     )
-    used = [*models, *runs, *marks]
     name = f"{MARKED_MODELS} marked models of {RUNS_OF_MARKED:,} production runs"
-    began = time.perf_counter()
-    _list(used, {})
-    yield f"{name}, at first", time.perf_counter() - began
+    yield f"{name}, at first", _once(partial(_list, used, {}))
     yield f"{name}, again", _seconds(partial(_list, used, {}))
 
 
@@ -148,10 +142,10 @@ def _predictions(store: ModelStore, models: list[Model]) -> Iterator[Step]:
     for model in models:
         yield from _prediction_steps(store, model, f"{len(model.observations):5,} observations")
     runs = tuple(_observations(OBSERVATIONS[-1], distinct=True))
-    distinct = replace(models[-1], id="distinct", method="relative", observations=runs)
-    yield from _prediction_steps(
-        store, _with_ernests_terms(distinct), f"{len(runs):5,} configurations, relative"
-    )
+    # With Ernest's four terms: six are not told apart by least squares.
+    terms = tuple(term for term in models[-1].terms if term.name in ERNEST)
+    distinct = replace(models[-1], id="distinct", method="relative", observations=runs, terms=terms)
+    yield from _prediction_steps(store, distinct, f"{len(runs):5,} configurations, relative")
     yield "import of the mathematics, once in a process", _import_seconds()
 
 
@@ -169,9 +163,7 @@ def _prediction_steps(store: ModelStore, model: Model, name: str) -> Iterator[St
         )
         _answer(prediction(store, model, request, entries=[], readable=lambda dag_id: True))
 
-    began = time.perf_counter()
-    predict()
-    yield f"{name}, the first, of {FIRST_SHOWN} machines", time.perf_counter() - began
+    yield f"{name}, the first, of {FIRST_SHOWN} machines", _once(predict)
     yield f"{name}, after the slider moved", _seconds(predict)
     yield f"{name}, of 200 machines", _seconds(lambda: predict(200))
 
@@ -179,40 +171,26 @@ def _prediction_steps(store: ModelStore, model: Model, name: str) -> Iterator[St
 def _import_seconds() -> float:
     """In a new process, less what that takes anyway."""
 
-    def seconds(code: str) -> float:
+    def seconds(*modules: str) -> float:
+        code = f"import {', '.join(f'airflow_provider_ernest.views.{name}' for name in modules)}"
         return _seconds(lambda: subprocess.run([sys.executable, "-c", code], check=True))
 
-    light, heavy = (
-        "airflow_provider_ernest.views.prediction_request",
-        "airflow_provider_ernest.views.prediction",
-    )
-    return seconds(f"import {light}, {heavy}") - seconds(f"import {light}")
+    return seconds("prediction_request", "prediction") - seconds("prediction_request")
+
+
+def _once(action: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    action()
+    return time.perf_counter() - began
 
 
 def _seconds(action: Callable[[], object]) -> float:
     """The least of some repetitions: what else the machine does only adds to it."""
-    times = []
-    for _ in range(REPETITIONS):
-        began = time.perf_counter()
-        action()
-        times.append(time.perf_counter() - began)
-    return min(times)
+    return min(_once(action) for _ in range(REPETITIONS))
 
 
 def _answer(answer: object) -> bytes:
     return bytes(JsonAnswer(answer).body)
-
-
-def _model(observations: int) -> Model:
-    runs = _observations(observations)
-    return train(runs, job=f"{observations}_observations", instance_type=R3_XLARGE.name)
-
-
-def _with_ernests_terms(model: Model) -> Model:
-    """With Ernest's four terms: six are not told apart by least squares."""
-    from airflow_provider_ernest.prediction.terms import ERNEST
-
-    return replace(model, terms=tuple(term for term in model.terms if term.name in ERNEST))
 
 
 def _observations(number: int, *, distinct: bool = False) -> list[Observation]:

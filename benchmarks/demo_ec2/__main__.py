@@ -20,9 +20,8 @@ from benchmarks.demo.api import AirflowApiError
 from benchmarks.demo.example_run import ExampleRun, run_example
 from benchmarks.demo.report import report_lines, section
 from benchmarks.demo.session import DAGS, INTERRUPTED, ROOT, begin, options, say_why, stay_up
-from benchmarks.demo_ec2.cloud import SLOW, airflow_environment, cloud, in_words, slow_down
-from benchmarks.demo_ec2.costs import call_lines, cost_lines, deadline_line
-from benchmarks.demo_ec2.machines import launched_machines, machine_lines
+from benchmarks.demo_ec2.cloud import SLOW, airflow_environment, cloud, in_words
+from benchmarks.demo_ec2.machines import call_lines, cost_lines, launched_machines, machine_lines
 from tests.ec2_testbed import Testbed
 
 DAG_ID = "example_ernest_ec2"
@@ -60,11 +59,11 @@ def main() -> int:
 
 
 def _run_in(bed: Testbed, home: Path, conf: dict[str, Any], *, leaves: bool) -> int:
-    slow_down(bed)
     print(
         f"EC2's test bed is at {bed.endpoint_url}, its machines in {bed.network}; logs below {home / 'bed'}"
     )
     for number, performance in SLOW.items():
+        bed.set_performance(number, megabits_per_second=performance.megabits_per_second)
         print(f"The machine that is launched as number {number} will be slow: {in_words(performance)}")
     with AirflowServer(home / "airflow", DAGS, environment=airflow_environment(bed, home)) as server:
         started_at = time.monotonic()
@@ -84,43 +83,37 @@ def _run_in(bed: Testbed, home: Path, conf: dict[str, Any], *, leaves: bool) -> 
 
 
 def _report(run: ExampleRun, bed: Testbed, server: AirflowServer, *, deadline_seconds: float) -> None:
-    calls = bed.calls()
-    handles = [ClusterHandle.from_dict(document) for document in _handle_documents(run)]
+    calls, now = bed.calls(), datetime.now(UTC)
+    pages = bed.client("ec2").get_paginator("describe_instances").paginate()
+    reservations = [each for page in pages for each in page["Reservations"]]
+    described = {one["InstanceId"]: one for each in reservations for one in each["Instances"]}
     machines = launched_machines(
-        _describe(bed), handles, slow={number: in_words(performance) for number, performance in SLOW.items()}
+        [described[machine.instance_id] for machine in bed.instances()],
+        _handles(run),
+        slow={number: in_words(performance) for number, performance in SLOW.items()},
     )
-    now = datetime.now(UTC)
     lines = section("The machines", machine_lines(machines, now=now))
     if run.succeeded:
         outcome = run.outcome(server.home)
+        spare = deadline_seconds - outcome.production_task_seconds
+        kept = f"kept with {spare:.1f} s to spare" if spare >= 0 else f"MISSED by {-spare:.1f} s"
+        lines += [*report_lines(outcome), f"the deadline of {deadline_seconds:g} s was {kept}"]
         decided_at = run.task("ernest.choose_config").end or now
-        lines += [*report_lines(outcome), deadline_line(outcome.production_task_seconds, deadline_seconds)]
         lines += section("What it cost", cost_lines(outcome, machines, decided_at=decided_at, now=now))
     lines += section("Calls of AWS", call_lines(calls))
     print("\n".join(lines))
 
 
-def _handle_documents(run: ExampleRun) -> list[dict[str, object]]:
+def _handles(run: ExampleRun) -> list[ClusterHandle]:
     """Of the cluster for the sample runs and of the one for production, as far as the run came."""
     found = []
     for task in ("create_cluster", "resize_cluster"):
         try:
-            found.append(run.xcom(task))
+            found.append(ClusterHandle.from_dict(run.xcom(task)))
         except AirflowApiError:
             if run.succeeded:
                 raise
     return found
-
-
-def _describe(bed: Testbed) -> list[dict[str, object]]:
-    pages = bed.client("ec2").get_paginator("describe_instances").paginate()
-    found = {
-        instance["InstanceId"]: instance
-        for page in pages
-        for reservation in page["Reservations"]
-        for instance in reservation["Instances"]
-    }
-    return [found[machine.instance_id] for machine in bed.instances()]
 
 
 def _left_alive(bed: Testbed) -> int:

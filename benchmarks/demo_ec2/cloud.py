@@ -28,26 +28,11 @@ spark.hadoop.fs.permissions.umask-mode 000
 
 
 def cloud(home: Path) -> Testbed:
-    """A bed whose hosts share the folders of the example and of Airflow's samples; not started yet.
-
-    Args:
-        home: of the demonstration.
-    """
-    data, staging = data_folder(home), home / "airflow" / "ernest" / "staging"
+    """A bed whose hosts share the folders of the example and of Airflow's samples; not started yet."""
+    data, staging = home / "data", home / "airflow" / "ernest" / "staging"
     for folder in (data, staging):
         folder.mkdir(parents=True)
     return Testbed(home / "bed", shared=[staging], writable=[data], default_performance=ORDINARY)
-
-
-def slow_down(bed: Testbed) -> None:
-    """Make some of the machines slow, before they are launched."""
-    for number, performance in SLOW.items():
-        bed.set_performance(number, megabits_per_second=performance.megabits_per_second)
-
-
-def data_folder(home: Path) -> Path:
-    """Where the example's input and output lie."""
-    return home / "data"
 
 
 def airflow_environment(bed: Testbed, home: Path) -> dict[str, str]:
@@ -55,16 +40,7 @@ def airflow_environment(bed: Testbed, home: Path) -> dict[str, str]:
     spark_conf = home / "spark-conf"
     spark_conf.mkdir()
     (spark_conf / "spark-defaults.conf").write_text(_SPARK_DEFAULTS)
-    return {
-        "AIRFLOW_CONN_AWS_DEFAULT": bed.airflow_connection(),
-        "ERNEST_EC2_CLUSTER": json.dumps(_machines(bed)),
-        "ERNEST_EXAMPLE_DATA": str(data_folder(home)),
-        "SPARK_CONF_DIR": str(spark_conf),
-    }
-
-
-def _machines(bed: Testbed) -> dict[str, object]:
-    return {
+    machines = {
         "machines": 3,
         "instance_type": INSTANCE_TYPE,
         "image": bed.image_id,
@@ -78,6 +54,12 @@ def _machines(bed: Testbed) -> dict[str, object]:
         "cores_per_machine": 1,
         "memory_megabytes_per_machine": 512,
         "probe_rounds": 1,
+    }
+    return {
+        "AIRFLOW_CONN_AWS_DEFAULT": bed.airflow_connection(),
+        "ERNEST_EC2_CLUSTER": json.dumps(machines),
+        "ERNEST_EXAMPLE_DATA": str(home / "data"),
+        "SPARK_CONF_DIR": str(spark_conf),
     }
 
 

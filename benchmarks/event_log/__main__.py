@@ -1,10 +1,8 @@
 """How fast, and in how much memory, event logs are read: ``python -m benchmarks.event_log``.
 
-Makes a log of 100,000 SQL tasks out of real events, packs it by Spark's own codecs and rolls it over, and
-reads each in a process of its own. Two rivals read the plain one in the same run: `json` of the standard
-library on every line, and on the lines of tasks that ended only; they keep the same figures, in lists. It
-fails where the promise is not kept: 100,000 tasks in 5 seconds of CPU time and below 500 MB. LZF, which no
-library reads, is shown and not promised.
+Makes a log of 100,000 SQL tasks out of real events, packs it by gzip and Zstandard and rolls it over, and
+reads each in a process of its own. It fails where the promise is not kept: 100,000 tasks in 5 seconds of CPU
+time and below 500 MB.
 """
 
 from __future__ import annotations
@@ -12,22 +10,32 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
+import zstandard
+
 from benchmarks.event_log.synthetic_log import large_log
-from benchmarks.event_log_fixtures.installed_spark import InstalledSpark
 
 PROMISED_SECONDS = 5.0
 PROMISED_TASKS = 100_000
 PROMISED_MEGABYTES = 500.0
-CODECS = ("zstd", "lz4", "snappy", "lzf")
-NOT_PROMISED = ("LZF",)
 ROLLED_FILES = 8
+
+# Not `getrusage`: that tells the peak of the process that this one was forked from, too.
+_READ = """
+import json, re, sys, time
+from pathlib import Path
+from airflow_provider_ernest.eventlog.reading import read_event_log
+began, cpu_began = time.perf_counter(), time.process_time()
+tasks = len(read_event_log(sys.argv[1]).task_columns)
+seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - cpu_began
+peak = int(re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1]) / 1000
+print(json.dumps({"tasks": tasks, "seconds": seconds, "cpu_seconds": cpu_seconds, "peak_megabytes": peak}))
+"""
 
 
 def main() -> int:
@@ -35,16 +43,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--tasks", type=int, default=PROMISED_TASKS)
     arguments = parser.parse_args()
+    kept = True
     with tempfile.TemporaryDirectory() as folder:
-        cases = _cases(Path(folder), arguments.tasks)
         print(f"{'':34}{'tasks':>9}{'MB':>8}{'seconds':>9}{'CPU s':>8}{'tasks/s':>10}{'peak MB':>9}")
-        kept = True
-        for name, reader, path in cases:
-            measured = _measured(reader, path)
-            within = _is_within(measured)
-            promised = reader == "ernest" and not name.startswith(NOT_PROMISED)
-            kept = kept and (within or not promised)
-            print(_row(name, path, measured) + ("" if within or not promised else "  promise broken"))
+        for name, path in _logs(Path(folder), arguments.tasks).items():
+            command = [sys.executable, "-c", _READ, str(path)]
+            done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=900)
+            measured: dict[str, Any] = json.loads(done.stdout)
+            allowed = PROMISED_SECONDS * max(1.0, measured["tasks"] / PROMISED_TASKS)
+            within = measured["cpu_seconds"] <= allowed and measured["peak_megabytes"] < PROMISED_MEGABYTES
+            kept = kept and within
+            print(_row(name, path, measured) + ("" if within else "  promise broken"))
     print(
         f"\nPromised: {PROMISED_TASKS:,} tasks in {PROMISED_SECONDS:.0f} s of CPU time and below "
         f"{PROMISED_MEGABYTES:.0f} MB: {'kept' if kept else 'BROKEN'}. MB: as the log lies there."
@@ -52,57 +61,29 @@ def main() -> int:
     return 0 if kept else 1
 
 
-def _cases(folder: Path, tasks: int) -> list[tuple[str, str, Path]]:
-    """Names, readers and logs."""
-    plain = folder / "plain"
-    with plain.open("wb") as file:
-        file.writelines(line + b"\n" for line in large_log(tasks))
-    rolled, targets = _rolled(plain, folder)
-    targets += [(plain, folder / f"log.{codec}", codec) for codec in CODECS]
-    print("Packing by Spark's own codecs ...", file=sys.stderr)
-    InstalledSpark(Path(sys.executable)).compress(targets)
-    with plain.open("rb") as text, gzip.open(folder / "log.gz", "wb", compresslevel=6) as packed:
-        shutil.copyfileobj(text, packed)
-    return [
-        ("plain", "ernest", plain),
-        ("gzip", "ernest", folder / "log.gz"),
-        *((_named(codec), "ernest", folder / f"log.{codec}") for codec in CODECS),
-        (f"Zstandard, {ROLLED_FILES} files, rolled over", "ernest", rolled),
-        ("plain, json on every line", "json", plain),
-        ("plain, json on lines of tasks", "json of tasks", plain),
-    ]
-
-
-def _named(codec: str) -> str:
-    return {"zstd": "Zstandard", "lz4": "LZ4", "snappy": "Snappy", "lzf": "LZF (decoded in Python)"}[codec]
-
-
-def _rolled(plain: Path, folder: Path) -> tuple[Path, list[tuple[Path, Path, str]]]:
-    """The folder of a log that is rolled over, and what to pack into it."""
-    application = "app-20261122112256-0000"
-    rolled = folder / f"eventlog_v2_{application}"
+def _logs(folder: Path, tasks: int) -> dict[str, Path]:
+    lines = [line + b"\n" for line in large_log(tasks)]
+    text = b"".join(lines)
+    rolled = folder / "eventlog_v2_app-20261122112256-0000"
     rolled.mkdir()
-    (rolled / f"appstatus_{application}").touch()
-    targets = []
-    with plain.open("rb") as text:
-        size = plain.stat().st_size // ROLLED_FILES
-        for number in range(1, ROLLED_FILES + 1):
-            part = folder / f"part-{number}"
-            part.write_bytes(text.read(size) + text.readline() if number < ROLLED_FILES else text.read())
-            targets.append((part, rolled / f"events_{number}_{application}.zstd", "zstd"))
-    return rolled, targets
-
-
-def _measured(reader: str, path: Path) -> dict[str, Any]:
-    command = [sys.executable, "-m", "benchmarks.event_log.readers", reader, str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=900)
-    measured: dict[str, Any] = json.loads(done.stdout)
-    return measured
-
-
-def _is_within(measured: dict[str, Any]) -> bool:
-    allowed = PROMISED_SECONDS * max(1.0, measured["tasks"] / PROMISED_TASKS)
-    return bool(measured["cpu_seconds"] <= allowed and measured["peak_megabytes"] < PROMISED_MEGABYTES)
+    (rolled / "appstatus_app-20261122112256-0000").touch()
+    each = -(-len(lines) // ROLLED_FILES)
+    for number in range(ROLLED_FILES):
+        part = b"".join(lines[number * each : (number + 1) * each])
+        name = f"events_{number + 1}_app-20261122112256-0000.zstd"
+        (rolled / name).write_bytes(zstandard.compress(part, 1))
+    for name, content in (
+        ("plain", text),
+        ("log.gz", gzip.compress(text, 6)),
+        ("log.zstd", zstandard.compress(text, 1)),
+    ):
+        (folder / name).write_bytes(content)
+    return {
+        "plain": folder / "plain",
+        "gzip": folder / "log.gz",
+        "Zstandard": folder / "log.zstd",
+        f"Zstandard, {ROLLED_FILES} files, rolled over": rolled,
+    }
 
 
 def _row(name: str, path: Path, measured: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from tests.unit.test_packaging import PROJECT
 
 
 def test_what_this_machine_has_no_interpreter_for_is_said():
-    told = row(Cell(python="3.99"), quick=True)
+    told = row(Cell(python="3.99"))
 
     assert told.startswith("Python 3.99     Airflow newest   Spark newest")
     assert told.endswith("skipped: this machine has no Python 3.99")

@@ -2,6 +2,7 @@
 
 import json
 import runpy
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,8 +12,7 @@ from airflow_provider_ernest.clusters.base import ClusterHandle, CulledMachine
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.spark.machines import Bandwidth, Machine
 from benchmarks.demo_ec2.cloud import airflow_environment
-from benchmarks.demo_ec2.costs import deadline_line, paid_before, paid_in_all
-from benchmarks.demo_ec2.machines import LaunchedMachine, launched_machines, machine_lines
+from benchmarks.demo_ec2.machines import LaunchedMachine, launched_machines, machine_lines, paid_before
 
 EXAMPLE = Path(__file__).parents[3] / "dags" / "example_ernest_ec2.py"
 START = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
@@ -70,32 +70,24 @@ def test_the_demonstration_states_its_machines_in_the_environment(tmp_path, monk
 # What was paid.
 
 
-def launched(number, *, at, until, price=0.36):
-    return LaunchedMachine(
-        number=number,
-        instance_id=f"i-{number}",
-        role="worker",
-        launched_at=after(at),
-        ended_at=None if until is None else after(until),
-        price_per_hour=price,
-    )
-
-
 def test_what_was_paid_until_a_moment_and_in_all():
     """One machine all the time, one until a minute, one from a hundred seconds on."""
-    machines = [launched(1, at=0, until=200), launched(2, at=0, until=60), launched(3, at=100, until=None)]
+    machines = [
+        LaunchedMachine(
+            number=number,
+            instance_id=f"i-{number}",
+            role="worker",
+            launched_at=after(at),
+            ended_at=None if until is None else after(until),
+            known=replace(machine(number), price_per_hour=0.36),
+        )
+        for number, at, until in ((1, 0, 200), (2, 0, 60), (3, 100, None))
+    ]
 
-    before = paid_before(machines, after(120), now=after(200))
-    assert before.machine_seconds == 120 + 60 + 20
-    assert before.dollars == pytest.approx(200 * 0.36 / 3600)
-    assert paid_in_all(machines, now=after(200)).machine_seconds == 200 + 60 + 100
-    unknown = paid_in_all([*machines, launched(4, at=0, until=10, price=None)], now=after(200))
-    assert (unknown.dollars, unknown.machine_seconds) == (None, 370)
-
-
-def test_a_missed_deadline_is_said_loudly():
-    assert deadline_line(100.6, 100) == "the deadline of 100 s was MISSED by 0.6 s"
-    assert deadline_line(84.9, 90) == "the deadline of 90 s was kept with 5.1 s to spare"
+    assert paid_before(machines, after(120)) == (120 + 60 + 20, pytest.approx(200 * 0.36 / 3600))
+    assert paid_before(machines, after(200))[0] == 200 + 60 + 100
+    unknown = replace(machines[1], known=None)
+    assert paid_before([*machines, unknown], after(200)) == (420, None)
 
 
 # Which machines were culled.
