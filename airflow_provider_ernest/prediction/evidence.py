@@ -78,8 +78,7 @@ class Points:
     seconds: FloatArray  # median over the repetitions; for divided ones their mean on the logarithm
     repetitions: IntArray  # runs that each point stands for
     agreeing: NDArray[np.bool_]  # its runs took about the same time; False for a single run
-    # they differ by more than `ALIKE` even without the fastest and slowest `STRAGGLING_SHARE`: none is
-    # typical
+    # they differ by more than `ALIKE` even without the `STRAGGLING_SHARE` at either end: none is typical
     divided: NDArray[np.bool_]
     point_of_run: IntArray  # for each run the position of its point, shape (runs,)
 

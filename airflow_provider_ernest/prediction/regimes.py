@@ -41,8 +41,7 @@ class RegimeForecast:
     """What Spark's metrics say of a run that has not been made."""
 
     effective_machines: float  # that the tasks can keep busy, above 0 and at most those asked for
-    # share of the data to be cached that fits into memory; None where the job caches nothing, or nothing is
-    # known
+    # share of the data to be cached that fits into memory; None where nothing is cached, or known
     cache_share: float | None = None
     spills: bool | None = None  # whether tasks spill to disk; None where it is not known
     warnings: tuple[str, ...] = ()  # what changes against the runs, with numbers and remedies, in sentences
