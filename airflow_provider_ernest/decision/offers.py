@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
-from airflow_provider_ernest import words
+import airflow_provider_ernest.words as words
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.surveys import BOTH, MODEL, REPLAY
 from airflow_provider_ernest.exceptions import InvalidParameterError

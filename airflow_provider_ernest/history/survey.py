@@ -10,7 +10,7 @@ from datetime import timedelta
 from itertools import pairwise
 from statistics import median
 
-from airflow_provider_ernest import words
+import airflow_provider_ernest.words as words
 from airflow_provider_ernest.decision.deciding import Offered, decide
 from airflow_provider_ernest.decision.offers import HistoryOffer
 from airflow_provider_ernest.design.candidates import enumerate_candidates
