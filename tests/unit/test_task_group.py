@@ -351,7 +351,7 @@ def test_amazons_operators_start_and_end_a_job_flow_around_the_sample_runs():
         ({"resize_for_production": True}, "resize_for_production=True is impossible"),
         (
             {"job": SparkJob(name="enrich", application="job.py", submit_options={"executor_cores": 2})},
-            r"submit_options\['executor_cores'\]=2 wins over",
+            r"submit_options\['executor_cores'\]=2 would override",
         ),
         ({"cluster": LocalClusterSpec(machines="{{ params.m }}")}, "machines=.* must be known of Local"),
         ({"cluster": ConnectedCluster(spark_conn_id="lake")}, "machines=None must be known of Connected"),
