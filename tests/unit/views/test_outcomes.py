@@ -8,7 +8,6 @@ import pytest
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.store.catalogue import PastSize, entry_of
-from airflow_provider_ernest.views.loaded import visible_entries
 from airflow_provider_ernest.views.outcomes import (
     Baseline,
     DeadlinesKept,
@@ -22,7 +21,7 @@ from airflow_provider_ernest.views.outcomes import (
 )
 from tests.examples import model as example_model
 from tests.examples import observation, training_cluster
-from tests.unit.views.stored import decided, entry, not_secret, produced
+from tests.unit.views.stored import decided, entry, produced
 
 
 def kept(*entries: Any) -> DeadlinesKept:
@@ -53,11 +52,6 @@ def test_a_decision_of_another_type_than_the_run_is_found_and_that_of_another_jo
     choice, run = sized(9, 290, 300, instance_type="r5.large")
     assert kept(choice, run) == DeadlinesKept(kept=1, judged=1)
     assert kept(replace(choice, job="sort"), run) == DeadlinesKept(kept=0, judged=0)
-
-
-def test_a_decision_that_may_not_be_seen_judges_nothing():
-    choice, run = sized(9, 290, 300, dag_id="secret")
-    assert kept(*visible_entries([choice, run], not_secret)) == DeadlinesKept(kept=0, judged=0)
 
 
 @pytest.mark.parametrize(
@@ -117,18 +111,18 @@ def test_savings_are_against_what_ran_before_the_first_decision():
     assert known.break_even_run == 3
 
 
-def test_the_break_even_run_is_expected_where_it_was_not_reached():
-    assert of_runs(before=[3.0], since=[1.0, 2.0], training=10.0).break_even_run == 7
-
-
-def test_without_a_baseline_nothing_is_known_of_savings():
-    known = of_runs(before=[], since=[1.0], training=4.0)
-    assert (known.baseline, known.saved, known.break_even_run) == (None, None, None)
-
-
-def test_dearer_runs_save_less_than_nothing_and_never_break_even():
-    known = of_runs(before=[1.0], since=[2.0, 2.0], training=4.0)
-    assert (known.saved, known.break_even_run) == (-2.0, None)
+@pytest.mark.parametrize(
+    ("before", "since", "training", "saved", "even"),
+    [
+        ([3.0], [1.0, 2.0], 10.0, 3.0, 7),
+        ([], [1.0], 4.0, None, None),
+        ([1.0], [2.0, 2.0], 4.0, -2.0, None),
+    ],
+    ids=["not reached, but expected", "no run before", "dearer runs"],
+)
+def test_savings_and_the_run_that_breaks_even(before: Any, since: Any, training: Any, saved: Any, even: Any):
+    known = of_runs(before=before, since=since, training=training)
+    assert (known.saved, known.break_even_run) == (saved, even)
 
 
 def of_logs(*, price: float | None = 0.5, days: float = 45.0) -> Any:
@@ -181,6 +175,5 @@ def test_a_version_that_learned_on_did_not_pay_for_sample_runs_again(trained: Mo
     first = replace(trained, cluster=training_cluster(2, price_per_hour=0.4))
     learned = replace(first, id=f"{first.id}-2", base_model_id=first.id)
     once = money([entry_of(first)], None).training
-    assert once is not None
     assert once > 0
     assert money([entry_of(first), entry_of(learned)], None).training == once

@@ -40,14 +40,6 @@ def test_the_cause_stands_with_the_state():
     assert told == ["out of date: code", "out of date"]
 
 
-def test_runs_a_month_are_known_from_two_runs_of_different_days_on():
-    trained = entry(days=30)
-    runs = [entry("production", days=days, name=str(days)) for days in (10, 9, 8)]
-    assert standing_of(trained, [trained]).runs_per_month is None
-    assert standing_of(trained, [trained, runs[0]]).runs_per_month is None
-    assert standing_of(trained, [trained, *runs]).runs_per_month == pytest.approx(30.4, abs=0.1)
-
-
 def test_the_last_run_is_of_the_models_own_type():
     trained = entry(days=30)
     own, other = entry("production", days=3), entry("production", days=1, instance_type="r5.large")
