@@ -18,7 +18,6 @@ from airflow_provider_ernest.views.survey import (
     training,
 )
 from tests.examples import survey as stored_survey
-from tests.examples import surveyed_job
 
 
 def size(machines: int, seconds: float, **more) -> PredictedSize:
@@ -100,7 +99,9 @@ class TestWords:
             "(80 %: 27.6 to 40.4)."
         )
         assert "No price is known: amounts are hours of machines." in list(remarks(alone))
-        assert not survey_page(alone, ()).is_money
+        page = survey_page(alone, ())
+        assert (page.is_money, page.taken, page.saved) == (False, 98.6, 34.4)
+        assert page.jobs[0].likely_saved == (27.6, 40.4)
 
     def test_what_costs_more_is_no_saving(self):
         dearer = orders(saved_share=-0.5, saved_per_month=-10.0, likely_saved_per_month=(-12.0, -8.0))
@@ -120,7 +121,11 @@ class TestWords:
             "A run takes $0.649; how often it runs is not known. $0.227 of it can be saved "
             "(80 %: $0.182 to $0.266)."
         )
-        assert round(survey_page(told, ()).taken or 0, 3) == 0.649, "the page's figures are of a run, too"
+        page = survey_page(told, ())
+        assert (page.is_monthly, page.taken) == (False, pytest.approx(0.649, abs=1e-3))
+        (shown,) = page.jobs
+        assert (shown.saved, shown.saved_share, shown.likely_saved_share) == (None, 0.35, (0.28, 0.41))
+        assert shown.in_short == "saves 35 % a run (80 %: 28 % to 41 %)"
         assert "2 of 60 logs were skipped (2: it is damaged)." in list(remarks(told))
         (row,) = rows_of(told)
         assert (row["saves"], row["80 % of it"]) == ("35 % a run", "28 % to 41 %")
@@ -137,8 +142,9 @@ class TestWords:
             "$6.87 a month (80 %: $5.50 to $8.10)."
         )
         assert proposal(keeps(), is_money=True).startswith("Keep 16 machines")
-        (shown,) = survey_page(survey(orders()), ()).jobs
+        shown, as_today = survey_page(survey(orders(), keeps()), ()).jobs
         assert shown.in_short == "saves $6.87 a month (80 %: $5.50 to $8.10)"
+        assert (as_today.is_as_today, as_today.proposed_machines, as_today.saved) == (True, None, None)
 
     def test_jobs_at_one_size_are_named_first(self):
         used = tuple(UsedSize(machines=count, runs=2, seconds=700.0) for count in (8, 16))
@@ -188,28 +194,3 @@ def test_words_are_those_of_the_report_and_the_numbers_stand_beside_them():
     assert (unknown.saved, unknown.monthly, unknown.is_as_today) == (None, None, False)
     assert unknown.unknown[0] == found.jobs[1].unknown[0]
     assert "$1.80" in unknown.unknown[1], "what a training would cost"
-
-
-def test_a_job_that_is_right_as_it_is_saves_nothing():
-    job = surveyed_job(saved_per_month=0.0, likely_saved_per_month=(0.0, 0.0))
-    as_today = replace(job, proposed=next(size for size in job.sizes if size.machines == job.machines))
-    (shown,) = survey_page(stored_survey(jobs=(as_today,)), []).jobs
-    assert (shown.is_as_today, shown.proposed_machines, shown.saved) == (True, None, None)
-
-
-def test_without_a_price_amounts_are_machine_hours():
-    unpriced = {"dollars_per_month": None, "saved_per_month": None, "likely_saved_per_month": None}
-    job = surveyed_job(price_per_hour=None, **unpriced)
-    page = survey_page(stored_survey(jobs=(job,)), [])
-    assert (page.is_money, page.taken, page.saved) == (False, 121.6, 57.8)
-    assert page.jobs[0].likely_saved == (35.5, 69.8)
-
-
-def test_without_a_rate_of_runs_a_share_of_each_run_is_saved():
-    rare = surveyed_job(runs_per_month=None, dollars_per_month=None, saved_per_month=None)
-    page = survey_page(stored_survey(jobs=(rare,)), [])
-    assert not page.is_monthly
-    assert page.saved == pytest.approx(0.475 * page.taken)
-    (shown,) = page.jobs
-    assert (shown.saved, shown.saved_share, shown.likely_saved_share) == (None, 0.475, (0.29, 0.57))
-    assert shown.in_short == "saves 48 % a run (80 %: 29 % to 57 %)"

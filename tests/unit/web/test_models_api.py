@@ -16,12 +16,7 @@ from tests.unit.web.pages_app import StubAuthManager, assert_described, pages
 OLDER_ID = "20261101T000000.000000Z-00000000"
 ONE = {"job": JOB, "instance_type": TYPE}
 QUESTION = {"price_per_hour": 0.2, "deadline_seconds": 900, "max_machines": 8}
-API = (
-    "/api/model",
-    "/api/prediction",
-    "/api/production",
-    "/api/clarity",
-)
+API = ("/api/model", "/api/prediction", "/api/production", "/api/clarity")
 
 
 @pytest.fixture
@@ -131,19 +126,19 @@ class TestPrediction:
 
 @pytest.mark.parametrize("path", API)
 class TestNobodyLearnsByGuessing:
-    def test_what_there_is(self, store, path):
-        client = pages(StubAuthManager(dags={"another_dag"}), store=store)
-        hidden = client.get(path, params=ONE)
-        absent = client.get(path, params={**ONE, "job": "no such job"})
-        assert hidden.status_code == absent.status_code == 403
-        assert hidden.text == absent.text
-
-    def test_which_versions_there_are(self, store, path):
-        client = pages(StubAuthManager(dags={DAG_ID}), store=store)
-        hidden = client.get(path, params={**ONE, "model_id": OLDER_ID})
-        absent = client.get(path, params={**ONE, "model_id": "20260101T000000.000000Z-00000000"})
-        assert hidden.status_code == absent.status_code == 403
-        assert hidden.text == absent.text
+    @pytest.mark.parametrize(
+        ("dag_id", "hidden", "absent"),
+        [
+            ("another_dag", {}, {"job": "no such job"}),
+            (DAG_ID, {"model_id": OLDER_ID}, {"model_id": "20260101T000000.000000Z-00000000"}),
+        ],
+        ids=["jobs", "versions"],
+    )
+    def test_what_there_is(self, store, path, dag_id, hidden, absent):
+        client = pages(StubAuthManager(dags={dag_id}), store=store)
+        answers = [client.get(path, params={**ONE, **asked}) for asked in (hidden, absent)]
+        assert [answer.status_code for answer in answers] == [403, 403]
+        assert answers[0].text == answers[1].text
 
     def test_what_was_made_by_hand_which_a_dag_in_the_address_opens_no_more(self, store, path):
         client = pages(StubAuthManager(dags={DAG_ID}), store=store)
