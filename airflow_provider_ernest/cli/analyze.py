@@ -150,11 +150,7 @@ def _run(args: Namespace) -> None:
 
 
 def _changes(asked: Sequence[Sequence[tuple[str, float]]] | None) -> tuple[Change, ...] | None:
-    """The changes that --what-if names; None where there are none.
-
-    Raises:
-        InvalidParameterError: one of them names the same thing twice.
-    """
+    """The changes that --what-if names; None where there are none."""
     from airflow_provider_ernest.clarity.what_if import Change
 
     if asked is None:

@@ -45,11 +45,7 @@ def titled_table(
 ) -> list[str]:
     """An empty line, a title, and a table; nothing if there are no rows.
 
-    Args:
-        title: of the table.
-        heading: the columns' names.
-        rows: their values.
-        words: the columns that hold words; numbers stand to the right.
+    Columns that are not among `words` hold numbers, which stand to the right.
     """
     listed = list(rows)
     if not listed:

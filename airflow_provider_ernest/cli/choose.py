@@ -78,16 +78,10 @@ def _of_a_type(value_of: Callable[[str], Value]) -> Callable[[str], tuple[str | 
 def by_type(
     option: str, given: Iterable[tuple[str | None, Value]], types: Sequence[str], *, one_for_all: bool
 ) -> dict[str, Value]:
-    """The value of an option for each type; of two for one type the last one counts.
+    """The value of an option for each of the types; of two for one type the last one counts.
 
-    Args:
-        option: its name as a parameter.
-        given: its values with their types.
-        types: that need one.
-        one_for_all: whether a value without a type is for all those that have none of their own.
-
-    Raises:
-        InvalidParameterError: a type has none, or there is one for a type that is not among them.
+    One without a type is, with `one_for_all`, for all types that have none of their own. An
+    `InvalidParameterError` says which type has none, or is not among them.
     """
     values = dict(given)
     unknown = [name for name in values if name is not None and name not in types]
@@ -165,11 +159,7 @@ def goal_of(args: Namespace, machines: Iterable[int], **others: Any) -> SizingGo
 
 
 def billing_of(args: Namespace, *, price_per_hour: float, models: Sequence[Model]) -> Billing:
-    """How machines of this price are paid for; the production runs share the training cost of all models.
-
-    Raises:
-        InvalidParameterError: a value cannot be, or the training cost of a model is not known.
-    """
+    """How machines of this price are paid for; the production runs share the training cost of all models."""
     from airflow_provider_ernest.documents.models import training_dollars
 
     stated = Billing(**{name: getattr(args, name) for name in BESIDE_THE_PRICE})
@@ -190,12 +180,7 @@ def billing_of(args: Namespace, *, price_per_hour: float, models: Sequence[Model
 
 
 def offers_of(args: Namespace, models: Sequence[Model]) -> list[Offer]:
-    """What may be chosen, one offer for each type.
-
-    Raises:
-        InvalidParameterError: two models are of one type, a type lacks a price or machines, or an option
-            names a type that there is none of.
-    """
+    """What may be chosen, one offer for each type; an `InvalidParameterError` says what does not fit."""
     from airflow_provider_ernest.decision.offers import Offer
 
     trained = {model.instance_type: model for model in models}

@@ -89,12 +89,7 @@ STANDARD = "-"
 
 
 def read_text(name: str) -> str:
-    """Read a file or standard input, without a byte order mark.
-
-    Raises:
-        MissingResourceError: it cannot be read.
-        InvalidDocumentError: it is not UTF-8 text.
-    """
+    """Read a file or standard input, without a byte order mark; errors say what is wrong with it."""
     try:
         content = sys.stdin.buffer.read() if name == STANDARD else Path(name).read_bytes()
     except OSError as error:
@@ -192,13 +187,7 @@ def add_result_arguments(
 def tell(args: Namespace, table: Callable[[], Iterable[str]], **others: Callable[[], str]) -> None:
     """Print a result in the form that is asked for, or write it to a file and print the table.
 
-    Args:
-        args: with the options of `add_result_arguments`.
-        table: makes lines for people.
-        others: for each other form what makes its text.
-
-    Raises:
-        InvalidParameterError: the file cannot be written.
+    `table` makes lines for people, `others` the text of each other form.
     """
     if args.output is not None or args.format in (None, TABLE):
         say(table(), args)
@@ -300,13 +289,7 @@ def progress(what: str, *, every_seconds: float = SECONDS_BETWEEN_REPORTS) -> It
 
 
 def aligned(heading: Sequence[str], rows: Iterable[Sequence[str]], *, right: str = "") -> list[str]:
-    """Lines of columns under a heading.
-
-    Args:
-        heading: the columns' names.
-        rows: their values; what could break a line is replaced.
-        right: names, separated by commas, of the columns of numbers.
-    """
+    """Lines of columns under a heading; `right` names the columns of numbers, separated by commas."""
     lines = [tuple(heading), *(tuple(printable(cell.replace("\n", " ")) for cell in row) for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     numbers = right.split(", ")

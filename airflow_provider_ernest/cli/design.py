@@ -248,11 +248,7 @@ def _design(args: Namespace, candidates: Candidates, observed: Sequence[Observat
 
 
 def _proposal(args: Namespace, candidates: Candidates, observed: Sequence[Observation]) -> Proposal:
-    """What `--next` asks for.
-
-    Raises:
-        InvalidParameterError: the targets are missing, or another option cannot be.
-    """
+    """What `--next` asks for."""
     from airflow_provider_ernest.design.rounds import FEWEST_RUNS, MOST_RUNS, next_runs
     from airflow_provider_ernest.prediction.terms import DICTIONARY
 

@@ -108,11 +108,7 @@ def _folder(kind: str) -> Look:
 
 
 def _written_to(root: Any, what: str, *, remedy: str) -> str:
-    """Write a file there and remove it again, or in the parent of a local folder that does not exist.
-
-    Raises:
-        MissingResourceError: that does not work.
-    """
+    """Write a file there and remove it again, or in the parent of a local folder that does not exist."""
     there = root
     while isinstance(there, Path) and not there.exists():
         there = there.parent
@@ -149,9 +145,7 @@ def _identity(args: Namespace) -> str:
 def _asked(call: Callable[[], Any]) -> Any:
     """What AWS answers.
 
-    Raises:
-        MissingResourceError: the credentials are missing or wrong, or lack the right.
-        UntellableError: AWS says something else, or nothing.
+    Missing or wrong credentials or rights are a `MissingResourceError`, all else an `UntellableError`.
     """
     from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, PartialCredentialsError
 

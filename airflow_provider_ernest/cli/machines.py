@@ -40,12 +40,7 @@ def add_account_arguments(parser: Any) -> None:
 
 
 def clients_by_region(args: Namespace) -> Mapping[str, Clients]:
-    """For each region of the options what makes clients in it.
-
-    Raises:
-        MissingResourceError: boto3 is not installed, or there is no such profile.
-        InvalidParameterError: nothing tells a region.
-    """
+    """For each region of the options what makes clients in it, such as ``clients("ec2")``."""
     try:
         from boto3.session import Session
         from botocore.exceptions import ProfileNotFound

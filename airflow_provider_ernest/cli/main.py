@@ -59,13 +59,7 @@ def build_parser(commands: Sequence[Command]) -> ArgumentParser:
 
 
 def run_command(command: Command, args: Namespace, *, program: str) -> int:
-    """Run a command and return the exit code; prints expected errors, and raises others.
-
-    Args:
-        command: what to do.
-        args: its options.
-        program: the program's name, for messages.
-    """
+    """Run a command and return the exit code; prints errors that are ours, raises others."""
     try:
         refuse_to_overwrite(getattr(args, "output", None), force=getattr(args, "force", False))
         command.run(args)

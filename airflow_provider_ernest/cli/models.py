@@ -45,13 +45,7 @@ MODEL_HELP = "a model that fit has written (JSON), or a file of runs (CSV or JSO
 
 
 def read_model(name: str) -> Model:
-    """The model in a file, or one fitted by default to the runs in it; prints its warnings.
-
-    Raises:
-        MissingResourceError: the file cannot be read.
-        InvalidDocumentError: it holds neither a model nor runs.
-        FitError: the runs do not determine a model.
-    """
+    """The model in a file, or one fitted by default to the runs in it; prints its warnings."""
     from airflow_provider_ernest.documents.models import Model
     from airflow_provider_ernest.prediction.training import train
     from airflow_provider_ernest.store.records import DIGEST, without_digest

@@ -116,11 +116,7 @@ def runs_file_of(
 
 
 def parsed_json(text: str, name: str) -> Any:
-    """The content if it is JSON; None if it is not meant to be, as in a CSV file.
-
-    Raises:
-        InvalidDocumentError: it begins like JSON and is none.
-    """
+    """The content if it is JSON; None if it is not meant to be, as in a CSV file."""
     if not text.lstrip().startswith(("{", "[")):
         return None
     import msgspec
@@ -203,11 +199,7 @@ def _lines(text: str, name: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _named_columns(place: str, cells: Sequence[str], whole: Mapping[str, float]) -> list[str] | None:
-    """The fields that a heading names; None where the line is none.
-
-    Raises:
-        InvalidDocumentError: a column is unknown, missing or there twice.
-    """
+    """The fields that a heading names; None where the line is none."""
     titles = _titles(cells)
     fields = [title if title in whole else FIELDS.get(title, "") for title in titles]
     if not all(fields):

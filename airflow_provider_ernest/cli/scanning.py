@@ -89,13 +89,7 @@ def cache_of(args: Namespace) -> Path | None:
 
 
 def scan_of(args: Namespace) -> Scan:
-    """The scan that the options ask for.
-
-    Raises:
-        InvalidDocumentError: the mapping is none.
-        InvalidParameterError: something is no regular expression, or has no group.
-        MissingResourceError: the mapping's file cannot be read.
-    """
+    """The scan that the options ask for."""
     import msgspec
 
     from airflow_provider_ernest.history.jobs import JobNames

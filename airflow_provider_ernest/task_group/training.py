@@ -461,14 +461,8 @@ def training_branches(
 ) -> list[TrainingBranch]:
     """Build the tasks of several types, each in a task group of its own within the open one.
 
-    Args:
-        clusters: to start, one for each type.
-        stated: for all types.
-        options: further arguments of the operator that starts each cluster.
-        in_parallel: at the same time; None unless a cluster is local, whose runs would disturb the others.
-
-    Raises:
-        InvalidParameterError: such a cluster cannot be.
+    `options` are further arguments of the operators that start the clusters. `in_parallel` is at the same
+    time; None unless a cluster is local, whose runs would disturb the others.
     """
     if in_parallel is None:
         in_parallel = not any(isinstance(cluster, LocalClusterSpec) for cluster in clusters)
