@@ -1,16 +1,14 @@
-"""The ready message, through notifiers of several kinds and through a mail server."""
+"""The ready message, through notifiers of several kinds and by mail."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import logging
-import socketserver
-import threading
-from email import message_from_bytes, policy
-from email.message import EmailMessage
+from email import message_from_string, policy
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 from airflow.sdk import DAG, BaseNotifier
@@ -19,47 +17,6 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.notifications.model_stale import ModelStaleNotifier
 from airflow_provider_ernest.operators.recording import notify_stale
 from tests import examples
-
-
-class _Conversation(socketserver.StreamRequestHandler):
-    def handle(self) -> None:
-        self._answer("220 ready")
-        while line := self.rfile.readline():
-            command = line.strip().upper()
-            if command == b"DATA":
-                self._answer("354 go on")
-                lines = list(iter(self.rfile.readline, b".\r\n"))
-                server: Any = self.server
-                server.messages.append(message_from_bytes(b"".join(lines), policy=policy.default))
-            self._answer("221 bye" if command == b"QUIT" else "250 ok")
-            if command == b"QUIT":
-                return
-
-    def _answer(self, text: str) -> None:
-        self.wfile.write(f"{text}\r\n".encode())
-
-
-class MailServer(socketserver.ThreadingTCPServer):
-    """Listens on a free port while it is a context."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Conversation)
-        self.messages: list[EmailMessage] = []
-
-    @property
-    def port(self) -> int:
-        return int(self.server_address[1])
-
-    def __enter__(self) -> MailServer:
-        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self.shutdown()
-        self.server_close()
-
 
 MARK = examples.mark(
     job="enrich",
@@ -146,17 +103,15 @@ def test_a_notifier_without_a_text_is_refused():
 def test_it_is_mailed(context, monkeypatch, is_native):
     smtp = pytest.importorskip("airflow.providers.smtp.notifications.smtp")
     context["dag"] = DAG("mailing", schedule=None, render_template_as_native_obj=is_native)
-    with MailServer() as server:
-        connection = {
-            "conn_type": "smtp",
-            "host": "127.0.0.1",
-            "port": server.port,
-            "extra": {"disable_ssl": True, "disable_tls": True, "from_email": "ernest@example.com"},
-        }
-        monkeypatch.setenv("AIRFLOW_CONN_SMTP_DEFAULT", json.dumps(connection))
-        tell(ModelStaleNotifier(smtp.SmtpNotifier(to="data@example.com")), context)
+    server = MagicMock()
+    monkeypatch.setattr("smtplib.SMTP", lambda *_, **__: server)
+    extra = {"disable_ssl": True, "disable_tls": True, "from_email": "ernest@example.com"}
+    connection = {"conn_type": "smtp", "host": "mail.example.com", "extra": extra}
+    monkeypatch.setenv("AIRFLOW_CONN_SMTP_DEFAULT", json.dumps(connection))
+    tell(ModelStaleNotifier(smtp.SmtpNotifier(to="data@example.com")), context)
 
-    (mail,) = server.messages
+    (sent,) = server.sendmail.call_args_list
+    mail = message_from_string(sent.kwargs["msg"], policy=policy.default)
     assert mail["To"] == "data@example.com"
     assert mail["Subject"] == "The model of enrich on m5.large is stale"
     page = mail.get_body(("html",)).get_content()

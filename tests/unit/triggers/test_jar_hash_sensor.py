@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,7 +18,6 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.sensors import jar_hash
 from airflow_provider_ernest.sensors.jar_hash import JarHashSensor
 from airflow_provider_ernest.spark.artifact import combined_sha256
-from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.triggers.jar_hash import CHANGED, FAILED, JarHashChangedTrigger
 from tests.unit.triggers.applications import JOB, deploy, sha256, trained
 
@@ -27,18 +25,6 @@ try:
     from airflow.sdk.exceptions import AirflowRescheduleException
 except ImportError:  # before Airflow 3.2
     from airflow.exceptions import AirflowRescheduleException
-
-
-@pytest.fixture
-def jar(tmp_path: Path) -> Path:
-    path = tmp_path / "job.jar"
-    path.write_bytes(b"first")
-    return path
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> ModelStore:
-    return ModelStore(tmp_path / "store")
 
 
 @pytest.fixture
