@@ -53,17 +53,6 @@ def test_the_report_agrees_with_pandas(folder, service):
         assert [float(figure) for figure in figures] == pytest.approx(expected, abs=1e-4, nan_ok=True)
 
 
-def test_a_flight_that_never_departed_counts_but_has_no_delay():
-    lines = [
-        "carrier,origin,dep_delay,time_hour",
-        "UA,EWR,,2013-01-01T10:00:00Z",
-        "UA,EWR,4,2013-01-01T10:00:00Z",
-    ]
-    flights = list(enrich_flights.parse_flights(lines))
-    totals = enrich_flights.summarise((flight, (39.0, None)) for flight in flights)
-    assert list(enrich_flights.report(totals))[1] == "UA,2,4.0000,nan,nan"
-
-
 def test_a_refusal_of_the_service_ends_the_run(folder):
     with http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler) as server:
         threading.Thread(target=server.handle_request).start()  # it answers any POST with 501

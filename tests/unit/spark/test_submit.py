@@ -208,11 +208,8 @@ def test_what_is_set_is_left_alone():
     assert driver_conf(MASTER, conf=given) == {"spark.driver.bindAddress": "127.0.0.5"}
     given["spark.driver.bindAddress"] = "0.0.0.0"
     assert driver_conf(MASTER, conf=given) == {}
-
-
-def test_a_driver_behind_a_gateway_listens_at_its_own_address():
-    given = {"spark.driver.host": "192.0.2.77"}
-    assert driver_conf(MASTER, conf=given)["spark.driver.bindAddress"] == "127.0.0.1"
+    behind_a_gateway = driver_conf(MASTER, conf={"spark.driver.host": "192.0.2.77"})
+    assert behind_a_gateway["spark.driver.bindAddress"] == "127.0.0.1"
 
 
 @pytest.mark.parametrize("master", ["yarn", "k8s://https://10.0.0.1:6443", "local[2]"])
@@ -225,10 +222,6 @@ def test_a_master_without_a_way_to_it_is_told(master):
     with pytest.raises(ClusterLostError, match="There is no way from this host to the Spark master"):
         driver_conf(master)
 
-
-# What spark-submit prints, in a task's log: folded, and read for the exception that ended the driver.
-
-# What it prints, in a task's log: folded, and read for the exception that ended the driver.
 
 PYTHON = """\
 26/01/01 10:00:00 INFO SparkContext: Running Spark version 4.0.0
@@ -298,12 +291,8 @@ def test_the_output_is_folded_and_progress_stands_outside(caplog):
         if number == 1:
             output.info("Running for %s", "10 s")
     assert logged(caplog) == [GROUP, "one", "two", END, "Running for 10 s", GROUP, "three", END]
-
-
-def test_without_output_there_is_no_group(caplog):
-    caplog.set_level(logging.INFO)
-    list(FoldedOutput(logging.getLogger("test")).lines([]))
-    assert logged(caplog) == []
+    caplog.clear()
+    assert not list(FoldedOutput(log).lines([])) + logged(caplog), "without output there is no group"
 
 
 def test_a_failed_run_names_its_exception_without_literals_and_arguments(spark_submit):

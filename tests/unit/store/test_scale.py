@@ -2,18 +2,13 @@
 
 import pytest
 
-from airflow_provider_ernest.command_line import main
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.profiles import BLOCKING, ProfileRecord
 from airflow_provider_ernest.store import records
-from airflow_provider_ernest.store.pruning import Prune
 from airflow_provider_ernest.store.store import ModelStore
-from tests.examples import NOW, decision_record, model, profile_record, run_profile, stage_profile
-from tests.unit.store.store_samples import save_all
+from tests.examples import model, profile_record, run_profile, stage_profile
 
 MANY = 20
-FOLDER = ".artifacts"
-"""Where earlier versions kept hashes of applications."""
 
 
 @pytest.fixture
@@ -93,42 +88,3 @@ def test_a_profile_of_many_stages_is_a_small_file(tmp_path):
     path = store.save(a_large_profile())
     assert path.stat().st_size < 120_000
     assert store.newest(ProfileRecord, "pca", "m5.large") == [a_large_profile()]
-
-
-def contents(folder):
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-@pytest.fixture
-def watched(tmp_path) -> ModelStore:
-    store = save_all(
-        ModelStore(tmp_path / "store"),
-        model(0, days=300),
-        *(decision_record(number, days=300, model_id=None) for number in range(2)),
-    )
-    for name in (
-        "looks/ab.json",
-        "looks/torn.json",
-        "watches/m5.large/decisions/cd.json",
-        "watches/x/.y.0123abcd",
-    ):
-        path = store.root / FOLDER / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("" if "torn" in name else "{}")
-    return store
-
-
-def test_it_is_no_record_and_not_listed(watched, capsys, caplog):
-    assert len(watched.catalogue.entries()) == 3
-    assert len(list(watched.all_documents())) == 3
-    assert main(["store", "list", "--store", str(watched.root)]) == 0
-    assert FOLDER not in capsys.readouterr().out
-    assert not caplog.records
-
-
-def test_pruning_leaves_it(watched):
-    before = contents(watched.root / FOLDER)
-    prune = Prune(store=watched, now=NOW, older_than_days=0, keep_models=1)
-    prune.carry_out()
-    assert prune.summary()["removed"] == {"decision": 1}
-    assert contents(watched.root / FOLDER) == before

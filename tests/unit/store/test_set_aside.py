@@ -364,6 +364,9 @@ def test_temporary_files_of_killed_writers_are_never_read(tmp_path, caplog):
         age(old)
         path.with_name(f".{path.name}.abcdef0{number}").write_text("at work")
         path.with_name(".DS_Store").write_text("a stranger's")
+    # Where earlier versions kept hashes of applications.
+    (tmp_path / ".artifacts" / "m5.large" / "decisions").mkdir(parents=True)
+    (tmp_path / ".artifacts" / "m5.large" / "decisions" / "1.json").write_text("{}")
 
     for kind in KINDS:
         assert all_of(ModelStore(tmp_path), kind) == [MADE[kind]()]

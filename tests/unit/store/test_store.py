@@ -36,16 +36,6 @@ def a_model(job="pca", instance_type="m5.large"):
     return train(OBSERVATIONS, job=job, instance_type=instance_type)
 
 
-def test_what_was_saved_is_read_back(root):
-    store, model = ModelStore(root), a_model()
-
-    path = store.save(model)
-
-    assert store.load(Model, "pca", "m5.large", model.id) == model
-    assert store.latest("pca", "m5.large") == model
-    assert path.name == f"{model.id}.json"
-
-
 @pytest.mark.parametrize(
     ("form", "file"),
     [
@@ -108,7 +98,8 @@ def test_whatever_fails_in_a_storages_library_is_a_store_error(error, said):
 
 def test_decisions_and_production_runs_are_kept_beside_the_models(root, caplog):
     store, model = ModelStore(root), a_model()
-    folder = store.save(model).parent.parent
+    path = store.save(model)
+    folder = path.parent.parent
     decisions = [decision_record(number) for number in range(4)]
     runs = [production_run(number) for number in range(4)]
     for number in (2, 0, 3, 1):
@@ -122,6 +113,8 @@ def test_decisions_and_production_runs_are_kept_beside_the_models(root, caplog):
     assert decided_at == folder / "decisions" / f"{decisions[1].id}.json"
     assert recorded_at == folder / "production" / f"{runs[1].id}.json"
 
+    assert path.name == f"{model.id}.json"
+    assert store.load(Model, "pca", "m5.large", model.id) == model
     assert store.history("pca", "m5.large") == [model]
     assert store.latest("pca", "m5.large") == model
     assert store.latest_of_jobs("m5.large", limit=5) == [model]
@@ -191,26 +184,17 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
-def test_hostile_names_stay_inside_the_store(tmp_path, name):
+def test_hostile_names_stay_inside_the_store_and_do_not_collide(tmp_path):
     root = tmp_path / "deep" / "models"
-    store, model = ModelStore(root), a_model(job=name, instance_type=name)
+    store, models = ModelStore(root), [a_model(job=name, instance_type=name) for name in HOSTILE]
 
-    path = store.save(model)
+    paths = [store.save(model) for model in models]
 
-    assert path.resolve().is_relative_to(root.resolve())
-    assert len(path.relative_to(root).parts) == 4
-    assert store.history(name, name) == [model]
+    assert all(path.resolve().is_relative_to(root.resolve()) for path in paths)
+    assert {len(path.relative_to(root).parts) for path in paths} == {4}
+    assert len({path.parent for path in paths}) == len(HOSTILE)
+    assert [store.history(name, name) for name in HOSTILE] == [[model] for model in models]
     assert [entry.name for entry in tmp_path.iterdir()] == ["deep"]
-
-
-def test_hostile_names_do_not_collide(tmp_path):
-    store = ModelStore(tmp_path)
-    models = [a_model(job=name) for name in HOSTILE]
-    folders = {store.save(model).parent for model in models}
-
-    assert len(folders) == len(HOSTILE)
-    assert [store.history(model.job, "m5.large") for model in models] == [[model] for model in models]
 
 
 @pytest.mark.parametrize("which", ["job", "instance_type"])
@@ -424,7 +408,11 @@ def test_what_another_process_wrote_since_the_listing_is_not_overwritten(tmp_pat
 def test_a_model_made_by_a_clock_that_is_behind_is_the_newest_all_the_same(root):
     store = ModelStore(root)
     now = datetime(2026, 1, 1, 12, tzinfo=UTC)
-    store.save(examples.model(id=new_id(now)))
+    in_time = examples.model(id=new_id(now))
+    assert store.newest_of_its_job(in_time) == in_time
+    store.save(in_time)
+    later = examples.model(id=new_id(now + timedelta(seconds=1)))
+    assert store.newest_of_its_job(later) == later
     store.save(examples.model(job="sort", id=new_id(now + timedelta(days=1))))
 
     for minutes in (60, 59):
@@ -433,11 +421,3 @@ def test_a_model_made_by_a_clock_that_is_behind_is_the_newest_all_the_same(root)
         assert store.latest("pca", "m5.large") == model
         assert moment_of(model.id) - now < timedelta(seconds=1)
         assert store.catalogue.entries()[-2].id == model.id
-
-
-def test_a_model_made_in_time_keeps_its_name(root):
-    store = ModelStore(root)
-    model = examples.model(1)
-    assert store.newest_of_its_job(model) == model
-    store.save(examples.model(0))
-    assert store.newest_of_its_job(model) == model
