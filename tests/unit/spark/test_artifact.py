@@ -256,16 +256,6 @@ def test_only_the_file_that_may_have_changed_is_read(watching, tmp_path, clock, 
     assert opened == ["b.py"]
 
 
-def test_a_file_that_is_gone_is_missing_until_it_settles_again(watching, jar, clock):
-    watch = watching(jar)
-    settle(watch, clock)
-    jar.unlink()
-    look = watch.look()
-    assert (look.state, look.path, look.sha256) == (MISSING, str(jar), None)
-    jar.write_bytes(b"second")
-    assert settle(watch, clock).sha256 == sha256(b"second")
-
-
 def test_a_large_file_is_read_in_pieces(clock):
     class Unreadable:
         """A file whose content comes in pieces only."""

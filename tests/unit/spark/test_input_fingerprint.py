@@ -148,6 +148,9 @@ def test_errors_of_libraries_are_told_without_their_words(tmp_path, monkeypatch,
     assert caplog.messages == ["The shape of the input cannot be told: PermissionError"]
 
 
+JSON = '{"a": 1, "b": {"x": 1}, "c": []}\n{"a": 1, "b": 2}\n{"a": 1, "d": null}'
+RARE_KEYS = [{"a": 1, "b": 2} | ({f"rare-{n}": 3} if n % 7 == 0 else {}) for n in range(1_000)]
+PROSE = "".join(f"On day {number} it rained{', and snowed' * (number % 3)}.\n" for number in range(50))
 LIBSVM = "1 1:0.5 2:1 3:2\n0 1:0.1 2:0.25 3:1 # a remark\n" * 20 + "0 1:3\n"
 
 
@@ -176,6 +179,11 @@ def columns(text, kind="", *, header=False, is_whole=True):
         (LIBSVM, "libsvm", 3),
         (LIBSVM, "", 3),  # without a suffix, too
         ("1\n0\n", "libsvm", None),
+        (JSON, "jsonl", 4),
+        (JSON, "", 4),
+        # Else the count would depend on which records come first.
+        ("\n".join(map(json.dumps, RARE_KEYS)), "json", 2),
+        (PROSE, "txt", None),
         # Neither what sparse records name nor the largest index is the same for other data of the kind.
         ("1 1:0.5 7:1 4096:2\n0 2:0.1 3:0.25\n-1 5:1\n", "libsvm", None),
     ],
@@ -188,23 +196,6 @@ def test_a_record_that_is_cut_off_does_not_count():
     assert columns("1,2,3\n4,5", "csv", is_whole=False) == 3
     assert columns("1,2,3,4,5", "csv", is_whole=False) is None, "not even the first line ends"
     assert columns('1,2\n3,"a\nb', "csv", is_whole=False) == 2
-
-
-def test_json_lines_have_the_keys_of_all_records_as_columns():
-    records = [{"a": 1, "b": {"x": 1}, "c": []}, {"a": 1, "b": 2}, {"a": 1, "d": None}]
-    assert columns("\n".join(map(json.dumps, records)), "jsonl") == 4
-    assert columns("\n".join(map(json.dumps, records))) == 4, "without a suffix, too"
-
-
-def test_keys_that_hardly_a_record_has_are_no_columns():
-    """Else the count would depend on which records come first."""
-    records = [{"a": 1, "b": 2} | ({f"rare-{n}": 3} if n % 7 == 0 else {}) for n in range(1_000)]
-    assert columns("\n".join(map(json.dumps, records)), "json") == 2
-
-
-def test_prose_has_no_columns():
-    lines = [f"On day {number} it rained{', and snowed' * (number % 3)}.\n" for number in range(50)]
-    assert columns("".join(lines), "txt") is None
 
 
 def avro_bytes(content: bytes) -> bytes:

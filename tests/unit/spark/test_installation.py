@@ -15,17 +15,14 @@ def install_java(home, *, says, exit_code=0):
     return java
 
 
-def test_java_home_comes_first(tmp_path, monkeypatch):
-    java = install_java(tmp_path, says='openjdk version "17.0.15" 2025-04-15')
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    assert find_java() == java
-
-
-def test_without_java_home_the_path_is_searched(tmp_path, monkeypatch):
-    java = install_java(tmp_path, says='openjdk version "25-ea"')
-    monkeypatch.delenv("JAVA_HOME", raising=False)
+def test_java_home_comes_before_the_path(tmp_path, monkeypatch):
+    on_path = install_java(tmp_path, says='openjdk version "25-ea"')
+    at_home = install_java(tmp_path / "home", says='openjdk version "17.0.15" 2025-04-15')
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    assert find_java() == java
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "home"))
+    assert find_java() == at_home
+    monkeypatch.delenv("JAVA_HOME")
+    assert find_java() == on_path
 
 
 @pytest.mark.parametrize("version", ["1.8.0_392", "11.0.2", "16"])
