@@ -35,7 +35,6 @@ WITH_AIRFLOW = (
     "tests/unit/links",
     "tests/unit/notifications",
     "tests/unit/operators",
-    "tests/unit/sensors",
     "tests/unit/triggers",
     "tests/unit/web",
 )
