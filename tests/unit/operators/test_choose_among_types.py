@@ -134,7 +134,6 @@ def test_a_type_whose_training_failed_leaves_the_others_and_is_named(context, ti
     ],
 )
 def test_a_type_whose_cluster_never_was_is_named_too(context, models, failure, told):
-    """What the model's task saw is only that there were no runs."""
     decision = choose_operator(
         [models[0], None],
         cluster=[json.dumps(cluster("m5.large")), "null"],
@@ -172,7 +171,6 @@ def test_a_cluster_that_cannot_grow_is_offered_as_it_is_beside_one_that_can(cont
 
 @pytest.mark.parametrize(("stated", "cores"), [(None, "4"), (8, "8")])
 def test_a_type_that_was_not_trained_is_a_marked_extrapolation(context, ti, models, stated, cores):
-    """With the cores that are stated, or those of the type that it is like."""
     newer = UntrainedType(
         instance_type="c6.xlarge",
         like="c5.xlarge",

@@ -12,7 +12,7 @@ from airflow_provider_ernest.documents.decisions import DecisionRecord
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.operators.deciding import trained_types, with_stored_models
-from airflow_provider_ernest.operators.training_cluster import remembered_handle, training_cluster
+from airflow_provider_ernest.operators.training_cluster import training_cluster
 from airflow_provider_ernest.spark.machines import Bandwidth, Machine
 from airflow_provider_ernest.store.store import ModelStore
 from tests import examples
@@ -55,18 +55,7 @@ def choose(stored, **changes):
     return choose_operator(**arguments)
 
 
-def test_what_is_still_known_of_a_cluster_that_has_ended():
-    handle = remembered_handle(training_cluster(HANDLE))
-
-    assert (handle.kind, handle.instance_type, handle.cores_per_machine) == ("ec2", "local", 2)
-    assert handle.price_per_hour == pytest.approx(0.3), "without the machines that were culled"
-    assert {each.memory_megabytes for each in handle.machines} == {7000}
-    assert handle.master.price_per_hour == 0.1
-    assert handle.most_machines is None
-
-
 def test_what_a_model_keeps_of_its_cluster():
-    """The machines with what they cost and how fast they were, and why others were culled."""
     measured = Bandwidth(memory_gigabytes_per_second=10.0, network_gigabytes_per_second=1.2, score=1.0)
     machines = (machine(0.2, instance_id="i-a", bandwidth=measured), machine(0.4))
     kept = training_cluster(replace(HANDLE, machines=machines, instance_type="m5.large"))
@@ -85,7 +74,8 @@ def test_the_decision_is_made_by_the_stored_model_at_the_price_of_its_cluster(st
     decision = choose(stored).execute(context)
 
     assert decision["model_id"] == stored.id
-    assert decision["price_per_hour"] == pytest.approx(0.3)
+    assert decision["price_per_hour"] == pytest.approx(0.3), "without the machines that were culled"
+    assert decision["billing"]["master_price_per_hour"] == 0.1
     assert ti.pushed["spark_conf"]["spark.executor.memory"] == "7000m"
     assert ti.pushed["record"]["reuse"] == "It is reused."
     (record,) = ModelStore(store_root()).newest(DecisionRecord, "enrich", "local")
@@ -125,12 +115,6 @@ def test_of_a_model_that_was_trained_and_a_stored_one_the_newer_counts(model, st
     )
     expected = (found.id, "It is reused.", 1.5) if is_reused else (trained["id"], "", 1.0)
     assert (each.model.id, each.reuse, each.input_growth) == expected
-
-
-def test_nothing_is_reused_where_nobody_looked():
-    types = trained_types(models=None, clusters=None, failures=None)
-
-    assert with_stored_models(types, models=None, growth="null", reasons="") == types
 
 
 def test_a_living_cluster_is_asked_rather_than_the_memory_of_one(stored):

@@ -47,23 +47,16 @@ def choose(**fields) -> ChooseConfigOperator:
     return ChooseConfigOperator(**{"task_id": "choose", "model": None, "goal": TEMPLATES, **fields})
 
 
-def test_a_goal_is_rendered_as_deep_as_it_goes(context):
+def test_a_goal_is_rendered_as_deep_as_it_goes_and_decided_by(context, ti, model):
     with DAG("nightly", schedule=None):
-        operator = choose()
+        operator = choose(model=model)
     operator.render_template_fields({**context, "params": PARAMS})
     goal = settings_of(SizingGoal, operator.goal, "goal")
 
     assert (goal.deadline_seconds, goal.machines, goal.price_of("local")) == (60.0, (2, 4), 0.35)
     assert (goal.billing.boot_seconds, goal.untrained_types[0].relative_speed) == (10.0, 2.0)
     assert (goal.reaction, goal.allow_mixed) == ("most_probable", False)
-
-
-def test_the_decision_is_made_by_the_rendered_goal(context, ti, model):
-    with DAG("nightly", schedule=None):
-        operator = choose(model=model)
-    operator.render_template_fields({**context, "params": PARAMS})
     operator.execute(context)
-
     assert ti.pushed["record"]["allowed_machines"] == [2, 4]
     assert ti.pushed["record"]["decision"]["billing"]["boot_seconds"] == 10.0
 
