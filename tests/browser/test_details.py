@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from typing import Any
 
 import pytest
@@ -112,19 +111,6 @@ def test_the_csv_of_a_chart_holds_the_numbers_of_the_api(site: Site, page: Page)
         assert float(row["seconds"]) == pytest.approx(point["seconds"])
         assert float(row["likely_low_seconds"]) == pytest.approx(point["likely_seconds"][0])
         assert float(row["nearly_certain_high_seconds"]) == pytest.approx(point["nearly_certain_seconds"][1])
-
-
-def test_the_json_of_a_chart_holds_the_numbers_of_the_api(site: Site, page: Page):
-    page.get_by_role("radio", name="Cost", exact=True).check(force=True)
-    name, text = downloaded(page, unfold(page.locator("section#cost")), "JSON")
-    assert name.endswith(".json")
-    alternatives = predicted(site, site.seeded.nightly_join)["alternatives"]
-    found = [
-        (row["instance_type"], row["machines"], row["seconds"], row["cost_dollars"])
-        for row in json.loads(text)
-    ]
-    expected = [(one["instance_type"], one["machines"], one["seconds"], one["cost"]) for one in alternatives]
-    assert found == expected
 
 
 def test_the_files_of_runs_hold_their_numbers(site: Site, page: Page):

@@ -139,10 +139,12 @@ class TestErrors:
             ("sort=colour", r"sort='colour' .*job"),
             ("state=rotten", r"state='rotten' .*stale"),
             (f"limit={'9' * 5000}", "limit='9"),
+            ("job=a", "instance_type is missing"),
         ],
     )
     def test_a_wrong_parameter_is_named_and_not_sent_back_whole(self, query: str, words: str, tmp_path: Path):
-        answer = pages(store=ModelStore(tmp_path)).get(f"/api/models?{query}")
+        path = "/api/model" if "missing" in words else "/api/models"
+        answer = pages(store=ModelStore(tmp_path)).get(f"{path}?{query}")
         assert answer.status_code == 422
         assert re.search(words, answer.json()["detail"])
         assert len(answer.text) < 500
