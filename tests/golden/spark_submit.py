@@ -14,6 +14,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from tests.unit.eventlog import event_log_texts as log
+
 CORES = 2
 BEGIN = 978_307_200_000
 """Milliseconds since the epoch."""
@@ -53,9 +55,7 @@ def main(folder: str) -> None:
     number = len((Path(folder) / NOTES).read_text().splitlines())
     name = f"app-20010101000000-{number:04d}"
     logs = Path(conf["spark.eventLog.dir"].removeprefix("file://"))
-    with (logs / name).open("w") as log:
-        for event in _events(name, machines=machines, scale=scale):
-            log.write(json.dumps(event, separators=(",", ":")) + "\n")
+    log.write(logs / name, *_events(name, machines=machines, scale=scale))
 
 
 def _events(name: str, *, machines: int, scale: float) -> Iterator[dict[str, Any]]:
@@ -63,21 +63,16 @@ def _events(name: str, *, machines: int, scale: float) -> Iterator[dict[str, Any
     computed = round(1000 * (4.0 + 900.0 * scale / machines))
     exchanged = round(1000 * (3.0 + 600.0 * scale / machines + machines))
     yield {"Event": "SparkListenerLogStart", "Spark Version": "4.0.0"}
-    yield {"Event": "SparkListenerEnvironmentUpdate", "Spark Properties": {"spark.master": "yarn"}}
-    yield _event("ApplicationStart", **{"App Name": "job", "App ID": name}, Timestamp=BEGIN)
+    yield log.environment(**{"spark.master": "yarn"})
+    yield log.started(**{"App ID": name}, Timestamp=BEGIN)
     ready = BEGIN + 5000
     for number in range(machines):
-        info = {"Host": f"10.0.0.{10 + number}", "Total Cores": CORES, "Log Urls": {}}
-        yield _event("ExecutorAdded", Timestamp=ready, **{"Executor ID": str(number), "Executor Info": info})
-    job = {"Job ID": 0, "Stage IDs": [0, 1], "Properties": {}}
-    yield _event("JobStart", **job, **{"Submission Time": ready})
+        yield log.executor(number, at=ready, host=f"10.0.0.{10 + number}", cores=CORES)
+    yield log.job(0, 0, 1, at=ready)
     yield from _stage(0, machines, began=ready, milliseconds=computed, waiting=0.05)
     yield from _stage(1, machines, began=ready + computed, milliseconds=exchanged, waiting=0.8)
-    ended = ready + computed + exchanged
-    yield _event(
-        "JobEnd", **{"Job ID": 0, "Completion Time": ended, "Job Result": {"Result": "JobSucceeded"}}
-    )
-    yield _event("ApplicationEnd", Timestamp=ended)
+    yield log.job_end(0, at=ready + computed + exchanged)
+    yield log.ended(ready + computed + exchanged)
 
 
 def _stage(
@@ -86,37 +81,21 @@ def _stage(
     """A task on each core, of which so great a share waits for what others have shuffled."""
     tasks = CORES * machines
     about = {
-        "Stage ID": stage,
-        "Stage Attempt ID": 0,
         "Stage Name": f"count at job.py:{10 + stage}",
         "Number of Tasks": tasks,
         "Parent IDs": [stage - 1] if stage else [],
         "Submission Time": began,
     }
-    yield _event("StageSubmitted", **{"Stage Info": about, "Properties": {}})
+    yield log.stage(stage, **about)
     for number in range(tasks):
         # The last one has the most to do.
         taken = milliseconds - 20 * (tasks - 1 - number)
-        info = {
-            "Task ID": tasks * stage + number,
-            "Index": number,
-            "Attempt": 0,
-            "Launch Time": began,
-            "Finish Time": began + taken,
-            "Executor ID": str(number // CORES),
-            "Host": f"10.0.0.{10 + number // CORES}",
-            "Locality": "ANY",
-            "Speculative": False,
-            "Getting Result Time": 0,
-        }
         metrics = {
             "Executor Deserialize Time": 10,
             "Executor Run Time": taken - 20,
             "Executor CPU Time": round(1e6 * (1 - waiting) * (taken - 40)),
             "JVM GC Time": taken // 50,
             "Result Size": 1000,
-            "Memory Bytes Spilled": 0,
-            "Disk Bytes Spilled": 0,
             "Input Metrics": {"Bytes Read": 0 if stage else 64 * MEGABYTE, "Records Read": 1000},
             "Shuffle Read Metrics": {
                 "Fetch Wait Time": round(waiting * taken) if stage else 0,
@@ -130,19 +109,13 @@ def _stage(
                 "Shuffle Write Time": 0 if stage else round(1e6 * 0.02 * taken),
             },
         }
-        yield _event(
-            "TaskEnd",
-            **{
-                "Stage ID": stage,
-                "Stage Attempt ID": 0,
-                "Task Type": "ResultTask" if stage else "ShuffleMapTask",
-                "Task End Reason": {"Reason": "Success"},
-                "Task Info": info,
-                "Task Metrics": metrics,
-            },
+        yield log.task(
+            tasks * stage + number,
+            stage=stage,
+            executor=str(number // CORES),
+            at=began,
+            until=began + taken,
+            metrics=metrics,
+            **{"Index": number, "Host": f"10.0.0.{10 + number // CORES}"},
         )
-    yield _event("StageCompleted", **{"Stage Info": {**about, "Completion Time": began + milliseconds}})
-
-
-def _event(kind: str, **fields: Any) -> dict[str, Any]:
-    return {"Event": f"SparkListener{kind}", **fields}
+    yield log.stage(stage, completed=began + milliseconds, **about)

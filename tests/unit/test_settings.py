@@ -70,6 +70,8 @@ EMR = EmrJobFlow(
         (SizingGoal, {**GOAL, "billing": {"boot_seconds": 1}}, "billing=.* is not of type Billing"),
         (SizingGoal, {**GOAL, "untrained_types": [{}]}, "untrained_types={} is not of type UntrainedType"),
         (Billing, {"expected_runs": 0}, "expected_runs=0 is not a number of at least 1"),
+        (Billing, {"price_per_hour": 0.0}, r"price_per_hour=0\.0 .*Give the dollars"),
+        (Billing, {"volume_gigabytes": float("nan")}, "volume_gigabytes=nan"),
         (
             UntrainedType,
             {"instance_type": "big", "like": "small", "relative_speed": 1, "price_per_hour": -1},

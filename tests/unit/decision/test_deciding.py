@@ -31,11 +31,11 @@ def goal_of(**limits):
 ANY = goal_of(objective="cheapest")
 
 
-def offer(model, *, machines, price_per_hour=1.0, instance_type=None, relative_speed=1.0, **billing):
+def offer(model, *, machines, instance_type=None, relative_speed=1.0, **billing):
     return Offer(
         model=model,
         machines=machines,
-        billing=Billing(**{"price_per_hour": price_per_hour, "minimum_seconds": 0.0, **billing}),
+        billing=Billing(**{"price_per_hour": 1.0, "minimum_seconds": 0.0, **billing}),
         instance_type=instance_type,
         relative_speed=relative_speed,
     )
@@ -101,25 +101,10 @@ def test_the_saving_of_the_paper_16_machines_where_64_cost_four_times_as_much():
     assert [each.machines for each in decision.alternatives if not each.feasible] == [4, 8]
 
 
-def test_the_fastest_within_a_budget():
-    model = model_with(spread=36000.0, per_machine=10.0)
-
-    decision = choose(
-        model, goal=goal_of(budget_dollars=12.0), machines=range(1, 101), price_per_hour=1.0, scale=1.0
-    )
-
-    assert decision.predicted_cost <= 12.0
-    assert 1 < decision.config.machines < 100
-    faster = [each for each in decision.alternatives if each.seconds < decision.predicted_seconds]
-    # What is faster by a few seconds may well cost more than there is.
-    assert all(each.probability < decision.probability for each in faster)
-    assert min(each.seconds for each in faster if each.cost <= 12.0) > 0.9 * decision.predicted_seconds
-
-
 def test_a_best_value_that_is_not_the_cheapest_says_what_the_more_buys():
     """Just enough machines keep the deadline barely as surely as asked; a few more cost little."""
     model = model_with(fixed=10.0, spread=3600.0, method="averaging")
-    ask = {"machines": range(1, 17), "price_per_hour": 1.0}
+    ask = {"machines": range(1, 17)}
     goal = goal_of(deadline_seconds=500.0, confidence=0.6)
 
     value = choose(model, goal=goal, **ask)
@@ -144,7 +129,7 @@ def test_a_best_value_that_is_not_the_cheapest_says_what_the_more_buys():
 
 def test_a_best_value_within_a_budget_says_what_the_fastest_would_save():
     model = model_with(fixed=10.0, spread=3600.0, per_machine=5.0, method="averaging")
-    ask = {"machines": range(1, 33), "price_per_hour": 1.0}
+    ask = {"machines": range(1, 33)}
     goal = goal_of(budget_dollars=1.3, confidence=0.6)
 
     value, fastest = (
@@ -179,7 +164,7 @@ def test_an_unreachable_limit_names_what_comes_nearest(limit, named, best, remed
 def test_a_choice_beyond_the_observations_says_so():
     model = model_with(spread=36000.0)
 
-    decision = choose(model, goal=goal_of(deadline_seconds=900.0), machines=[16, 64], price_per_hour=1.0)
+    decision = choose(model, goal=goal_of(deadline_seconds=900.0), machines=[16, 64])
 
     assert decision.config.machines == 64
     assert decision.warnings == ("Extrapolated: only 1 to 16 machines were tried",)
@@ -206,9 +191,7 @@ def test_the_decision_carries_the_models_errors_and_warnings():
 def test_each_alternative_carries_what_its_run_lies_between(method):
     model = model_with(fixed=20.0, spread=3600.0, startup=200.0, method=method)
 
-    decision = choose(
-        model, goal=goal_of(deadline_seconds=5000.0), machines=[4, 8, 32], price_per_hour=1.0, scale=0.5
-    )
+    decision = choose(model, goal=goal_of(deadline_seconds=5000.0), machines=[4, 8, 32], scale=0.5)
 
     for each in decision.alternatives:
         for shown, level in ((each.likely_seconds, 0.8), (each.nearly_certain_seconds, 0.95)):
@@ -232,7 +215,7 @@ def test_each_alternative_carries_what_its_run_lies_between(method):
     ],
 )
 def test_parameters_that_cannot_be_are_named(change, named):
-    usual = {"goal": goal_of(deadline_seconds=60.0), "machines": [1, 2], "price_per_hour": 1.0}
+    usual = {"goal": goal_of(deadline_seconds=60.0), "machines": [1, 2]}
 
     with pytest.raises(InvalidParameterError, match=named):
         choose(model_with(spread=10.0), **{**usual, **change})
@@ -240,7 +223,7 @@ def test_parameters_that_cannot_be_are_named(change, named):
 
 def test_more_confidence_buys_more_machines_or_says_what_it_cannot_buy():
     model = model_with(fixed=10.0, spread=3600.0, method="averaging")
-    ask = {"machines": range(1, 17), "price_per_hour": 1.0}
+    ask = {"machines": range(1, 17)}
 
     even, sure = (
         choose(model, goal=goal_of(deadline_seconds=615.0, confidence=confidence), **ask)
@@ -357,10 +340,7 @@ def test_the_cheapest_of_several_types():
     """The dearer type is twice as fast for 1.5 times the price: where data counts, it costs less."""
     slow = model_with(fixed=10.0, spread=3600.0)
     fast = replace(model_with(fixed=10.0, spread=1800.0), instance_type="c5.xlarge")
-    offers = [
-        offer(slow, machines=[1, 2, 4, 8], price_per_hour=1.0),
-        offer(fast, machines=[1, 2, 4], price_per_hour=1.5),
-    ]
+    offers = [offer(slow, machines=[1, 2, 4, 8]), offer(fast, machines=[1, 2, 4], price_per_hour=1.5)]
 
     decision = choice_of(offers, goal=goal_of(deadline_seconds=1000.0)).required()
 
@@ -528,7 +508,7 @@ def test_a_mix_that_is_chosen_is_billed_for_all_its_parts():
         warnings=("Only ten runs.",),
     )
     offers = [
-        offer(slow, machines=range(1, 5), price_per_hour=1.0),
+        offer(slow, machines=range(1, 5)),
         offer(fast, machines=range(1, 3), price_per_hour=2.0, master_price_per_hour=0.5),
     ]
 

@@ -6,11 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest.decision.goals import (
-    Goal,
-    load_objective,
-    on_pareto_front,
-)
+from airflow_provider_ernest.decision.goals import Goal, load_objective, on_pareto_front
 from airflow_provider_ernest.documents.decisions import Alternative
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.settings import Billing
@@ -54,10 +50,7 @@ NOT_A_FUNCTION = 3
             {"deadline_seconds": 0.1 + 0.2, "confidence": 0.9999999},
             "best value within 0.3 s in 99.99999 % of runs",
         ),
-        (
-            {"deadline_seconds": 60, "objective": "cheapest"},
-            "cheapest within 60 s in 80 % of runs",
-        ),
+        ({"deadline_seconds": 60, "objective": "cheapest"}, "cheapest within 60 s in 80 % of runs"),
         ({"objective": "balanced"}, "balanced"),
         ({"objective": f"{__name__}.fewest"}, "fewest"),
     ],

@@ -47,20 +47,6 @@ def test_at_a_rate_each_type_has_the_machines_that_it_pays_for():
     assert SameCost.from_dict(row.to_dict()) == row
 
 
-def test_the_seconds_and_dollars_are_those_of_the_choice():
-    billing = {"master_price_per_hour": 0.5, "boot_seconds": 60.0, "training_dollars": 3.0}
-    offers = [offer("m5.large", 0.1, work=4000.0, **billing), offer("c5.large", 0.2, work=2000.0, **billing)]
-
-    (row,) = same_cost(offers, dollars_per_hour=1.2)
-
-    told = {
-        (each.instance_type, each.machines): (each.seconds, each.cost)
-        for each in choice_of(offers, goal=ANY).alternatives
-    }
-    for each in row.types:
-        assert told[each.instance_type, each.machines] == (each.seconds, each.dollars)
-
-
 def test_the_nearest_number_is_hardly_dearer_than_the_rate():
     offers = [offer("m5.large", 0.1, work=4000.0), offer("p3.large", 0.306, work=900.0)]
 

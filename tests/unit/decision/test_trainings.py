@@ -58,10 +58,7 @@ def test_a_local_cluster_limits_production_until_it_has_ended() -> None:
 
 @pytest.mark.parametrize(
     ("terms", "market", "master"),
-    [
-        (Billing(), "spot", 0.4),
-        (Billing(market="reserved", master_price_per_hour=0), "reserved", 0.0),
-    ],
+    [(Billing(), "spot", 0.4), (Billing(market="reserved", master_price_per_hour=0), "reserved", 0.0)],
 )
 def test_what_is_billed_is_as_stated_else_as_the_cluster_tells(
     terms: Billing, market: str, master: float

@@ -102,28 +102,23 @@ def test_settings_are_named_and_only_their_digests_are_kept():
     assert all(re.fullmatch(r"[0-9a-f]{16}", digest) for digest in found.values())
 
 
-def test_a_number_is_the_same_as_its_text():
-    assert settings_digests(
-        conf={"spark.sql.shuffle.partitions": 200, "spark.speculation": True}
-    ) == settings_digests(conf={"spark.sql.shuffle.partitions": "200", "spark.speculation": "true"})
+class Path:
+    """An object that each parse of a DAG file makes anew."""
 
 
-def test_objects_are_told_by_what_they_are_and_not_by_where_they_lie():
-    """Each parse of a DAG file makes them anew."""
-
-    class Path:
-        pass
-
-    assert settings_digests(arguments=[Path()]) == settings_digests(arguments=[Path()])
-
-
-def test_the_order_of_a_set_is_nothing():
-    assert settings_digests(options={"packages": {"a:b:1", "c:d:2", "e:f:3"}}) == settings_digests(
-        options={"packages": {"e:f:3", "c:d:2", "a:b:1"}}
-    )
-    assert settings_digests(options={"packages": {"a:b:1"}}) != settings_digests(
-        options={"packages": {"a:b:2"}}
-    )
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (200, "200"),
+        (True, "true"),
+        (Path(), Path()),
+        ({"a:b:1", "c:d:2", "e:f:3"}, {"e:f:3", "c:d:2", "a:b:1"}),
+    ],
+    ids=["a number and its text", "a truth", "an object, wherever it lies", "a set in any order"],
+)
+def test_what_spark_reads_alike_has_one_digest(one, other):
+    assert settings_digests(arguments=[one]) == settings_digests(arguments=[other])
+    assert settings_digests(conf={"spark.x": one}) != settings_digests(conf={"spark.x": "something else"})
 
 
 def test_equal_values_of_different_settings_are_not_seen_to_be_equal():
@@ -201,7 +196,6 @@ def test_the_argument_after_a_flag_for_a_secret_leaves_nothing():
 
 
 def test_long_arguments_take_no_time():
-    """A pattern that goes over them again and again would take hours."""
     assert list(settings_digests(arguments=["a" * 1_000_000, "=" * 1_000_000, '"a":' * 100_000])) == [
         "argument 0",
         "argument 1",

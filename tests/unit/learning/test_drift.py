@@ -175,23 +175,11 @@ def now(**changes):
 @pytest.mark.parametrize(
     ("seen", "cause", "said"),
     [
-        (
-            {"artifact_sha256": "cd" * 32},
-            CODE,
-            "cdcdcdcdcdcd .*abababab.* Retrain with the application as",
-        ),
-        (
-            {"conditions": now(total_bytes=25_600_000_000)},
-            DATA,
-            "256 MB and held 128 MB.* on the data as",
-        ),
+        ({"artifact_sha256": "cd" * 32}, CODE, "cdcdcdcdcdcd .*abababab.* Retrain with the application as"),
+        ({"conditions": now(total_bytes=25_600_000_000)}, DATA, "256 MB and held 128 MB.* on the data as"),
         ({"conditions": now(columns=30)}, DATA, "30 columns and had 20"),
         ({"conditions": now(spark="4.3.0")}, SETTINGS, "4.3.0.* with the settings as they are now"),
-        (
-            {"bandwidth": bandwidth(15.0)},
-            CLUSTER,
-            "bandwidth is 15 GB/s, 25 % below the 20 GB/s.* Get mac",
-        ),
+        ({"bandwidth": bandwidth(15.0)}, CLUSTER, "bandwidth is 15 GB/s, 25 % below the 20 GB/s.* Get mac"),
         (
             {"bandwidth": bandwidth(20.0, network=0.6)},
             CLUSTER,
