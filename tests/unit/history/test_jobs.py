@@ -151,16 +151,12 @@ def test_secrets_in_names_are_not_shown():
     assert "hunter2" not in JobNames().job_of("etl password=hunter2")
 
 
-def test_a_pattern_takes_the_job_out_of_the_name():
-    names = JobNames(pattern=r"^team-(\w+)/")
-    assert names.job_of("team-blue/etl of monday") == "blue"
-    assert names.job_of("etl 17") == "etl"
-
-
-def test_a_mapping_names_jobs_by_application_or_program():
-    names = JobNames(mapping={"^etl": "Load", r"report\.py$": "Report"}, pattern="(.*)")
+def test_a_mapping_and_then_a_pattern_name_jobs():
+    names = JobNames(mapping={"^etl": "Load", r"report\.py$": "Report"}, pattern=r"^team-(\w+)/")
     assert names.job_of("etl 17") == "Load"
     assert names.job_of("Spark shell", "report.py") == "Report"
+    assert names.job_of("team-blue/load of monday") == "blue"
+    assert names.job_of("load 17") == "load", "by rule where neither tells it"
 
 
 @pytest.mark.parametrize(

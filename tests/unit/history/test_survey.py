@@ -134,23 +134,6 @@ def test_machines_that_come_and_go_cost_what_is_there_and_leave_less_to_save():
     assert any("of 16 machines, the average" in each for each in dynamic.unknown)
 
 
-def test_the_price_is_that_of_the_machines_type():
-    cheap = surveyed(asked={"prices": Prices(by_type={"m5.xlarge": 0.1, "c5.xlarge": 9.0})})
-    dear = surveyed(asked={"prices": Prices(by_type={"m5.xlarge": 0.3}, otherwise=7.0)})
-    assert cheap.price_per_hour == 0.1
-    assert dear.dollars_per_month == pytest.approx(3 * cheap.dollars_per_month)
-    assert dear.saved_per_month == pytest.approx(3 * cheap.saved_per_month)
-
-
-def test_without_a_price_machine_hours_are_saved():
-    job = surveyed((16,) * 8, driver_seconds=60.0, asked={"prices": Prices()})
-    assert job.dollars_per_month is None
-    assert job.saved_per_month is None
-    assert all(size.cost is None for size in job.sizes)
-    low, high = job.likely_saved_machine_hours_per_month
-    assert 0 < low < job.saved_machine_hours_per_month < high < job.machine_hours_per_month
-
-
 def test_a_job_of_one_size_says_so_and_what_a_training_would_cost():
     job = surveyed()
     assert "All runs had 8 machines: other sizes are from replay only." in job.unknown
