@@ -97,14 +97,13 @@ def make_launch_template(bed: Bed) -> None:
 
 def a_boot_that_fails(bed: Bed) -> None:
     bed.master.boots = lambda machine: False
-    cluster = bed.cluster()
-    cluster.launch()
+    cluster = bed.launched()
     with pytest.raises(ClusterStartError, match="was not ready in time"):
         cluster.wait_until_ready(time.monotonic())
 
 
 def a_second_try_that_takes_over(bed: Bed) -> None:
-    bed.cluster().launch()
+    bed.launched()
     bed.cluster(try_number=2).start()
     assert {machine.tags["ernest:try"] for machine in bed.live()} == {"2"}
 
@@ -117,8 +116,7 @@ def a_resize_both_ways(bed: Bed) -> None:
 
 
 def a_teardown_of_protected_machines(bed: Bed) -> None:
-    cluster = bed.cluster()
-    cluster.launch()
+    cluster = bed.launched()
     with unrecorded(bed):
         bed.client().modify_instance_attribute(
             InstanceId=bed.live("worker")[0].instance_id, DisableApiTermination={"Value": True}
@@ -128,15 +126,14 @@ def a_teardown_of_protected_machines(bed: Bed) -> None:
 
 
 def a_reaping(bed: Bed) -> None:
-    bed.cluster().launch()
+    bed.launched()
     bed.api.expire(*bed.live_ids())
     reap(bed.client(), deployment="ours")
     assert not bed.live()
 
 
 def a_driver_that_needs_the_secret(bed: Bed) -> None:
-    cluster = bed.cluster()
-    cluster.launch()
+    cluster = bed.launched()
     assert cluster_secret(bed.client(), cluster.name)
 
 

@@ -1,11 +1,31 @@
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
+from airflow_provider_ernest.clusters import keeper as keeper_module
 from airflow_provider_ernest.clusters.base import terminate
-from airflow_provider_ernest.clusters.local import LocalCluster
+from airflow_provider_ernest.clusters.keeper import Daemon, Keeper
+from airflow_provider_ernest.clusters.local import (
+    ClusterDirectory,
+    ClusterState,
+    KeeperOrder,
+    LocalCluster,
+    Patience,
+    busy_host,
+)
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
-from airflow_provider_ernest.exceptions import ClusterError, InvalidParameterError
+from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError, InvalidParameterError
+from airflow_provider_ernest.processes import ProcessIdentity, cpu_seconds
 from airflow_provider_ernest.settings.templates import settings_of
 
 REFUSED = {
@@ -99,3 +119,214 @@ def test_a_directory_of_another_user_is_refused(cluster_handle, tmp_path, monkey
 def test_a_kind_that_nobody_registered_is_refused(cluster_handle, tmp_path):
     with pytest.raises(ClusterError, match="kind 'toaster'"):
         terminate(replace(cluster_handle, kind="toaster"), clusters=tmp_path, client=None)
+
+
+@pytest.fixture
+def directory(tmp_path):
+    directory = ClusterDirectory(tmp_path / "cluster")
+    directory.create()
+    return directory
+
+
+@pytest.fixture
+def state(cluster_handle):
+    return ClusterState(
+        keeper=ProcessIdentity.of(os.getpid()),
+        spec=LocalClusterSpec(machines=2, cpu_share=0.5),
+        workers_registered=2,
+        handle=cluster_handle,
+        cpu_groups=("/sys/fs/cgroup/cpu/a",),
+    )
+
+
+def test_the_state_survives_the_file_and_goes_with_the_cluster(directory, state):
+    directory.write_state(state)
+    assert directory.read_state() == state
+    directory.clear(reason="worker-2 died")
+    directory.clear()
+    assert directory.read_state() is None
+    assert directory.read_reason() == "worker-2 died"
+
+
+@pytest.mark.parametrize("damage", ["", '{"keeper": {"pi', "newer"])
+def test_a_torn_or_newer_state_file_is_no_cluster_and_no_crash(directory, state, damage, caplog):
+    directory.state_file.write_text(
+        json.dumps(state.to_dict() | {"schema": 99}) if damage == "newer" else damage
+    )
+    with caplog.at_level(logging.WARNING):
+        assert directory.read_state() is None
+    assert str(directory.state_file) in caplog.text
+
+
+def test_only_one_keeper_can_hold_the_directory(directory):
+    with directory.locked(), pytest.raises(ClusterError, match="Another keeper"), directory.locked():
+        pytest.fail("two keepers hold the directory")
+    with directory.locked():
+        pass
+
+
+def test_secret_and_scratch_files_go_and_the_executors_logs_stay(directory):
+    directory.write_secret("0f" * 32, defaults="")
+    assert [file.stat().st_mode & 0o777 for file in (directory.client_file, directory.defaults_file)] == [
+        0o600,
+        0o600,
+    ]
+    executor = directory.work / "2" / "app-1" / "0"
+    executor.mkdir(parents=True)
+    (executor / "stderr").write_text("why it failed")
+    (executor / "stdout").write_text("")
+    (executor / "job.jar").write_text("large")
+    directory.clear()
+    directory.clear()
+    assert directory.read_secret() is None
+    assert not directory.defaults_file.exists()
+    assert not directory.scratch.exists()
+    kept = [file for file in (directory.logs / "executors").rglob("*") if file.is_file()]
+    assert [file.read_text() for file in kept] == ["why it failed"]
+
+
+def test_the_directory_belongs_to_the_user_alone_and_one_that_cannot_be_made_is_named(directory, tmp_path):
+    assert directory.path.stat().st_mode & 0o077 == 0
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ClusterError, match="file/cluster"):
+        ClusterDirectory(tmp_path / "file" / "cluster").create()
+
+
+HOLDER = """
+import sys
+from pathlib import Path
+from airflow_provider_ernest.clusters.local import ClusterDirectory
+with ClusterDirectory(Path(sys.argv[1])).starting(wait_seconds=0):
+    print("holds", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_a_second_start_waits_for_the_first_and_says_whose_it_is_when_that_takes_too_long(directory):
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(directory.path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert holder.stdout.readline() == "holds\n"
+        with (
+            pytest.raises(ClusterStartError, match=rf"Process {holder.pid} has been starting a cluster"),
+            directory.starting(wait_seconds=0.2),
+        ):
+            pass
+        let_go = threading.Timer(0.2, holder.kill)
+        let_go.start()
+        with directory.starting(wait_seconds=60):
+            assert holder.wait(10) == -signal.SIGKILL
+    finally:
+        holder.kill()
+        holder.communicate()
+
+
+@pytest.fixture
+def clock():
+    return SimpleNamespace(now=0.0)
+
+
+def test_what_goes_on_is_waited_for_and_what_stands_still_is_not(clock):
+    patience = Patience(10.0, clock=lambda: clock.now)
+
+    for clock.now in (5.0, 14.0, 23.0, 32.0):
+        assert not patience.is_over(("goes on", clock.now))
+    clock.now = 41.0
+    assert not patience.is_over(("goes on", 32.0))
+    clock.now = 42.0
+    assert patience.is_over(("goes on", 32.0))
+
+
+def test_nothing_is_waited_for_for_ever(clock):
+    patience = Patience(10.0, clock=lambda: clock.now)
+
+    for clock.now in range(50):
+        assert not patience.is_over(clock.now)
+    clock.now = 50.0
+    assert patience.is_over(50)
+
+
+def test_a_process_that_starts_shows_by_its_processor_time():
+    program = "input(); sum(range(5_000_000)); print(flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        before = cpu_seconds(process.pid)
+        process.stdin.write("\n")
+        process.stdin.flush()
+        process.stdout.readline()
+        assert cpu_seconds(process.pid) > before
+        process.kill()
+    assert cpu_seconds(process.pid) == 0.0
+
+
+def test_a_busy_host_is_named_with_its_figures(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(os, "getloadavg", lambda: (9.27, 1.0, 1.0))
+    spec = LocalClusterSpec(machines=6)
+    state = ClusterState(keeper=ProcessIdentity.of(os.getpid()), spec=spec, workers_registered=1)
+
+    said = state.progress(125.0)
+
+    assert said == ("workers registered 1 of 6 after 2 min 5 s (this host is busy: a load of 9.3 on 2 cores)")
+    monkeypatch.setattr(os, "getloadavg", lambda: (1.5, 9.0, 9.0))
+    assert busy_host() == ""
+
+
+@pytest.fixture
+def keeper(tmp_path, monkeypatch):
+    """Of a cluster of six workers whose processes are stand-ins that just wait."""
+    directory = ClusterDirectory(tmp_path / "cluster")
+    directory.create()
+    starter = ProcessIdentity.of(os.getpid())
+    spec = LocalClusterSpec(machines=6, start_timeout_seconds=0.01)
+    kept = Keeper(
+        KeeperOrder(name="test", spec=spec, java="java", spark_home="/spark", starter=starter), directory
+    )
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(keeper_module, "_START_POLL_SECONDS", 0.0)
+    return kept
+
+
+class Launcher:
+    """Starts processes that wait, and counts them."""
+
+    def __init__(self) -> None:
+        self.started: list[Daemon] = []
+
+    def start_worker(self, index: int, master_url: str) -> Daemon:
+        process = subprocess.Popen(["sleep", "600"])
+        daemon = Daemon(f"worker-{index}", f"127.0.1.{index}", process, None)
+        self.started.append(daemon)
+        return daemon
+
+
+@pytest.fixture
+def launcher():
+    launched = Launcher()
+    yield launched
+    for daemon in launched.started:
+        daemon.process.kill()
+        daemon.process.wait()
+
+
+def test_no_more_start_at_once_than_there_are_cores(keeper, launcher, monkeypatch):
+    keeper._patience = Patience(600.0)
+    registered: list[SimpleNamespace] = []
+    starting: list[int] = []
+
+    def read_state(*_args, **_kwargs):
+        starting.append(len(launcher.started) - len(registered))
+        registered.append(SimpleNamespace(host=launcher.started[len(registered)].host))
+        return SimpleNamespace(machines=tuple(registered))
+
+    monkeypatch.setattr(keeper_module, "read_state", read_state)
+
+    workers, _ = keeper._start_workers(launcher, "spark://127.0.0.1:7077")
+
+    assert len(workers) == 6
+    assert max(starting) == 2

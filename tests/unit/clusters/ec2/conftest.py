@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
@@ -141,6 +142,18 @@ class Bed:
     def cluster(self, spec=None, *, try_number=1, identity=None, **changes):
         identity = identity or self.identity(try_number)
         return EC2Cluster(spec or self.spec(), identity, self.means(**changes))
+
+    def launched(self, spec=None, **how):
+        cluster = self.cluster(spec, **how)
+        cluster.launch()
+        return cluster
+
+    @contextlib.contextmanager
+    def leaves_nothing(self, error, *, match=None):
+        """What is done raises the error, and no machine lives afterwards."""
+        with pytest.raises(error, match=match) as caught:
+            yield caught
+        assert not self.live()
 
     def resize(self, handle, size, *, try_number=1, spec=None, **changes):
         identity = self.identity(try_number, task_id="resize")

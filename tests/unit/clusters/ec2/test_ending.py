@@ -11,6 +11,8 @@ from botocore.exceptions import ConnectionClosedError, CredentialRetrievalError,
 from airflow_provider_ernest.clusters.base import terminate
 from airflow_provider_ernest.clusters.ec2 import ending, instances, readiness
 from airflow_provider_ernest.clusters.ec2.ending import end_machines, terminate_cluster
+from airflow_provider_ernest.clusters.ec2.identity import tag_value
+from airflow_provider_ernest.clusters.ec2.instances import Attempt
 from airflow_provider_ernest.exceptions import (
     ClusterError,
     ClusterStartError,
@@ -18,14 +20,14 @@ from airflow_provider_ernest.exceptions import (
     InvalidParameterError,
     MissingResourceError,
 )
-from tests.unit.clusters.ec2.conftest import run_in_thread, wait_for
+from tests.unit.clusters.ec2.conftest import instance, run_in_thread, wait_for
+from tests.unit.ec2_machines import IDENTITY
 
 
 @pytest.fixture
 def name(bed):
     """Of a cluster that has been launched."""
-    cluster = bed.cluster()
-    cluster.launch()
+    cluster = bed.launched()
     bed.api.forget_calls()
     return cluster.name
 
@@ -36,8 +38,7 @@ def _short_pauses(monkeypatch):
 
 
 def test_all_pages_are_ended(bed, monkeypatch):
-    cluster = bed.cluster(bed.spec(machines=12, probe_rounds=0))
-    cluster.launch()
+    cluster = bed.launched(bed.spec(machines=12, probe_rounds=0))
     monkeypatch.setattr("airflow_provider_ernest.clusters.ec2.instances.PAGE_SIZE", 5)
     monkeypatch.setattr(ending, "PAGE_SIZE", 5)
     said = terminate_cluster(bed.client(), cluster.name)
@@ -76,9 +77,8 @@ def test_a_failed_start_ends_its_machines_even_when_aws_is_busy(bed):
             bed.api.fail(action, code="RequestLimitExceeded", status=503, times=3)
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
+    with bed.leaves_nothing(KeyboardInterrupt):
         bed.cluster(probe=probe).start()
-    assert not bed.live()
 
 
 def test_termination_protection_is_taken_away(bed, name):
@@ -174,10 +174,9 @@ def test_machines_that_may_not_be_ended_though_unprotected_are_told(bed, name):
 
 def test_two_deployments_do_not_share_machines(bed):
     """Though DAG, run and task bear the same names."""
-    bed.cluster().launch()
+    bed.launched()
     ours = bed.live_ids()
-    theirs = bed.cluster(identity=replace(bed.identity(try_number=2), deployment="theirs"))
-    theirs.launch()
+    theirs = bed.launched(identity=replace(bed.identity(try_number=2), deployment="theirs"))
     assert len(bed.live()) == 10
     theirs.terminate()
     assert bed.live_ids() == ours
@@ -186,7 +185,7 @@ def test_two_deployments_do_not_share_machines(bed):
 @pytest.mark.parametrize("name", ["ernest-*", "ernest-ours-*", "*", "", "ernest-ours-????????????????????"])
 def test_a_handle_that_means_more_than_one_cluster_is_refused(bed, name, cluster_handle):
     """A handle comes through XCom, where others may write; "*" is a wildcard to EC2's filter."""
-    bed.cluster().launch()
+    bed.launched()
     forged = replace(cluster_handle, kind="ec2", name=name)
     with pytest.raises(InvalidParameterError, match=r"is not a name of a cluster that this package starts"):
         terminate(forged, clusters=Path(), client=bed.client)
@@ -237,9 +236,8 @@ def test_a_kill_during_the_probe_is_no_failure_of_the_probe(bed, caplog):
         raise ClusterError("the master is gone")
 
     cluster = bed.cluster(probe=probe)
-    with pytest.raises(ClusterStartError, match=r"abandoned"):
+    with bed.leaves_nothing(ClusterStartError, match=r"abandoned"):
         cluster.start()
-    assert not bed.live()
     assert "THE BANDWIDTH PROBE FAILED" not in caplog.text
 
 
@@ -252,9 +250,8 @@ def test_a_kill_during_the_cull_leaves_nothing(bed, monkeypatch):
 
     monkeypatch.setattr(readiness, "read_state", kill_when_culling)
     cluster = bed.cluster()
-    with pytest.raises(ClusterStartError, match=r"abandoned"):
+    with bed.leaves_nothing(ClusterStartError, match=r"abandoned"):
         cluster.start()
-    assert not bed.live()
 
 
 class TimeOut(BaseException):
@@ -289,8 +286,7 @@ def test_a_signal_within_the_launch_call_leaves_nothing(bed, raised):
 
 def test_a_kill_is_quick_even_when_aws_is_silent(bed, monkeypatch):
     monkeypatch.setattr("airflow_provider_ernest.clusters.ec2.ending._ABANDON_SECONDS", 0.2)
-    cluster = bed.cluster()
-    cluster.launch()
+    cluster = bed.launched()
     bed.api.fail("DescribeInstances", when="hang", seconds=3)
     began = time.monotonic()
     cluster.abandon()
@@ -321,11 +317,10 @@ def test_a_start_that_fails_ends_machines_that_aws_comes_to_know_later(bed, ques
     if is_busy:
         bed.api.fail("DescribeInstances", code="RequestLimitExceeded", status=503, skip=2)
     late, client = bed.late_aws(questions, unknown_ends=unknown_ends)
-    with pytest.raises(MissingResourceError):
+    with bed.leaves_nothing(MissingResourceError):
         bed.cluster(client=client).start()
     assert late.unknown_ends < 0, "it was asked again"
     assert len(bed.api.instances()) == 1
-    assert not bed.live()
 
 
 def test_machines_that_aws_does_not_come_to_know_may_live_on(bed, monkeypatch):
@@ -338,9 +333,9 @@ def test_machines_that_aws_does_not_come_to_know_may_live_on(bed, monkeypatch):
 
 
 def test_a_retry_waits_for_the_machines_that_aws_does_not_show_yet(bed):
-    bed.cluster().launch()
+    bed.launched()
     _, client = bed.late_aws(2)
-    bed.cluster(try_number=2, client=client).launch()
+    bed.launched(try_number=2, client=client)
     assert len(bed.api.instances()) == 5
 
 
@@ -348,7 +343,7 @@ def test_a_lost_answer_is_asked_for_again_where_aws_shows_nothing_yet(bed):
     """By the token of the request, which launches nothing anew."""
     bed.api.fail("RunInstances", when="drop", skip=1)
     _, client = bed.late_aws(12)
-    bed.cluster(client=client).launch()
+    bed.launched(client=client)
     assert len(bed.api.instances()) == 5
 
 
@@ -383,3 +378,42 @@ def test_an_error_worth_another_attempt_stays_itself_where_machines_may_live_on(
     with pytest.raises(ClusterStartError, match=r"VcpuLimitExceeded"):
         bed.cluster().start()
     assert len(bed.live()) == 1
+
+
+def machine(attempt, **tags):
+    """A machine as the attempt would launch it."""
+    expires_at = datetime(2026, 1, 1, tzinfo=UTC)
+    return instance(1, tags=attempt.tags(role="worker", expires_at=expires_at, specification="abc") | tags)
+
+
+def start(try_number):
+    return Attempt.of_start(replace(IDENTITY, try_number=try_number))
+
+
+def resize(try_number, task_id="resize"):
+    identity = replace(IDENTITY, try_number=try_number, task_id=task_id)
+    return Attempt.of_resize(identity, IDENTITY.cluster_name)
+
+
+@pytest.mark.parametrize("make", [start, resize])
+def test_an_attempt_owns_its_own_and_earlier_machines_but_no_later_ones(make):
+    assert make(10).owns(machine(make(10)))
+    assert make(10).owns(machine(make(9)))
+    assert not make(9).owns(machine(make(10)))
+    assert make(9).made(machine(make(9)))
+    assert not make(10).made(machine(make(9)))
+
+
+def test_tasks_that_launch_into_one_cluster_own_their_own_machines():
+    assert machine(resize(1)).cluster_name == machine(start(1)).cluster_name
+    assert not start(2).owns(machine(resize(1)))
+    assert not resize(2).owns(machine(start(1)))
+    assert not resize(2).owns(machine(resize(1, task_id="another")))
+
+
+def test_what_tags_cannot_hold_is_replaced_and_cut():
+    assert tag_value("été: {run}; a=b" + "x" * 300) == "été: _run__ a=b" + "x" * 241
+
+
+def test_a_tag_that_somebody_changed_belongs_to_nobody():
+    assert not start(2).owns(machine(start(1), **{"ernest:try": "mine"}))

@@ -91,7 +91,7 @@ def test_a_launch_template_is_pinned_to_the_version_that_was_checked(bed):
 
     asked: list[dict[str, str]] = []
     spec = bed.spec(image=None, launch_template="mine", launch_template_version="$Latest")
-    bed.cluster(spec, client=lambda service="ec2": Changing()).launch()
+    bed.launched(spec, client=lambda service="ec2": Changing())
     assert asked == [{"LaunchTemplateId": made, "Version": "1"}] * 2
 
 

@@ -110,8 +110,7 @@ def test_fewer_than_the_smallest_number_is_a_failure_once_some_have_ended():
 
 
 def test_a_trigger_can_look_without_the_cluster(bed):
-    cluster = bed.cluster()
-    cluster.launch()
+    cluster = bed.launched()
     bed.api.forget_calls()
     assert bed.look(cluster.name).ready
     assert [call.action for call in bed.api.calls()] == ["DescribeInstances"]
@@ -131,13 +130,12 @@ def first_fails(bed):
 
 def test_the_console_of_a_machine_that_did_not_boot_is_shown(bed, caplog):
     bad = first_fails(bed)
-    cluster = bed.cluster(bed.spec(over_allocation=0))
-    cluster.launch()
+    cluster = bed.launched(bed.spec(over_allocation=0))
     bed.look(cluster.name)
     secret = cluster_secret(bed.client(), cluster.name)
     console = "".join(f"line {n}\n" for n in range(200)) + f"secret={secret}\nernest: no Java here\n"
     bed.api.set_console(bad[0], console)
-    with pytest.raises(ClusterStartError, match=r"was not ready in time: 3 of 3 .* 2 alive") as caught:
+    with bed.leaves_nothing(ClusterStartError, match=r"was not ready in time: 3 of 3 .* 2 alive") as caught:
         cluster.wait_until_ready(time.monotonic())
     assert f"{bad[0]} said last" in str(caught.value)
     assert "no Java here" in str(caught.value)
@@ -145,7 +143,6 @@ def test_the_console_of_a_machine_that_did_not_boot_is_shown(bed, caplog):
     assert "line 1\n" not in caplog.text
     assert secret not in caplog.text
     assert secret not in str(caught.value)
-    assert not bed.live()
 
 
 def test_enough_machines_go_on_without_the_others_when_the_time_is_up(bed, caplog):
@@ -158,8 +155,7 @@ def test_enough_machines_go_on_without_the_others_when_the_time_is_up(bed, caplo
 
 @pytest.mark.parametrize("poll_seconds", [0.05, 6000])
 def test_machines_that_come_later_are_noticed_at_the_next_look(bed, monkeypatch, poll_seconds):
-    cluster = bed.cluster(poll_seconds=poll_seconds)
-    cluster.launch()
+    cluster = bed.launched(poll_seconds=poll_seconds)
     slept = []
     bed.master.boots = lambda machine: slept
     monkeypatch.setattr(ending.AttemptGuard, "sleep", lambda _guard, seconds: slept.append(seconds))
@@ -170,72 +166,63 @@ def test_machines_that_come_later_are_noticed_at_the_next_look(bed, monkeypatch,
 
 
 def test_a_master_that_ends_fails_the_start_at_once(bed):
-    cluster = bed.cluster()
-    cluster.launch()
+    cluster = bed.launched()
     master = bed.live("master")[0].instance_id
     bed.api.set_console(master, "ernest: this machine gives up\n")
     bed.api.set_state(master, "terminated", reason="Client.InstanceInitiatedShutdown")
-    with pytest.raises(ClusterStartError, match=r"master's machine .*InstanceInitiatedShutdown") as caught:
+    with bed.leaves_nothing(
+        ClusterStartError, match=r"master's machine .*InstanceInitiatedShutdown"
+    ) as caught:
         cluster.wait_until_ready(time.monotonic() + 60)
     assert "gives up" in str(caught.value)
-    assert not bed.live()
 
 
 def test_too_few_machines_fail_the_start_at_once(bed):
-    cluster = bed.cluster()
-    cluster.launch()
+    cluster = bed.launched()
     bed.master.boots = lambda machine: False
     for machine in bed.live("worker"):
         bed.api.set_console(machine.instance_id, "ernest: so far\n")
     gone = [machine.instance_id for machine in bed.live("worker")[:2]]
     for instance_id in gone:
         bed.api.set_state(instance_id, "terminated", reason="Server.SpotInstanceTermination")
-    with pytest.raises(
+    with bed.leaves_nothing(
         ClusterStartError, match=r"2 workers are left, and at least 3 are needed.*SpotInstanceTermination"
     ) as caught:
         cluster.wait_until_ready(time.monotonic() + 60)
     assert any(f"{one} said last" in str(caught.value) for one in gone), "not one that might still come"
-    assert not bed.live()
 
 
 def test_a_master_that_cannot_be_reached_points_at_the_security_group(bed):
     bed.master.deaf = True
-    cluster = bed.cluster()
-    cluster.launch()
-    with pytest.raises(ClusterStartError, match=r"does not answer") as caught:
+    cluster = bed.launched()
+    with bed.leaves_nothing(ClusterStartError, match=r"does not answer") as caught:
         cluster.wait_until_ready(time.monotonic())
     assert "security groups" in caught.value.remedy
     assert "8080" in caught.value.remedy
-    assert not bed.live()
 
 
 def test_a_console_that_cannot_be_had_does_not_hide_the_failure(bed, caplog):
     bed.master.boots = lambda machine: False
     bed.api.fail("GetConsoleOutput", code="UnauthorizedOperation", status=403, times=99)
-    cluster = bed.cluster()
-    cluster.launch()
-    with pytest.raises(ClusterStartError, match=r"0 alive"):
+    cluster = bed.launched()
+    with bed.leaves_nothing(ClusterStartError, match=r"0 alive"):
         cluster.wait_until_ready(time.monotonic())
     assert "AWS does not give its console output: UnauthorizedOperation" in caplog.text
-    assert not bed.live()
 
 
 def test_throttling_without_end_is_a_retryable_error(bed, monkeypatch):
     monkeypatch.setattr("airflow_provider_ernest.clusters.ec2.readiness._BUSY_SECONDS", 0.0)
-    cluster = bed.cluster()
-    cluster.launch()
+    cluster = bed.launched()
     bed.api.fail("DescribeInstances", code="RequestLimitExceeded", status=503)
-    with pytest.raises(ClusterError, match=r"RequestLimitExceeded") as caught:
+    with bed.leaves_nothing(ClusterError, match=r"RequestLimitExceeded") as caught:
         cluster.wait_until_ready(time.monotonic() + 60)
     assert caught.value.retryable
-    assert not bed.live()
 
 
 @pytest.mark.parametrize("skip", [0, 3])
 @pytest.mark.parametrize("what", ["wait", "assemble"])
 def test_throttling_is_endured(bed, what, skip):
-    cluster = bed.cluster()
-    cluster.launch()
+    cluster = bed.launched()
     bed.api.fail("DescribeInstances", code="RequestLimitExceeded", status=503, skip=skip)
     if what == "wait":
         cluster.wait_until_ready(time.monotonic() + 60)

@@ -22,8 +22,7 @@ def clusters(bed):
     """Two clusters of different tasks; their names."""
     names = []
     for task_id in ("one", "two"):
-        cluster = bed.cluster(identity=bed.identity(task_id=task_id))
-        cluster.launch()
+        cluster = bed.launched(identity=bed.identity(task_id=task_id))
         names.append(cluster.name)
     return names
 
@@ -116,7 +115,7 @@ def _wrong_clock(monkeypatch, request):
 @pytest.mark.usefixtures("_wrong_clock")
 def test_it_is_the_clock_of_aws_that_counts(bed):
     """A host that is ahead would end living clusters, and one behind tag them as over before their time."""
-    bed.cluster().launch()
+    bed.launched()
     assert reap(bed.client(), deployment="ours", grace_seconds=0) == []
     assert len(bed.live()) == 5
     left = {datetime.fromisoformat(m.tags["ernest:expires-at"]) - datetime.now(UTC) for m in bed.live()}
@@ -125,8 +124,7 @@ def test_it_is_the_clock_of_aws_that_counts(bed):
 
 def test_the_machines_of_other_deployments_are_left_alone(bed, clusters):
     """Though DAG, run and task bear the same names there."""
-    theirs = bed.cluster(identity=replace(bed.identity(task_id="one"), deployment="theirs"))
-    theirs.launch()
+    bed.launched(identity=replace(bed.identity(task_id="one"), deployment="theirs"))
     bed.api.expire(*bed.live_ids())
     assert len(reap(bed.client(), deployment="ours")) == 2
     assert {machine.tags["ernest:deployment"] for machine in bed.live()} == {"theirs"}
