@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from botocore.config import Config
-from botocore.exceptions import ClientError, ConnectionClosedError, ReadTimeoutError
+from botocore.exceptions import ClientError
 
 from tests.ec2_testbed import EC2Api
 
@@ -51,29 +51,6 @@ def test_a_token_launches_once_and_is_of_one_request(launch: Launch, ec2: Any, a
     ec2.terminate_instances(InstanceIds=first)
     assert launch(2, ClientToken="token") == first, "also after their end"
     assert api.live_instances() == []
-
-
-def test_as_many_as_there_are(launch: Launch, ec2: Any, api: EC2Api) -> None:
-    api.set_capacity("m5.large", 5)
-    machines = launch(4, 6)
-    assert len(machines) == 5
-    with pytest.raises(ClientError, match=r"InsufficientInstanceCapacity.*m5.large"):
-        launch(1, 2)
-    assert len(launch(3, InstanceType="m5.xlarge")) == 3
-    ec2.terminate_instances(InstanceIds=machines[:2])
-    assert len(launch(1, 3)) == 2
-
-
-def test_a_market_or_a_zone_alone_may_be_short(launch: Launch, api: EC2Api) -> None:
-    api.set_capacity("m5.large", 1, market="spot")
-    assert len(launch(1, 3, InstanceMarketOptions=SPOT)) == 1
-    with pytest.raises(ClientError, match=r"no Spot capacity"):
-        launch(InstanceMarketOptions=SPOT)
-    api.set_capacity("m5.large", 0, zone="us-east-1a")
-    with pytest.raises(ClientError, match=r"us-east-1a"):
-        launch()
-    launch(SubnetId=api.subnet_ids[1])
-    assert [(one.market, one.zone[-1]) for one in api.instances()] == [("spot", "a"), ("on-demand", "b")]
 
 
 @pytest.mark.parametrize(
@@ -124,33 +101,6 @@ def test_managed_machines_pass_through_their_states() -> None:
         assert [one.state for one in api.instances()] == ["shutting-down"]
         api.set_state(instance_id, "terminated")
         assert api.instances()[0].private_address is None
-
-
-@pytest.mark.parametrize(
-    ("fault", "raised", "launched"),
-    [
-        ({"code": "RequestLimitExceeded", "status": 503}, ClientError, 0),
-        ({"when": "after"}, ClientError, 1),
-        ({"when": "drop"}, ConnectionClosedError, 1),
-        ({"when": "hang", "seconds": 1}, ReadTimeoutError, 1),
-    ],
-)
-def test_a_fault_has_the_effect_that_it_is_to_have(
-    launch: Launch, api: EC2Api, fault: dict[str, Any], raised: type[Exception], launched: int
-) -> None:
-    config = Config(read_timeout=0.3, retries={"total_max_attempts": 1, "mode": "standard"})
-    api.fail("RunInstances", **fault)
-    with pytest.raises(raised):
-        launch(client=api.client("ec2", config=config))
-    assert len(api.live_instances()) == launched
-    assert launch()
-
-
-def test_a_lost_answer_and_a_retry_launch_once(launch: Launch, api: EC2Api) -> None:
-    api.fail("RunInstances", when="drop", times=2)
-    machines = launch(2, client=client_that_tries(api, 3))
-    assert [one.instance_id for one in api.instances()] == machines
-    assert [call.outcome for call in api.calls("RunInstances")] == ["ok"] * 3
 
 
 def test_pages_hold_instances(launch: Launch, ec2: Any, api: EC2Api) -> None:
