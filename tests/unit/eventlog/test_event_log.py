@@ -20,6 +20,7 @@ from tests.unit.eventlog.event_log_texts import (
     job,
     job_end,
     line,
+    removed,
     stage,
     started,
     task,
@@ -31,14 +32,11 @@ SQL = "org.apache.spark.sql.execution.ui.SparkListener"
 
 def test_a_task_without_metrics_counts_with_zeros(tmp_path: Path):
     """So Spark tells of tasks whose executor was lost."""
-    log = read_event_log(write(tmp_path / "app-1", started(), task(1, reason="ExecutorLostFailure"), ended()))
+    lost = task(1, reason="ExecutorLostFailure")
+    tasks = read_event_log(write(tmp_path / "app-1", started(), lost, ended())).task_columns
 
-    assert (log.task_columns.seconds, log.task_columns.run_seconds, log.task_columns.succeeded) == (
-        [2.0],
-        [0.0],
-        [False],
-    )
-    assert np.isnan(log.task_columns.python_seconds).all()
+    assert (tasks.seconds, tasks.run_seconds, tasks.succeeded) == ([2.0], [0.0], [False])
+    assert np.isnan(tasks.python_seconds).all()
 
 
 def test_units_are_seconds_and_bytes(tmp_path: Path):
@@ -125,12 +123,8 @@ def test_a_log_that_was_cut_off_ends_with_the_last_that_it_tells(tmp_path: Path)
     cut = line(task(2, until=999_000))[:-40]
     log = read_event_log(write(tmp_path / "app-1", started(), executor(0), task(1, until=130_000), cut))
 
-    assert (log.is_complete, log.ended_at, len(log.task_columns), log.unreadable_lines) == (
-        False,
-        130.0,
-        1,
-        1,
-    )
+    assert (log.is_complete, log.ended_at) == (False, 130.0)
+    assert (len(log.task_columns), log.unreadable_lines) == (1, 1)
     assert any("application's end" in warning for warning in log.warnings)
 
 
@@ -172,7 +166,14 @@ def test_unknown_events_are_counted_by_name(tmp_path: Path):
     assert log.unreadable_lines == 0
 
 
-@pytest.mark.parametrize("content", [b"", b"hello\n", b"\x89PNG\r\n\x1a\n" + bytes(5000), line(task(1))])
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(b"", b"hello\n", b"\x89PNG\r\n\x1a\n" + bytes(5000), line(task(1))),
+        line(started(Timestamp=10**21)) + line(ended()),
+    ],
+    ids=["empty", "text", "picture", "no start", "a start that no calendar has"],
+)
 def test_a_file_in_which_no_application_starts_is_refused(content: bytes, tmp_path: Path):
     path = tmp_path / "app-1"
     path.write_bytes(content)
@@ -242,20 +243,9 @@ def test_a_task_whose_output_was_lost_does_not_count_and_is_told_once(tmp_path: 
 
 
 def test_executors_keep_their_number_and_tell_of_their_end(tmp_path: Path):
-    removed = {
-        "Event": "SparkListenerExecutorRemoved",
-        "Timestamp": 115_000,
-        "Executor ID": "0",
-        "Removed Reason": "worker\n lost",
-    }
-    events = (
-        executor(0),
-        executor(1, host="10.0.0.2"),
-        removed,
-        task(1, executor="1"),
-        task(2, executor="9"),
-    )
-    log = read_event_log(write(tmp_path / "app-1", started(), *events, ended()))
+    machines = [executor(0), executor(1, host="10.0.0.2"), removed(0, at=115_000, reason="worker\n lost")]
+    tasks = [task(1, executor="1"), task(2, executor="9")]
+    log = read_event_log(write(tmp_path / "app-1", started(), *machines, *tasks, ended()))
 
     first, second = log.executors
     assert (first.removed_at, first.removed_because, second.removed_at) == (115.0, "worker lost", None)
@@ -265,17 +255,9 @@ def test_executors_keep_their_number_and_tell_of_their_end(tmp_path: Path):
 
 def test_a_stage_belongs_to_the_job_that_ran_it(tmp_path: Path):
     """Job 1 lists stage 0, too, but its data were there; stage 5 is run by the second job that lists it."""
-    events = (
-        job(0, 0, 1),
-        stage(0),
-        stage(0, completed=107_000),
-        job_end(0),
-        job(1, 0, 2, 5),
-        job_end(1),
-        job(2, 5, 6),
-        stage(5),
-    )
-    log = read_event_log(write(tmp_path / "app-1", started(), *events))
+    first = [job(0, 0, 1), stage(0), stage(0, completed=107_000), job_end(0)]
+    others = [job(1, 0, 2, 5), job_end(1), job(2, 5, 6), stage(5)]
+    log = read_event_log(write(tmp_path / "app-1", started(), *first, *others))
 
     assert {stage.stage_id: stage.job_id for stage in log.stages} == {0: 0, 5: 2}
     assert log.stages[0].completed_at == 107.0
@@ -320,21 +302,13 @@ def test_streams_are_told(event: dict, tmp_path: Path):
 def test_whether_a_query_failed_is_told_by_its_end_or_by_its_jobs(tmp_path: Path):
     """Before Spark 3.4 the end of a query tells no error."""
     begins = [{"Event": f"{SQL}SQLExecutionStart", "executionId": each, "time": 105_000} for each in range(4)]
-    old = {"Event": f"{SQL}SQLExecutionEnd", "time": 110_000}
+    errors = [{}, {}, {"errorMessage": ""}, {"errorMessage": "it broke"}]
     ends = [
-        {**old, "executionId": 0},
-        {**old, "executionId": 1},
-        {**old, "executionId": 2, "errorMessage": ""},
-        {**old, "executionId": 3, "errorMessage": "it broke"},
+        {"Event": f"{SQL}SQLExecutionEnd", "time": 110_000, "executionId": number, **error}
+        for number, error in enumerate(errors)
     ]
-    jobs = [
-        each
-        for number in (1, 2)
-        for each in (
-            job(number, **{"spark.sql.execution.id": str(number)}),
-            job_end(number, result="JobFailed"),
-        )
-    ]
+    jobs = [job(number, **{"spark.sql.execution.id": str(number)}) for number in (1, 2)]
+    jobs += [job_end(number, result="JobFailed") for number in (1, 2)]
     log = read_event_log(write(tmp_path / "app-1", started(), *begins, *jobs, *ends, ended()))
 
     assert [query.failed for query in log.sql_executions] == [False, True, False, True]

@@ -250,11 +250,6 @@ def test_numbers_that_no_spark_writes_spoil_nothing_else(odd: str, huge: str, tm
     assert json.dumps([job.job_id for job in log.jobs])
 
 
-def test_a_start_that_no_calendar_has_is_told_with_the_remedy(tmp_path: Path):
-    with pytest.raises(EventLogError, match=r"no application starts in it\. Give a log that Spark wrote"):
-        read_event_log(write(tmp_path / "app-1", started(Timestamp=HUGE), ended()))
-
-
 def odd_lines() -> Iterator[bytes]:
     """Without any of an event's fields, and with each of another type."""
     for event in (started(), ended(), executor(0), job(0), stage(0), task(0), CACHED, manager(LONG), plan(0)):

@@ -134,17 +134,11 @@ def test_an_address_without_a_log_is_told(tmp_path: Path):
         read_event_log(tmp_path)
 
 
-def test_a_log_whose_application_has_ended_meanwhile_is_found(tmp_path: Path):
-    write(tmp_path / "app-1", started(), ended())
-
-    assert read_event_log(tmp_path / "app-1.inprogress").is_complete
-
-
-def test_addresses_of_local_files_are_paths(tmp_path: Path):
+def test_a_local_log_is_found_also_when_its_application_has_ended_meanwhile(tmp_path: Path):
     path = write(tmp_path / "app-1", started(), ended())
 
-    for address in (str(path), f"file://{path}", f"file:{path}"):
-        assert read_event_log(address).application_id == "app-1"
+    for address in (str(path), f"file://{path}", f"file:{path}", tmp_path / "app-1.inprogress"):
+        assert read_event_log(address).is_complete
 
 
 @pytest.fixture
