@@ -220,15 +220,6 @@ def test_s3_is_read_by_the_connection_that_is_named(s3: Any, monkeypatch: pytest
     assert str(found) == "s3://my_aws@acme-bucket/spark/app-2.lz4", "so that it can be read again"
 
 
-@pytest.mark.parametrize("is_installed", [True, False])
-def test_credentials_in_an_address_on_s3_are_no_connection(monkeypatch: pytest.MonkeyPatch, is_installed):
-    monkeypatch.setattr(places, "find_spec", lambda _: is_installed or None)
-
-    with pytest.raises(MissingResourceError, match=r"s3://connection@bucket/key") as refused:
-        read_event_log("s3a://AKIA:hunter2@acme-bucket/spark/app-2.lz4")
-    assert "hunter2" not in str(refused.value)
-
-
 @pytest.mark.parametrize(
     "address",
     [
