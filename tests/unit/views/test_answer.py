@@ -49,17 +49,6 @@ def keep_replay(store: ModelStore, by: Model, *, dag_id: str = "sizing", **secon
 
 
 class TestTiles:
-    def test_machines_time_dollars_and_chance_of_the_choice(self, store: ModelStore, trained: Model):
-        shown = ask(store, trained, deadline_seconds=300.0)
-        chosen, told = shown.decision, tiles(shown)
-        assert told["machines"][0] == f"{chosen.machines} machines"
-        assert told["machines"][1] == ("of m5.large",)
-        assert told["cost"][0].startswith("$")
-        value, notes, tone = told["chance"]
-        assert value.endswith("%")
-        assert notes == ("deadline of 5 min", "asked: 80 %")
-        assert tone == "good"
-
     def test_deadlines_kept_and_dollars_a_month_by_production(self, store: ModelStore, trained: Model):
         told = tiles(ask(store, trained, deadline_seconds=300.0))
         assert told["kept"] == ("none yet", ("no production run yet",), "")

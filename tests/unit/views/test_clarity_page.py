@@ -87,10 +87,7 @@ class TestReport:
         assert (run["purpose"], run["has_profile"], run["headline"]) == (SAMPLE, True, profile.headline)
         assert run["history_url"] == f"https://spark.example.com/history/{profile.application_id}/jobs/"
         assert run["origin"]["task_id"] == "sample_run"
-        assert [limit["resource"] for limit in run["limits"]] == [limit.resource for limit in profile.limits]
         assert [stage["name"] for stage in run["stages"]] == [stage.name for stage in profile.stages]
-        assert run["stages"][3]["seconds"] == pytest.approx(27.7)
-        assert run["replay_error_percent"] == pytest.approx(profile.replay_error_percent)
         # What the report knows stands before what the run's own profile says, and neither is told twice.
         assert run["warnings"] == ["The two disagree.", *profile.warnings]
 

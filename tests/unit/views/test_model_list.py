@@ -164,11 +164,6 @@ def test_a_month_costs_what_runs_cost_now_as_often_as_it_runs_and_saves_what_the
     assert row["cost"] == 40.0, "the last run's"
 
 
-def test_what_costs_more_than_before_saves_less_than_nothing():
-    (row,) = listed(*nightly("join", before=[1.0], since=[2.0, 2.0]))["rows"]
-    assert row["saved_per_month"] == pytest.approx(-row["runs_per_month"])
-
-
 def test_what_ran_before_on_other_machines_is_what_a_job_is_compared_with():
     before = [entry("production", days=9 - day, cost=3.0, instance_type="r5.large") for day in (0, 1)]
     (row,) = listed(*nightly("join", before=[], since=[1.0] * 5), *before)["rows"]

@@ -99,15 +99,6 @@ def test_training_that_no_run_is_said_to_share_is_left_out(store: ModelStore, tr
     assert answer["decision"]["cost_parts"]["training"] == 0.0
 
 
-def test_what_would_have_been_chosen_next(store: ModelStore, trained: Model):
-    answer = predicted(store, trained, price_per_hour=0.5, deadline_seconds=250.0)
-    feasible = [each for each in answer["alternatives"] if each["feasible"]]
-    # Dollars for each run that keeps to the deadline.
-    costs = sorted((each["cost"] / each["probability"], each["machines"]) for each in feasible)
-    assert answer["decision"]["machines"] == costs[0][1]
-    assert [each["machines"] for each in answer["runners_up"]] == [machines for _, machines in costs[1:4]]
-
-
 def test_a_goal_without_a_price_still_shows_the_curve(store: ModelStore, trained: Model):
     answer = predicted(store, trained, deadline_seconds=200.0)
     assert answer["decision"] is None

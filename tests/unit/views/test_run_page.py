@@ -35,7 +35,6 @@ from tests.unit.views.dag_runs import (
     WHY_REUSED,
     WHY_TRAINED,
     broken_sample_run,
-    decision,
     downstream,
     example_run,
     failing,
@@ -52,7 +51,6 @@ from tests.unit.views.dag_runs import (
     recorded_run,
     recording,
     refused_run,
-    reused_model,
     reused_run,
     row,
     rows,
@@ -84,15 +82,6 @@ def stored(tmp_path: Path) -> Callable[..., ModelStore]:
 
 
 class TestDecision:
-    def test_with_what_was_asked(self):
-        card = card_of(example_run())
-        assert (card["group_id"], card["decision"]["machines"]) == ("ernest", 8)
-        assert card["latest_seconds"] == card["question"]["deadline_seconds"] == 900.0
-
-    def test_a_fallback_is_named_as_one(self):
-        kept = record(decision=decision(fallback_reason="Too slow."))
-        assert card_of(example_run(chosen=kept))["decision"]["fallback"] == "most_probable"
-
     def test_a_mix_of_types(self):
         mix = tuple(Configuration(machines=2, instance_type=each) for each in (TYPE, OTHER_TYPE))
         told = card_of(two_types_run(chosen=other_record(composition=mix)))["decision"]["composition"]
@@ -187,11 +176,6 @@ class TestTraining:
 
     def test_of_unknown_price_is_unknown(self, stored: Any):
         assert card_of(example_run(), stored(model()))["training"]["cost"] is None
-
-    def test_was_needless(self, stored: Any):
-        told = card_of(reused_run(), stored(reused_model()))
-        assert told["training"] == {"is_reused": True, "reasons": {TYPE: WHY_REUSED}, "cost": None}
-        assert (told["model"]["model_id"], told["model"]["is_of_run"]) == (REUSED_ID, True)
 
     def test_was_needless_by_the_kept_decision(self):
         kept = record(model_id=REUSED_ID, reuse=WHY_REUSED).to_dict()
