@@ -7,6 +7,7 @@ from airflow_provider_ernest.documents.profiles import BottleneckReport, Profile
 from airflow_provider_ernest.documents.runs import ObservationRecord
 from airflow_provider_ernest.store.catalogue import DECISION, MARK, MODEL, PRODUCTION_RUN
 from airflow_provider_ernest.store.records import FORMS
+from airflow_provider_ernest.store.store import ModelStore
 from tests import examples
 
 MADE = {
@@ -28,6 +29,14 @@ def save_all(store, *documents):
     for document in documents:
         store.save(document)
     return store
+
+
+def save_elsewhere(root, document, remembered):
+    """Save as another process does: this one still remembers what it listed before."""
+    before = dict(remembered)
+    ModelStore(root).save(document)
+    remembered.clear()
+    remembered.update(before)
 
 
 def all_of(store, kind, job="pca", instance_type="m5.large"):

@@ -5,7 +5,6 @@ import os
 from pathlib import Path
 
 import pytest
-from fsspec.implementations.memory import MemoryFileSystem
 from upath import UPath
 
 from airflow_provider_ernest.documents.decisions import DecisionRecord, ProductionRun
@@ -22,7 +21,7 @@ from airflow_provider_ernest.store.records import place_of, sealed
 from airflow_provider_ernest.store.store import ModelStore
 from tests import examples
 from tests.examples import model, production_run
-from tests.unit.store.store_samples import save_all
+from tests.unit.store.store_samples import save_all, save_elsewhere
 
 
 def listed(root):
@@ -121,32 +120,17 @@ def test_no_job_lies_where_the_catalogue_or_the_records_lie(root, name):
 
 
 @pytest.mark.parametrize("paths", ["of fsspec", "of Airflow"])
-def test_a_file_system_that_remembers_listings_shows_what_others_write(tmp_path, monkeypatch, paths):
-    """As those of object stores do, until they are told to forget."""
+def test_a_file_system_that_remembers_listings_shows_what_others_write(tmp_path, remembered, paths):
     new_path = UPath if paths == "of fsspec" else pytest.importorskip("airflow.sdk").ObjectStoragePath
     try:
         new_path("memory://bucket").exists()
     except ValueError:
         pytest.skip("needs an Airflow whose paths know memory://, as those of 3.1 do not")
-    remembered = {}
-    real = MemoryFileSystem.ls
-
-    def remember(self, path, detail=True, **options):
-        if (path, detail) not in remembered:
-            remembered[path, detail] = real(self, path, detail=detail, **options)
-        return remembered[path, detail]
-
-    monkeypatch.setattr(MemoryFileSystem, "ls", remember)
-    monkeypatch.setattr(MemoryFileSystem, "invalidate_cache", lambda self, path=None: remembered.clear())
     root = new_path(f"memory://bucket-{tmp_path.name}/models")
     reader = ModelStore(root)
 
     for number in range(3):
-        before = dict(remembered)
-        ModelStore(root).save(examples.model(number))
-        # Another process wrote that: this one still remembers what it saw before.
-        remembered.clear()
-        remembered.update(before)
+        save_elsewhere(root, examples.model(number), remembered)
         assert len(reader.catalogue.entries()) == number + 1
         assert len(reader.history("pca", "m5.large")) == number + 1
 

@@ -10,7 +10,7 @@ import pytest
 
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.runs import Observation
-from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError, StoreError
+from airflow_provider_ernest.exceptions import MissingResourceError, StoreError
 from airflow_provider_ernest.learning.freshness import Lineage
 from airflow_provider_ernest.store.catalogue import entry_of
 from airflow_provider_ernest.store.pruning import Item, LogFolder, Prune, reasons_to_stay
@@ -133,19 +133,6 @@ def test_documents_of_one_id_stay_if_any_of_them_does():
     young = decision_record(0, days=10, model_id=None)
     twin, newest = (decision_record(number, days=300, job="sums", model_id=None) for number in (0, 1))
     assert not gone(young, twin, newest)
-
-
-@pytest.mark.parametrize(
-    ("limits", "named"),
-    [
-        ({"older_than_days": -1}, "older_than_days=-1"),
-        ({"older_than_days": float("nan")}, "older_than_days=nan"),
-        ({"keep_models": 0}, r"keep_models=0 is not a number of at least 1"),
-    ],
-)
-def test_limits_that_cannot_be_are_named(tmp_path, limits, named):
-    with pytest.raises(InvalidParameterError, match=named):
-        prune_of(ModelStore(tmp_path), **limits)
 
 
 OLD = [

@@ -334,27 +334,6 @@ def test_a_model_of_corrected_runs_comes_into_the_store_by_a_fit(tmp_path, capsy
     assert f"written: {store.root}/pca/local/models/{newest.id}.json" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        ({"startup_second": 9.0}, "'startup_second' is unknown"),
-        (
-            {"observations": [{"index": 0, "machines": 2, "scale": 0.1, "secs": 5.0}]},
-            "missing required field `seconds` - at `$.observations[0]`",
-        ),
-        ({"startup_seconds": "inf"}, "startup_seconds=inf is not a finite number"),
-        ({DIGEST: "0" * 64}, "does not match its digest"),
-    ],
-)
-def test_an_edited_model_with_a_mistake_is_refused_by_name(tmp_path, change, problem, capsys):
-    file = tmp_path / "edited.json"
-    file.write_text(json.dumps({**model().to_dict(), **change}))
-
-    assert main(["predict", str(file), "--machines", "4"]) == 1
-
-    assert problem in capsys.readouterr().err
-
-
 def test_temporary_files_of_killed_writers_are_never_read(tmp_path, caplog):
     store = ModelStore(tmp_path)
     for number, kind in enumerate(KINDS):

@@ -10,7 +10,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from fsspec.implementations.memory import MemoryFileSystem
 from upath import UPath
 
 from airflow_provider_ernest.documents.base import moment_of, new_id
@@ -24,7 +23,7 @@ from airflow_provider_ernest.store.store import ModelStore
 from benchmarks.table1 import seconds_of
 from tests import examples
 from tests.examples import decision_record, observe, production_run
-from tests.unit.store.store_samples import KINDS, LISTED, MADE, all_of, remove
+from tests.unit.store.store_samples import KINDS, LISTED, MADE, all_of, remove, save_elsewhere
 
 MACHINES, SCALE = [1, 2, 4, 8, 16, 1], [0.1, 0.1, 0.1, 0.1, 0.1, 0.02]
 OBSERVATIONS = observe(
@@ -370,36 +369,11 @@ def test_what_no_store_keeps_is_refused(tmp_path):
         ModelStore(tmp_path).save(Configuration(machines=1))
 
 
-@pytest.fixture
-def remembered(monkeypatch) -> dict:
-    """Names by folder: whether a file is there is told from them until they are forgotten."""
-    names = {}
-    real_exists, real_list = MemoryFileSystem.exists, MemoryFileSystem.ls
-
-    def remember(self, path, detail=True, **options):
-        found = real_list(self, path, detail=detail, **options)
-        names[path] = {each["name"] if detail else each for each in found}
-        return found
-
-    def exists(self, path, **options):
-        known = names.get(self._parent(path))
-        return real_exists(self, path, **options) if known is None else path in known
-
-    monkeypatch.setattr(MemoryFileSystem, "ls", remember)
-    monkeypatch.setattr(MemoryFileSystem, "exists", exists)
-    monkeypatch.setattr(MemoryFileSystem, "invalidate_cache", lambda self, path=None: names.clear())
-    return names
-
-
 def test_what_another_process_wrote_since_the_listing_is_not_overwritten(tmp_path, remembered):
     store = ModelStore(UPath(f"memory://bucket-{tmp_path.name}/models"))
     store.save(examples.model(0))
     assert len(store.history("pca", "m5.large")) == 1
-    before = dict(remembered)
-    ModelStore(store.root).save(examples.model(1))
-    # Another process wrote that: this one remembers what it listed before.
-    remembered.clear()
-    remembered.update(before)
+    save_elsewhere(store.root, examples.model(1), remembered)
     with pytest.raises(StoreError, match="exists"):
         store.save(replace(examples.model(1), artifact="another.jar"))
     assert store.load(Model, "pca", "m5.large", examples.model(1).id) == examples.model(1)
