@@ -124,26 +124,25 @@ class TestCaution:
         assert "over the 5 min that the deadline allows" in shown.answer.caution.words
         assert checks(shown)["replay"] is False
 
-    def test_between_two_replayed_sizes_replay_is_known_and_beyond_them_not(
-        self, store: ModelStore, trained: Model
+    @pytest.mark.parametrize(
+        ("beside", "share", "asked", "passed"),
+        [
+            ((0,), 1.0, {}, True),
+            ((-1, 1), 2.0, {}, False),
+            ((-1, 1), 2.0, {"max_machines": 1}, None),
+            ((-1, 0, 1), 1.0, {"scale": 0.5}, None),
+        ],
+        ids=["it agrees", "interpolated", "beyond what was replayed", "far less input"],
+    )
+    def test_replay_is_a_check_where_it_says_something(
+        self, store: ModelStore, trained: Model, beside: Any, share: float, asked: Any, passed: bool | None
     ):
         chosen = ask(store, trained, deadline_seconds=300.0).decision
-        around = {f"m{chosen.machines - 1}": 360.0, f"m{chosen.machines + 1}": 340.0}
-        keep_replay(store, trained, **around)
-        assert checks(ask(store, trained, deadline_seconds=300.0))["replay"] is False
-        assert checks(ask(store, trained, deadline_seconds=300.0, max_machines=1))["replay"] is None
-
-    def test_a_replay_of_far_more_or_less_input_says_nothing(self, store: ModelStore, trained: Model):
-        keep_replay(store, trained, **{f"m{count}": 9999.0 for count in range(1, 13)})
-        shown = ask(store, trained, deadline_seconds=300.0, scale=0.5)
-        assert checks(shown)["replay"] is None
-
-    def test_a_replay_that_agrees_is_a_check_that_passes(self, store: ModelStore, trained: Model):
-        chosen = ask(store, trained, deadline_seconds=300.0).decision
-        keep_replay(store, trained, **{f"m{chosen.machines}": chosen.predicted_seconds})
-        shown = ask(store, trained, deadline_seconds=300.0)
-        assert checks(shown)["replay"] is True
-        assert shown.answer.caution is None or shown.answer.caution.about != "replay"
+        seconds = {f"m{chosen.machines + each}": share * chosen.predicted_seconds for each in beside}
+        keep_replay(store, trained, **seconds)
+        shown = ask(store, trained, deadline_seconds=300.0, **asked)
+        assert checks(shown)["replay"] is passed
+        assert passed is False or shown.answer.caution is None or shown.answer.caution.about != "replay"
 
     def test_a_drifting_and_a_stale_model_carry_theirs_at_the_decision(
         self, store: ModelStore, trained: Model

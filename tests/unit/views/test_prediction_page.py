@@ -122,28 +122,15 @@ def test_no_more_numbers_than_a_picture_can_show(store: ModelStore, trained: Mod
 @pytest.mark.parametrize(
     ("asked", "problem"),
     [
-        ({"scale": 0.0}, r"scale=0\.0"),
-        ({"scale": math.nan}, r"scale=nan"),
         ({"scale": 1e300}, r"scale=1e\+300 is out of range\. Give 1e-09 to 1e\+09"),
         ({"scale": 5e-324}, r"scale=5e-324 is out of range"),
-        ({"price_per_hour": 0.0}, r"price_per_hour=0\.0"),
-        ({"price_per_hour": math.inf}, r"price_per_hour=inf"),
-        ({"deadline_seconds": -1.0}, r"deadline_seconds=-1\.0"),
         ({"budget_dollars": 1e200}, r"budget_dollars=1e\+200 is out of range"),
-        ({"deadline_seconds": 1.0, "budget_dollars": 1.0}, r"is two goals"),
-        ({"deadline_seconds": 1.0, "confidence": 1.0}, r"confidence=1\.0 is not between 0 and 1"),
-        ({"objective": "os.system"}, r"objective='os\.system' is unknown"),
-        ({"min_machines": 0}, r"min_machines=0"),
         ({"min_machines": 13}, r"max_machines=12 is less than min_machines=13"),
         ({"max_machines": 1001}, r"1,001 numbers of machines .* at most 1,000, up to 1,000 machines"),
         ({"max_machines": 10**30}, r"is no size of a cluster"),
-        ({"iterations": 0}, r"iterations=0"),
         ({"iterations": 3}, r"iterations=3 is asked of a model of 'join' that was trained without"),
-        ({"billing": {"boot_seconds": -1.0}}, r"boot_seconds=-1\.0"),
         ({"billing": {"master_price_per_hour": math.nan}}, r"master_price_per_hour=nan"),
         ({"billing": {"volume_gigabytes": 1e300}}, r"volume_gigabytes=1e\+300 is out of range"),
-        ({"billing": {"increment_seconds": 0.0}}, r"increment_seconds=0\.0"),
-        ({"billing": {"expected_runs": 0}}, r"expected_runs=0"),
     ],
 )
 def test_what_cannot_be_asked(store: ModelStore, trained: Model, asked: dict[str, Any], problem: str):
