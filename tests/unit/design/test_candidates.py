@@ -101,7 +101,6 @@ def test_runs_made_are_told_by_what_they_nearly_read():
 
 
 def test_ranges_say_where_the_candidates_lie_by_number_of_machines():
-    """On more machines small samples are no candidates: they would leave cores idle."""
     candidates = enumerate_candidates(
         min_machines=2,
         max_machines=4,

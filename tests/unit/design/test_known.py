@@ -51,13 +51,10 @@ def test_what_is_missing_is_said(runs, why):
     assert told.reason.startswith(f"Sample runs are needed: {why}")
 
 
-def test_two_sizes_are_enough_where_only_these_are_asked_for():
-    assert asked(past((4, 8), repeated=10, scales=(0.9, 1.0)), machines=(4, 8)).is_enough
-
-
-def test_one_size_is_enough_where_only_that_is_asked_for():
-    runs = past((8,), repeated=10, scales=(0.9, 1.0))
-    assert asked(runs, machines=(8,)).is_enough
+@pytest.mark.parametrize("sizes", [(8,), (4, 8)])
+def test_one_or_two_sizes_are_enough_where_only_these_are_asked_for(sizes):
+    runs = past(sizes, repeated=10, scales=(0.9, 1.0))
+    assert asked(runs, machines=sizes).is_enough
     assert not asked(runs, machines=(8, 12)).is_enough
 
 

@@ -38,19 +38,6 @@ def relative_rows(machines, scale):
     return rows / expected_seconds(machines=machines, scale=scale)[:, None]
 
 
-def test_i_is_the_mean_relative_variance_of_the_predictions():
-    """By the textbook's formula for weighted least squares, in the user's own units."""
-    counts = np.zeros(len(CANDIDATES), dtype=int)
-    counts[[0, 5, 11, 18, 23]] = 1
-    rows = relative_rows(CANDIDATES.machines[counts > 0], CANDIDATES.scale[counts > 0])
-    targets = relative_rows([8, 12], [1.0, 1.0])
-    covariance = np.linalg.inv(rows.T @ rows)
-
-    value = problem("I").value(counts)
-
-    assert value == pytest.approx(np.mean(np.sum((targets @ covariance) * targets, axis=1)))
-
-
 def test_belief_counts_like_a_run_for_each_term():
     """Of ridge regression: noise sigma, coefficients of size tau, precision (sigma/tau)^2."""
     counts = np.zeros(len(CANDIDATES), dtype=int)

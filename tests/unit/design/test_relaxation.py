@@ -10,7 +10,7 @@ from airflow_provider_ernest.design.problem import design_problem
 from airflow_provider_ernest.exceptions import DesignError
 from airflow_provider_ernest.prediction.terms import ERNEST, basis
 from airflow_provider_ernest.settings.bounds import CRITERIA
-from benchmarks.design.solve_time import candidates_of, objective_of, original_weights
+from benchmarks.design.solve_time import candidates_of
 
 from .problems import all_designs, limits_of, small_problem
 
@@ -18,19 +18,6 @@ GRID = candidates_of(machines=8, scales=6)
 ROWS = basis(ERNEST, machines=GRID.machines, scale=GRID.scale)
 COSTS = relative_time(GRID)
 PAPERS = design_problem(candidates=GRID, costs=COSTS, terms=ERNEST, criterion="A")
-
-
-@pytest.mark.parametrize("share_of_all", [0.02, 0.1, 0.5])
-def test_the_same_optimum_as_the_formulation_of_the_original(share_of_all):
-    budget = share_of_all * float(COSTS.sum())
-
-    ours = optimal_weights(PAPERS, plain_bounds(COSTS, budget=budget))
-    original = original_weights(ROWS, COSTS, budget=budget)
-
-    assert objective_of(ROWS, ours) == pytest.approx(objective_of(ROWS, original), rel=1e-4)
-    assert ours @ COSTS <= budget * (1 + 1e-6)
-    assert ours.min() >= 0
-    assert ours.max() <= 1
 
 
 def textbook_objective(name, problem, information):

@@ -34,18 +34,6 @@ def test_nearly_as_good_as_the_best_of_all_designs(criterion, budget_runs, repet
     assert problem.value(counts) == pytest.approx(best, rel=0.12 if scarce else 0.05)
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
-@pytest.mark.parametrize("budget_runs", [2.0, 5.0, 20.0])
-def test_no_whole_design_falls_below_the_relaxed_optimum(criterion, budget_runs):
-    problem = small_problem(criterion, max_machines=12, steps=10)
-    limits = limits_of(problem, budget_runs=budget_runs, max_runs=7)
-    weights = optimal_weights(problem, whole_run_bounds(problem.costs, limits))
-    counts = round_design(problem, weights, limits=limits)
-
-    assert problem.value(weights) <= problem.value(counts) * (1 + 1e-6)
-    assert problem.value(weights) >= 0.7 * problem.value(counts)
-
-
 @pytest.mark.parametrize("criterion", ["bayesian A", "bayesian D", "bayesian I"])
 @pytest.mark.parametrize(
     ("size", "budget_runs", "min_runs"),

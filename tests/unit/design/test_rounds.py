@@ -57,13 +57,11 @@ def proposed(observed=(), *, of=None, **parameters):
 
 @pytest.fixture
 def first():
-    """The runs of the first round, made."""
     generator = np.random.default_rng(1)
     return [run(experiment, generator) for experiment in proposed().experiments]
 
 
 def sampled(of, *, seed=1, most=1):
-    """Runs in rounds until there is a reason to stop, and that."""
     generator, observed = np.random.default_rng(seed), []
     while True:
         proposal = proposed(observed, of=of, most=most)
@@ -219,10 +217,6 @@ def test_a_first_round_that_lost_a_run_makes_that_one_again(first):
     (again,) = proposed(first[:2], first_index=3).experiments
     assert (again.machines, again.scale) == (first[2].machines, first[2].scale)
     assert again.index == 3
-
-
-def test_the_same_runs_always_give_the_same_proposal(first):
-    assert proposed(first) == proposed(first)
 
 
 def test_all_candidates_run_is_a_reason_to_stop(first):

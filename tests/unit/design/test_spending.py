@@ -6,6 +6,7 @@ from airflow_provider_ernest.design.costs import SHARE, Spending
 from airflow_provider_ernest.documents.runs import Design, Experiment
 from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
 from airflow_provider_ernest.settings import DesignBounds
+from tests import examples
 from tests.examples import sizing_goal
 
 LONG = sizing_goal(deadline_seconds=1200.0, max_machines=10)
@@ -93,18 +94,7 @@ def design_of(*runs: tuple[int, float]) -> Design:
         Experiment(index=index, machines=machines, scale=scale, partitions=100, weight=1.0, cost=1.0)
         for index, (machines, scale) in enumerate(runs)
     )
-    return Design(
-        experiments=experiments,
-        terms=("1",),
-        criterion="A",
-        weighting="relative",
-        efficiency=1.0,
-        cost=1.0,
-        budget=1.0,
-        cost_unit="cheapest runs",
-        candidates=len(runs),
-        candidate_ranges=(),
-    )
+    return examples.design(experiments=experiments)
 
 
 def test_a_production_run_takes_about_as_long_as_its_deadline_on_a_middling_number_of_machines():

@@ -62,13 +62,6 @@ def test_the_more_runs_the_nearer_it_comes_to_how_they_scatter(spread):
     assert 1.0 - 0.05 <= few <= many + 0.1
 
 
-def test_intervals_that_are_right_stay_about_as_they_are():
-    factors = [spread_factor(normal(16, seed=seed)) for seed in range(100)]
-
-    assert np.quantile(factors, 0.05) > 0.85
-    assert np.quantile(factors, 0.95) < 1.25
-
-
 @pytest.mark.parametrize("error", [3.0, -8.0, 1e6])
 def test_one_odd_run_does_not_make_all_intervals_wide(error):
     assert spread_factor((*normal(10), error)) < 1.2
@@ -80,11 +73,6 @@ def test_to_become_narrower_takes_more_runs_than_to_become_wider():
     assert 1.0 / narrower < wider
     assert 0.9 < narrower < 1.0
     assert spread_factor(normal(50, spread=0.5)) < 0.8
-
-
-def test_the_order_of_runs_does_not_matter():
-    errors = normal(12, spread=1.7)
-    assert spread_factor(errors) == pytest.approx(spread_factor(errors[::-1]))
 
 
 def test_intervals_and_probabilities_become_wider_and_predictions_stay(model):

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from airflow_provider_ernest.documents.runs import Observation
-from airflow_provider_ernest.prediction.posterior import evenly_spread
 from airflow_provider_ernest.prediction.predict import ModelForecast, predict_interval, predict_seconds
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings.bounds import METHODS
@@ -78,21 +77,3 @@ def test_little_noise_moves_figures_by_little():
     for step in range(1, 21):
         nearby = seconds * (1.0 + step * 1e-7 * np.cos(np.arange(len(seconds))))
         np.testing.assert_allclose(figures(machines, scale, nearby, "averaging"), seen, rtol=step * 3e-4)
-
-
-@pytest.mark.parametrize("dimensions", [1, 2, 6])
-def test_points_fill_a_cube_evenly(dimensions):
-    points = evenly_spread(500, dimensions)
-
-    assert points.shape == (500, dimensions)
-    assert np.all((points > 0) & (points < 1))
-    # Any hundred that follow each other do, in each dimension and in every pair of them.
-    for part in np.split(points, 5):
-        np.testing.assert_allclose(part.mean(axis=0), 0.5, atol=0.03)
-        quarters = np.array(
-            [
-                [(part[:, [one, other]] < 0.5).all(axis=1).mean() for one in range(dimensions)]
-                for other in range(dimensions)
-            ]
-        )
-        np.testing.assert_allclose(quarters[~np.eye(dimensions, dtype=bool)], 0.25, atol=0.06)

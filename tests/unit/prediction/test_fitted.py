@@ -4,7 +4,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Barrier, Event
 
-import numpy as np
 import pytest
 
 from airflow_provider_ernest.documents.runs import Observation
@@ -12,7 +11,6 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.prediction import predict
 from airflow_provider_ernest.prediction.predict import fitted
 from airflow_provider_ernest.prediction.predictors import check_method, default_terms, new_predictor
-from airflow_provider_ernest.settings.bounds import METHODS
 from tests.examples import model as a_model
 
 
@@ -92,20 +90,6 @@ def test_large_models_crowd_out_others_and_stay_while_they_are_the_last(fits, mo
     assert len(fits) == 2
     fitted(small)
     assert len(fits) == 3
-
-
-MACHINES = np.array([2, 4, 8, 16, 2, 16, 6])
-SCALE = np.array([0.1, 0.1, 0.1, 0.1, 0.02, 0.05, 0.05])
-RUNS = {"machines": MACHINES, "scale": SCALE, "seconds": 10.0 + 200.0 * SCALE / MACHINES}
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_every_method_makes_something_of_too_few_runs_for_cross_validation(method):
-    few = {name: column[:2] for name, column in RUNS.items()}
-
-    predictor = new_predictor(method).fit_undetermined(**few)
-
-    np.testing.assert_allclose(predictor.predict(machines=[2, 4], scale=0.1), few["seconds"], rtol=0.1)
 
 
 @pytest.mark.parametrize("method", ["", "best", "Averaging", None])

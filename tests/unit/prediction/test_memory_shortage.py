@@ -27,10 +27,10 @@ AMPLE = ((1, 0.1), (2, 0.1), (1, 0.2), (2, 0.4), (4, 0.4), (1, 0.35), (3, 0.8), 
 SHORT = ((1, 0.6), (1, 0.8), (2, 1.0), (1, 1.0), (2, 1.2), (3, 1.8))
 
 
-def run(machines: int, scale: float) -> Observation:
-    """What finds no room is made again in each pass, by all machines."""
+def run(machines: int, scale: float, *, missed: float | None = None, **told: float) -> Observation:
+    """What finds no room (or what tasks missed) is made again in each pass, by all machines."""
     wanted, room = WANTED * scale, ROOM * machines
-    missing = max(0.0, 1.0 - room / wanted)
+    missing = max(0.0, 1.0 - room / wanted) if missed is None else missed
     reading = READS * scale * (READING + missing * MAKING)
     filling = scale * (MAKING + READING)
     metrics = examples.metrics(
@@ -42,6 +42,8 @@ def run(machines: int, scale: float) -> Observation:
         cache_filling_seconds=filling,
         cache_reading_seconds=reading,
         cache_falls_to_disk=False,
+        cache_missed_share=missed,
+        **told,
     )
     seconds = 10.0 + (filling + reading) / machines
     return Observation(index=0, machines=machines, scale=scale, seconds=seconds, metrics=metrics)
@@ -50,27 +52,16 @@ def run(machines: int, scale: float) -> Observation:
 def counted(machines: int, scale: float, *, execution: int = 0) -> Observation:
     """The same where tasks tell what they missed: all that is not in whole partitions beside what else is."""
     wanted, partition = WANTED * scale, 100_000_000
-    each = wanted / machines
-    room = ROOM - execution - partition
-    is_held = each <= room
-    missed = 0.0 if is_held else 1.0 - room // partition * partition / each
-    filling, reading = scale * (MAKING + READING), READS * scale * (READING + missed * MAKING)
-    metrics = examples.metrics(
-        slots=machines,
-        storage_memory_bytes=ROOM * machines,
+    each, room = wanted / machines, ROOM - execution - partition
+    missed = 0.0 if each <= room else 1.0 - room // partition * partition / each
+    return run(
+        machines,
+        scale,
+        missed=missed,
         peak_execution_memory_bytes=execution,
-        cache_wanted_bytes=round(wanted),
-        cached_bytes=round(min(wanted, ROOM * machines)),
-        cache_reads=float(READS),
         cache_partitions=max(1, round(wanted / partition)),
-        cache_filling_seconds=filling,
-        cache_reading_seconds=reading,
-        cache_missed_share=missed,
         cache_missed_seconds=READS * scale * missed * (READING + MAKING),
-        cache_falls_to_disk=False,
     )
-    seconds = 10.0 + (filling + reading) / machines
-    return Observation(index=0, machines=machines, scale=scale, seconds=seconds, metrics=metrics)
 
 
 def runs(sizes: Sequence[tuple[int, float]]) -> list[Observation]:

@@ -55,18 +55,6 @@ def test_the_phases_by_hand():
     assert of_run.total_seconds == pytest.approx(20 + 13 + 4 + 25 + 45)
 
 
-def test_the_time_falls_with_the_machines_and_rises_again():
-    machines = np.arange(1, 401)
-    seconds = predict(PROFILE, machines=machines, iterations=10)
-    lowest = math.sqrt((10 * 40 + 360) / (10 * 0.1))
-
-    at = int(machines[np.argmin(seconds)])
-
-    assert at in (math.floor(lowest), math.ceil(lowest))
-    assert np.all(np.diff(seconds[:at]) < 0)
-    assert np.all(np.diff(seconds[at:]) > 0)
-
-
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
@@ -94,52 +82,6 @@ def test_profiles_that_cannot_be(changes, named):
 def test_runs_that_cannot_be(run, named):
     with pytest.raises(InvalidParameterError, match=named):
         phases(PROFILE, **run)
-
-
-# What the paper prints (its tables II to IV); `python -m benchmarks.accuracy --optex DIR` compares all of it.
-# Table II: MLlib on m1.large, ALS. Unit tasks are mean, map, flatmap, first, count, distinct.
-ALS = JobProfile(
-    initialisation_seconds=20.0,
-    preparation_seconds=13.0,
-    baseline_variable_sharing_seconds=15.0,
-    variable_sharing_coefficient=0.004,
-    baseline_communication_seconds=11.0,
-    communication_coefficient=0.07,
-    unit_task_seconds=(0.100, 0.098, 0.072, 0.005, 0.124, 0.300),
-    baseline_unit_tasks=6,
-)
-
-
-@pytest.mark.parametrize(
-    ("iterations", "machines", "printed"), [(5, 5, 1.5), (5, 15, 4.5), (10, 20, 12.0), (20, 20, 24.0)]
-)
-def test_variable_sharing_is_as_in_table_3(iterations, machines, printed):
-    of_run = phases(ALS, machines=machines, iterations=iterations)
-
-    assert of_run.variable_sharing_seconds == pytest.approx(printed)
-
-
-def test_an_estimate_is_the_sum_of_its_phases():
-    # Table III, 5 iterations on 5 machines: communication 18 s and execution 16 s, computation 34 s together.
-    of_run = phases(ALS, machines=5, iterations=5)
-    fixed = of_run.initialisation_seconds + of_run.preparation_seconds + of_run.variable_sharing_seconds
-
-    assert fixed + 18.0 + 16.0 == pytest.approx(68.52, abs=0.05)
-    # The print of 20 iterations on 20 machines (68.52 s again) is not such a sum.
-    fixed += (
-        phases(ALS, machines=20, iterations=20).variable_sharing_seconds - of_run.variable_sharing_seconds
-    )
-    assert fixed + 6.2 + 6.0 == pytest.approx(69.2)
-
-
-def test_execution_and_communication_of_table_3_are_not_those_of_its_profile():
-    few, many = phases(ALS, machines=5, iterations=5), phases(ALS, machines=20, iterations=5)
-
-    # The formula has execution and communication fall as 1/machines; printed are 16 and 2 s, 18 and 9.3 s.
-    assert few.computation_seconds / many.computation_seconds == pytest.approx(4.0)
-    assert few.communication_seconds / many.communication_seconds == pytest.approx(4.0)
-    assert few.computation_seconds == pytest.approx(0.699)
-    assert few.communication_seconds == pytest.approx(0.154)
 
 
 # Profiles from runs.
@@ -171,12 +113,6 @@ def observed(seconds, **columns):
 def measured(*, machines, scale=1.0, iterations=None, profile=TRUE):
     of_run = phases(profile, machines=machines, scale=scale, iterations=iterations or 1)
     return run_profile(machines=machines, scale=scale, iterations=iterations, phases=of_run)
-
-
-def test_exact_runs_give_the_profile_back():
-    profile = profile_from_runs(observed(predict(TRUE, **RUNS), **RUNS))
-
-    np.testing.assert_allclose(profile.coefficients, TRUE.coefficients, rtol=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -232,19 +168,6 @@ def test_computation_and_communication_cannot_be_told_apart_on_one_scale():
     assert "scale (1 different)" in caught.value.remedy
 
 
-MEASURED = {
-    2: (5.22, 5.87, 0.0, 65.28, 0.20),
-    3: (10.60, 8.59, 0.0, 49.15, 0.29),
-    4: (6.00, 8.80, 0.0, 34.39, 0.14),
-    6: (11.48, 6.63, 0.0, 26.37, 0.25),
-}
-"""Phases by machines of a real job whose tasks wait for a service, from the event logs that
-`python -m benchmarks.clarity` makes; on a machine with two cores, so that they vary by a tenth or two."""
-
-OTHER_JOB = (3.25, 5.38, 0.0, 58.08, 3.34)
-"""Of another such job, on 2 machines, with a slow network."""
-
-
 def seconds(initialisation, preparation, sharing, computation, communication):
     return PhaseSeconds(
         initialisation_seconds=initialisation,
@@ -258,30 +181,6 @@ def seconds(initialisation, preparation, sharing, computation, communication):
 def record(job="pca", machines=2, of=(5.0, 5.0, 0.0, 80.0, 10.0), *, number=0, type_="m5.large", **fields):
     known = run_profile(**{"category": SQL, "scale": 1.0, **fields}, machines=machines, phases=seconds(*of))
     return profile_record(job=job, id=f"{job}-{number}", instance_type=type_, profile=known)
-
-
-@pytest.mark.parametrize("profiled_on", MEASURED)
-def test_one_real_run_tells_other_numbers_of_machines(profiled_on):
-    profile = job_profile(
-        [run_profile(machines=profiled_on, scale=1.0, phases=seconds(*MEASURED[profiled_on]))]
-    )
-
-    for machines, told in MEASURED.items():
-        predicted = predicted_phases(profile, machines=machines).total_seconds
-        assert predicted == pytest.approx(sum(told), rel=0.3)
-    predicted = predicted_phases(profile, machines=profiled_on)
-    assert predicted.total_seconds == pytest.approx(sum(MEASURED[profiled_on]))
-
-
-def test_a_real_job_is_predicted_by_another_of_its_category_and_one_run_s_time():
-    (category,) = category_profiles([record("waiting", 2, OTHER_JOB)])
-    profile = scaled_to_run(category, seconds=sum(MEASURED[2]), machines=2)
-
-    for machines, (start, *rest) in MEASURED.items():
-        predicted = predicted_phases(profile, machines=machines)
-        # The start of an executor takes longer on two cores the more of them start: not of interest here.
-        assert start > 0
-        assert predicted.total_seconds - predicted.initialisation_seconds == pytest.approx(sum(rest), rel=0.2)
 
 
 def test_samples_of_several_sizes_agree_on_the_unit_tasks():

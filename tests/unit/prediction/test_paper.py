@@ -8,7 +8,6 @@ import pytest
 
 from airflow_provider_ernest.design.candidates import enumerate_candidates
 from airflow_provider_ernest.design.plan import plan_design
-from airflow_provider_ernest.prediction.averaging import TermAveraging
 from airflow_provider_ernest.prediction.predict import predict_seconds
 from airflow_provider_ernest.prediction.terms import ERNEST
 from airflow_provider_ernest.prediction.training import train
@@ -77,25 +76,3 @@ def test_eight_noisy_runs_predict_45_and_64_machines(design):
     everything = np.concatenate([of_job.ravel() for of_job in errors.values()])
     assert everything.mean() < 9
     assert np.mean(everything > 20) < 0.06
-
-
-def test_the_defaults_do_as_well_on_the_published_jobs():
-    """The package's own design of as many runs, 5 % noise, and the averaging, not the paper's recipe."""
-    design = plan_design(
-        candidates=enumerate_candidates(max_machines=16, min_scale=0.01, max_scale=0.1, partitions=1000)
-    )
-    machines, scale = ([getattr(run, name) for run in design.experiments] for name in ("machines", "scale"))
-    errors, inside = [], []
-    for index, job in enumerate(TABLE_1):
-        truth = seconds_of(job, machines=TARGETS, scale=1.0)
-        for seed in range(5):
-            noise = 1 + 0.05 * np.random.default_rng([seed, index]).standard_normal(len(machines))
-            seconds = seconds_of(job, machines=machines, scale=scale) * noise
-            averaging = TermAveraging().fit(machines=machines, scale=scale, seconds=seconds)
-            errors.append(np.abs(averaging.predict(machines=TARGETS, scale=1.0) / truth - 1))
-            low, high = averaging.interval(machines=TARGETS, scale=1.0, level=0.8)
-            inside.append((low < truth) & (truth < high))
-
-    assert 6 <= len(machines) <= 8
-    assert 100 * np.mean(errors) < 9
-    assert np.mean(inside) > 0.75

@@ -40,25 +40,6 @@ def model_with(metrics_of, *, seconds=None, method="averaging"):
     return train(runs, job="job", method=method, terms=("1", "scale/machines"))
 
 
-def test_seconds_for_many_configurations_at_once():
-    model = model_of("regression", startup_seconds=40.0)
-
-    seconds = predict_seconds(model, machines=[4, 45, 64], scale=1.0)
-
-    np.testing.assert_allclose(seconds, seconds_of("regression", machines=[4, 45, 64], scale=1.0), rtol=1e-6)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_every_method_predicts_about_the_truth_and_says_within_what(method):
-    model = model_of("regression", method=method)
-
-    asked = {"machines": [8, 32], "scale": 1.0}
-    truth = seconds_of("regression", **asked)
-    np.testing.assert_allclose(predict_seconds(model, **asked), truth, rtol=0.1)
-    low, high = predict_interval(model, **asked, level=0.95)
-    assert np.all((low < truth) & (truth < high))
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_the_contributions_add_up_to_the_prediction(method):
     model = model_of("regression", method=method, iterations=2)
@@ -159,19 +140,6 @@ def test_a_cache_that_no_longer_holds_widens_the_interval_and_is_named(method, l
     assert extrapolation(blind, machines=4) == ""
     # The expected seconds stay: how much slower it becomes no run has shown.
     assert predict_seconds(foreseeing, machines=4) == pytest.approx(predict_seconds(blind, machines=4))
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_a_higher_level_gives_a_wider_interval_around_the_prediction(method):
-    model = model_of("regression", method=method)
-
-    bounds = [predict_interval(model, machines=[8, 64], level=level) for level in (0.5, 0.8, 0.95, 0.99)]
-
-    lows, highs = np.array(bounds).transpose(1, 0, 2)
-    assert np.all(np.diff(lows, axis=0) < 0)
-    assert np.all(np.diff(highs, axis=0) > 0)
-    predicted = predict_seconds(model, machines=[8, 64])
-    assert np.all((lows < predicted) & (predicted < highs))
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, 80.0, -0.1, float("nan")])

@@ -24,7 +24,6 @@ from airflow_provider_ernest.prediction.training import (
     extend_terms,
     leave_one_out,
     train,
-    undetermined_folds,
 )
 from airflow_provider_ernest.settings.bounds import METHODS
 from airflow_provider_ernest.words import input_share, percentage
@@ -51,26 +50,21 @@ def columns_of(runs):
 @pytest.mark.parametrize("method", METHODS)
 def test_the_model_holds_what_it_came_from(method):
     runs = observations(startup_seconds=12.0, iterations=3, instance_type="r3.xlarge")
+    kept = {
+        "job": "kmeans",
+        "instance_type": "r3.xlarge",
+        "artifact": "kmeans.jar",
+        "artifact_sha256": "ab" * 32,
+        "input_path": "s3://bucket/input",
+    }
 
-    model = train(
-        runs,
-        job="kmeans",
-        instance_type="r3.xlarge",
-        method=method,
-        artifact="kmeans.jar",
-        artifact_sha256="ab" * 32,
-        input_path="s3://bucket/input",
-    )
+    model = train(runs, method=method, **kept)
 
     assert all(term.meaning for term in model.terms)
     assert model.observations == tuple(runs)
     assert len(model.validation.folds) == len(runs)
-    assert (model.job, model.instance_type, model.method) == ("kmeans", "r3.xlarge", method)
-    assert (model.artifact, model.artifact_sha256, model.input_path) == (
-        "kmeans.jar",
-        "ab" * 32,
-        "s3://bucket/input",
-    )
+    assert model.method == method
+    assert {name: getattr(model, name) for name in kept} == kept
     assert model.startup_seconds == 12.0
     assert model.trained_iterations == 3
     assert model.warnings == ()
@@ -174,10 +168,7 @@ def test_the_start_up_is_the_median_not_the_mean():
     ("field", "values"), [("iterations", (3, 5)), ("iterations", (None, 5)), ("instance_type", ("a", "b"))]
 )
 def test_runs_that_differ_in_kind_do_not_make_one_model(field, values):
-    mixed = [
-        *observations(**{field: values[0]})[:4],
-        *observations(**{field: values[1]})[4:],
-    ]
+    mixed = [*observations(**{field: values[0]})[:4], *observations(**{field: values[1]})[4:]]
 
     with pytest.raises(FitError, match=f"differ in {field}"):
         train(mixed, job="kmeans")
@@ -203,19 +194,11 @@ def test_each_observation_is_predicted_from_all_the_others(weighting):
 
     for position, (observation, fold) in enumerate(zip(runs, validation.folds, strict=True)):
         rest = [*runs[:position], *runs[position + 1 :]]
-        by_hand = ErnestRegression(weighting=weighting).fit(
-            machines=[run.machines for run in rest],
-            scale=[run.scale for run in rest],
-            seconds=[run.seconds for run in rest],
-        )
+        by_hand = ErnestRegression(weighting=weighting).fit(**columns_of(rest))
         expected = by_hand.predict(machines=observation.machines, scale=observation.scale)[0]
         assert fold.predicted_seconds == pytest.approx(expected)
-        assert (fold.index, fold.machines, fold.scale) == (
-            observation.index,
-            observation.machines,
-            observation.scale,
-        )
-        assert fold.seconds == observation.seconds
+        for field in ("index", "machines", "scale", "seconds"):
+            assert getattr(fold, field) == getattr(observation, field)
 
 
 def test_the_summary_is_that_of_the_folds():
@@ -243,9 +226,7 @@ def test_repetitions_are_left_out_together_and_do_not_predict_each_other():
 
 def test_machines_without_tasks_do_not_count_in_the_folds_either():
     """16 tasks on 4 slots a machine: beyond 4 machines nothing becomes faster, and that is known."""
-    metrics = examples.metrics(
-        dominant_stage_tasks=16,
-    )
+    metrics = examples.metrics(dominant_stage_tasks=16)
     machines, scale = [1, 2, 4, 8, 16, 8], [0.1, 0.1, 0.1, 0.1, 0.1, 0.05]
     seconds = [5.0 + 300.0 * share / min(count, 4) for count, share in zip(machines, scale, strict=True)]
     blind = observe(machines=machines, scale=scale, seconds=seconds)
@@ -258,20 +239,6 @@ def test_machines_without_tasks_do_not_count_in_the_folds_either():
     assert errors(blind).max_error_percent > 10
 
 
-def test_with_as_many_runs_as_terms_no_fold_is_determined_and_the_error_is_rather_too_large():
-    machines, scale = [1, 4, 16, 1], [0.1, 0.1, 0.1, 0.02]
-    observations = observe(
-        machines=machines, scale=scale, seconds=seconds_of("kmeans", machines=machines, scale=scale)
-    )
-
-    validation = leave_one_out(ErnestRegression, observations)
-
-    assert len(undetermined_folds(ERNEST, observations)) == 4
-    # All four runs give the true model, without noise: its real error is 0.
-    assert validation.median_error_percent > 4
-    assert validation.max_error_percent > 10
-
-
 @pytest.mark.parametrize("count", [0, 1])
 def test_a_single_run_cannot_be_cross_validated(count):
     with pytest.raises(TooFewObservationsError, match=f"{count} configurations"):
@@ -282,45 +249,35 @@ def test_a_single_run_cannot_be_cross_validated(count):
 
 VARIED_MACHINES = [1, 1, 2, 2, 3, 4, 4, 6, 8, 8]
 VARIED_SCALE = [0.02, 0.1, 0.05, 0.2, 0.1, 0.05, 0.3, 0.2, 0.1, 0.3]
-SPREAD = 5.0 + 100.0 * np.array(VARIED_SCALE) / VARIED_MACHINES
+PER_MACHINE = np.array(VARIED_SCALE) / VARIED_MACHINES
+SPREAD = 5.0 + 100.0 * PER_MACHINE
+OWN = "max(scale/machines - 0.04, 0)"
 
 
-def observed(seconds, *, noise=0.0):
-    factors = np.exp(noise * np.random.default_rng(3).standard_normal(len(seconds)))
-    return observe(machines=VARIED_MACHINES, scale=VARIED_SCALE, seconds=seconds * factors)
+def observed(seconds):
+    return observe(machines=VARIED_MACHINES, scale=VARIED_SCALE, seconds=seconds)
 
 
-def test_a_term_that_the_job_has_is_added():
-    seconds = SPREAD + 3000.0 * np.array(VARIED_SCALE) ** 2 / VARIED_MACHINES
-
-    assert extend_terms(observed(seconds), above_percent=5.0) == (*ERNEST, "scale^2/machines")
-
-
-def test_as_many_are_added_as_the_job_has():
-    seconds = observed(
-        10.0 + 200.0 * np.array(VARIED_SCALE) / VARIED_MACHINES + 0.5 * np.array(VARIED_MACHINES)
-    )
-
-    found = extend_terms(
-        seconds, terms=("1",), extensions=("scale", "machines", "scale/machines"), above_percent=1.0
-    )
-
-    assert set(found) == {"1", "scale/machines", "machines"}
-
-
-def test_a_formula_of_the_users_is_added():
-    spilled = 900.0 * np.maximum(np.array(VARIED_SCALE) / VARIED_MACHINES - 0.04, 0.0)
-    own = "max(scale/machines - 0.04, 0)"
-
-    assert extend_terms(observed(SPREAD + spilled), extensions=["sqrt(machines)", own], above_percent=5) == (
-        *ERNEST,
-        own,
-    )
-
-
-@pytest.mark.parametrize("method", ["relative", "classic"])
-def test_a_job_that_the_terms_describe_keeps_them(method):
-    assert extend_terms(observed(SPREAD), above_percent=5.0, method=method) == ERNEST
+@pytest.mark.parametrize(
+    ("seconds", "asked", "found"),
+    [
+        (SPREAD, {"method": "relative"}, ERNEST),
+        (SPREAD, {"method": "classic"}, ERNEST),
+        (SPREAD + 3000.0 * np.array(VARIED_SCALE) ** 2 / VARIED_MACHINES, {}, (*ERNEST, "scale^2/machines")),
+        (
+            SPREAD + 900.0 * np.maximum(PER_MACHINE - 0.04, 0.0),
+            {"extensions": ["sqrt(machines)", OWN]},
+            (*ERNEST, OWN),
+        ),
+        (
+            10.0 + 200.0 * PER_MACHINE + 0.5 * np.array(VARIED_MACHINES),
+            {"terms": ("1",), "extensions": ("scale", "machines", "scale/machines"), "above_percent": 1.0},
+            ("1", "scale/machines", "machines"),
+        ),
+    ],
+)
+def test_terms_are_added_that_the_job_has_and_no_others(seconds, asked, found):
+    assert set(extend_terms(observed(seconds), **{"above_percent": 5.0, **asked})) == set(found)
 
 
 def test_no_more_terms_are_added_than_the_runs_determine():
@@ -358,10 +315,26 @@ def test_good_runs_are_warned_of_by_nobody(method, seed):
     assert warnings_of(runs_of(seed=seed), method) == ()
 
 
-def test_samples_of_one_size():
-    (warning,) = warnings_of(runs_of(machines=[2, 3, 4, 8, 12, 16], scale=0.1))
-
-    assert "All runs read the same share of the input (10 %)" in warning
+@pytest.mark.parametrize(
+    ("of", "method", "words"),
+    [
+        ({"machines": [2, 3, 4, 8, 12, 16], "scale": 0.1}, "averaging", "the same share of the input (10 %)"),
+        (
+            {"job": "kmeans", "machines": [1, 4, 16, 1], "scale": [0.1, 0.1, 0.1, 0.02]},
+            "relative",
+            "as many observations as terms (4)",
+        ),
+        (
+            {"job": "pca", "machines": [1, 1, 4, 4, 16, 1], "scale": [0.1, 0.05, 0.1, 0.05, 0.1, 0.02]},
+            "relative",
+            "run 4: 16 machines, 10 % of the input",
+        ),
+    ],
+    ids=["samples of one size", "as many runs as terms", "a run that all hangs on"],
+)
+def test_a_design_that_tells_little_is_named(of, method, words):
+    (warning,) = warnings_of(runs_of(**of), method)
+    assert words in warning
 
 
 @pytest.mark.parametrize("count", [3, 4])
@@ -416,22 +389,6 @@ def test_runs_that_scatter_around_every_model(seed):
     assert any(warning.startswith("The runs scatter by about") for warning in warnings_of(noisy))
     quiet = runs_of(machines=machines, scale=scale, noise=0.03, seed=seed)
     assert warnings_of(quiet) == ()
-
-
-def test_as_many_runs_as_terms():
-    runs = [
-        runs_of("kmeans", machines=[1, 4, 16, 1], scale=[0.1, 0.1, 0.1, 0.02])[index] for index in range(4)
-    ]
-
-    (warning,) = warnings_of(runs, "relative")
-    assert "as many observations as terms (4)" in warning
-
-
-def test_a_run_that_all_hangs_on():
-    runs = runs_of("pca", machines=[1, 1, 4, 4, 16, 1], scale=[0.1, 0.05, 0.1, 0.05, 0.1, 0.02])
-
-    (warning,) = warnings_of(runs, "relative")
-    assert "run 4: 16 machines, 10 % of the input" in warning
 
 
 @pytest.mark.parametrize("method", METHODS)

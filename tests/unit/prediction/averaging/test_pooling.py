@@ -67,14 +67,6 @@ def test_terms_that_the_jobs_have_become_more_probable_and_others_less():
     assert after["log(machines)"] < before["log(machines)"]
 
 
-def test_however_many_jobs_agree_nothing_becomes_certain():
-    prior = pooled_prior(deployment(PLAIN, count=30, noise=0.01, driver_machines=1))
-
-    assert all(0 < probability < 1 for probability in believed(prior).values())
-    assert prior.driver_share < 1
-    assert all(weight > 0 for weight in prior.discrepancy_weights)
-
-
 def test_jobs_that_follow_their_terms_leave_less_room_for_deviations():
     def deviating(prior):
         weights = np.array(prior.discrepancy_weights) / sum(prior.discrepancy_weights)

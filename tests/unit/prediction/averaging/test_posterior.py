@@ -53,27 +53,14 @@ FURTHEST = 1.8
 
 @dataclass(frozen=True, kw_only=True)
 class GridPosterior:
-    """k cells of the grid, over all sets of the two terms and all numbers of machines of the driver.
+    """k cells of the grid, over all sets of the two terms and all numbers of machines of the driver."""
 
-    Attributes:
-        probabilities: of each cell, shape (k,), with sum 1.
-        coefficients: shape (k, 2).
-        included: which terms are in, shape (k, 2).
-        driver: machines that the driver takes, shape (k,).
-        log_means: of the logarithm of the target's seconds, shape (k,).
-        log_spreads: its standard deviation, noise included, shape (k,).
-    """
-
-    probabilities: FloatArray
-    coefficients: FloatArray
-    included: FloatArray
-    driver: FloatArray
-    log_means: FloatArray
-    log_spreads: FloatArray
-
-    def expected_below(self, seconds: float) -> float:
-        """The probability that the target's usual time, without noise, is less."""
-        return float(self.probabilities[self.log_means < np.log(seconds)].sum())
+    probabilities: FloatArray  # (k,), with sum 1
+    coefficients: FloatArray  # (k, 2)
+    included: FloatArray  # which terms are in, (k, 2)
+    driver: FloatArray  # machines that the driver takes, (k,)
+    log_means: FloatArray  # of the logarithm of the target's seconds, (k,)
+    log_spreads: FloatArray  # its standard deviation, noise included, (k,)
 
     def single_run_below(self, seconds: float) -> float:
         """The probability that a run of the target takes less."""

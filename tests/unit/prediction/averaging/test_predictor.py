@@ -70,25 +70,6 @@ def test_the_order_of_the_runs_does_not_matter(seed):
     np.testing.assert_allclose(shuffled.disturbed_, forward.disturbed_[order])
 
 
-def test_repetitions_count_by_their_median():
-    runs = runs_of(PLAIN, noise=0.03)
-
-    def repeated(times):
-        return {
-            "machines": np.append(runs["machines"], [8] * (len(times) - 1)),
-            "scale": np.append(runs["scale"], [0.1] * (len(times) - 1)),
-            "seconds": np.append(np.where(MACHINES == 8, times[0], runs["seconds"]), times[1:]),
-        }
-
-    calm, straggling = fitted(repeated([12.5, 12.6, 12.4])), fitted(repeated([12.5, 12.6, 11.0]))
-    worse = fitted(repeated([12.5, 60.0, 12.4]))
-
-    asked = {"machines": [8, 32], "scale": 1.0}
-    np.testing.assert_allclose(worse.predict(**asked), calm.predict(**asked), rtol=1e-9)
-    np.testing.assert_allclose(straggling.predict(**asked), calm.predict(**asked), rtol=1e-9)
-    assert len(worse.disturbed_) == 9
-
-
 def test_a_machine_that_worked_alone_had_no_driver_to_itself():
     machines = np.array([1, 2, 4, 8, 16, 1, 8])
 
@@ -298,7 +279,6 @@ def test_runs_with_other_workers_are_not_repetitions():
     ],
 )
 def test_where_no_time_is_typical_it_is_their_mean_on_the_logarithm(seconds, expected):
-    """The median of a configuration with two times would be one of them, and wrong of all others."""
     points = merged([8] * len(seconds), [1.0] * len(seconds), seconds)
 
     assert points.seconds.tolist() == [pytest.approx(expected)]
@@ -335,17 +315,6 @@ def test_how_work_grows_with_the_rows_is_learned_from_inputs_of_two_shapes(row_s
     assert np.abs(told.predict(**AT_TARGET) / truth - 1).max() < 0.12
     low, high = told.interval(level=0.95, **AT_TARGET)
     assert np.all((low < truth) & (truth < high))
-
-
-def test_inputs_of_two_shapes_are_not_averaged_as_if_they_were_one():
-    observed = runs_of_rows([0.25, 1.0], row_share=0.3)
-    truth = seconds_of_rows(AT_TARGET["machines"], 1.0, 1.0, row_share=0.3)
-
-    told = TermAveraging().fit(**observed).predict(**AT_TARGET)
-    del observed["row_width"]
-    untold = TermAveraging().fit(**observed).predict(**AT_TARGET)
-    assert np.abs(told / truth - 1).max() < 0.08
-    assert np.abs(untold / truth - 1).max() > 0.12
 
 
 def test_where_all_inputs_had_other_rows_nothing_is_claimed():

@@ -33,6 +33,7 @@ NAN, INF = math.nan, math.inf
         {"disturbed_run": NAN},
         {"memory_cut": (0.1, 1.0)},
         {"memory_cut": (-0.1,)},
+        *({name: wrong} for name in ("plateau", "plateau_observed", "other_shape") for wrong in (-0.1, 1.0)),
         {"other_probability": 0.0},
         {"other_probability": 1.0},
         {"largest_share": 0.0},

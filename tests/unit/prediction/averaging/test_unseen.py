@@ -1,17 +1,14 @@
 """Plateaus, and inputs of another shape: what runs on fewer machines and smaller inputs cannot show."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from airflow_provider_ernest.documents.models import AveragingPrior
-from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.prediction.averaging import TermAveraging
 from airflow_provider_ernest.prediction.posterior import octaves_until
-from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds
+from airflow_provider_ernest.prediction.predict import predict_interval
 from airflow_provider_ernest.prediction.training import train
-from tests.examples import metrics, observe
+from tests.examples import observe
 
 WITHOUT = AveragingPrior(plateau=0.0, plateau_observed=0.0, other_shape=0.0)
 """What was believed before any of this was."""
@@ -80,32 +77,6 @@ def test_intervals_leave_room_for_plateaus(machines):
     assert held > coverage(WITHOUT, begins=begins, machines=machines) + 0.03
 
 
-def test_a_job_that_goes_on_becoming_faster_is_predicted_so():
-    seconds = noisy(seconds_of(OBSERVED, begins=np.inf), np.random.default_rng(1))
-    predictor = TermAveraging().fit(machines=OBSERVED, scale=1.0, seconds=seconds)
-
-    (predicted,) = predictor.predict(machines=16, scale=1.0)
-
-    assert abs(predicted / seconds_of(16, begins=np.inf) - 1) < 0.1
-
-
-def test_known_tasks_and_the_drivers_work_bound_the_gain():
-    """Eight tasks on machines of two cores: from the fifth machine on nothing is gained."""
-    machines = [1, 2, 3, 4, 2, 4]
-    seconds = [FIXED + WORK / each for each in machines]
-    runs = [
-        replace(run, metrics=metrics(slots=2 * run.machines, dominant_stage_tasks=8))
-        for run in observe(machines=machines, scale=1.0, seconds=seconds, hosts=("10.0.0.1",))
-    ]
-
-    predicted = predict_seconds(train(runs, job="sort"), machines=[4, 16, 64])
-
-    assert predicted[1:] / predicted[0] == pytest.approx(1.0, abs=0.1)
-    no_figures = train([replace(run, metrics=None) for run in runs], job="sort")
-    (on_many,) = predict_seconds(no_figures, machines=1000)
-    assert on_many > 0.9 * FIXED, "the driver's part stays"
-
-
 # ---------------------------------------------------------------------------
 
 MACHINES = [2, 4, 6, 2, 4, 6]
@@ -149,14 +120,6 @@ def test_where_the_shape_is_known_no_room_is_left_for_another(told):
     assert model.prior.other_shape == 0
 
 
-def test_three_runs_on_one_input_claim_nothing_of_another():
-    runs = observe(machines=[2, 4, 6], scale=0.5, seconds=[310.0, 160.0, 110.0])
-
-    (width,) = log_widths(runs, machines=6, scale=1.0)
-
-    assert width > 2 * np.log(1.3)
-
-
 def test_changes_come_as_often_as_believed_and_half_of_them_within_what_was_seen():
     even = (np.arange(1000) + 0.5) / 1000
     octaves = octaves_until(even, 0.4, seen=2.0)
@@ -164,10 +127,3 @@ def test_changes_come_as_often_as_believed_and_half_of_them_within_what_was_seen
     assert np.mean(octaves <= 2.25) == pytest.approx(0.2, abs=0.001)
     assert np.mean(octaves <= 40) == pytest.approx(0.4, abs=0.002)
     assert (octaves_until(even, 0.0, seen=2.0) > 40).all()
-
-
-@pytest.mark.parametrize("field", ["plateau", "plateau_observed", "other_shape"])
-@pytest.mark.parametrize("probability", [-0.1, 1.0, float("nan")])
-def test_what_is_no_probability_is_refused(field, probability):
-    with pytest.raises(InvalidParameterError, match=field):
-        AveragingPrior(**{field: probability})
