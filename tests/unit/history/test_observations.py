@@ -145,13 +145,23 @@ def test_old_runs_and_those_of_before_a_model_stopped_holding_are_left_out():
     assert found.reasons == {"it began before 2026-05-30, when a model of the job no longer held": 1}
 
 
-def test_scale_is_by_what_the_latest_runs_read():
-    found = history(
-        past_run(1, input_bytes=2000), past_run(2, input_bytes=1000), past_run(3, input_bytes=2000)
-    )
+@pytest.mark.parametrize(
+    ("read", "of_today", "scales", "note"),
+    [
+        ([2000, 1000, 2000], None, [1.0, 0.5, 1.0], "Scale 1.0 is what the latest past runs read: 2.00 kB"),
+        ([1000, 2000], 1600, [1.25, 0.625], "Scale 1.0 is today's input, 1.60 kB"),
+        ([9000, 9000], 1000, [1.0, 1.0], "the latest read 9 times as much"),
+        ([0, 0], None, [1.0, 1.0], "No log tells of any input"),
+    ],
+)
+def test_scale_is_of_what_the_latest_runs_read_or_of_todays_files_where_that_is_as_much(
+    read, of_today, scales, note
+):
+    runs = (past_run(day, input_bytes=each) for day, each in enumerate(read, start=1))
+    found = history(*runs, input_bytes=of_today)
 
-    assert [run.scale for run in found.observations] == [1.0, 0.5, 1.0]
-    assert found.input_bytes == 2000
+    assert [run.scale for run in found.observations] == scales
+    assert note in found.notes[0]
 
 
 def test_input_that_grows_from_run_to_run_is_not_taken_for_what_it_was_some_runs_ago():
@@ -161,31 +171,10 @@ def test_input_that_grows_from_run_to_run_is_not_taken_for_what_it_was_some_runs
     assert found.input_bytes == pytest.approx(1772, rel=0.02)
 
 
-def test_scale_is_of_todays_files_where_the_runs_read_as_much():
-    found = history(past_run(1, input_bytes=1000), past_run(2, input_bytes=2000), input_bytes=1600)
-
-    assert [run.scale for run in found.observations] == [1.25, 0.625]
-    assert found.notes[0].startswith("Scale 1.0 is today's input, 1.60 kB")
-
-
-def test_scale_is_not_of_todays_files_where_the_runs_read_them_often():
-    found = history(past_run(1, input_bytes=9000), past_run(2, input_bytes=9000), input_bytes=1000)
-
-    assert {run.scale for run in found.observations} == {1.0}
-    assert "the latest read 9 times as much" in found.notes[0]
-
-
 def test_inputs_that_hardly_differ_are_of_one_size():
     found = history(*(past_run(day, input_bytes=1000 + day) for day in range(1, 9)))
     (scale,) = {run.scale for run in found.observations}
     assert scale == pytest.approx(1.0, abs=0.01)
-
-
-def test_jobs_without_input_all_count_as_whole():
-    found = history(past_run(1, input_bytes=0), past_run(2, input_bytes=0))
-
-    assert [run.scale for run in found.observations] == [1.0, 1.0]
-    assert "No log tells of any input" in found.notes[0]
 
 
 def test_of_many_runs_those_count_that_differ():
@@ -210,9 +199,5 @@ def test_records_tell_how_wide_rows_were():
 
     assert [run.row_width for run in found.observations] == pytest.approx([1.0, 0.5, 1.0, 1.0], rel=0.05)
     assert found.observations[1].scale == pytest.approx(0.5, rel=0.05)
-
-
-def test_where_a_log_tells_no_records_all_rows_count_as_alike():
-    found = history(past_run(1, input_bytes=1000, input_records=100), past_run(2, input_bytes=500))
-
-    assert [run.row_width for run in found.observations] == [1.0, 1.0]
+    untold = history(past_run(1, input_bytes=1000, input_records=100), past_run(2, input_bytes=500))
+    assert [run.row_width for run in untold.observations] == [1.0, 1.0]
