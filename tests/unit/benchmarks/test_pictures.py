@@ -9,7 +9,6 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from airflow_provider_ernest.prediction import terms
 from airflow_provider_ernest.prediction.predict import ModelForecast, predict_interval, predict_seconds
 from airflow_provider_ernest.prediction.terms import TERMS
 from airflow_provider_ernest.prediction.training import extend_terms
@@ -42,10 +41,9 @@ def test_the_example_is_as_the_documentation_describes_it():
     assert 0.5 < ModelForecast(model(), machines=64).contributions()[0]["scale/machines"] / seconds[4] < 0.7
 
 
-def test_the_examples_of_the_documentation_run(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(terms, "_registered", {})
+def test_the_examples_of_the_documentation_run():
     blocks = re.findall(r"```python\n(.*?)```", CONCEPTS, flags=re.DOTALL)
-    assert len(blocks) == 3
+    assert len(blocks) == 2
     names = {"observations": sample_runs()}
     for block in blocks:
         exec(block, names)
