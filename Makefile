@@ -98,7 +98,6 @@ benchmarks: install java ## designs (what they cost, what they are worth), impor
 	$(BIN)/python -m benchmarks.import_time
 	$(BIN)/python -m benchmarks.straggler_culling
 	$(BIN)/python -m benchmarks.store
-	$(BIN)/python -m benchmarks.event_log
 	$(BIN)/python -m benchmarks.survey_speed
 	$(BIN)/python -m benchmarks.model_pages
 

@@ -52,14 +52,7 @@ def chromium() -> Iterator[Browser]:
 
 
 def log_in(page: Page, url: str, *, username: str, password: str) -> None:
-    """Open Airflow and fill in its form; the page is then Airflow's first.
-
-    Args:
-        page: a page that is not logged in.
-        url: Airflow's address.
-        username: the user's name.
-        password: the user's password.
-    """
+    """Open Airflow and fill in its form; the page is then Airflow's first."""
     page.goto(f"{url}/")
     page.get_by_label("Username").fill(username)
     page.get_by_label("Password").fill(password)

@@ -1,6 +1,6 @@
 """What the pages of the models cost the server: ``python -m benchmarks.model_pages``.
 
-Lists 10,000 models, builds the page of a model and predicts at 7, 100 and 1,000 observations, without
+Builds the page of a model and predicts at 7, 100 and 1,000 observations, beside 10,000 other models, without
 browser, network and Airflow. Times are of this machine; the last column, a multiple of the first row of each
 block, carries over to others. Observations repeat 40 configurations, as in training, unless the row says
 otherwise.
@@ -17,17 +17,15 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
-from airflow_provider_ernest.documents.models import DATA, Model
+from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.runs import Experiment, Observation
 from airflow_provider_ernest.prediction.predict import fitted
 from airflow_provider_ernest.prediction.terms import ERNEST
 from airflow_provider_ernest.prediction.training import train
-from airflow_provider_ernest.store.catalogue import MARK, PRODUCTION_RUN, CatalogueEntry
+from airflow_provider_ernest.store.catalogue import CatalogueEntry
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.model import model_page
-from airflow_provider_ernest.views.models import list_models
 from airflow_provider_ernest.views.prediction import prediction
 from airflow_provider_ernest.views.prediction_request import PredictionRequest
 from airflow_provider_ernest.web.answers import JsonAnswer
@@ -39,8 +37,6 @@ OBSERVATIONS = (7, 100, 1000)
 MACHINES = (1, 2, 3, 4, 6, 8, 12, 16)
 SCALES = (0.02, 0.04, 0.06, 0.08, 0.1)
 REPETITIONS = 5
-RUNS_OF_EACH = 10
-MARKED_MODELS, RUNS_OF_MARKED = 100, 1000
 FIRST_SHOWN = 32
 """As many numbers of machines as a model page shows at first, where runs had up to 16."""
 
@@ -58,7 +54,6 @@ def main() -> int:
     with TemporaryDirectory() as folder:
         store = ModelStore(Path(folder))
         add_cheap_models(store, models[0], MODELS, now=NOW, versions=1)
-        _print(f"{MODELS:,} models", _listing(Path(folder)))
         for model in models:
             store.save(model)
         _print("the page of a model, beside all these", _pages(store, models))
@@ -73,56 +68,6 @@ def _print(title: str, steps: Iterator[Step] | list[Step]) -> None:
         first = first or seconds
         print(f"  {name:56s} {1000 * seconds:9.1f}  {seconds / first:7.2f}x")
     print()
-
-
-def _listing(root: Path) -> Iterator[Step]:
-    yield "catalogue, made of all documents, once for a store", _once(ModelStore(root).catalogue.entries)
-    store = ModelStore(root)
-    yield "catalogue, read for the first time in a process", _once(store.catalogue.entries)
-    yield "catalogue, read again", _seconds(store.catalogue.entries)
-    entries = store.catalogue.entries()
-    asked: dict[str, dict[str, Any]] = {
-        "first page": {},
-        "last page, by deadlines kept": {"sort": "deadlines", "offset": MODELS - 25},
-        "search of two words": {"search": "job_07 sizing"},
-    }
-    for name, parameters in asked.items():
-        yield name, _seconds(partial(_list, entries, parameters))
-    runs = (run for place, model in enumerate(entries) for run in _production_runs(place, model))
-    used = [*entries, *runs]
-    yield f"first page, {RUNS_OF_EACH} production runs of each model", _seconds(partial(_list, used, {}))
-    # Where there is a mark, the runs of the job have to be weighed.
-    models = entries[:MARKED_MODELS]
-    used = [*models, *(run for model in models for run in _production_runs(0, model, RUNS_OF_MARKED))]
-    used += (
-        replace(model, kind=MARK, model_id=model.id, cause=DATA, reason="Other columns.") for model in models
-    )
-    name = f"{MARKED_MODELS} marked models of {RUNS_OF_MARKED:,} production runs"
-    yield f"{name}, at first", _once(partial(_list, used, {}))
-    yield f"{name}, again", _seconds(partial(_list, used, {}))
-
-
-def _production_runs(place: int, model: CatalogueEntry, runs: int = RUNS_OF_EACH) -> Iterator[CatalogueEntry]:
-    """As a model has them that is right: one in five outside what was likely, one in 20 of nearly certain."""
-    for index in range(runs):
-        number = runs * place + index
-        yield CatalogueEntry(
-            kind=PRODUCTION_RUN,
-            id=f"{model.id}-{index}",
-            job=model.job,
-            instance_type=model.instance_type,
-            at=NOW.isoformat(),
-            dag_id=model.dag_id,
-            model_id=model.id,
-            artifact_sha256=model.artifact_sha256,
-            predicted_seconds=300.0,
-            is_unlikely=number % 5 == 0,
-            is_unusual=number % 20 == 0,
-        )
-
-
-def _list(entries: list[CatalogueEntry], parameters: dict[str, Any]) -> bytes:
-    return _answer(list_models(entries, readable=lambda dag_id: True, now=NOW, **parameters))
 
 
 def _pages(store: ModelStore, models: list[Model]) -> Iterator[Step]:

@@ -37,13 +37,10 @@ def unpack(archives: Path, into: Path) -> list[dict[str, Any]]:
 
 
 def error_table(said: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """Errors in per cent of what came, and what intervals hold, for each group.
+    """Errors in per cent of what came, and what intervals hold, for each group of the columns in `by`.
 
-    Args:
-        said: a row for each prediction: the columns in `by`; ``error``, said over came, less 1, NaN where
-            nothing was said; and for each of `LEVELS` the interval's bounds over what came, such as
-            ``low 80%`` and ``high 80%``, NaN where there was none.
-        by: the columns that groups have in common, in the order in which they appear.
+    `said` has a row for each prediction: ``error``, said over came, less 1; and for each of `LEVELS` the
+    interval's bounds over what came, such as ``low 80%``. NaN is where nothing was said.
     """
     grouping = [said[name] for name in by]
     signed = (100 * said["error"]).groupby(grouping, sort=False)

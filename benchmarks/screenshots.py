@@ -47,12 +47,8 @@ class Shot:
     """A picture to take.
 
     Attributes:
-        name: of its file, without ending.
-        page: ours, with its parameters, to be shown in Airflow's frame; or, with `in_airflow` False, alone.
+        page: ours, with its parameters, in Airflow's frame; or alone.
         width: of the window in pixels of the page.
-        height: of the window, and so of the picture.
-        colours: light or dark, as Airflow's own switch has it.
-        in_airflow: whether Airflow is around it.
         scroll_to: id of the element that the page is scrolled to; empty for its top.
         unfold: what is opened before, as a selector of CSS; empty for nothing.
     """

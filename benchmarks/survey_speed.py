@@ -21,7 +21,7 @@ from pathlib import Path
 import psutil
 import zstandard
 
-from benchmarks.event_log.synthetic_log import large_log
+from benchmarks.synthetic_log import large_log
 
 PROMISED_LOGS = 1000
 PROMISED_TASKS = 10_000

@@ -31,12 +31,10 @@ class Outcome:
     """One prediction and what happened.
 
     Attributes:
-        method: which method predicted.
-        job, condition, split: of which case, and the table that it counts in.
-        machines, scale: the configuration.
-        seconds: the time that it was expected to take: the median of its runs.
-        repetitions: its single runs.
-        predicted: the prediction; NaN if the method refused.
+        condition: what the method was trained on.
+        split: the table that it counts in.
+        seconds: the expected time: the median of the single runs in `repetitions`.
+        predicted: NaN if the method refused.
         bounds: low and high for each of `LEVELS`; None if the method has no intervals or refused.
     """
 
@@ -102,10 +100,9 @@ def _outcomes(method: Method, case: Case) -> list[Outcome]:
 def summarise(outcomes: Iterable[Outcome]) -> dict[str, float]:
     """The figures of one method, in per cent; NaN where there is nothing to say.
 
-    Mean and median are of the absolute percentage error against the expected times, bias is the median of the
-    signed one: above 0 where predictions are too long. Intervals are those of single runs: for each of
-    `LEVELS` the share of single runs within, the median of the width relative to the prediction, and the
-    share of the expected times within. Refusals count in nothing else.
+    Mean and median are of the absolute error against the expected times, bias is the median of the signed
+    one: above 0 where predictions are too long. Intervals are those of single runs. Refusals count in nothing
+    else.
     """
     every = list(outcomes)
     answered = [each for each in every if np.isfinite(each.predicted)]

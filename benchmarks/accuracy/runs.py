@@ -16,13 +16,10 @@ class Runs:
     """Some runs of one job, each field of shape (n,).
 
     Attributes:
-        machines: their numbers of machines.
         scale: the share of the largest input that each read.
-        seconds: their times.
-        row_width: the data in a row of what each read, as a multiple of that in the rows of the input that
-            is predicted; None where all inputs count as of one shape.
-        of_one_input: all are samples of the input that is predicted, as those that a DAG makes: no other
-            shape is to be feared.
+        row_width: the data in a row, as a multiple of that in the rows of the predicted input; None where all
+            inputs count as of one shape.
+        of_one_input: all are samples of the predicted input, as those that a DAG makes.
     """
 
     machines: FloatArray
@@ -58,11 +55,8 @@ class Case:
     """One prediction task.
 
     Attributes:
-        job: the job's name.
         condition: what its training runs were limited to, such as "5 points".
-        train: what the method sees.
-        test: the configurations that it predicts, with the times they are expected to take.
-        repetitions: the single runs of each of these configurations.
+        test: the configurations to predict, with their expected times and, in `repetitions`, single runs.
         splits: for each of them, the name of the table that it counts in.
     """
 

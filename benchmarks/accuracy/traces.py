@@ -53,7 +53,6 @@ class Context:
     """The runs of one job in one setting.
 
     Attributes:
-        job: the file's name without its ending.
         setting: the columns that are fixed, as "name=value".
         points: configurations (machines and scale) with the median of their runs. Inputs of one scale
             that differ otherwise (twice the features, half the observations) are the same configuration.
@@ -105,13 +104,10 @@ class Context:
 
 
 def contexts(directory: Path, *, one_shape: bool = False) -> list[Context]:
-    """All contexts of a folder of C3O that have three configurations to train on and one to predict.
+    """All contexts of C3O in a folder that have three configurations to train on and one to predict.
 
-    Args:
-        directory: the folder of ``*.tsv`` files.
-        one_shape: whether inputs of a context must not differ but in their amount: all with as many
-            features, or as many links a page. Inputs of the same scale and another shape may be more or
-            less work, which no function of the scale can tell. The methods are told that they are of one.
+    With `one_shape` the inputs of a context differ in their amount only, all with as many features or links a
+    page, and the methods are told so: no function of the scale can tell what another shape takes.
     """
     found = []
     for path in trace_files(directory, "*.tsv"):

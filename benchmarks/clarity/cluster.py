@@ -115,10 +115,8 @@ class Disk:
 class SlowableCluster:
     """A standalone cluster in a test bed, for as long as the context lasts.
 
-    Args:
-        work_directory: for logs.
-        workers: how many; each offers `CORES_OFFERED` cores to Spark, whatever CPU time it gets.
-        disks: folders for shuffle files, one a worker; none for the memory of the hosts.
+    Each worker offers `CORES_OFFERED` cores to Spark, whatever CPU time it gets. `disks` are folders for
+    shuffle files, one a worker; none for the memory of the hosts.
     """
 
     def __init__(self, work_directory: Path, *, workers: int, disks: Sequence[Path] = ()) -> None:
@@ -157,13 +155,7 @@ class SlowableCluster:
     ) -> None:
         """Run a PySpark application to its end. It is ended when this process ends.
 
-        Args:
-            application: a file.
-            arguments: for it.
-            event_log: the file that becomes its event log.
-            machines: for it; None for all.
-            cores: of each machine that it may use.
-            settings: of Spark, over the usual ones.
+        `event_log` is the file that becomes its event log; `machines` is None for all.
 
         Raises:
             RuntimeError: it failed, with the end of what it said.

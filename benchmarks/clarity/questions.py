@@ -40,10 +40,8 @@ class Question:
     """A prediction that a run checks.
 
     Attributes:
-        analysis: that predicts.
-        text: what is asked.
         base: name of the scenario whose log predicts.
-        truth: name of the scenario that was predicted.
+        truth: name of the scenario that is predicted.
         predict: seconds, from the base's log.
         naive: seconds as somebody says who knows no better: nothing changes.
     """

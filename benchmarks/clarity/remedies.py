@@ -25,13 +25,7 @@ APPLICATION = Path(__file__).with_name("remedy_jobs.py")
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """A job before and after.
-
-    Attributes:
-        job: of `remedy_jobs`.
-        subject: of the advice that is followed.
-        megabytes: the executors' heap before, and after.
-    """
+    """A job before and after following advice on a subject, with the executors' heap before and after."""
 
     job: str
     subject: str

@@ -44,12 +44,7 @@ def read_runs(folder: Path) -> Logs:
 
 
 def make_runs(work_directory: Path, logs: Path, *, repeats: int) -> None:
-    """Make all runs, one after another; repeats of one are apart from each other.
-
-    Args:
-        work_directory: a new folder for the clusters' logs.
-        logs: where the event logs go; runs whose logs are there already are not made again.
-        repeats: of each scenario.
+    """Make all runs, repeats of one apart from each other; runs whose logs are there are not made again.
 
     Raises:
         RuntimeError: a cluster does not come up, or an application fails.

@@ -24,10 +24,7 @@ class Scenario:
     """A run.
 
     Attributes:
-        name: for the tables and the event log's file.
         job: arguments of `application`.
-        machines: that it runs on.
-        cores: of each machine.
         cluster: one of `WORKERS`.
         hosts: how fast they are.
         slow: how fast the slow one is; None where there is none.

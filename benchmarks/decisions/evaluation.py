@@ -18,11 +18,7 @@ class Decided:
     """One decision and what it came to.
 
     Attributes:
-        rule: which rule decided.
-        job, setting: where.
-        question: what was asked.
-        chosen: the option.
-        best: the one that the oracle chose.
+        best: the option that the oracle chose.
         kept: whether the chosen one keeps to the limit by the median of its runs.
         runs_kept: which of its single runs do.
         regret: what the median run costs (under a budget: takes) more than the oracle's, as a share of
@@ -50,15 +46,7 @@ def decide(
     reach: float = 1.0,
     rules: Mapping[str, Rule] | None = None,
 ) -> list[Decided]:
-    """Every rule's answer to every question.
-
-    Args:
-        outlooks: the situations with what is predicted of them.
-        kind: of the questions.
-        count: how many in each situation.
-        reach: how far the questions go; see `questions`.
-        rules: by default all.
-    """
+    """Every rule's answer to `count` questions of a kind in each situation; see `questions`."""
     decided = []
     for outlook in outlooks:
         asked = questions(outlook.situation, kind, count=count, reach=reach)

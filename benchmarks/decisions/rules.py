@@ -35,13 +35,10 @@ class ProbableForecast(Forecast, Protocol):
 
 
 class Forecasts:
-    """The fitted methods, one of each for every job.
+    """The fitted methods, one of each for every job; the jobs are one deployment.
 
-    Args:
-        samples: the training runs of each job; together they are one deployment.
-        startup_seconds: what every run takes besides, before it begins to work.
-        method: ours; None for the one that learns from all jobs of the deployment, and takes the runs for
-            samples of one input, as those that a DAG decides by.
+    `startup_seconds` come on top of every run. `method` is None for the one that learns from all jobs, and
+    takes the runs for samples of one input, as those that a DAG decides by.
     """
 
     def __init__(
@@ -77,11 +74,9 @@ class Outlook:
     """Predictions of the n options of a situation.
 
     Attributes:
-        situation: the options.
         original_seconds: by the original, shape (n,).
         seconds: by ours, medians, shape (n,).
-        forecasts: ours, by the positions that the options name.
-        startup_seconds: of every run; in all these seconds, but not in the forecasts.
+        forecasts: ours, by the positions that the options name, without the start-up.
     """
 
     situation: Situation
@@ -91,14 +86,7 @@ class Outlook:
     startup_seconds: float = 0.0
 
     def probabilities(self, limits: FloatArray) -> FloatArray:
-        """Of the options to take no longer than so many seconds.
-
-        Args:
-            limits: of each option under q questions, shape (q, n).
-
-        Returns:
-            Shape (q, n).
-        """
+        """Of the options to take no longer than the limits of q questions, both of shape (q, n)."""
         result = np.empty(limits.shape)
         for job, rows in self.situation.by_model():
             machines, scale = self.situation.columns(rows)

@@ -57,13 +57,9 @@ class Option:
 
     Attributes:
         model: the position of its context among all, and so of the model that predicts it.
-        instance_type: the type of its machines.
-        cores: of each.
-        machines: how many.
+        cores: of each machine.
         scale: of the input, as a share of the context's largest.
-        billing: how the machines are paid for.
-        seconds: the median of its runs.
-        repetitions: the seconds of its single runs.
+        seconds: the median of its single runs in `repetitions`.
     """
 
     model: int
@@ -82,13 +78,7 @@ class Option:
 
 @dataclass(frozen=True, kw_only=True)
 class Situation:
-    """A job with its input, and the configurations to choose from.
-
-    Attributes:
-        job: its name.
-        setting: what else tells it from the others, in words.
-        options: by type and number of machines.
-    """
+    """A job with its input, told from others by `setting`, and its options by type and number of machines."""
 
     job: str
     setting: str
@@ -209,12 +199,9 @@ BEYOND = 2.0
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """What is asked: the cheapest option within a deadline, or the fastest within a budget.
+    """The cheapest option within a deadline in seconds, or the fastest within a budget in dollars.
 
-    Attributes:
-        kind: `DEADLINE` or `BUDGET`.
-        limit: seconds or dollars.
-        slack: how much more it is than what the best option takes or costs: 0.1 is 10 %.
+    `slack` is how much more the limit is than what the best option takes or costs: 0.1 is 10 %.
     """
 
     kind: str
@@ -246,11 +233,7 @@ class Question:
 def questions(situation: Situation, kind: str, *, count: int = LIMITS, reach: float = 1.0) -> list[Question]:
     """So many questions of a kind, the tightest first.
 
-    Args:
-        situation: the options.
-        kind: `DEADLINE` or `BUDGET`.
-        count: how many.
-        reach: by what factor they go beyond what options take or cost, at either end.
+    `reach` is by what factor they go beyond what options take or cost, at either end.
     """
     limited = situation.seconds if kind == DEADLINE else situation.costs
     least, most = float(limited.min()), float(limited.max())

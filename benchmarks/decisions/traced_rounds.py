@@ -39,8 +39,7 @@ class Plan:
     """How runs are planned.
 
     Attributes:
-        expected_runs: production runs that share what the samples cost, which are then made in rounds; None
-            to make all of one design.
+        expected_runs: production runs that share the cost of samples made in rounds; None for one design.
         runs: of one design, or the fewest in rounds; None for the default.
     """
 

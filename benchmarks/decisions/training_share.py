@@ -120,13 +120,7 @@ def outlooks(observed: Sequence[tuple[GrownJob, Runs]], generator: np.random.Gen
 
 
 def situation_of(position: int, job: GrownJob, generator: np.random.Generator) -> Situation:
-    """The numbers of machines that production may have, with what it really takes.
-
-    Args:
-        position: of the job among those of its deployment.
-        job: of which.
-        generator: of the noise of single runs.
-    """
+    """The numbers of machines that production of a job may have, with what it really takes."""
     counts = np.arange(FEWEST, MOST + 1, STEP, dtype=np.float64)
     whole = np.ones_like(counts)
     singles = np.array([job.observe(counts, whole, generator) for _ in range(SINGLE_RUNS)]).T
@@ -171,13 +165,10 @@ class Plan:
     """How the samples are planned.
 
     Attributes:
-        machines: of the training cluster, all of which are paid for from the first run to the end of the
-            last.
+        machines: of the training cluster, all of which are paid for from the first run to the last's end.
         parallel_runs: runs at the same time, as long as machines are free.
-        told: whether the design is told the deadline. As if it were not, it was made before that counted,
-            and still is for short production.
-        expected_runs: production runs that share what the samples cost, which are then made in rounds, see
-            `rounds`, until the decision is clear; None to make all of one design.
+        told: whether the design is told the deadline; for short production it never is.
+        expected_runs: production runs that share the cost of samples made in rounds; None for one design.
         rounds: the most.
     """
 

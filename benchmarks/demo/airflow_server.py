@@ -38,23 +38,15 @@ class AirflowStartError(RuntimeError):
 class AirflowServer:
     """A real Airflow: scheduler, API server, triggerer, DAG processor, LocalExecutor and SQLite.
 
-    Nothing of the caller's own Airflow configuration applies to it.
-
-    Args:
-        home: folder for its AIRFLOW_HOME: configuration, database, logs and ``airflow.log`` with all of
-            its output.
-        dags_folder: the folder of DAG files.
-        parallelism: how many tasks may run at once.
-        environment: variables to add, ``AIRFLOW__*`` options among them.
-        start_timeout_seconds: how long it may take to become healthy.
-        report: takes a line of text on how the start goes.
+    Nothing of the caller's own Airflow configuration applies to it. Its AIRFLOW_HOME is `home`, which holds
+    ``airflow.log`` with all of its output, and ``passwords.json``. `environment` adds variables,
+    ``AIRFLOW__*`` options among them; `report` takes a line of text on how the start goes.
 
     Attributes:
         url: its address, once started.
-        password: of the user "admin", once started; ``passwords.json`` in ``home`` holds it, too.
-        log_file: its output.
-        variables: the environment that its processes run in, once started; other commands of Airflow that
-            are run in it work on the same Airflow.
+        password: of the user "admin", once started.
+        variables: the environment of its processes, once started; other commands of Airflow that are run in
+            it work on the same Airflow.
     """
 
     def __init__(

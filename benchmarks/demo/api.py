@@ -34,7 +34,7 @@ class AirflowApiError(RuntimeError):
 
 @dataclass(frozen=True, kw_only=True)
 class TaskInstance:
-    """One task, or one instance of a mapped task, of a DAG run.
+    """One task, or one instance of a mapped task, of a DAG run; times are of its last try.
 
     Attributes:
         task_id: with the ids of its task groups.
@@ -42,9 +42,6 @@ class TaskInstance:
         name: the rendered name of a mapped instance, its index as text by default; empty if not mapped.
         state: None until it is scheduled.
         try_number: 0 until it first starts.
-        start: when its last try started.
-        end: when it ended.
-        duration_seconds: of its last try.
     """
 
     task_id: str
@@ -94,11 +91,6 @@ class AirflowApi:
     """A client that is logged in; close it or use it as a context manager.
 
     All methods raise AirflowApiError, with the text of Airflow's answer, when it refuses.
-
-    Args:
-        url: Airflow's address.
-        username: the user's name.
-        password: the user's password.
     """
 
     def __init__(self, url: str, *, username: str, password: str) -> None:

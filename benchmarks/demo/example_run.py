@@ -32,15 +32,7 @@ ERROR = re.compile(r"^  (?:AirflowFailException: )?(\w+(?:Error|Exception|Timeou
 
 @dataclass(frozen=True, kw_only=True)
 class ExampleRun:
-    """A run that has ended.
-
-    Attributes:
-        api: of the Airflow that it ran in.
-        dag_id: the example.
-        run_id: the run.
-        tasks: as they ended.
-        succeeded: all of it went well, and not only its last tasks.
-    """
+    """A run that has ended; it succeeded if all of it went well, and not only its last tasks."""
 
     api: AirflowApi
     dag_id: str
@@ -77,14 +69,7 @@ class ExampleRun:
         return value
 
     def outcome(self, airflow_home: Path) -> Outcome:
-        """The documents and the production run, of a run that succeeded.
-
-        Args:
-            airflow_home: of the Airflow that it ran in.
-
-        Raises:
-            AirflowApiError: one of them is missing.
-        """
+        """The documents and the production run, of a run that succeeded."""
         event_log = find_event_log(self._event_logs(airflow_home))
         if event_log is None:
             raise AirflowApiError("The production run wrote no event log.")
@@ -116,12 +101,7 @@ class ExampleRun:
 
 
 def run_example(api: AirflowApi, dag_id: str, *, conf: Mapping[str, Any]) -> ExampleRun:
-    """Trigger an example DAG and print what it does until it ends.
-
-    Args:
-        api: of the Airflow to run it in.
-        dag_id: the example.
-        conf: values of its Params.
+    """Trigger an example DAG with values of its Params, and print what it does until it ends.
 
     Raises:
         AirflowApiError: Airflow does not know the DAG, or does not answer.

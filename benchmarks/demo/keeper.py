@@ -21,15 +21,7 @@ _REST_GRACE_SECONDS = 5.0
 
 
 def keep(directory: str, *command: str) -> int:
-    """Run a command until it or standard input ends; then end all that it has started.
-
-    Args:
-        directory: where to run it.
-        command: its name and arguments.
-
-    Returns:
-        The exit code of the command.
-    """
+    """Run a command until it or standard input ends; end all that it started, and return its exit code."""
     adopt_orphans()
     stop_signals: list[int] = []
     # A shell starts background jobs with SIGINT ignored, which children inherit; a handler they do not.

@@ -23,24 +23,15 @@ def follow_run(
     log_lines: int = 40,
     write: Callable[[str], None] = print,
 ) -> list[TaskInstance]:
-    """Print what a DAG run does until it ends.
+    """Print what a DAG run does until it ends, by lines that `write` takes.
 
-    There is a line for each change of a task's state, with the seconds since this call, and, when
-    nothing changes, from time to time a line on what is running. Of a task that fails, the end of its
-    log is printed.
-
-    Args:
-        api: the Airflow that it runs in.
-        dag_id: the DAG.
-        run_id: the run.
-        timeout_seconds: how long it may take.
-        heartbeat_seconds: longest time without a line.
-        log_lines: how much of a failed task's log to print.
-        write: takes a line, or several separated by line feeds.
+    There is a line for each change of a task's state, with the seconds since this call, and at least every
+    `heartbeat_seconds` one on what is running. Of a task that fails, the last `log_lines` of its log are
+    printed.
 
     Returns:
-        The run's task instances as they ended. Whether the run is to be called a success is theirs to
-        tell: a run whose work failed counts as successful to Airflow if its last tasks did not fail.
+        The run's task instances as they ended: a run whose work failed counts as successful to Airflow if its
+        last tasks did not fail.
 
     Raises:
         TimeoutError: it has not ended in time. It is left running.

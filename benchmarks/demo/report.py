@@ -24,14 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """All that a finished run of the example DAG produced.
-
-    Attributes:
-        design, model, decision: the documents from XCom.
-        production: the production run as its event log tells it.
-        production_task_seconds: how long Airflow's production task took in all.
-        bottlenecks: the report of the sample runs; None where there is none.
-    """
+    """All that a finished run of the example DAG produced; the production task's seconds are Airflow's."""
 
     design: Design
     model: Model

@@ -25,13 +25,7 @@ INFEASIBLE = "InfeasibleGoalError"
 
 
 def options(program: str, description: str | None, *, home: Path) -> argparse.Namespace:
-    """What the command line says: exit, deadline_seconds and home.
-
-    Args:
-        program: the command as the user types it.
-        description: of what it does.
-        home: where the demonstration writes unless the user says otherwise.
-    """
+    """The command line of a demonstration that writes to `home` unless the user says otherwise."""
     parser = argparse.ArgumentParser(prog=program, description=description)
     parser.add_argument("--exit", action="store_true", help="stop everything at the end")
     parser.add_argument(
@@ -65,14 +59,7 @@ def stay_up(server: AirflowServer) -> None:
 
 
 def say_why(failure: str, *, program: str, deadline_seconds: float, logs: Path) -> None:
-    """Print, as the last lines, why a demonstration failed and what to type to try again.
-
-    Args:
-        failure: the reason.
-        program: the module of the demonstration.
-        deadline_seconds: of the production run.
-        logs: folder of the tasks' logs.
-    """
+    """Print at the end why a demonstration failed, where its logs are, and how to try again."""
     again = f"python -m {program} --exit"
     if INFEASIBLE in failure:
         again += f" --deadline-seconds {2 * deadline_seconds:g}"

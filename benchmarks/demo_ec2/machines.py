@@ -58,12 +58,10 @@ class LaunchedMachine:
 def launched_machines(
     instances: Iterable[Mapping[str, Any]], handles: Sequence[ClusterHandle], *, slow: Mapping[int, str]
 ) -> list[LaunchedMachine]:
-    """The machines of a run, in the order of their launch.
+    """The machines of a run, in the order of their launch, as DescribeInstances tells of them.
 
-    Args:
-        instances: as DescribeInstances tells of them, in the order of their launch.
-        handles: of their cluster as it was at one time and another, the latest last.
-        slow: what makes a machine slow, by the number of its launch.
+    `handles` are of their cluster as it was at one time and another, the latest last; `slow` says what makes
+    a machine slow, by the number of its launch.
     """
     known: dict[str | None, Machine] = {}
     for handle in handles:

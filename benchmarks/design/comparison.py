@@ -33,10 +33,8 @@ class Task:
     """What to choose runs for.
 
     Attributes:
-        candidates: the runs to choose from.
-        cost: of a run.
         budget: bound on the sum of the costs.
-        runs: the most runs to make, but for those ways that know no such bound.
+        runs: the most to make, but for those ways that know no such bound.
         min_runs: the fewest that an optimal design makes; None for its default.
         targets: the configurations to be predicted.
     """
@@ -124,11 +122,9 @@ class Trial:
     """A task with what its runs take.
 
     Attributes:
-        task: what to choose runs for.
         observe: the seconds of the candidates at these positions, with their noise.
         truth: the seconds of the targets, shape (t,).
         repetitions: how often the runs are observed anew; 1 for measured runs.
-        seed: of the noise and the random designs.
     """
 
     task: Task
@@ -140,13 +136,7 @@ class Trial:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """What one design came to in one trial.
-
-    Attributes:
-        runs: how many it made.
-        spent: their cost as a share of the budget.
-        errors_percent: absolute errors for each predictor; NaN where it refused.
-    """
+    """What one design came to; costs as a share of the budget, errors NaN where a predictor refused."""
 
     runs: int
     spent: float

@@ -46,18 +46,10 @@ REPETITIONS = 3
 
 
 def original_weights(design_rows: FloatArray, costs: FloatArray, *, budget: float) -> FloatArray:
-    """The relaxed design by the formulation of the published implementation (amplab/ernest).
+    """The relaxed design by the formulation of the published implementation (amplab/ernest), shape (n,).
 
     ``sum_k matrix_frac(e_k, sum_i lambda_i C_i)`` with C_i the outer products of the rows divided by
     their means, ``0 <= lambda <= 1`` and ``sum_i cost_i lambda_i <= budget``, each sum a Python loop.
-
-    Args:
-        design_rows: the candidates' term values, shape (n, p).
-        costs: their costs, shape (n,).
-        budget: bound on the sum of weight times cost.
-
-    Returns:
-        The weights, shape (n,).
     """
     rows, _ = normalised(design_rows, None)
     terms = rows.shape[1]

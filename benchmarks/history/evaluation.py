@@ -41,15 +41,7 @@ SAME_INPUT = 1.15
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedRun:
-    """A run of the corpus.
-
-    Attributes:
-        job: of the corpus.
-        number: of the job's runs.
-        past: as its event log tells it.
-        profile: of it; None where its log tells of no tasks.
-        failed: by plan, whatever its log tells.
-    """
+    """A run of the corpus, which may have failed by plan; the profile is None without tasks."""
 
     job: str
     number: int

@@ -41,14 +41,7 @@ TRAINED_POINTS = 6
 
 @dataclass(frozen=True, kw_only=True)
 class Production:
-    """A job's model, and its production runs in the order in which they come.
-
-    Attributes:
-        job: the job.
-        name: unique.
-        model: of the sample runs alone.
-        runs: of production, all of the largest input.
-    """
+    """A job's model of the sample runs alone, and its production runs of the largest input."""
 
     job: str
     name: str
@@ -57,13 +50,10 @@ class Production:
 
 
 def productions(contexts: Sequence[Context], kind: str, *, orders: int) -> list[Production]:
-    """So many orders of the production runs of each context.
+    """So many orders of the production runs of each context of C3O.
 
-    Args:
-        contexts: of C3O.
-        kind: `SAME` for a number of machines drawn once, `CHANGING` for all measured ones, `ANEW` for one
-            number whose runs are drawn with replacement.
-        orders: of each context.
+    They are of `SAME`, a number of machines drawn once, `CHANGING`, all measured ones, or `ANEW`, one number
+    whose runs are drawn with replacement.
     """
     generator = np.random.default_rng(0)
     found = []
@@ -119,10 +109,7 @@ def forecast(model: Model, run: Observation) -> Forecast:
 def learned(production: Production, runs: Sequence[Observation], errors: Sequence[float] = ()) -> Model:
     """The model that has learned from runs as `learning.learn` does it, without its cross-validation.
 
-    Args:
-        production: whose model it is.
-        runs: that it learns from.
-        errors: of its predictions of them, standardised, before it had learned from them.
+    `errors` are of its predictions of them, standardised, before it had learned from them.
     """
     model = production.model
     if not runs or model.prior is None:

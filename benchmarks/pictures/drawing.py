@@ -36,13 +36,7 @@ FONTS = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
 @dataclass(frozen=True, kw_only=True)
 class Picture:
-    """A picture of the documentation.
-
-    Attributes:
-        name: of its file, without ending.
-        title: what it shows; screen readers read it where the page gives no other text.
-        draw: makes the figure, in the style of `style`.
-    """
+    """A picture of the documentation; screen readers read its title where the page gives no other text."""
 
     name: str
     title: str

@@ -43,10 +43,7 @@ short side among those trained on, and each run from the others of its side."""
 class RecordedRun:
     """A run of a setting: a job and the memory that it has.
 
-    Attributes:
-        setting: its name.
-        observation: of the run; its scale is the files read over those of the whole input.
-        is_short: whether it was on the side where memory ran short, or the job took another course.
+    It `is_short` on the side where memory ran short, or the job took another course.
     """
 
     setting: str

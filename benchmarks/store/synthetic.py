@@ -22,14 +22,7 @@ WRITERS = 8
 
 
 def fill(root: Any, *, jobs: int, of_each: int, now: datetime) -> None:
-    """Write so many models, decisions and production runs of each job, without waiting for the disk.
-
-    Args:
-        root: of the store, on any storage.
-        jobs: how many.
-        of_each: documents of each kind and job, evenly over `DAYS` days.
-        now: when the last of them was made.
-    """
+    """Write so many documents of each kind and job, over `DAYS`, without waiting for the disk."""
 
     def write(number: int) -> None:
         for record in _records(job_name(number), of_each, now):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SMALL = Path(__file__).parent.parent.parent / "tests" / "unit" / "eventlog" / "event_logs" / "spark-3.5.5.gz"
+SMALL = Path(__file__).parent.parent / "tests" / "unit" / "eventlog" / "event_logs" / "spark-3.5.5.gz"
 TASKS_PER_STAGE = 200
 _NUMBER = rb'(?<="%s":)\d+'
 _TASK_ID = re.compile(_NUMBER % b"Task ID")
