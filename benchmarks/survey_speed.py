@@ -43,16 +43,12 @@ def main() -> int:
     parser.add_argument("--logs", type=int, default=60)
     parser.add_argument("--tasks", type=int, default=PROMISED_TASKS)
     parser.add_argument("--processes", type=int, default=PROMISED_CORES)
-    parser.add_argument(
-        "--large", type=int, default=0, metavar="TASKS", help="one more log, of so many tasks"
-    )
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        size_bytes = _make(folder / "logs", arguments.logs, arguments.tasks, arguments.large)
+        size_bytes = _make(folder / "logs", arguments.logs, arguments.tasks)
         print(
             f"{arguments.logs} logs of {arguments.tasks:,} tasks, {size_bytes / 1e6:,.0f} MB in Zstandard"
-            + (f"; one of {arguments.large:,} tasks" if arguments.large else "")
             + f"; {arguments.processes} processes on {os.cpu_count()} cores, of which others take some"
         )
         first, again, surveyed = (
@@ -71,8 +67,6 @@ def main() -> int:
 
 def _judged(needed: list[tuple[float, float, float]], arguments: argparse.Namespace) -> int:
     cpu_seconds, megabytes = sum(each[1] for each in needed), max(each[2] for each in needed)
-    if arguments.large:
-        return 0
     a_task = cpu_seconds / (arguments.logs * arguments.tasks)
     foretold = a_task * PROMISED_LOGS * PROMISED_TASKS / PROMISED_CORES
     kept = foretold <= PROMISED_SECONDS and megabytes < PROMISED_MEGABYTES
@@ -84,7 +78,7 @@ def _judged(needed: list[tuple[float, float, float]], arguments: argparse.Namesp
     return 0 if kept else 1
 
 
-def _make(folder: Path, logs: int, tasks: int, large: int) -> int:
+def _make(folder: Path, logs: int, tasks: int) -> int:
     """The logs, of ten jobs; returns their size in bytes."""
     folder.mkdir()
     text = b"".join(line + b"\n" for line in large_log(tasks))
@@ -92,10 +86,6 @@ def _make(folder: Path, logs: int, tasks: int, large: int) -> int:
         own = text.replace(b'"App Name":"job"', b'"App Name":"job-%c run %d"' % (97 + number % 10, number))
         own = own.replace(b"app-20261122113711-0000", b"app-20261122113711-%04d" % number)
         (folder / f"app-20261122113711-{number:04}.zstd").write_bytes(zstandard.compress(own, 1))
-    if large:
-        with zstandard.open(folder / "large.zstd", "wb", cctx=zstandard.ZstdCompressor(1)) as file:
-            for line in large_log(large):
-                file.write(line + b"\n")
     return sum(file.stat().st_size for file in folder.iterdir())
 
 

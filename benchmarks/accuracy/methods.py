@@ -7,16 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from sklearn.ensemble import RandomForestRegressor
 
 from airflow_provider_ernest.documents.models import AveragingPrior
-from airflow_provider_ernest.exceptions import FitError
 from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
 from airflow_provider_ernest.prediction.averaging import TermAveraging
 from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.prediction.pooling import pooled_prior
-from airflow_provider_ernest.prediction.regression import ErnestRegression, non_negative_least_squares
+from airflow_provider_ernest.prediction.regression import ErnestRegression
 from airflow_provider_ernest.prediction.terms import ERNEST, OPTEX
 from benchmarks.accuracy.runs import Runs
 
@@ -90,44 +88,6 @@ class LeastSquares:
 
 
 ORIGINAL = LeastSquares("original Ernest", weighting="absolute")
-
-
-class BatchAmdahl:
-    """The extended Amdahl law with Tseq of degree 1, fitted to all runs at once with relative errors.
-
-    For a given alpha the law is linear in the polynomial's coefficients. So alpha is searched, and
-    non-negative least squares gives the coefficients.
-    """
-
-    name = "Amdahl, batch"
-    steps = 50
-
-    def fit(self, runs: Runs) -> PointForecast:
-        """Learn from runs; of degree 0 where all read the same scale."""
-        powers = np.arange(min(1, np.unique(runs.scale).size - 1) + 1)
-        if len(runs) < len(powers) + 1 or np.unique(runs.machines).size < 2:
-            raise FitError("These runs do not determine alpha.")
-        largest = runs.scale.max()
-        rows = (runs.scale[:, None] / largest) ** powers / runs.seconds[:, None]
-
-        def solved(alpha: float) -> tuple[FloatArray, float]:
-            shares = rows * (alpha / runs.machines + 1 - alpha)[:, None]
-            solution = non_negative_least_squares(shares, np.ones(len(runs)))
-            return solution, float(np.linalg.norm(shares @ solution - 1.0))
-
-        tried = np.linspace(0.0, 1.0, self.steps + 1)
-        best = float(tried[np.argmin([solved(alpha)[1] for alpha in tried])])
-        around = (max(0.0, best - 1 / self.steps), min(1.0, best + 1 / self.steps))
-        refined = minimize_scalar(
-            lambda alpha: solved(alpha)[1], bounds=around, method="bounded", options={"xatol": 1e-9}
-        )
-        alpha = min((best, float(refined.x)), key=lambda alpha: solved(alpha)[1])
-        coefficients = solved(alpha)[0] / largest**powers
-        return PointForecast(
-            lambda machines, scale: (
-                (alpha / machines + 1 - alpha) * np.polynomial.polynomial.polyval(scale, coefficients)
-            )
-        )
 
 
 class OnlineAmdahl:
@@ -285,7 +245,6 @@ def all_methods() -> list[AnyMethod]:
         ORIGINAL,
         LeastSquares("Ernest, relative"),
         LeastSquares("OptEx form", terms=OPTEX),
-        BatchAmdahl(),
         OnlineAmdahl(),
         Bell(),
         RandomForest(),

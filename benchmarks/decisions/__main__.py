@@ -31,7 +31,7 @@ import numpy as np
 
 from benchmarks.accuracy import protocols, traces
 from benchmarks.accuracy.evaluation import text
-from benchmarks.accuracy.runs import Runs, gather
+from benchmarks.accuracy.runs import gather
 from benchmarks.decisions import traced_rounds, training_share
 from benchmarks.decisions.evaluation import (
     OURS,
@@ -144,18 +144,17 @@ def _bell_outlooks(measured: dict[str, dict[int, tuple[float, ...]]]) -> list[Ou
     result = []
     for jobs in protocols.by_system(measured).values():
         for _ in range(BELL_REPETITIONS):
-            forecasts = Forecasts([_bell_samples(trace, generator) for trace in jobs.values()])
+            samples = []
+            for trace in jobs.values():
+                few = [machines for machines in trace if machines <= protocols.MOST_TRAINED_NODES]
+                chosen = generator.choice(few, size=min(BELL_POINTS, len(few)), replace=False).tolist()
+                samples.append(gather((count, 1.0, generator.choice(trace[count])) for count in chosen))
+            forecasts = Forecasts(samples)
             result += [
                 forecasts.outlook(_bell_situation(position, name, trace))
                 for position, (name, trace) in enumerate(jobs.items())
             ]
     return result
-
-
-def _bell_samples(trace: protocols.Trace, generator: np.random.Generator) -> Runs:
-    few = [machines for machines in trace if machines <= protocols.MOST_TRAINED_NODES]
-    chosen = generator.choice(few, size=min(BELL_POINTS, len(few)), replace=False).tolist()
-    return gather((machines, 1.0, generator.choice(trace[machines])) for machines in chosen)
 
 
 def _bell_situation(position: int, name: str, trace: protocols.Trace) -> Situation:

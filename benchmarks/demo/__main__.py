@@ -25,9 +25,9 @@ DEADLINE_SECONDS = 120.0
 
 def main() -> int:
     """Run the demo; returns the exit code."""
-    given = options("make demo", __doc__, home=ROOT / ".demo")
+    given = options("make demo", __doc__)
     begin()
-    home = given.home.absolute()
+    home = ROOT / ".demo"
     shutil.rmtree(home, ignore_errors=True)
     environment = {"ERNEST_EXAMPLE_DATA": str(home / "data")}
     deadline_seconds = given.deadline_seconds or DEADLINE_SECONDS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,21 +74,17 @@ class ExampleRun:
         event_log = find_event_log(self._event_logs(airflow_home))
         if event_log is None:
             raise AirflowApiError("The production run wrote no event log.")
+        bottlenecks = None
+        with suppress(AirflowApiError):  # it is an addition, which no run fails for
+            bottlenecks = BottleneckReport.from_dict(self.xcom("bottleneck_report"))
         return Outcome(
             design=Design.from_dict(self.xcom("design", "design")),
             model=Model.from_dict(self.xcom("fit_model")),
             decision=Decision.from_dict(self.xcom("choose_config")),
             production=read_run(event_log),
-            bottlenecks=self._bottlenecks(),
+            bottlenecks=bottlenecks,
             production_task_seconds=self.task(PRODUCTION_TASK).duration_seconds or 0.0,
         )
-
-    def _bottlenecks(self) -> BottleneckReport | None:
-        try:
-            return BottleneckReport.from_dict(self.xcom("bottleneck_report"))
-        # It is an addition, which no run fails for.
-        except AirflowApiError:
-            return None
 
     def _event_logs(self, airflow_home: Path) -> Path:
         """The folder of the production run's event log."""

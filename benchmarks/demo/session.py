@@ -24,8 +24,8 @@ INFEASIBLE = "InfeasibleGoalError"
 """What the reason of a run names that failed since its deadline is out of reach: on a slow machine, say."""
 
 
-def options(program: str, description: str | None, *, home: Path) -> argparse.Namespace:
-    """The command line of a demonstration that writes to `home` unless the user says otherwise."""
+def options(program: str, description: str | None) -> argparse.Namespace:
+    """The command line of a demonstration."""
     parser = argparse.ArgumentParser(prog=program, description=description)
     parser.add_argument("--exit", action="store_true", help="stop everything at the end")
     parser.add_argument(
@@ -33,9 +33,6 @@ def options(program: str, description: str | None, *, home: Path) -> argparse.Na
         type=float,
         default=None,
         help="deadline of the production run (default: the demonstration's)",
-    )
-    parser.add_argument(
-        "--home", type=Path, default=home, help="folder for all that the demo writes; made anew"
     )
     return parser.parse_args()
 

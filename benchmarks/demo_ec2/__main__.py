@@ -37,12 +37,12 @@ _POLL_SECONDS = 0.2
 
 def main() -> int:
     """Run the demo; returns the exit code."""
-    given = options("make demo-ec2", __doc__, home=ROOT / "build" / "demo-ec2")
+    given = options("make demo-ec2", __doc__)
     begin()
     if missing := Testbed.missing():
         print(f"This demonstration cannot run here: {missing}.", file=sys.stderr)
         return 1
-    home = given.home.absolute()
+    home = ROOT / "build" / "demo-ec2"
     shutil.rmtree(home, ignore_errors=True)
     conf = {**PARAMS, **({"deadline_seconds": given.deadline_seconds} if given.deadline_seconds else {})}
     try:

@@ -13,22 +13,17 @@ measured runs of the largest input, one after the other, and each is predicted f
 Drift is noticed by the test of `learning.drift`, by three of the last five runs outside of what is nearly
 certain, and by a binomial test at 5 % that is made after every run, which is made for being made once.
 
-    python -m benchmarks.learning [--c3o DIR] [--orders N] [--sequences N]
+    python -m benchmarks.learning [--c3o DIR]
 """
 
 from __future__ import annotations
 
 import argparse
-import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pandas as pd
 
-from airflow_provider_ernest.documents.decisions import ProductionRun
-from airflow_provider_ernest.documents.runs import Observation
-from airflow_provider_ernest.learning.production import MOST_RUNS, learn
-from airflow_provider_ernest.prediction.training import train
 from benchmarks.accuracy import traces
 from benchmarks.learning.drift import delay_table, false_alarm_table, measured_table
 from benchmarks.learning.production import ANEW, CHANGING, OURS, SAME, WAYS, Production, productions
@@ -36,6 +31,12 @@ from benchmarks.recordings import LEVELS, error_table
 
 LEARNED = (0, 1, 2, 4, 8, 16)
 """Numbers of production runs after which the next is predicted."""
+
+ORDERS = 2
+"""Of each job's production runs."""
+
+SEQUENCES = 2_000
+"""Simulated models of each kind."""
 
 BETTER = 0.0005
 """By so much the median error of another way must be less to be told."""
@@ -53,18 +54,16 @@ def main() -> None:
         of_shapes = {"one shape": (alike, (SAME, CHANGING)), "several": (mixed, (SAME, ANEW, CHANGING))}
         for shapes, (contexts, kinds) in of_shapes.items():
             for kind in kinds if contexts else ():
-                predicted = predict_all(productions(contexts, kind, orders=options.orders))
+                predicted = predict_all(productions(contexts, kind, orders=ORDERS))
                 print(f"== the next run: {kind}, inputs of one size, shapes: {shapes} ==")
                 print("\n".join(prediction_tables(predicted)), flush=True)
-    print(f"== false alarms: {options.sequences:,} models that are right, simulated; accused, in % ==")
-    print(false_alarm_table(sequences=options.sequences).to_string(float_format="{:.2f}".format))
+    print(f"== false alarms: {SEQUENCES:,} models that are right, simulated; accused, in % ==")
+    print(false_alarm_table(sequences=SEQUENCES).to_string(float_format="{:.2f}".format))
     print("\n== delays: runs from a change to the alarm, median and 90 % quantile, simulated ==")
-    print(delay_table(sequences=options.sequences).to_string(), flush=True)
+    print(delay_table(sequences=SEQUENCES).to_string(), flush=True)
     if options.c3o is not None:
         print(f"\n== drift on measured runs: {SAME}; accused though right in %, runs to the alarm ==")
         print(measured_table(productions(alike, SAME, orders=1)).to_string())
-    print("\n== seconds to learn, with cross-validation, from so many production runs ==")
-    print(fit_time_table().to_string(float_format="{:.2f}".format))
 
 
 def predict_all(of: Iterable[Production]) -> pd.DataFrame:
@@ -102,53 +101,11 @@ def prediction_tables(predicted: pd.DataFrame) -> Iterator[str]:
     yield worse.to_string(float_format="{:.1f}".format) + "\n"
 
 
-def fit_time_table() -> pd.DataFrame:
-    """Seconds of `learn`, where all runs are of one configuration, and where each is of another."""
-    samples = ((1, 0.05), (1, 0.1), (2, 0.05), (2, 0.1), (4, 0.05), (4, 0.1), (3, 0.08))
-    observed = [
-        Observation(index=index, machines=machines, scale=scale, seconds=10 + 400 * scale / machines)
-        for index, (machines, scale) in enumerate(samples)
-    ]
-    model = train(observed, job="pca")
-    rows: dict[str, dict[int, float]] = {}
-    for name, growth in {"of one configuration": 0.0, "the input grows from run to run": 0.01}.items():
-        for count in (1, 10, MOST_RUNS):
-            began = time.perf_counter()
-            learn(model, _runs(count, growth))
-            rows.setdefault(name, {})[count] = time.perf_counter() - began
-    return pd.DataFrame(rows).T
-
-
-def _runs(count: int, growth: float) -> Sequence[ProductionRun]:
-    """Each takes two per cent more or less than the model says."""
-    seconds = [(10 + 400 * (1.0 + growth * at) / 8) * (1.02 if at % 2 else 0.98) for at in range(count)]
-    return [
-        ProductionRun(
-            id=f"p{number:04d}",
-            at="",
-            job="pca",
-            instance_type="local",
-            machines=8,
-            scale=1.0 + growth * number,
-            seconds=took,
-            run_seconds=took,
-            startup_seconds=0.0,
-        )
-        for number, took in enumerate(seconds)
-    ]
-
-
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.learning", description=(__doc__ or "").partition("\n\n")[0]
     )
     parser.add_argument("--c3o", type=Path, metavar="DIR", help="folder of *.tsv traces of C3O")
-    parser.add_argument(
-        "--orders", type=int, default=2, metavar="N", help="orders of each job's production runs"
-    )
-    parser.add_argument(
-        "--sequences", type=int, default=2_000, metavar="N", help="simulated models of each kind"
-    )
     return parser.parse_args()
 
 

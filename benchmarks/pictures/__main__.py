@@ -1,4 +1,4 @@
-"""Draws the pictures of the documentation: each term, a prediction with its intervals, its parts.
+"""Draws the pictures of the documentation: each term, and a prediction with its intervals.
 
 The same code always gives the same files. The runs in the pictures are simulated.
 
@@ -13,14 +13,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.pictures.drawing import Picture, write
-from benchmarks.pictures.figures import prediction_picture, shares_picture, term_pictures
+from benchmarks.pictures.figures import prediction_picture, term_pictures
 
 FOLDER = Path("docs/pictures")
 
 
 def pictures() -> list[Picture]:
     """All pictures."""
-    return [*term_pictures(), prediction_picture(), shares_picture()]
+    return [*term_pictures(), prediction_picture()]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

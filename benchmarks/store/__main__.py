@@ -17,7 +17,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from airflow_provider_ernest.documents.decisions import ProductionRun
-from airflow_provider_ernest.store.catalogue import PRODUCTION_RUN
 from airflow_provider_ernest.store.pruning import KEEP_MODELS, Prune
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.models import list_models
@@ -37,14 +36,11 @@ def main() -> int:
     """Print the tables; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--jobs", type=int, default=JOBS, help="how many (default: %(default)s)")
-    parser.add_argument(
-        "--of-each", type=int, default=OF_EACH, help="documents of each kind and job (default: %(default)s)"
-    )
     options = parser.parse_args()
     with TemporaryDirectory() as folder:
         root = Path(folder) / "models"
-        fill(root, jobs=options.jobs, of_each=options.of_each, now=NOW)
-        title = f"{options.jobs} jobs, {options.of_each} models each"
+        fill(root, jobs=options.jobs, of_each=OF_EACH, now=NOW)
+        title = f"{options.jobs} jobs, {OF_EACH} models each"
         print(f"{title:58s} {'ms':>9s} {'processor':>9s}")
         for steps in (_listing, _single, _pruning):
             for name, (seconds, of_processor) in steps(root):
@@ -75,13 +71,6 @@ def _single(root: Path) -> Iterator[Step]:
     runs = [a_production_run(JOB, datetime.now(UTC)) for _ in range(REPETITIONS)]
     times = [_seconds(partial(ModelStore(root).save, run)) for run in runs]
     yield "saving one more, in a process of its own, median", sorted(times)[REPETITIONS // 2]
-    store = ModelStore(root)
-    yield (
-        "removing one",
-        _seconds(
-            lambda: store.remove(PRODUCTION_RUN, job=JOB, instance_type=INSTANCE_TYPE, document_id=runs[0].id)
-        ),
-    )
 
 
 def _pruning(root: Path) -> Iterator[Step]:

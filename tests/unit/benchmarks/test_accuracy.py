@@ -16,7 +16,6 @@ from benchmarks.accuracy import optex, protocols
 from benchmarks.accuracy.evaluation import Outcome, calibration_table, evaluate_rounds, summarise, tables
 from benchmarks.accuracy.methods import (
     ORIGINAL,
-    BatchAmdahl,
     Bell,
     LeastSquares,
     OnlineAmdahl,
@@ -127,7 +126,6 @@ TARGET = {"machines": np.array([16.0, 64.0]), "scale": np.array([1.0, 0.5])}
     [
         (ORIGINAL, lambda m, s: 5 + 300 * s / m + 2 * np.log(m) + 0.1 * m),
         (LeastSquares("OptEx", terms=OPTEX), lambda m, s: 5 + 0.3 * m + 20 / m + 300 * s / m),
-        (BatchAmdahl(), lambda m, s: (5 + 300 * s) * (0.2 + 0.8 / m)),
         (OnlineAmdahl(), lambda m, s: (5 + 300 * s) * (0.2 + 0.8 / m)),
         (Bell(), lambda m, s: 5 + 300 * s / m + 2 * np.log(m) + 0.1 * m),
     ],
