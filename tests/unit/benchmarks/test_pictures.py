@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from airflow_provider_ernest.prediction.predict import ModelForecast, predict_interval, predict_seconds
+from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds
 from airflow_provider_ernest.prediction.terms import TERMS
 from airflow_provider_ernest.prediction.training import extend_terms
 from benchmarks.pictures.__main__ import main
@@ -29,7 +29,7 @@ def test_the_documentation_shows_each_picture_and_names_each_term_beside_its_own
 
 
 def test_the_example_is_as_the_documentation_describes_it():
-    """Alternative texts say so: runs within the bands, bands that grow, and what 4 and 64 machines do."""
+    """Alternative texts say so: runs within the bands, and bands that grow."""
     low, high = predict_interval(model(), machines=PRODUCTION_MACHINES, level=0.95)
     assert all(low <= production_seconds())
     assert all(production_seconds() <= high)
@@ -37,8 +37,6 @@ def test_the_example_is_as_the_documentation_describes_it():
     width = (high - low) / seconds
     assert PRODUCTION_MACHINES[2:] == (16, 32, 64)
     assert width[2] < width[3] < width[4]
-    assert ModelForecast(model(), machines=4).contributions()[0]["scale/machines"] > 0.9 * seconds[0]
-    assert 0.5 < ModelForecast(model(), machines=64).contributions()[0]["scale/machines"] / seconds[4] < 0.7
 
 
 def test_the_examples_of_the_documentation_run():
