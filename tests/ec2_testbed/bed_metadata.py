@@ -16,8 +16,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tests.ec2_testbed.api_state import REGION
-
 Pages = dict[str, str | bytes]
 
 _TTL_HEADER = "X-aws-ec2-metadata-token-ttl-seconds"
@@ -40,16 +38,7 @@ def describe_instance(
     options = instance.metadata_options
     pages: Pages = {
         "meta-data/instance-id": instance.id,
-        "meta-data/ami-id": instance.image_id,
-        "meta-data/ami-launch-index": str(instance.ami_launch_index),
-        "meta-data/instance-type": instance.instance_type,
-        "meta-data/instance-life-cycle": instance.lifecycle or "on-demand",
         "meta-data/local-ipv4": instance.private_ip,
-        "meta-data/local-hostname": instance.private_dns_name,
-        "meta-data/hostname": instance.private_dns_name,
-        "meta-data/placement/availability-zone": instance.availability_zone,
-        "meta-data/placement/region": REGION,
-        "dynamic/instance-identity/document": _identity(instance),
     }
     if user_data:
         pages["user-data"] = user_data
@@ -57,23 +46,7 @@ def describe_instance(
         pages.update({f"meta-data/tags/instance/{key}": value for key, value in tags.items()})
     if notice:
         pages["meta-data/spot/instance-action"] = json.dumps(notice)
-        pages["meta-data/spot/termination-time"] = notice["time"]
     return Metadata(options.http_endpoint == "enabled", options.http_tokens == "required", pages)
-
-
-def _identity(instance: Any) -> str:
-    return json.dumps(
-        {
-            "instanceId": instance.id,
-            "accountId": instance.owner_id,
-            "imageId": instance.image_id,
-            "instanceType": instance.instance_type,
-            "privateIp": instance.private_ip,
-            "availabilityZone": instance.availability_zone,
-            "region": REGION,
-            "architecture": "x86_64",
-        }
-    )
 
 
 class MetadataService:
@@ -113,7 +86,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         return self._send(200, token)
 
     def do_GET(self) -> None:
-        """Answer with a page, or with what is below a path."""
+        """Answer with a page."""
         metadata = self.server.read()
         token = self.headers.get(_TOKEN_HEADER)
         if not metadata.enabled:
@@ -122,10 +95,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if not valid and (token is not None or metadata.token_required):
             return self._send(401)
         path = self.path.removeprefix("/latest/").strip("/")
-        if path in metadata.pages:
-            return self._send(200, metadata.pages[path])
-        below = _below(metadata.pages, path)
-        return self._send(200, "\n".join(below)) if below else self._send(404)
+        return self._send(200, metadata.pages[path]) if path in metadata.pages else self._send(404)
 
     def _send(self, status: int, text: str | bytes = "") -> None:
         body = text.encode() if isinstance(text, str) else text
@@ -136,9 +106,3 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name of the base class
         """Requests are not logged."""
-
-
-def _below(pages: Pages, path: str) -> list[str]:
-    prefix = f"{path}/"
-    rests = [page.removeprefix(prefix) for page in pages if page.startswith(prefix)]
-    return sorted({rest.split("/")[0] + ("/" if "/" in rest else "") for rest in rests})
