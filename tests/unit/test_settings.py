@@ -58,11 +58,7 @@ EMR = EmrJobFlow(
         (SizingGoal, {**GOAL, "max_error_percent": 0}, "max_error_percent=0 is not above 0"),
         (SizingGoal, {**GOAL, "max_machines": None}, "max_machines=None sets no limit"),
         (SizingGoal, {**GOAL, "on_failure": "retry"}, "on_failure='retry' is unknown. Use one of fail, fall"),
-        (
-            SizingGoal,
-            {**GOAL, "on_failure": "fallback"},
-            "'fallback' has no machines to fall back to",
-        ),
+        (SizingGoal, {**GOAL, "on_failure": "fallback"}, "'fallback' has no machines to fall back to"),
         (SizingGoal, {**GOAL, "scale": "large"}, "scale='large' is not a finite number"),
         (SizingGoal, {**GOAL, "min_machines": 5}, "min_machines=5 is more than max_machines=4"),
         (SizingGoal, {**GOAL, "fallback_machines": 5}, "fallback_machines=5 is outside the 1 to 4"),
@@ -93,23 +89,15 @@ EMR = EmrJobFlow(
         (DesignBounds, {"max_machines": 4, "budget": 1, "budget_share": 1}, "is two budgets"),
         (DesignBounds, {"max_machines": 4, "rounds": 4}, "rounds=4 is not a number of 1 to 3"),
         (DesignBounds, {"max_machines": 4, "rounds": 0}, "rounds=0 is not a number of at least 1"),
-        (
-            DesignBounds,
-            {"max_machines": 4, "rounds": 2, "budget": 9},
-            "budget=9 cannot be combined with rounds=2",
-        ),
+        (DesignBounds, {"max_machines": 4, "rounds": 2, "budget": 9}, "budget=9 cannot be .* rounds=2"),
         (
             DesignBounds,
             {"max_machines": 4, "rounds": 2, "criterion": "I"},
-            "criterion='I' cannot be combined with",
+            "criterion='I' cannot be combined",
         ),
         (ModelSettings, {"method": "best"}, "method='best' is unknown"),
         (ModelSettings, {"terms": "machines"}, "terms='machines' is not a list of strings"),
-        (
-            ModelSettings,
-            {"extension_terms": ["scale"]},
-            'extension_terms=.* cannot be combined with method="averaging"',
-        ),
+        (ModelSettings, {"extension_terms": ["scale"]}, 'extension_terms=.* cannot be .*"averaging"'),
         (Reuse, {"max_growth": 0.5}, "max_growth=0.5 is not a number of at least 1"),
         (Reuse, {"accept_unknown_application": "perhaps"}, "'perhaps' is neither True nor False"),
         (EventLogs, {"place": "/logs", "job": "a", "job_pattern": "b"}, "is two jobs"),
@@ -118,11 +106,7 @@ EMR = EmrJobFlow(
         (EventLogs, {"place": "/logs", "most_runs": 0}, "most_runs=0"),
         (EventLogs, {"place": "/logs", "max_age_days": -1}, "max_age_days=-1"),
         (ConnectedCluster, {**CONNECTED, "machines": "4 or 5"}, "machines='4 or 5' is not"),
-        (
-            ConnectedCluster,
-            {**CONNECTED, "web_url": "lake:8080"},
-            "web_url='lake:8080' is not an http address",
-        ),
+        (ConnectedCluster, {**CONNECTED, "web_url": "lake:8080"}, "web_url='lake:8080' is not an http"),
     ],
 )
 def test_a_value_that_cannot_be_is_refused_with_the_dag_file(kind: Any, fields: dict[str, Any], named: str):
@@ -189,10 +173,7 @@ ON_S3 = {
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
-        (
-            {"cluster": {"machines": 4}},
-            r"cluster={'machines': 4} is not of type LocalClusterSpec or EC2ClusterSpec or",
-        ),
+        ({"cluster": {"machines": 4}}, r"cluster={'machines': 4} is not of type LocalClusterSpec or EC2"),
         ({"goal": GOAL}, "goal=.* is not of type SizingGoal"),
         ({"parallel_runs": 0}, "parallel_runs=0"),
         ({"run_retries": -1}, "run_retries=-1"),

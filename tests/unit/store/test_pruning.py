@@ -242,7 +242,7 @@ def test_what_cannot_be_removed_stays_with_all_that_it_refers_to(store, monkeypa
     monkeypatch.setattr(store, "remove", refuse)
     done = prune(store)
     with pytest.raises(
-        StoreError, match=rf"1 document could not be removed: decision {decision_record(0).id}: "
+        StoreError, match=f"1 document could not be removed: decision {decision_record(0).id}"
     ):
         done.raise_failures()
     assert needs_met(store)
