@@ -150,22 +150,25 @@ def test_one_disturbed_run_among_seven_does_no_harm():
     np.testing.assert_allclose(profile.coefficients, TRUE.coefficients, rtol=1e-9)
 
 
-def test_too_few_runs_name_both_numbers_and_the_other_way():
-    runs = observed([3.0, 2.0, 1.0], machines=[1, 2, 4], scale=[0.1] * 3)
+@pytest.mark.parametrize(
+    ("machines", "error", "problem", "remedy"),
+    [
+        ([1, 2, 4], TooFewObservationsError, "3 observations cannot determine the 4", "job_profile"),
+        (
+            [1, 2, 4, 8, 16],
+            FitError,
+            r'"iterations/machines", "scale/machines".*apart',
+            r"scale \(1 different\)",
+        ),
+    ],
+)
+def test_runs_that_do_not_determine_the_closed_form(machines, error, problem, remedy):
+    runs = observed(
+        [9.0, 5.0, 3.0, 2.0, 2.0][: len(machines)], machines=machines, scale=[0.1] * len(machines)
+    )
 
-    with pytest.raises(TooFewObservationsError, match="3 observations cannot determine the 4") as caught:
+    with pytest.raises(error, match=f"{problem}.*{remedy}"):
         profile_from_runs(runs)
-
-    assert "job_profile" in caught.value.remedy
-
-
-def test_computation_and_communication_cannot_be_told_apart_on_one_scale():
-    runs = observed([9.0, 5.0, 3.0, 2.0, 2.0], machines=[1, 2, 4, 8, 16], scale=[0.1] * 5)
-
-    with pytest.raises(FitError, match=r'"iterations/machines", "scale/machines".*apart') as caught:
-        profile_from_runs(runs)
-
-    assert "scale (1 different)" in caught.value.remedy
 
 
 def seconds(initialisation, preparation, sharing, computation, communication):

@@ -92,26 +92,34 @@ def test_a_term_of_the_users_own_is_found_when_the_job_has_it(name):
     np.testing.assert_allclose(with_it.predict(**target), seconds_of(job, **target), rtol=0.25)
 
 
-def test_two_points_are_too_few_however_often_they_were_run():
-    runs = {"machines": [2, 8, 2, 8], "scale": [0.1] * 4, "seconds": [20.0, 10.0, 21.0, 11.0]}
+@pytest.mark.parametrize(
+    ("machines", "scale", "terms", "error", "problem"),
+    [
+        ([2, 8, 2, 8], 0.1, DICTIONARY, TooFewObservationsError, r"2 distinct configurations.*at least 3"),
+        (
+            [4] * 4,
+            [0.1, 0.2, 0.3, 0.4],
+            DICTIONARY,
+            FitError,
+            r"used 4 machines.*one other number of machines",
+        ),
+        (
+            MACHINES,
+            SCALE,
+            [*DICTIONARY, "scale^2/machines", "sqrt(machines)", "1/machines"],
+            InvalidParameterError,
+            r"terms=.*9",
+        ),
+    ],
+    ids=["two points, however often they were run", "one number of machines", "too many terms"],
+)
+def test_what_no_fit_is_made_of_is_refused(machines, scale, terms, error, problem):
+    with pytest.raises(error, match=problem) as caught:
+        TermAveraging(terms=terms).fit(
+            machines=machines, scale=scale, seconds=20.0 + np.arange(len(machines))
+        )
 
-    with pytest.raises(TooFewObservationsError, match=r"2 distinct configurations.*at least 3"):
-        TermAveraging().fit(**runs)
-    TermAveraging().fit_undetermined(**runs)
-
-
-def test_runs_on_one_number_of_machines_are_refused_with_the_remedy():
-    with pytest.raises(FitError, match=r"All runs used 4 machines.*one other number of machines") as caught:
-        TermAveraging().fit(machines=4, scale=[0.1, 0.2, 0.3, 0.4], seconds=[5.0, 8.0, 11.0, 14.0])
-
-    assert not isinstance(caught.value, TooFewObservationsError)
-
-
-def test_more_terms_than_a_fit_can_average_over():
-    terms = [*DICTIONARY, "scale^2/machines", "sqrt(machines)", "1/machines"]
-
-    with pytest.raises(InvalidParameterError, match=r"terms=.*9"):
-        fitted(runs_of(PLAIN), terms=terms)
+    assert type(caught.value) is error
 
 
 def test_left_with_one_run_the_prior_still_says_something():
