@@ -1,12 +1,10 @@
 """What commands share: files that they write, and options that several of them have."""
 
-import io
-import sys
 from argparse import ArgumentTypeError
 
 import pytest
 
-from airflow_provider_ernest.cli.command import machine_numbers, refuse_to_overwrite, write_text
+from airflow_provider_ernest.cli.command import machine_numbers, write_text
 from airflow_provider_ernest.cli.models import name_of_job
 from airflow_provider_ernest.cli.store import KINDS
 from airflow_provider_ernest.exceptions import InvalidParameterError
@@ -31,13 +29,6 @@ def test_a_file_that_cannot_be_written_is_named_and_nothing_is_left(tmp_path):
     with pytest.raises(InvalidParameterError, match=r"cannot be written: Is a directory"):
         write_text(str(tmp_path / "folder"), "text", force=True)
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
-
-
-def test_a_dash_is_standard_output(monkeypatch):
-    monkeypatch.setattr(sys, "stdout", io.StringIO())
-    refuse_to_overwrite("-", force=False)
-    write_text("-", "text", force=False)
-    assert sys.stdout.getvalue() == "text"
 
 
 @pytest.mark.parametrize(

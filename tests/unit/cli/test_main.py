@@ -75,23 +75,6 @@ def test_a_result_is_shown_or_written_in_the_form_that_is_asked_for(tmp_path, ru
     assert piped.err.endswith(table)
 
 
-def test_a_file_is_overwritten_only_when_asked(tmp_path, runs_csv, ernest):
-    there = tmp_path / "there.csv"
-    there.write_text("mine")
-    asked = ("predict", runs_csv, "--machines", "2", "--output", there)
-    assert "exists already" in ernest(*asked, code=1).err
-    assert there.read_text() == "mine"
-    ernest(*asked, "--force")
-    assert there.read_text() != "mine"
-
-
-def test_the_help_tells_the_exit_codes(capsys):
-    for argv in ([], ["choose"], ["store", "list"]):
-        with pytest.raises(SystemExit):
-            main([*argv, "--help"])
-        assert "exit codes:" in capsys.readouterr().out
-
-
 def test_errors_name_the_options_and_the_remedy_without_a_traceback(ernest):
     bounds = ["--max-machines", "8", "--cores-per-machine", "1", "--partitions", "100", "--max-scale", "2"]
     said = ernest("design", *bounds, code=1)

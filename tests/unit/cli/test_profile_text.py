@@ -49,12 +49,6 @@ def test_the_lines_of_a_network_bound_run():
     } <= told
 
 
-def test_advice_tells_its_figure():
-    text = " ".join(" ".join(profile_lines(network_bound())).split())
-    assert "what to change - Take machines of a network-optimised family" in text
-    assert "Because: 1.40 GB were spilled to disk in stage 3." in text
-
-
 def test_what_is_not_known_has_no_lines():
     text = "\n".join(profile_lines(bare()))
     for title in ("what to change", "what could be won", "stages", "stragglers", "on other machines"):
