@@ -117,28 +117,38 @@ def test_the_cause_is_told_by_what_spark_says(reason, cause):
     assert cause_of(reason) == cause
 
 
-def test_a_heap_that_was_full_is_not_helped_by_memory_beside_it(analyzed, tmp_path):
-    said = analyzed(run_that_lost(tmp_path / "log", "Command exited with code 52"))
+@pytest.mark.parametrize(
+    ("reason", "description", "told", "untold"),
+    [
+        (
+            "Command exited with code 52",
+            None,
+            [
+                "1 executor ended by a full heap: 1 on 10.0.0.2 (Command exited with code 52).",
+                "Give executors more heap (spark.executor.memory)",
+                "This run does not count: it lost executors, killed for their memory.",
+            ],
+            "memoryOverhead",
+        ),
+        (
+            "Container container_7 was preempted.",
+            None,
+            ["1 executor preempted: 1 on 10.0.0.2 (Container container_7 was preempted)."],
+            "memoryOverhead",
+        ),
+        (
+            "",
+            "Python worker exited unexpectedly (crashed)",
+            ["Python workers ended unexpectedly: 1 task had to be made again. A worker that is killed"],
+            "does not count",
+        ),
+    ],
+)
+def test_each_loss_has_its_own_sentence_and_remedy(analyzed, tmp_path, reason, description, told, untold):
+    said = analyzed(run_that_lost(tmp_path / "log", reason, description=description))
 
-    assert "1 executor ended by a full heap: 1 on 10.0.0.2 (Command exited with code 52)." in said
-    assert "Give executors more heap (spark.executor.memory)" in said
-    assert "memoryOverhead" not in said
-    assert "This run does not count: it lost executors, killed for their memory." in said
-
-
-def test_preemption_is_another_sentence(analyzed, tmp_path):
-    said = analyzed(run_that_lost(tmp_path / "log", "Container container_7 was preempted."))
-
-    assert "1 executor preempted: 1 on 10.0.0.2 (Container container_7 was preempted)." in said
-    assert "memoryOverhead" not in said
-
-
-def test_a_python_worker_that_was_killed(analyzed, tmp_path):
-    crashed = "Python worker exited unexpectedly (crashed)"
-    said = analyzed(run_that_lost(tmp_path / "log", "", description=crashed))
-
-    assert "Python workers ended unexpectedly: 1 task had to be made again. A worker that is killed" in said
-    assert "does not count" not in said
+    assert all(each in said for each in told)
+    assert untold not in said
 
 
 def test_a_log_that_is_not_whole_is_told_so_and_gives_no_advice_that_the_rest_could_turn_over(
