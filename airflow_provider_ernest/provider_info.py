@@ -42,30 +42,31 @@ def _folder(description: str, kind: str) -> dict[str, Any]:
 OPTIONS = {
     "store": _folder("Root of the model store: a path or any URL of Airflow's object storage.", "store"),
     "event_logs": _folder("Event logs of sample and production runs.", "event_logs"),
-    "staging": _folder("Samples while their run lasts; machines and Airflow workers must see it.", "staging"),
+    "staging": _folder(
+        "Samples of the input during their runs; machines and Airflow workers must see it.", "staging"
+    ),
     "clusters": _folder("State and logs of local clusters.", "clusters"),
-    "history": _folder("What was read of event logs, on each worker.", "history"),
+    "history": _folder("Cache of what was read from event logs, on each worker.", "history"),
     "deployment": _option(
-        "Id of this deployment of Airflow in the names and tags of what it starts at AWS: 1 to "
-        "40 letters, digits, '.', '_' and '-', another one for each deployment in an account. "
-        "Default: made once, and kept in the model store.",
+        "Id of this Airflow deployment in the names and tags of its AWS resources: 1 to 40 "
+        "letters, digits, '.', '_' and '-', different for each deployment in an account. "
+        "Default: generated once and kept in the model store.",
         "prod-eu",
     ),
     "history_server": _option(
-        "Address, by http or https, of a Spark history server that reads the event logs: runs "
-        "are linked to their applications there. Default: none.",
+        "Address (http or https) of a Spark history server that reads the event logs; runs link "
+        "to their applications there. Default: none.",
         "https://spark-history.example.com:18080",
     ),
     "retention_days": _option(
-        "Documents of the model store that are older than so many days are removed where "
-        "PruneStoreOperator runs, or `ernest store prune`. 0 keeps all.",
+        "PruneStoreOperator and `ernest store prune` remove documents of the model store that "
+        "are older than this many days. 0 keeps all.",
         "180",
         of="float",
         default="0",
     ),
     "retention_models": _option(
-        "So many newest models of each job and instance type are kept at any age, and so many "
-        "newest documents of each other kind.",
+        "This many of the newest documents of each kind are kept at any age, for each job and instance type.",
         "10",
         of="integer",
         default="5",
