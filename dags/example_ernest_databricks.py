@@ -1,17 +1,17 @@
-"""Sizes a Spark job for Databricks; the stock operator runs it on a new cluster of the size decided on.
+"""Sizes a Spark job for Databricks; the stock operator runs it on a new cluster of the chosen size.
 
-The sample runs are made on machines of EC2, of a type that Databricks has, too. A machine of the decision
-becomes a worker of the new cluster, and Databricks adds one for the driver. Its runtime is another Spark than
-that of the sample runs (and with Photon a much faster one): compare the first production runs with what was
-predicted of them. The job is yours: called with the folders of its input and its output.
+Sample runs use EC2 machines of a type that Databricks offers, too. Each machine of the decision becomes a
+worker of the new cluster; Databricks adds one for the driver. The Databricks runtime differs from the Spark
+of the sample runs (with Photon it is much faster), so compare the first production runs with their
+predictions. Bring your own job: it is called with the folders of its input and its output.
 
-It needs Airflow's connections ``aws_default`` with a region and ``databricks_default``, on the workers
-``pip install "airflow-provider-ernest[ec2,s3]" apache-airflow-providers-databricks``, and in the environment
-of Airflow:
+Requirements: the Airflow connections ``aws_default`` with a region and ``databricks_default``, on the workers
+``pip install "airflow-provider-ernest[ec2,s3]" apache-airflow-providers-databricks``, and environment
+variables of Airflow:
 
 - ``ERNEST_EC2_CLUSTER``: the machines of the sample runs, see ``example_ernest_ec2``; they must be able to
   read ``s3a://``.
-- ``ERNEST_EXAMPLE_BUCKET``: where the job, its input and its output lie (default: my-bucket).
+- ``ERNEST_EXAMPLE_BUCKET``: the bucket of the job, its input and its output (default: my-bucket).
 - ``ERNEST_EXAMPLE_JOB``: the job's file on the Airflow workers (default: /opt/jobs/job.py).
 """
 
@@ -64,18 +64,18 @@ with DAG(
             deadline_seconds="{{ params.deadline_seconds }}",
             price_per_hour="{{ params.price_per_hour }}",
             max_machines=20,
-            # The driver has a machine of the same type.
+            # The driver has a machine of its own, of the same type.
             billing=Billing(boot_seconds=300, master_price_per_hour="{{ params.price_per_hour }}"),
         ),
     )
 
     @task
     def new_cluster(sized: dict[str, Any]) -> dict[str, Any]:
-        """The cluster of the production run: what was decided on, and what is yours to say."""
+        """The cluster of the production run: the decision, and your own settings."""
         return {
             **sized,
             "spark_version": "16.4.x-scala2.12",
-            # What the price above is of.
+            # The price above is for on-demand machines.
             "aws_attributes": {"availability": "ON_DEMAND"},
         }
 
@@ -86,7 +86,7 @@ with DAG(
             "python_file": f"s3://{BUCKET}/jobs/job.py",
             "parameters": [f"s3://{BUCKET}/input", f"s3://{BUCKET}/output"],
         },
-        # Databricks itself would let a run that hangs go on, and be paid for, without end.
+        # Databricks itself sets no limit: a run that hangs would cost money without end.
         timeout_seconds=8 * 3600,
     )
     ernest >> production

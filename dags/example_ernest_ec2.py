@@ -1,10 +1,10 @@
-"""Sizes a Spark job on machines of Amazon EC2, and runs it in production on those that are paid for already.
+"""Sizes a Spark job on Amazon EC2 and runs it in production on the machines of the sample runs.
 
-The job is that of ``example_ernest_local``. Its input and output lie where both the Airflow workers and the
-machines read and write them, such as a file system of EFS, mounted through an access point that makes all of
-them one user: Spark on the machines does not run as the user that Airflow runs as.
+The job is that of ``example_ernest_local``. Put its input and output on storage that both the Airflow workers
+and the machines can read and write, such as EFS, mounted through an access point that maps all of them to one
+user: Spark on the machines does not run as Airflow's user.
 
-It needs Airflow's connection ``aws_default`` with a region, and in the environment of Airflow:
+Requirements: the Airflow connection ``aws_default`` with a region, and environment variables of Airflow:
 
 - ``ERNEST_EC2_CLUSTER``: your machines, as JSON with fields of ``EC2ClusterSpec``, such as
   ``{"instance_type": "m6i.large", "image": "ami-...", "subnets": ["subnet-..."],
@@ -12,10 +12,10 @@ It needs Airflow's connection ``aws_default`` with a region, and in the environm
   template with image, subnet, security groups and instance profile. Image: Linux with Java 17, Python and
   Spark in /opt/spark.
 - ``ERNEST_EXAMPLE_DATA``: the folder for the input and the output (default: /mnt/ernest-example).
-- ``ERNEST_EXAMPLE_LOGS``: where Spark's event logs of past runs lie, such as ``s3a://bucket/spark-events``;
-  without it, sample runs alone are learned from.
+- ``ERNEST_EXAMPLE_LOGS``: the Spark event logs of past runs, such as ``s3a://bucket/spark-events``. Without
+  it, the model learns from sample runs alone.
 
-``example_ernest_reaper`` ends, once an hour, whatever should have ended and did not.
+``example_ernest_reaper`` terminates once an hour any machine that should have ended and did not.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ DATA = Path(os.environ.get("ERNEST_EXAMPLE_DATA", "/mnt/ernest-example"))
 YOUR_MACHINES = json.loads(os.environ.get("ERNEST_EC2_CLUSTER", '{"launch_template": "ernest-spark"}'))
 PAST_RUNS = os.environ.get("ERNEST_EXAMPLE_LOGS")
 INPUT_FILES = 336
-# The weather is far away: it is asked for many flights at once.
+# The weather service is remote: ask for many flights at once.
 LOOK_UP = ["--weather-csv", f"{DATA}/weather.csv", "--keys-per-request", "100", "--latency-seconds", "0.075"]
 
 with DAG(
@@ -63,7 +63,7 @@ with DAG(
 
     @task
     def prepare_input() -> None:
-        """Write the flights as one file for each partition."""
+        """Write one file of flights for each partition."""
         import runpy
 
         runpy.run_path(str(JOBS / "prepare_flights.py"))["prepare"](DATA, files=INPUT_FILES)
@@ -80,7 +80,7 @@ with DAG(
     ernest = ErnestTaskGroup(
         job=job,
         input=SampledInput(path=f"{DATA}/flights"),
-        # They cost nothing: only the sample runs that are missing are made, maybe none.
+        # Past runs cost nothing: only missing sample runs are made, maybe none.
         history=EventLogs(PAST_RUNS, job="enrich_flights") if PAST_RUNS else None,
         bounds=DesignBounds(max_machines=cluster.machines, max_scale=0.1, min_scale=0.025, max_runs=7),
         cluster=cluster,

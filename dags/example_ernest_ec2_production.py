@@ -1,10 +1,10 @@
-"""Chooses among two types of machines of Amazon EC2, and starts a cluster of the chosen type and size.
+"""Chooses between two EC2 machine types and starts a production cluster of the chosen type and size.
 
-The job and what it needs are those of ``example_ernest_ec2``. Each type is trained on a small cluster of its
-own, which ends with the training; then production gets a new one, which ends with it. A machine of the
-decision is a worker of that cluster; its master comes on top.
+The job and the requirements are those of ``example_ernest_ec2``. Each type is trained on a small cluster of
+its own, which ends with the training. Production gets a new cluster, which ends with the run. Each machine of
+the decision is a worker of that cluster; the master comes on top.
 
-What ``ERNEST_EC2_CLUSTER`` says of the machines' type and number does not count here.
+This DAG ignores the machine type and number in ``ERNEST_EC2_CLUSTER``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DATA = Path(os.environ.get("ERNEST_EXAMPLE_DATA", "/mnt/ernest-example"))
 YOURS = json.loads(os.environ.get("ERNEST_EC2_CLUSTER", '{"launch_template": "ernest-spark"}'))
 YOUR_MACHINES = {name: value for name, value in YOURS.items() if name not in ("machines", "instance_type")}
 INPUT_FILES = 336
-# The weather is far away: it is asked for many flights at once.
+# The weather service is remote: ask for many flights at once.
 LOOK_UP = ["--weather-csv", f"{DATA}/weather.csv", "--keys-per-request", "100", "--latency-seconds", "0.075"]
 
 with DAG(
@@ -49,7 +49,7 @@ with DAG(
 
     @task
     def prepare_input() -> None:
-        """Write the flights as one file for each partition."""
+        """Write one file of flights for each partition."""
         import runpy
 
         runpy.run_path(str(JOBS / "prepare_flights.py"))["prepare"](DATA, files=INPUT_FILES)
@@ -58,7 +58,7 @@ with DAG(
     job = SparkJob(
         name="enrich_flights",
         application=str(JOBS / "enrich_flights.py"),
-        # Runs on both types at the same time must not write to one folder.
+        # Runs on both types happen at the same time and must not write to one folder.
         application_args=[
             "{{ sample.input }}",
             f"{DATA}/samples/{{{{ ti.task_id }}}}/{{{{ ti.map_index }}}}",
@@ -77,7 +77,7 @@ with DAG(
             deadline_seconds="{{ params.deadline_seconds }}",
             max_machines="{{ params.most_machines }}",
             confidence=0.95,
-            # The machines of production boot for it alone.
+            # Production's machines boot for this run only.
             billing=Billing(boot_seconds=120),
         ),
     )

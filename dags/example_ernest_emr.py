@@ -1,15 +1,15 @@
-"""Sizes a Spark job on Amazon EMR; Amazon's operators run it on a job flow of the size and type decided on.
+"""Sizes a Spark job on Amazon EMR; Amazon's operators run it on a job flow of the chosen size and type.
 
 The sample runs are steps of a small job flow, which Amazon's operators start and end around them. Production
-gets one of its own: a machine of the decision is a core instance with one executor. The job is yours:
-``jobs/job.py`` of the bucket, called with the folders of its input and its output.
+gets its own job flow, in which each machine of the decision is a core instance with one executor. Bring your
+own job: ``jobs/job.py`` in the bucket is called with the folders of its input and its output.
 
-It needs EMR's default roles (``aws emr create-default-roles``), which must be able to read and write the
-bucket, Airflow's connection ``aws_default`` with a region, on the workers
-``pip install "airflow-provider-ernest[ec2,s3]"``, and in the environment of Airflow:
+Requirements: EMR's default roles (``aws emr create-default-roles``), able to read and write the bucket, the
+Airflow connection ``aws_default`` with a region, on the workers
+``pip install "airflow-provider-ernest[ec2,s3]"``, and environment variables of Airflow:
 
-- ``ERNEST_EXAMPLE_BUCKET``: where the job, its input and the logs lie (default: s3://my-bucket).
-- ``ERNEST_EMR_SUBNET``: where the machines lie (default: the account's default).
+- ``ERNEST_EXAMPLE_BUCKET``: the bucket of the job, its input and the logs (default: s3://my-bucket).
+- ``ERNEST_EMR_SUBNET``: the subnet of the machines (default: the account's default).
 - ``AIRFLOW__ERNEST__DEPLOYMENT``: value of the tag that the IAM policy asks for (default: ernest).
 """
 
@@ -44,7 +44,7 @@ CORE = {"Name": "core", "InstanceRole": "CORE", "InstanceType": "m5.xlarge", "In
 
 
 def job_flow(groups: list[dict[str, Any]]) -> dict[str, Any]:
-    """What EMR is asked for: a master beside these machines."""
+    """The job flow to create: a master and these machines."""
     return {
         "Name": "ernest",
         "ReleaseLabel": RELEASE,
@@ -57,7 +57,7 @@ def job_flow(groups: list[dict[str, Any]]) -> dict[str, Any]:
             "KeepJobFlowAliveWhenNoSteps": True,
             **({"Ec2SubnetId": SUBNET} if SUBNET else {}),
         },
-        # Whatever becomes of this DAG run.
+        # Ends an idle job flow even if this DAG run cannot.
         "AutoTerminationPolicy": {"IdleTimeout": 900},
         "Tags": [{"Key": "ernest:deployment", "Value": DEPLOYMENT}],
     }
@@ -87,7 +87,7 @@ with DAG(
             machines=4,
             instance_type="m5.xlarge",
             cores_per_machine=4,
-            # Amazon's price in us-east-1 for the machine, and EMR's for running it.
+            # Prices in us-east-1: the machine's, and EMR's on top.
             price_per_hour=0.192 + 0.048,
             release_label=RELEASE,
             event_log_uri=f"{BUCKET}/logs/spark",
@@ -95,14 +95,14 @@ with DAG(
         goal=SizingGoal(
             deadline_seconds="{{ params.deadline_seconds }}",
             max_machines=20,
-            # The job flow of production starts for it alone, and has a master.
+            # Production's job flow starts for this run only, and has a master.
             billing=Billing(boot_seconds=420, master_price_per_hour=0.24),
         ),
     )
 
     @task
     def steps(arguments: list[str]) -> list[dict[str, Any]]:
-        """The production run, with executors of the size decided on."""
+        """The production run, with executors of the chosen size."""
         submit = ["spark-submit", "--deploy-mode", "client", *arguments]
         command = [*submit, job.application, f"{BUCKET}/input", f"{BUCKET}/output"]
         return [
@@ -123,7 +123,7 @@ with DAG(
         job_flow_id=create.output,
         steps=steps(ernest.config["spark_arguments"]),
         wait_for_completion=True,
-        # In 8 hours; the operator's own patience ends after half an hour.
+        # 8 hours; the operator's default is half an hour.
         waiter_delay=30,
         waiter_max_attempts=8 * 120,
     )

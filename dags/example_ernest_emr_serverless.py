@@ -1,14 +1,14 @@
-"""Sizes a Spark job for Amazon EMR Serverless; the stock operator runs it with as many workers as decided on.
+"""Sizes a Spark job for Amazon EMR Serverless; the stock operator runs it with the chosen number of workers.
 
-The sample runs are steps of a small job flow of EMR, since only on machines of one type is it known how many
-there are. A machine of the decision becomes a worker with as many cores and at least its memory. The job is
-yours: ``jobs/job.py`` of the bucket, called with the folders of its input and its output.
+The sample runs are steps of a small EMR job flow, where the number and type of machines are known. Each
+machine of the decision becomes a worker with as many cores and at least its memory. Bring your own job:
+``jobs/job.py`` in the bucket is called with the folders of its input and its output.
 
-It needs EMR's default roles (``aws emr create-default-roles``), which must be able to read and write the
-bucket, Airflow's connection ``aws_default`` with a region, on the workers
-``pip install "airflow-provider-ernest[ec2,s3]"``, two Airflow variables, ``emr_serverless_application`` (the
-id of an application of type Spark) and ``emr_serverless_role`` (the ARN of the role that its jobs have), and
-in the environment of Airflow ``ERNEST_EXAMPLE_BUCKET``: where all files lie (default: s3://my-bucket).
+Requirements: EMR's default roles (``aws emr create-default-roles``), able to read and write the bucket, the
+Airflow connection ``aws_default`` with a region, on the workers
+``pip install "airflow-provider-ernest[ec2,s3]"``, the Airflow variables ``emr_serverless_application`` (id of
+an application of type Spark) and ``emr_serverless_role`` (ARN of its jobs' role), and the environment
+variable of Airflow ``ERNEST_EXAMPLE_BUCKET``: the bucket of all files (default: s3://my-bucket).
 """
 
 from __future__ import annotations
@@ -82,14 +82,14 @@ with DAG(
             deadline_seconds="{{ params.deadline_seconds }}",
             price_per_hour="{{ params.price_per_hour }}",
             max_machines=20,
-            # The driver has a worker of its own, larger by 5 GB.
+            # The driver has a worker of its own, 5 GB larger.
             billing=Billing(boot_seconds=90, master_price_per_hour="{{ params.price_per_hour * 1.1 }}"),
         ),
     )
 
     @task
     def job_driver(sized: dict[str, Any]) -> dict[str, Any]:
-        """The production run, with workers of the number and size decided on."""
+        """The production run, with the chosen number and size of workers."""
         return {
             "sparkSubmit": {
                 "entryPoint": job.application,
@@ -103,7 +103,7 @@ with DAG(
         application_id="{{ var.value.emr_serverless_application }}",
         execution_role_arn="{{ var.value.emr_serverless_role }}",
         job_driver=job_driver(ernest.config["emr_serverless"]),
-        # In 8 hours; the operator's own patience ends after 25 minutes.
+        # 8 hours; the operator's default is 25 minutes.
         waiter_delay=60,
         waiter_max_attempts=8 * 60,
     )

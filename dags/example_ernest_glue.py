@@ -1,16 +1,16 @@
-"""Sizes a Spark job for AWS Glue; the stock ``GlueJobOperator`` runs it with as many workers as decided on.
+"""Sizes a Spark job for AWS Glue; the stock ``GlueJobOperator`` runs it with the chosen number of workers.
 
-The sample runs are made on machines of EC2 with the cores and the memory of a worker: m5.xlarge is like G.1X.
-A machine of the decision becomes such a worker, and Glue gets one worker more for the driver. Glue runs Spark
-with settings of its own: compare the first production runs with what was predicted of them. The job is
-yours: called with the folders of its input and its output, as ``--input`` and ``--output``.
+The sample runs use EC2 machines with the cores and memory of a worker: m5.xlarge is like G.1X. Each machine
+of the decision becomes such a worker, and Glue gets one more for the driver. Glue runs Spark with its own
+settings, so compare the first production runs with their predictions. Bring your own job: it is called with
+``--input`` and ``--output``, the folders of its input and its output.
 
-It needs Airflow's connection ``aws_default`` with a region, on the workers
-``pip install "airflow-provider-ernest[ec2,s3]"``, and in the environment of Airflow:
+Requirements: the Airflow connection ``aws_default`` with a region, on the workers
+``pip install "airflow-provider-ernest[ec2,s3]"``, and environment variables of Airflow:
 
 - ``ERNEST_EC2_CLUSTER``: the machines of the sample runs, see ``example_ernest_ec2``; they must be able to
   read ``s3a://``.
-- ``ERNEST_EXAMPLE_BUCKET``: where the job, its input and its output lie (default: my-bucket).
+- ``ERNEST_EXAMPLE_BUCKET``: the bucket of the job, its input and its output (default: my-bucket).
 - ``ERNEST_EXAMPLE_JOB``: the job's file on the Airflow workers (default: /opt/jobs/job.py).
 - ``ERNEST_GLUE_ROLE``: name of the role that Glue runs with (default: AWSGlueServiceRole).
 """
@@ -64,7 +64,7 @@ with DAG(
             deadline_seconds="{{ params.deadline_seconds }}",
             price_per_hour="{{ params.price_per_hour }}",
             max_machines=20,
-            # The worker of the driver costs as much as any other.
+            # The driver's worker costs as much as any other.
             billing=Billing(boot_seconds=60, master_price_per_hour="{{ params.price_per_hour }}"),
         ),
     )
@@ -74,10 +74,10 @@ with DAG(
         script_location=f"s3://{BUCKET}/jobs/job.py",
         script_args={"--input": f"s3://{BUCKET}/input", "--output": f"s3://{BUCKET}/output"},
         iam_role_name=os.environ.get("ERNEST_GLUE_ROLE", "AWSGlueServiceRole"),
-        # Of the job's definition, which is made once; each run has its own.
+        # For the job's definition, which is created once; each run overrides it.
         create_job_kwargs={"GlueVersion": "5.0", "WorkerType": "G.1X", "NumberOfWorkers": 2},
         run_job_kwargs=ernest.config["glue"],
-        # Else a run goes on, and is paid for, when its task has ended.
+        # Otherwise a run continues, and costs money, after its task has ended.
         stop_job_run_on_kill=True,
     )
     ernest >> production

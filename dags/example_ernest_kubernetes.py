@@ -1,12 +1,12 @@
-"""Sizes a Spark job on Kubernetes; the stock ``SparkSubmitOperator`` runs it with as many pods as decided on.
+"""Sizes a Spark job on Kubernetes; the stock ``SparkSubmitOperator`` runs it with the chosen number of pods.
 
-The job is that of ``example_ernest_local``. Sample runs and production share a cluster that is there already.
-A machine of the decision is one executor's pod: with the cores and the heap declared below it takes most of a
-node, so that two never share one.
+The job is that of ``example_ernest_local``. Sample runs and production share an existing cluster. Each
+machine of the decision is one executor pod. With the cores and heap declared below it takes most of a node,
+so no two pods share one.
 
-It needs an Airflow connection ``spark_kubernetes`` (host ``k8s://https://HOST`` with a port, deploy mode
-``client``), on the workers ``pip install apache-airflow-providers-cncf-kubernetes``, without which the stock
-operator refuses such a connection, and in the environment of Airflow:
+Requirements: an Airflow connection ``spark_kubernetes`` (host ``k8s://https://HOST`` with a port, deploy mode
+``client``), on the workers ``pip install apache-airflow-providers-cncf-kubernetes`` (the stock operator
+refuses such a connection without it), and environment variables of Airflow:
 
 - ``ERNEST_KUBERNETES_IMAGE``: the container image of Spark with Python (default: apache/spark:4.0.1-python3).
 - ``ERNEST_EXAMPLE_DATA``: a folder that the workers and the pods share (default: /mnt/ernest-example);
@@ -60,7 +60,7 @@ with DAG(
     pods = ConnectedCluster(
         spark_conn_id="spark_kubernetes",
         machines=16,
-        # Of nodes with 4 cores and 16 GB, less what Kubernetes keeps of them.
+        # For nodes with 4 cores and 16 GB, minus what Kubernetes reserves.
         cores_per_machine=3,
         memory_megabytes_per_machine=11 * 1024,
         instance_type="pod-3-cores",
@@ -81,8 +81,8 @@ with DAG(
         conn_id="spark_kubernetes",
         application=job.application,
         application_args=[f"{DATA}/flights", f"{DATA}/report", *LOOK_UP],
-        # The job's own conf, sized. No num_executors, executor_cores, executor_memory or total_executor_cores
-        # beside it: spark-submit would prefer them.
+        # The job's own conf with the chosen size. Do not set num_executors, executor_cores, executor_memory
+        # or total_executor_cores here: spark-submit would prefer them.
         conf=ernest.job_conf("kubernetes_conf"),
     )
     ernest >> production

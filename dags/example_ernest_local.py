@@ -1,8 +1,8 @@
-"""Sizes a Spark job on one machine: sample runs, a model, a decision, and the production run behind it.
+"""Sizes a Spark job on one machine: sample runs, a model, a decision, then the production run.
 
 The job joins the 336,776 flights that left New York in 2013 with the weather at their departure
-(``jobs/enrich_flights.py``), an ordinary Spark application that knows nothing of Ernest. The cluster is a
-local one: nothing but Spark has to be there.
+(``jobs/enrich_flights.py``), an ordinary Spark application that knows nothing of Ernest. The cluster is
+local: all you need is Spark.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ with DAG(
 
     @task
     def prepare_input() -> None:
-        """Write the flights as one file for each partition."""
+        """Write one file of flights for each partition."""
         import runpy
 
         runpy.run_path(str(JOBS / "prepare_flights.py"))["prepare"](DATA, files=INPUT_FILES)
@@ -56,7 +56,7 @@ with DAG(
         ],
         conf={
             "spark.ui.enabled": "false",
-            # Quick to start: on two cores, compiling would take longer than these short tasks run.
+            # Starts faster: on two cores, full JIT compilation takes longer than these short tasks.
             "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         },
     )
@@ -69,7 +69,7 @@ with DAG(
             deadline_seconds="{{ params.deadline_seconds }}",
             price_per_hour="{{ params.price_per_hour }}",
             max_machines=6,
-            # Runs on a laptop disturb each other more than machines of their own would.
+            # Runs on a laptop disturb each other more than runs on separate machines.
             on_inadequate="warn",
         ),
     )
@@ -77,11 +77,11 @@ with DAG(
         task_id="enrich_all_flights",
         application=job.application,
         application_args=[f"{DATA}/flights", f"{DATA}/report", "--weather-csv", f"{DATA}/weather.csv"],
-        # The job's own conf, sized. No num_executors, executor_cores, executor_memory or total_executor_cores
-        # beside it: spark-submit would prefer them.
+        # The job's own conf with the chosen size. Do not set num_executors, executor_cores, executor_memory
+        # or total_executor_cores here: spark-submit would prefer them.
         conf=ernest.job_conf(),
         cluster=ernest.cluster,
-        # Recorded beside what was predicted of it; the model learns from it.
+        # Record the run and its prediction; the model learns from it.
         decision=ernest.decision,
     )
     prepare_input() >> ernest >> production >> ernest.teardown

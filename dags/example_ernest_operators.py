@@ -1,7 +1,7 @@
-"""The sizing steps chained by hand, without the task group, so that tasks of your own may stand between them.
+"""Wires the sizing steps by hand, without the task group, so that you can put tasks of your own between them.
 
-The job, its input and what production must keep to are stated once, and given to the operators whole. It is
-the job of ``example_ernest_local``, on a local cluster that the sample runs and production share.
+The job, its input and its goal are stated once and passed to the operators whole. The job is that of
+``example_ernest_local``, on a local cluster that the sample runs and production share.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ with DAG(
 
     @task
     def prepare_input() -> None:
-        """Write the flights as one file for each partition."""
+        """Write one file of flights for each partition."""
         import runpy
 
         runpy.run_path(str(JOBS / "prepare_flights.py"))["prepare"](DATA, files=336)
@@ -87,7 +87,7 @@ with DAG(
         goal=goal,
         observations=runs.output,
         design=design.output["design"],
-        # As text: a task that goes on after failures must not come directly after a setup.
+        # As text: a task that runs after failures must not come directly after a setup.
         cluster="{{ ti.xcom_pull(task_ids='create_cluster') | tojson }}",
         trigger_rule="all_done_min_one_success",
     )

@@ -1,9 +1,8 @@
-"""Trains a job's model anew when its code has changed: the change itself starts the run.
+"""Retrains a job's model when its code changes: the change itself starts the run.
 
-The triggerer watches the application's file (``jobs/enrich_flights.py``, as in the example of one machine).
-When its content is another, the run that this starts finds that the stored model is of the earlier code,
-marks it, and takes new sample runs. The DAG of the nightly production then finds a fresh model and takes
-none.
+The triggerer watches the application's file (``jobs/enrich_flights.py``, as in ``example_ernest_local``).
+When the file changes, the triggered run finds that the stored model is of the old code, marks it as stale and
+makes new sample runs. The next run of the production DAG then finds a fresh model and makes none.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ job = SparkJob(
         "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     },
 )
-# Where several DAGs use it, put it into a module that all of them import.
+# If several DAGs use it, put it into a module that all of them import.
 new_code = application_changed(job.name, job.application, poll_seconds=10)
 
 with DAG(
@@ -60,14 +59,14 @@ with DAG(
 
     @task
     def prepare_input() -> None:
-        """Write the flights as one file for each partition."""
+        """Write one file of flights for each partition."""
         import runpy
 
         runpy.run_path(str(JOBS / "prepare_flights.py"))["prepare"](DATA, files=INPUT_FILES)
 
     @task
     def tell(machines: int, triggering_asset_events: Any = None) -> None:
-        """Say what started the run, and what the new model makes of it."""
+        """Print what started the run, and what the new model chose."""
         for event in (triggering_asset_events or {}).get(new_code, ()):
             change = event.extra["payload"]
             print(f"{change['application']}: {change['previous_sha256']} -> {change['sha256']}")
@@ -83,7 +82,7 @@ with DAG(
             price_per_hour="{{ params.price_per_hour }}",
             max_machines=3,
             on_failure="most_probable",
-            # Runs on a laptop disturb each other more than machines of their own would.
+            # Runs on a laptop disturb each other more than runs on separate machines.
             on_inadequate="warn",
         ),
     )

@@ -1,15 +1,16 @@
-"""Sizes a Spark job on Kubernetes; the stock ``SparkKubernetesOperator`` runs it by the Spark operator.
+"""Sizes a Spark job on Kubernetes; the stock ``SparkKubernetesOperator`` runs it with the Spark operator.
 
 Sample runs are made by spark-submit in client mode on the same nodes, as in ``example_ernest_kubernetes``,
-and need the connection ``spark_kubernetes`` of that example. Production is a ``SparkApplication`` for the
-operator of Kubeflow (``sparkoperator.k8s.io/v1beta2``), which must be installed in the cluster. A machine of
-the decision is one executor's pod.
+with the connection ``spark_kubernetes`` of that example. Production is a ``SparkApplication`` for Kubeflow's
+Spark operator (``sparkoperator.k8s.io/v1beta2``), which must be installed in the cluster. Each machine of the
+decision is one executor pod.
 
-It needs on the workers ``pip install apache-airflow-providers-cncf-kubernetes``, Airflow's connection
-``kubernetes_default``, and in the environment of Airflow:
+Requirements: on the workers ``pip install apache-airflow-providers-cncf-kubernetes``, the Airflow connection
+``kubernetes_default``, and environment variables of Airflow:
 
-- ``ERNEST_KUBERNETES_IMAGE``: the container image of Spark with Python, the job in ``/opt/jobs`` on it.
-- ``ERNEST_EXAMPLE_BUCKET``: where input and output lie (default: my-bucket); the image must read ``s3a://``.
+- ``ERNEST_KUBERNETES_IMAGE``: the container image of Spark with Python, with the job in ``/opt/jobs``.
+- ``ERNEST_EXAMPLE_BUCKET``: the bucket of input and output (default: my-bucket); the image must read
+  ``s3a://``.
 - ``ERNEST_EXAMPLE_JOB``: the job's file on the Airflow workers (default: /opt/jobs/job.py).
 """
 
@@ -59,7 +60,7 @@ with DAG(
         cluster=ConnectedCluster(
             spark_conn_id="spark_kubernetes",
             machines=16,
-            # Of nodes with 4 cores and 16 GB, less what Kubernetes keeps of them.
+            # For nodes with 4 cores and 16 GB, minus what Kubernetes reserves.
             cores_per_machine=3,
             memory_megabytes_per_machine=11 * 1024,
             instance_type="pod-3-cores",
@@ -73,7 +74,7 @@ with DAG(
 
     @task
     def application(sized: dict[str, str]) -> dict[str, Any]:
-        """What the Spark operator is asked for: executors of the size decided on, the rest is yours."""
+        """The SparkApplication: executors of the chosen size; the rest is your own."""
         sized = dict(sized)
         executor = {
             "instances": int(sized.pop("spark.executor.instances")),
@@ -101,7 +102,7 @@ with DAG(
     production = SparkKubernetesOperator(
         task_id="production",
         namespace="default",
-        # A run that hangs would be paid for without end.
+        # A run that hangs would cost money without end.
         execution_timeout=timedelta(hours=8),
         template_spec=application(ernest.config["kubernetes_conf"]),
     )

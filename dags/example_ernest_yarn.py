@@ -1,13 +1,13 @@
-"""Sizes a Spark job on YARN; the stock ``SparkSubmitOperator`` runs it on as many nodes as were decided on.
+"""Sizes a Spark job on YARN; the stock ``SparkSubmitOperator`` runs it on the chosen number of nodes.
 
-The job is that of ``example_ernest_local``. Sample runs and production share a cluster that is there already.
-A machine of the decision is one executor that takes a whole node: its cores, and the heap that YARN grants
-there, are declared below, since YARN does not tell them.
+The job is that of ``example_ernest_local``. Sample runs and production share an existing cluster. Each
+machine of the decision is one executor that takes a whole node. YARN does not report a node's cores and heap,
+so they are declared below.
 
-It needs an Airflow connection ``spark_yarn`` (host ``yarn``, deploy mode ``client``), and in the environment
-of Airflow:
+Requirements: an Airflow connection ``spark_yarn`` (host ``yarn``, deploy mode ``client``), and environment
+variables of Airflow:
 
-- ``HADOOP_CONF_DIR``: the folder with the configuration of the cluster, without which Spark finds no YARN.
+- ``HADOOP_CONF_DIR``: the folder with the cluster's configuration; without it Spark does not find YARN.
 - ``ERNEST_EXAMPLE_DATA``: a folder that the workers and the nodes share (default: /mnt/ernest-example);
   ``example_ernest_local`` writes the input there, too.
 """
@@ -53,7 +53,8 @@ with DAG(
         spark_conn_id="spark_yarn",
         machines=16,
         cores_per_machine=4,
-        # A tenth more must fit into yarn.nodemanager.resource.memory-mb, and 1 GB for the application master.
+        # This plus a tenth, plus 1 GB for the application master, must fit into
+        # yarn.nodemanager.resource.memory-mb.
         memory_megabytes_per_machine=10 * 1024,
         instance_type="m5.xlarge",
     )
@@ -66,7 +67,7 @@ with DAG(
             deadline_seconds="{{ params.deadline_seconds }}",
             price_per_hour="{{ params.price_per_hour }}",
             max_machines=nodes.machines,
-            # Off unless dynamic_allocation=True, which leaves it no choice but the decision.
+            # Dynamic allocation is off. dynamic_allocation=True turns it on, bounded to the chosen size.
         ),
     )
     production = SparkSubmitOperator(
@@ -74,8 +75,8 @@ with DAG(
         conn_id="spark_yarn",
         application=job.application,
         application_args=[f"{DATA}/flights", f"{DATA}/report", *LOOK_UP],
-        # The job's own conf, sized. No num_executors, executor_cores, executor_memory or total_executor_cores
-        # beside it: spark-submit would prefer them.
+        # The job's own conf with the chosen size. Do not set num_executors, executor_cores, executor_memory
+        # or total_executor_cores here: spark-submit would prefer them.
         conf=ernest.job_conf("yarn_conf"),
     )
     ernest >> production
