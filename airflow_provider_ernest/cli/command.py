@@ -136,15 +136,17 @@ def write_text(name: str, text: str, *, force: bool) -> None:
     path = Path(name)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        with temporary.open("xb") as target:
-            target.write(text.encode("utf-8", errors="xmlcharrefreplace"))
-            target.flush()
-            os.fsync(target.fileno())
-        temporary.replace(path)
+        try:
+            with temporary.open("xb") as target:
+                target.write(text.encode("utf-8", errors="xmlcharrefreplace"))
+                target.flush()
+                os.fsync(target.fileno())
+            temporary.replace(path)
+        finally:
+            # This fails, too, on a read-only file system.
+            temporary.unlink(missing_ok=True)
     except OSError as error:
         raise _not_written(name, error.strerror) from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _not_written(name: str, why: str | None) -> InvalidParameterError:

@@ -28,6 +28,8 @@ def test_a_file_that_cannot_be_written_is_named_and_nothing_is_left(tmp_path):
     (tmp_path / "folder").mkdir()
     with pytest.raises(InvalidParameterError, match=r"cannot be written: Is a directory"):
         write_text(str(tmp_path / "folder"), "text", force=True)
+    with pytest.raises(InvalidParameterError, match=r"cannot be written: File name too long"):
+        write_text(str(tmp_path / ("a" * 250)), "text", force=False)
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
