@@ -138,10 +138,10 @@ class OfJob:
     conf: Mapping[str, Any]
     submit_options: Mapping[str, Any]
 
-    def _keep_job(self, job: Any, sampled: Any = None) -> None:
-        """Keep the job, and its input if the operator is given one."""
-        if sampled is not None:
-            self.input = as_template(SampledInput, sampled, "input")
+    def _keep_job(self, job: Any, *sampled: Any) -> None:
+        """Keep the job, and its input if the operator takes one."""
+        for given in sampled:  # None, too, is refused
+            self.input = as_template(SampledInput, given, "input")
         if is_template(job):
             raise InvalidParameterError(
                 "job", job, "is a template", remedy="Write job=SparkJob(...): its fields may be templates."

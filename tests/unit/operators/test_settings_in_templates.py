@@ -10,9 +10,12 @@ from airflow.sdk import DAG
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
+from airflow_provider_ernest.operators.fit_model import FitModelOperator
+from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.settings import Billing, SizingGoal, UntrainedType
 from airflow_provider_ernest.settings.templates import as_template, settings_of
 from tests.airflow_versions import DagSerialization
+from tests.unit.operators.stated import spark_job
 
 TEMPLATES = SizingGoal(
     deadline_seconds="{{ params.deadline }}",
@@ -101,3 +104,12 @@ def test_a_template_that_renders_to_another_one_is_refused(context, model):
     operator = choose(model=model, goal=SizingGoal(deadline_seconds="{{ params.x }}", max_machines=8))
     with pytest.raises(AirflowFailException, match=r"deadline_seconds=.* is still a template"):
         operator.execute(context)
+
+
+@pytest.mark.parametrize(
+    ("operator", "others"),
+    [(SampleRunOperator, {"experiment": {}}), (FitModelOperator, {"observations": []})],
+)
+def test_an_input_that_is_none_is_refused_in_the_dag_file(operator, others):
+    with pytest.raises(InvalidParameterError, match="input"):
+        operator(task_id="of_input", job=spark_job(), input=None, **others)
