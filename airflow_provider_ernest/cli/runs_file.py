@@ -168,7 +168,7 @@ def _from_csv(text: str, name: str, job: str | None, whole: Mapping[str, float])
 
 def _of_job(rows: list[_Row], name: str, job: str | None) -> tuple[list[_Row], str | None]:
     """The rows of one job, where the file names several, and the job."""
-    jobs = dict.fromkeys(row.values.get("job", "") for row in rows)
+    jobs = dict.fromkeys(row.values["job"] for row in rows if "job" in row.values)
     if len(jobs) < 2:
         # Whoever asks for another one gives it that name.
         return rows, next(iter(jobs), None) or None
@@ -234,7 +234,9 @@ def _row(columns: Sequence[str], place: str, cells: Sequence[str]) -> _Row:
         raise InvalidDocumentError(
             f"{place}: there are {len(cells)} values for {len(columns)} columns.", remedy=EXPLANATION
         )
-    return _Row(place, {field: cell for field, cell in zip(columns, cells, strict=False) if cell})
+    # An empty job is another one; a line that ends before the job says nothing of it.
+    named = zip(columns, cells, strict=False)
+    return _Row(place, {field: cell for field, cell in named if cell or field == "job"})
 
 
 def _fields(row: _Row, whole: Mapping[str, float]) -> dict[str, Any]:

@@ -53,6 +53,12 @@ def test_a_byte_order_mark_is_no_part_of_the_first_number(tmp_path: Path):
     assert triples(read_runs(str(path))) == [(4, 0.1, 20.0)]
 
 
+@pytest.mark.parametrize("job", [None, "etl"])
+def test_a_line_that_ends_before_the_job_is_of_the_only_one(job: str | None):
+    text = "machines,scale,seconds,job\n1,0.1,10,etl\n2,0.1,6\n"
+    assert [run.machines for run in runs_file_of(text, "runs.csv", job).runs] == [1, 2]
+
+
 def test_runs_without_seconds_are_left_out_and_told(capsys: pytest.CaptureFixture[str]):
     runs = runs_file_of("#machines,fraction,seconds\n4,0.1,\n8,0.1,15\n2,0.1\n", "runs.csv").runs
     assert triples(runs) == [(8, 0.1, 15.0)]
