@@ -155,9 +155,9 @@ class Prune:
             key=lambda item: (_POSITION[item.kind], not item.needs, item.id),
         )
         """What goes, in this order; after `carry_out`, what went."""
-        limit = now - timedelta(days=older_than_days)
+        most = timedelta(days=older_than_days)
         moments = ((each, moment_of(each)) for each in store.survey_ids()[KEEP_MODELS:])
-        self.surveys = [each for each, moment in moments if moment is not None and moment < limit]
+        self.surveys = [each for each, moment in moments if moment is not None and now - moment > most]
         kept_logs = {location for item in self._stays for location in item.event_logs}
         free = (name for name in self._named_logs if name not in kept_logs)
         self.event_logs = [path for name in free if event_logs and (path := event_logs.find(name))]

@@ -250,6 +250,10 @@ def test_what_cannot_be_removed_stays_with_all_that_it_refers_to(store, monkeypa
     assert left_in(store) == keys(*KEPT) | stays
 
 
+def test_an_age_from_before_the_first_year_keeps_everything(store):
+    assert not prune_of(store, older_than_days=1_000_000.0).has_work
+
+
 def test_old_surveys_go_but_the_newest(tmp_path):
     store = ModelStore(tmp_path)
     surveys = [survey(days=days) for days in (1, *range(100, 107))]
