@@ -31,7 +31,7 @@ pytestmark = WHOLE_DAG_RUNS
 
 ROOT = Path(__file__).parents[2]
 FILES = 24
-DEADLINE_SECONDS = 300
+DEADLINE_SECONDS = 900
 """The example's own is out of reach of two cores that run other tests besides."""
 
 

@@ -66,7 +66,7 @@ function versionColumns(model) {
 /** All versions on the type, newest first, with their errors. */
 export function versions({ versions: rows, model }) {
   return card({ id: "versions", title: "Versions, newest first" }, dataTable({
-    caption: "Versions, newest first", captionHidden: true, limit: 8, columns: versionColumns(model), rows,
+    caption: "Versions of the model", captionHidden: true, limit: 8, columns: versionColumns(model), rows,
     highlight: (row) => row.model_id === model.model_id,
   }));
 }
