@@ -109,7 +109,7 @@ def _prediction_steps(store: ModelStore, model: Model, name: str) -> Iterator[St
         _answer(prediction(store, model, request, entries=[], readable=lambda dag_id: True))
 
     yield f"{name}, the first, of {FIRST_SHOWN} machines", _once(predict)
-    yield f"{name}, after the slider moved", _seconds(predict)
+    yield f"{name}, another scale", _seconds(predict)
     yield f"{name}, of 200 machines", _seconds(lambda: predict(200))
 
 
