@@ -90,7 +90,8 @@ def by_type(
             option,
             unknown[0],
             "is a type of machine without a model",
-            remedy=f"Name {'one of ' if len(types) > 1 else ''}{', '.join(types)}. Another type needs its own model, or --extrapolate-to.",
+            remedy=f"Name {'one of ' if len(types) > 1 else ''}{', '.join(types)}. "
+            "Another type needs its own model, or --extrapolate-to.",
         )
     missing = [name for name in types if name not in values and not (one_for_all and None in values)]
     if missing:
