@@ -165,7 +165,7 @@ def _add_reap_arguments(parser: ArgumentParser) -> None:
 def _deployment(args: Namespace) -> str | None:
     """The deployment whose machines are meant; None for all."""
     from airflow_provider_ernest.cli.store import configured, open_store
-    from airflow_provider_ernest.store.deployment import deployment_of_store
+    from airflow_provider_ernest.store.exclusive import deployment_of_store
 
     if args.all_deployments:
         return None

@@ -48,14 +48,12 @@ def read_model(name: str) -> Model:
     """The model in a file, or one fitted by default to the runs in it; prints its warnings."""
     from airflow_provider_ernest.documents.models import Model
     from airflow_provider_ernest.prediction.training import train
-    from airflow_provider_ernest.store.records import DIGEST, without_digest
 
     text = read_text(name)
     content = parsed_json(text, name)
     if isinstance(content, dict):
         try:
-            # A file of a model store bears one.
-            model = Model.from_dict(without_digest(content) if DIGEST in content else content)
+            model = Model.from_dict(content)
         except ErnestError as error:
             raise InvalidDocumentError(f"{described(name)}: {error.message}", remedy=error.remedy) from error
         if not (model.observations and model.terms and model.validation.folds):

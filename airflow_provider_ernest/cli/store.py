@@ -7,9 +7,8 @@ import os
 import re
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,12 +28,11 @@ from airflow_provider_ernest.cli.command import (
     tell,
     warn,
 )
-from airflow_provider_ernest.documents.base import moment_of, time_of
+from airflow_provider_ernest.documents.base import time_of
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
-from airflow_provider_ernest.words import UNKNOWN, age, count, counted, duration, machines, percentage
+from airflow_provider_ernest.words import UNKNOWN, age, counted, percentage
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.store.catalogue import CatalogueEntry
     from airflow_provider_ernest.store.pruning import Prune
     from airflow_provider_ernest.store.store import ModelStore
 
@@ -43,9 +41,6 @@ SECTION = "ernest"
 CONNECTION = re.compile(r"^(?P<scheme>[a-z0-9+.-]+://)(?P<connection>[^/@]*)@", re.IGNORECASE)
 NAMES_A_CONTAINER = ("abfs", "wasb", "adl")
 """Schemes in which what stands before the @ is part of the place."""
-
-MOST_EXPANSIONS = 10
-"""Of one value: a variable that names itself has no end."""
 
 DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0}
 
@@ -92,12 +87,8 @@ def airflow_home() -> Path:
 
 
 def _expanded(text: str) -> str:
-    """The text with environment variables replaced as Airflow does: a variable's value may name others."""
-    for _ in range(MOST_EXPANSIONS):
-        if (expanded := os.path.expandvars(text)) == text:
-            break
-        text = expanded
-    return text
+    """The text with the environment variables that it names replaced, as Airflow does."""
+    return os.path.expandvars(text)
 
 
 def _in_file(option: str) -> str:
@@ -153,11 +144,7 @@ def _root(address: str) -> Any:
     return UPath(address)
 
 
-STATES = ("fresh", "stale", "drifting")
-
-KINDS = ("model", "decision", "production", "observation", "mark", "profile", "bottlenecks")
-"""Those of `store.records.FOLDERS`, which the parser of the options need not load."""
-_COUNTED = {
+COUNTED = {
     "models": "model",
     "decisions": "decision",
     "production runs": "production",
@@ -165,63 +152,53 @@ _COUNTED = {
 }
 """Columns of the list, and the kinds of documents that they count."""
 
-MOST_SET_ASIDE = 5
-"""So many files that were set aside are named in the text."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class _Group:
-    """What a store holds of a job on a type of machine.
-
-    Attributes:
-        entries: of the catalogue, oldest first.
-        ids: of all documents by kind, oldest first.
-        row: the newest model, its state, and how many documents there are.
-    """
-
-    entries: list[CatalogueEntry]
-    ids: dict[str, list[str]]
-    row: dict[str, Any]
-
-
-def _groups(store: ModelStore, job: str | None) -> list[_Group]:
+def _rows(store: ModelStore, job: str | None) -> list[dict[str, Any]]:
+    """For each job and type of machine the newest model, its state, and how many documents there are."""
     from airflow_provider_ernest.learning.freshness import Lineage
     from airflow_provider_ernest.store.files import safe_name
 
-    of_job, of_group = defaultdict(list), defaultdict(list)
+    of_job, models = defaultdict(list), defaultdict(list)
     for entry in store.catalogue.entries(job):
         of_job[entry.job].append(entry)
-        of_group[entry.job, entry.instance_type].append(entry)
+        if entry.kind == "model":
+            models[entry.job, entry.instance_type].append(entry)
     # What a long name was cannot be told from its folder's.
-    names = {safe_name("name", name): name for pair in of_group for name in pair}
-    ids: dict[tuple[str, str], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    names = {
+        safe_name("name", each): each
+        for entries in of_job.values()
+        for entry in entries
+        for each in (entry.job, entry.instance_type)
+    }
+    counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for place in store.places():
-        pair = tuple(names.get(each) or unquote(each) for each in (place.job, place.instance_type))
-        ids[pair[0], pair[1]][place.form.kind].append(place.file.removesuffix(".json"))
-    groups = []
-    for name in sorted({*ids, *of_group}):
-        if job not in (None, name[0]):
-            continue
-        models = [entry for entry in of_group[name] if entry.kind == "model"]
-        model = max(models, key=lambda entry: (entry.at, entry.id), default=None)
-        state = Lineage(model, of_job[name[0]]).state() if model else None
-        row = {
-            "job": name[0],
-            "instance_type": name[1],
-            "id": model.id if model else None,
-            "at": model.at if model else None,
-            "state": state.name if state else None,
-            "cause": state.cause if state else "",
-            "reason": state.reason if state else "",
-            "median_error_percent": model.median_error_percent if model else None,
-            **{f"{kind}s": len(ids[name][kind]) for kind in (*_COUNTED.values(), "mark")},
-        }
-        groups.append(_Group(entries=of_group[name], ids=ids[name], row=row))
-    return groups
+        own_job, instance_type = (
+            names.get(each) or unquote(each) for each in (place.job, place.instance_type)
+        )
+        if job in (None, own_job):
+            counts[own_job, instance_type][place.form.kind] += 1
+    rows = []
+    for pair, many in sorted(counts.items()):
+        model = max(models[pair], key=lambda entry: (entry.at, entry.id), default=None)
+        state = Lineage(model, of_job[pair[0]]).state() if model else None
+        rows.append(
+            {
+                "job": pair[0],
+                "instance_type": pair[1],
+                "id": model.id if model else None,
+                "at": model.at if model else None,
+                "state": state.name if state else None,
+                "cause": state.cause if state else "",
+                "reason": state.reason if state else "",
+                "median_error_percent": model.median_error_percent if model else None,
+                **{f"{kind}s": many[kind] for kind in (*COUNTED.values(), "mark")},
+            }
+        )
+    return rows
 
 
-def _group_table(rows: Iterable[dict[str, Any]]) -> list[str]:
-    numbers = ("age", "error", *_COUNTED)
+def _table(rows: Iterable[dict[str, Any]]) -> list[str]:
+    numbers = ("age", "error", *COUNTED)
     return aligned(
         ("job", "type", "state", "newest model", *numbers),
         (
@@ -232,7 +209,7 @@ def _group_table(rows: Iterable[dict[str, Any]]) -> list[str]:
                 row["id"] or UNKNOWN,
                 _age(row["at"] or ""),
                 percentage(row["median_error_percent"]),
-                *(str(row[f"{kind}s"]) for kind in _COUNTED.values()),
+                *(str(row[f"{kind}s"]) for kind in COUNTED.values()),
             )
             for row in rows
         ),
@@ -245,92 +222,28 @@ def _age(at: str) -> str:
     return UNKNOWN if moment is None else age((datetime.now(UTC) - moment).total_seconds())
 
 
-def _document_rows(groups: Iterable[_Group], kind: str) -> list[dict[str, Any]]:
-    """The documents of a kind, oldest first; of kinds that the catalogue does not list by their ids alone."""
-    rows = []
-    for group in groups:
-        entries = {entry.id: entry for entry in group.entries if entry.kind == kind}
-        for name in entries or group.ids[kind]:
-            entry, moment = entries.get(name), moment_of(name)
-            rows.append(
-                {
-                    "kind": kind,
-                    "job": group.row["job"],
-                    "instance_type": group.row["instance_type"],
-                    "id": name,
-                    "at": entry.at if entry else moment.isoformat() if moment else "",
-                    "model_id": entry.model_id if entry and entry.model_id != name else None,
-                    "says": ", ".join(_said(entry)) if entry else "",
-                }
-            )
-    return sorted(rows, key=lambda row: (row["at"], row["id"]))
-
-
-def _document_table(rows: Iterable[dict[str, Any]]) -> list[str]:
-    names = ("id", "job", "instance_type", "at", "model_id", "says")
-    known = ({**row, "at": _age(row["at"]), "model_id": row["model_id"] or UNKNOWN} for row in rows)
-    return aligned(
-        ("id", "job", "type", "age", "model", "says"),
-        ([row[name] for name in names] for row in known),
-        right="age",
-    )
-
-
-def _said(entry: CatalogueEntry) -> Iterator[str]:
-    if entry.reason:
-        yield f"{entry.cause}: {entry.reason}"
-    if entry.method:
-        yield f"{entry.method}, {counted(entry.observations - entry.learned_from, 'sample run')}"
-        yield f"error {percentage(entry.median_error_percent)}"
-    if entry.learned_from:
-        yield f"learned from {counted(entry.learned_from, 'production run')}"
-    if entry.machines is not None:
-        yield machines(entry.machines)
-    if entry.predicted_seconds is not None:
-        yield f"predicted {duration(entry.predicted_seconds)}"
-    if entry.seconds is not None:
-        yield f"took {duration(entry.seconds)}"
-    if entry.is_unusual or entry.is_unlikely:
-        yield f"outside the {'95' if entry.is_unusual else '80'} % interval"
-
-
 def _add_list_arguments(parser: ArgumentParser) -> None:
     add_store_argument(parser)
     parser.add_argument("--job", metavar="NAME", help="only of this job")
-    parser.add_argument(
-        "--kind",
-        choices=KINDS,
-        help="one line for each document of this kind, instead of one for each job and type of machine",
-    )
-    parser.add_argument("--state", choices=STATES, help="only where the newest model is in this state")
     add_result_arguments(parser, result="the list")
 
 
 def _run_list(args: Namespace) -> None:
-    from airflow_provider_ernest.store.records import list_set_aside
-
     store = open_store(args)
-    groups = [group for group in _groups(store, args.job) if args.state in (None, group.row["state"])]
-    rows = _document_rows(groups, args.kind) if args.kind else [group.row for group in groups]
-    torn, surveys = list_set_aside(store.root), store.survey_ids()
-    is_narrowed = bool(args.job or args.kind or args.state)
+    rows, surveys = _rows(store, args.job), store.survey_ids()
+    unreadable = sorted(str(place.path(store.root)) for place in store.catalogue.unreadable)
 
     def lines() -> Iterator[str]:
         if rows:
-            yield from (_document_table if args.kind else _group_table)(rows)
+            yield from _table(rows)
         else:
-            is_empty = not (groups or surveys or is_narrowed)
-            yield "The store is empty." if is_empty else "Nothing in the store matches."
-        if surveys and not is_narrowed:
+            yield "Nothing in the store matches." if surveys or args.job else "The store is empty."
+        if surveys and not args.job:
             yield f"{counted(len(surveys), 'survey')} of event logs, the newest {surveys[0]}"
-        if torn:
-            yield f"{counted(len(torn), 'damaged file')} set aside:"
-        yield from (f"  {each.path}: {each.problem}" for each in torn[:MOST_SET_ASIDE])
-        if len(torn) > MOST_SET_ASIDE:
-            yield f"  and {count(len(torn) - MOST_SET_ASIDE)} more, which --format json lists"
+        if unreadable:
+            yield f"{counted(len(unreadable), 'file')} skipped: not readable by this version, or damaged"
 
-    set_aside = [{"path": str(each.path), "problem": each.problem, "at": each.at} for each in torn]
-    document = {"store": str(store.root), "rows": rows, "surveys": surveys, "set_aside": set_aside}
+    document = {"store": str(store.root), "rows": rows, "surveys": surveys, "unreadable": unreadable}
     tell(args, lines, json=lambda: as_json(document), csv=lambda: rows_as_csv(rows))
 
 
@@ -339,11 +252,10 @@ LIST = Command(
     summary="list jobs with their newest model, its state and what is kept beside it",
     description="List what a store holds: for each job and type of machine the newest model, whether it "
     "can still be used and if not why, its age, its median leave-one-out error, and how many "
-    "documents there are. With --kind each document has a line. Torn files that were set aside are named.",
+    "documents there are.",
     example="""\
   %(prog)s
-  %(prog)s --state stale --format json
-  %(prog)s --job nightly-sums --kind production""",
+  %(prog)s --job nightly-sums --format json""",
     add_arguments=_add_list_arguments,
     run=_run_list,
 )

@@ -152,12 +152,13 @@ class Stored(Document):
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """Read a document, see `Document.from_dict`."""
-        if isinstance(data, dict) and "kind" in data:
-            if data["kind"] != cls.kind:
+        if isinstance(data, dict):
+            if data.get("kind", cls.kind) != cls.kind:
                 raise InvalidDocumentError(
                     f"This is no {cls.__name__} document: its kind is {data['kind']!r}."
                 )
-            data = {name: value for name, value in data.items() if name != "kind"}
+            # Earlier versions stored a digest of the rest.
+            data = {name: value for name, value in data.items() if name not in ("kind", "digest")}
         return super().from_dict(data)
 
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.learning.reuse import Found
     from airflow_provider_ernest.operators.setting_checks import PlannedCluster
     from airflow_provider_ernest.settings.templates import Number
-    from airflow_provider_ernest.store.leases import TrainingLease, TrainingLeases
+    from airflow_provider_ernest.store.exclusive import TrainingLease, TrainingLeases
 
 RETRAIN = "ernest_retrain"
 """Key in a run's configuration that asks for a training: ``{"ernest_retrain": true}``."""
@@ -308,7 +308,7 @@ class FindModelOperator(OfJob, EmitsLineage, BaseOperator, SkipMixin):
         """
         from airflow.providers.standard.triggers.temporal import TimeDeltaTrigger
 
-        from airflow_provider_ernest.store.leases import TrainingLeases
+        from airflow_provider_ernest.store.exclusive import TrainingLeases
 
         training = [each for each in self.types if found[each["instance_type"]].model is None]
         reuse = settings_of(Reuse, self.reuse, "reuse")
@@ -398,7 +398,7 @@ def _turn(
         The training of another run, None if this one trains; how long to wait for it at most; and whether
         nobody trained before, whose model may have come meanwhile.
     """
-    from airflow_provider_ernest.store.leases import TrainingLease
+    from airflow_provider_ernest.store.exclusive import TrainingLease
 
     origin = origin_of(context)
     while True:

@@ -90,7 +90,7 @@ def configured_deployment() -> str:
     """
     from airflow.providers.common.compat.sdk import conf
 
-    from airflow_provider_ernest.store.deployment import deployment_of_store
+    from airflow_provider_ernest.store.exclusive import deployment_of_store
 
     configured = str(conf.get("ernest", "deployment", fallback="") or "").strip()
     return configured or deployment_of_store(store_root())

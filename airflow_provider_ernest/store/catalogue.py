@@ -1,4 +1,10 @@
-"""The catalogue: what a store holds in a few words each, listed by folder.
+"""Where the records of a store lie, how they are written and read, and the catalogue that lists them.
+
+Each is one JSON file: ``root / job / instance type / models / id.json``, likewise for the other folders of
+`FOLDERS`, and ``root / .surveys / id.json`` for surveys, which are of many jobs. Names are percent-encoded,
+since users choose them: a job may be called "../x", and no job's folder starts with a dot. Ids sort by time:
+the last name in a folder is the newest. A file that holds no document that this version understands is
+skipped with a warning, and stays.
 
 The names of the files say what is there; they are the only truth. What the catalogue says of each record is
 read from it once, and kept in one summary file per job, so that a process need not read all records again.
@@ -17,15 +23,21 @@ from itertools import islice
 from operator import attrgetter
 from statistics import median
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from airflow_provider_ernest.documents.base import SCHEMA, Document, Record
+from airflow_provider_ernest.documents.base import SCHEMA, Document, Record, Stored
 from airflow_provider_ernest.documents.decisions import DecisionRecord, ProductionRun
 from airflow_provider_ernest.documents.models import Model, ModelMark, training_dollars
+from airflow_provider_ernest.documents.profiles import BottleneckReport, ProfileRecord
+from airflow_provider_ernest.documents.runs import ObservationRecord
+from airflow_provider_ernest.documents.surveys import Survey
+from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError, StoreError
 from airflow_provider_ernest.store.files import (
     changed_at,
+    create_whole,
+    decode_json,
     files,
     files_below,
     forget_listing,
@@ -34,17 +46,176 @@ from airflow_provider_ernest.store.files import (
     safe_name,
     store_errors,
 )
-from airflow_provider_ernest.store.records import (
-    DEPTH,
-    SUFFIX,
-    Place,
-    is_misplaced,
-    place_named,
-    read,
-    read_or_skip,
-)
 
 log = logging.getLogger(__name__)
+
+Kept = TypeVar("Kept", bound=Record)
+AnyStored = TypeVar("AnyStored", bound=Stored)
+
+FOLDERS: dict[type[Record], str] = {
+    Model: "models",
+    DecisionRecord: "decisions",
+    ProductionRun: "production",
+    ObservationRecord: "observations",
+    ModelMark: "marks",
+    ProfileRecord: "profiles",
+    BottleneckReport: "bottlenecks",
+}
+"""Where records of a class lie under the folder of an instance type."""
+
+FORMS: dict[str, type[Record]] = {form.kind: form for form in FOLDERS}
+_FORM_IN = {folder: form for form, folder in FOLDERS.items()}
+
+SURVEYS = ".surveys"
+SUFFIX = ".json"
+DEPTH = 3
+"""Of a record under its job's folder: the type of machine, the folder of its kind, the file."""
+
+
+class Place(NamedTuple):
+    """Where a record lies under a store's root: the names of its three folders, and of its file."""
+
+    job: str
+    instance_type: str
+    folder: str
+    file: str
+
+    @property
+    def form(self) -> type[Record]:
+        """The class of what lies there."""
+        return _FORM_IN[self.folder]
+
+    @property
+    def name(self) -> str:
+        """The path under the job's folder."""
+        return "/".join(self[1:])
+
+    def path(self, root: Any) -> Any:
+        """The file in a store."""
+        return root / self.job / self.instance_type / self.folder / self.file
+
+
+def place_of(record: Record) -> Place:
+    """Where a record lies; see `place`."""
+    return place(type(record), record.job, record.instance_type, record.id)
+
+
+def place(form: type[Record], job: str, instance_type: str, record_id: str) -> Place:
+    """Where the record of that class and id lies; an `InvalidParameterError` where a name is empty."""
+    return Place(
+        safe_name("job", job),
+        safe_name("instance_type", instance_type),
+        FOLDERS[form],
+        f"{safe_name('id', record_id)}{SUFFIX}",
+    )
+
+
+def place_named(job: str, name: str) -> Place | None:
+    """The place of a file by its job's folder and its path under that; None where no record lies."""
+    parts = name.split("/")
+    return Place(job, *parts) if len(parts) == DEPTH and parts[1] in _FORM_IN else None
+
+
+def survey_path(root: Any, survey_id: str) -> Any:
+    """The file of a survey in a store."""
+    return root / SURVEYS / f"{safe_name('id', survey_id)}{SUFFIX}"
+
+
+def folder_of(root: Any, form: type[Record], job: str, instance_type: str) -> Any:
+    """Where the records of a class of a job on a type of machine lie."""
+    return root / safe_name("job", job) / safe_name("instance_type", instance_type) / FOLDERS[form]
+
+
+def newest_first(folder: Any) -> list[Any]:
+    """The paths of the records in a folder."""
+    return sorted(files(folder), key=lambda path: str(path.name), reverse=True)
+
+
+def write(root: Any, record: Stored) -> Any:
+    """Write a document, whole; repeating that is allowed, overwriting another is not. Returns its path.
+
+    Raises:
+        InvalidDocumentError: no store keeps documents of its kind.
+        StoreError: it cannot be written or read back, or another one has its id.
+    """
+    if isinstance(record, Survey):
+        path = survey_path(root, record.id)
+    elif isinstance(record, Record) and type(record) in FOLDERS:
+        path = place_of(record).path(root)
+    else:
+        raise InvalidDocumentError(f"A model store keeps no {type(record).__name__} documents.")
+    name = f"{record.words.capitalize()} {record.id}"
+    text = _encoded(record, name)
+    with store_errors(f"{name} cannot be written to {path}"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # What others have written since it was listed is not to be overwritten.
+        forget_listing(path.parent)
+        try:
+            create_whole(path, text)
+        except FileExistsError:
+            if not _is_in(path, record):
+                raise
+    return path
+
+
+def _encoded(record: Stored, name: str) -> str:
+    """The document as JSON that has been read back."""
+    try:
+        encoded = msgspec.json.encode(record.to_dict())
+        # People read the files; those of profiles are large, and smaller without.
+        is_indented = not isinstance(record, ProfileRecord)
+        text = (msgspec.json.format(encoded, indent=2) if is_indented else encoded).decode("utf-8")
+        if decode(type(record), text) != record:
+            raise InvalidDocumentError("It would not be the same.")
+    except ValueError as error:
+        raise StoreError(
+            f"{name} could not be read back unchanged: {error}", remedy="Check it for values such as NaN."
+        ) from error
+    return text + "\n"
+
+
+def _is_in(path: Any, record: Stored) -> bool:
+    try:
+        return decode(type(record), path.read_text(encoding="utf-8")) == record
+    except (InvalidDocumentError, UnicodeDecodeError):
+        return False
+
+
+def decode(form: type[AnyStored], text: str) -> AnyStored:
+    """The document in a file's text; an `InvalidDocumentError` where there is none."""
+    return form.from_dict(decode_json(text))
+
+
+def read(form: type[AnyStored], path: Any) -> AnyStored | None:
+    """The document in a file; None, with a warning in the log, where the file holds none."""
+    try:
+        return decode(form, path.read_text(encoding="utf-8"))
+    except (InvalidDocumentError, UnicodeDecodeError, IsADirectoryError) as error:
+        log.warning("Skipping %s, which is no %s: %s", path, form.words, error)
+        return None
+
+
+def read_or_skip(form: type[AnyStored], path: Any) -> AnyStored | None:
+    """The same; None, with a warning that names it, also where the file cannot be read."""
+    try:
+        return read(form, path)
+    except OSError as error:
+        log.warning("Skipping %s, which cannot be read: %s", path, error)
+        return None
+
+
+def is_misplaced(root: Any, place: Place, record: Record) -> bool:
+    """Whether a record belongs elsewhere than where it was found; then a warning in the log names it."""
+    try:
+        # File systems that do not tell upper from lower case keep the first name of a folder.
+        if [*map(str.casefold, place_of(record))] == [*map(str.casefold, place)]:
+            return False
+    except InvalidParameterError as error:
+        log.warning("Skipping %s, which belongs nowhere: %s", place.path(root), error)
+        return True
+    log.warning("Skipping %s: it is a %s of another job or type of machine.", place.path(root), record.words)
+    return True
+
 
 MODEL, DECISION, PRODUCTION_RUN, MARK = Model.kind, DecisionRecord.kind, ProductionRun.kind, ModelMark.kind
 LISTED = (Model, DecisionRecord, ProductionRun, ModelMark)
@@ -165,7 +336,7 @@ def all_records(root: Any) -> Iterator[Record]:
     """Every record in a store, in the order of `places`; what cannot be read is skipped with a warning."""
 
     def read_place(place: Place) -> Record | None:
-        record = read_or_skip(root, place.form, place.path(root))
+        record = read_or_skip(place.form, place.path(root))
         return None if record is None or is_misplaced(root, place, record) else record
 
     found = places(root)
@@ -218,7 +389,8 @@ class Catalogue:
         # By the names of the job's folder, and of the record under it.
         self._jobs: dict[str, dict[str, CatalogueEntry]] = {}
         self._unwritten: Counter[str] = Counter()
-        self._refused: dict[Place, datetime | None] = {}
+        self.unreadable: dict[Place, datetime | None] = {}
+        """Files that hold no document that is theirs to hold, and when each was last written."""
         self._has_warned = False
         self._lock = Lock()
 
@@ -279,16 +451,16 @@ class Catalogue:
         try:
             # What is no record is looked at again only when somebody has written it again.
             changed = changed_at(path)
-            if place in self._refused and self._refused[place] == changed:
+            if place in self.unreadable and self.unreadable[place] == changed:
                 return None
-            record = read(self.root, place.form, path)
+            record = read(place.form, path)
         except FileNotFoundError:
             return None
         except OSError as error:
             log.warning("Skipping %s, which cannot be read: %s", path, error)
             return None
         if record is None or is_misplaced(self.root, place, record):
-            self._refused[place] = changed
+            self.unreadable[place] = changed
             return None
         return entry_of(record)
 

@@ -9,7 +9,7 @@ import re
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from inspect import signature
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -146,21 +146,6 @@ def _create_locally(path: Path, text: str, *, is_exclusive: bool = False) -> Non
         os.close(directory)
 
 
-def move_aside(path: Any, folder: Any) -> Any:
-    """Move a file into a folder of its storage, under a name that no other file there has.
-
-    It is whole in one place or both. Returns the new path.
-    """
-    target = folder / _unused(path.name)
-    local, local_target = local_path(path), local_path(target)
-    if local is not None and local_target is not None:
-        local.rename(local_target)
-    else:
-        target.write_bytes(path.read_bytes())
-        path.unlink()
-    return target
-
-
 def delete(path: Any) -> bool:
     """Delete a file; whether there was one."""
     # Object stores delete what is not there without a word.
@@ -175,9 +160,6 @@ def delete(path: Any) -> bool:
 
 LONGEST_NAME = 200
 """File systems allow 255 bytes; some are left for the suffix and for a temporary name."""
-UNTOUCHED = timedelta(seconds=60)
-"""A file that was written to more recently may still be growing: copying programs, unlike this package, write
-a file under its final name. They set its time of modification to the original's only when it is whole."""
 
 
 @contextmanager
@@ -259,15 +241,6 @@ def changed_at(path: Any) -> datetime | None:
     except Exception:
         return None
     return changed if isinstance(changed, datetime) and changed.tzinfo else None
-
-
-def is_settled(path: Any) -> bool:
-    """Whether a file has not been written to for a while or is gone; also where nobody knows."""
-    try:
-        changed = changed_at(path)
-    except FileNotFoundError:
-        return True
-    return changed is None or datetime.now(UTC) - changed >= UNTOUCHED
 
 
 def _file_system(path: Any) -> Any:

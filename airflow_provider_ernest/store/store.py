@@ -1,6 +1,6 @@
 """The model store: models, and what was decided by them and came of it, under any path-like root.
 
-All files are JSON and written once; see `records` for where they lie. A catalogue beside them lists them.
+All files are JSON and written once; see `catalogue` for where they lie. A catalogue beside them lists them.
 Surveys of event logs lie there, too.
 """
 
@@ -16,10 +16,18 @@ from typing import Any
 from airflow_provider_ernest.documents.base import Record, Stored, moment_of, new_id
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.surveys import Survey
-from airflow_provider_ernest.exceptions import InvalidDocumentError
 from airflow_provider_ernest.settings.values import read_name
-from airflow_provider_ernest.store import records
-from airflow_provider_ernest.store.catalogue import READERS, Catalogue, all_records, places
+from airflow_provider_ernest.store import catalogue
+from airflow_provider_ernest.store.catalogue import (
+    FOLDERS,
+    FORMS,
+    READERS,
+    SUFFIX,
+    SURVEYS,
+    AnyStored,
+    Catalogue,
+    Kept,
+)
 from airflow_provider_ernest.store.files import (
     delete,
     files,
@@ -28,7 +36,6 @@ from airflow_provider_ernest.store.files import (
     safe_name,
     store_errors,
 )
-from airflow_provider_ernest.store.records import FOLDERS, FORMS, SUFFIX, SURVEYS, AnyStored, Kept
 
 log = logging.getLogger(__name__)
 
@@ -49,21 +56,18 @@ class ModelStore:
         self.catalogue = Catalogue(root)
 
     def save(self, record: Stored) -> Any:
-        """Write a record or a survey, and return the path of its file; see `records.write`."""
-        return records.write(self.root, record)
+        """Write a record or a survey, and return the path of its file; see `catalogue.write`."""
+        return catalogue.write(self.root, record)
 
     def load(self, form: type[Kept], job: str, instance_type: str, record_id: str) -> Kept:
         """One record of a class; if it is missing, the `StoreError` has a FileNotFoundError as its cause."""
-        return self._read(form, records.place(form, job, instance_type, record_id).path(self.root), record_id)
+        place = catalogue.place(form, job, instance_type, record_id)
+        return self._read(form, place.path(self.root), record_id)
 
     def _read(self, form: type[AnyStored], path: Any, record_id: str) -> AnyStored:
         with store_errors(f"There is no readable {form.words} {record_id} at {path}"):
             forget_listing(path.parent)
-            try:
-                return records.decode(form, path.read_text(encoding="utf-8"))
-            except (InvalidDocumentError, UnicodeDecodeError):
-                records.set_aside_if_damaged(self.root, path)
-                raise
+            return catalogue.decode(form, path.read_text(encoding="utf-8"))
 
     def newest(
         self, form: type[Kept], job: str, instance_type: str, *, limit: int | None = None
@@ -78,16 +82,16 @@ class ModelStore:
         return islice(self._each(form, job, instance_type), limit)
 
     def _each(self, form: type[Kept], job: str, instance_type: str) -> Iterator[Kept]:
-        folder = records.folder_of(self.root, form, job, instance_type)
+        folder = catalogue.folder_of(self.root, form, job, instance_type)
         with store_errors(f"The {form.words}s in {folder} cannot be read"):
-            for path in records.newest_first(folder):
+            for path in catalogue.newest_first(folder):
                 record = self._wanted(form, path, job, instance_type)
                 if record is not None:
                     yield record
 
     def _wanted(self, form: type[Kept], path: Any, job: str | None, instance_type: str) -> Kept | None:
         """The record in a file where it is one of that job (None: of any) on that type of machine."""
-        record = records.read_or_skip(self.root, form, path)
+        record = catalogue.read_or_skip(form, path)
         if record is None:
             return None
         # Names that differ in case only share a folder on some file systems.
@@ -102,9 +106,9 @@ class ModelStore:
 
     def ids(self, form: type[Record], job: str, instance_type: str, *, limit: int | None = None) -> list[str]:
         """The ids of the newest of them, newest first, by the names of their files alone."""
-        folder = records.folder_of(self.root, form, job, instance_type)
+        folder = catalogue.folder_of(self.root, form, job, instance_type)
         with store_errors(f"The {form.words}s in {folder} cannot be listed"):
-            paths = records.newest_first(folder)[:limit]
+            paths = catalogue.newest_first(folder)[:limit]
         return [str(path.name).removesuffix(SUFFIX) for path in paths]
 
     def history(self, job: str, instance_type: str) -> list[Model]:
@@ -121,7 +125,7 @@ class ModelStore:
         models: list[Model] = []
         with store_errors(f"The models in {self.root} cannot be read"):
             folders = [job_folder / folder for job_folder in files(self.root)]
-            of_jobs = filter(None, in_threads(records.newest_first, folders, most=READERS))
+            of_jobs = filter(None, in_threads(catalogue.newest_first, folders, most=READERS))
             for paths in sorted(of_jobs, key=lambda paths: str(paths[0].name), reverse=True):
                 if len(models) >= limit:
                     break
@@ -146,20 +150,20 @@ class ModelStore:
         except OverflowError:  # no time follows on that
             return model
 
-    def places(self) -> list[records.Place]:
+    def places(self) -> list[catalogue.Place]:
         """Where all records lie, by their files' names: job by job, oldest first in each folder."""
         with store_errors(f"The documents in {self.root} cannot be listed"):
-            return [*places(self.root)]
+            return [*catalogue.places(self.root)]
 
     def all_documents(self) -> Iterator[Record]:
         """Every record of all kinds, listed or not, job by job; read as they are asked for."""
         with store_errors(f"The documents in {self.root} cannot be read"):
-            yield from all_records(self.root)
+            yield from catalogue.all_records(self.root)
 
     def remove(self, kind: str, *, job: str, instance_type: str, document_id: str) -> bool:
         """Delete a record for good, and nothing else; whether it was there."""
         form = FORMS[read_name([*FORMS], "kind", kind)]
-        return self._delete(form, records.place(form, job, instance_type, document_id).path(self.root))
+        return self._delete(form, catalogue.place(form, job, instance_type, document_id).path(self.root))
 
     def _delete(self, form: type[Stored], path: Any) -> bool:
         with store_errors(f"The {form.words} in {path} cannot be deleted"):
@@ -172,18 +176,18 @@ class ModelStore:
 
     def load_survey(self, survey_id: str) -> Survey:
         """One survey; see `load`."""
-        return self._read(Survey, records.survey_path(self.root, survey_id), survey_id)
+        return self._read(Survey, catalogue.survey_path(self.root, survey_id), survey_id)
 
     def newest_survey(self) -> Survey | None:
         """The newest survey that can be read; None if there is none."""
-        found = (records.read_or_skip(self.root, Survey, path) for path in self._surveys())
+        found = (catalogue.read_or_skip(Survey, path) for path in self._surveys())
         return next((survey for survey in found if survey is not None), None)
 
     def remove_survey(self, survey_id: str) -> bool:
         """Delete a survey for good; whether it was there."""
-        return self._delete(Survey, records.survey_path(self.root, survey_id))
+        return self._delete(Survey, catalogue.survey_path(self.root, survey_id))
 
     def _surveys(self) -> list[Any]:
         with store_errors(f"The surveys in {self.root} cannot be listed"):
-            found = records.newest_first(self.root / SURVEYS)
+            found = catalogue.newest_first(self.root / SURVEYS)
             return [path for path in found if str(path.name).endswith(SUFFIX)]

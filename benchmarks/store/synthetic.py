@@ -12,8 +12,8 @@ from airflow_provider_ernest.documents.base import Origin, Record, new_id, new_s
 from airflow_provider_ernest.documents.decisions import Configuration, Decision, DecisionRecord, ProductionRun
 from airflow_provider_ernest.documents.models import FittedTerm, Model, Validation
 from airflow_provider_ernest.documents.runs import Observation
+from airflow_provider_ernest.store.catalogue import place_of
 from airflow_provider_ernest.store.files import in_threads
-from airflow_provider_ernest.store.records import place_of, sealed
 
 INSTANCE_TYPE = "m5.large"
 DAYS = 200
@@ -28,7 +28,7 @@ def fill(root: Any, *, jobs: int, of_each: int, now: datetime) -> None:
         for record in _records(job_name(number), of_each, now):
             path = place_of(record).path(root)
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(msgspec.json.format(msgspec.json.encode(sealed(record.to_dict())), indent=2))
+            path.write_bytes(msgspec.json.format(msgspec.json.encode(record.to_dict()), indent=2))
 
     in_threads(write, range(jobs), most=WRITERS)
 

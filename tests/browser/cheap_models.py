@@ -10,7 +10,7 @@ import msgspec
 
 from airflow_provider_ernest.documents.base import Origin, new_stamp
 from airflow_provider_ernest.documents.models import Model
-from airflow_provider_ernest.store.records import place_of, sealed
+from airflow_provider_ernest.store.catalogue import place_of
 from airflow_provider_ernest.store.store import ModelStore
 
 DAGS = 50
@@ -23,7 +23,7 @@ def add_cheap_models(
     for model in _copies(like, number, now, versions):
         path = place_of(model).path(store.root)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(msgspec.json.encode(sealed(model.to_dict())))
+        path.write_bytes(msgspec.json.encode(model.to_dict()))
 
 
 def _copies(like: Model, number: int, now: datetime, versions: int) -> list[Model]:

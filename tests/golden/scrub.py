@@ -9,8 +9,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-CHANGING = {"age_seconds", "digest", "run_age_seconds"}
-"""Fields whose values say how long ago something was, or are made with a secret of the store."""
+CHANGING = {"age_seconds", "run_age_seconds"}
+"""Fields whose values say how long ago something was."""
 
 ID = re.compile(r"\d{8}T\d{6}\.\d{6}Z-[0-9a-f]{8}")
 TODAY = re.compile(r"20[2-9]\d-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+]00:00)?)?")

@@ -128,8 +128,6 @@ def test_the_page_of_the_last_run(
 
 STORE_COMMANDS = {
     "list": "store list",
-    "list_decisions": "store list --kind decision",
-    "list_production": "store list --kind production",
     "prune": "store prune --older-than 90d --dry-run",
 }
 

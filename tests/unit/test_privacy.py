@@ -21,7 +21,7 @@ from airflow_provider_ernest.operators.find_model import FindModelOperator
 from airflow_provider_ernest.operators.fit_model import FitModelOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.settings import Reuse, SampledInput, SizingGoal, SparkJob
-from airflow_provider_ernest.store.records import FOLDERS
+from airflow_provider_ernest.store.catalogue import FOLDERS
 from airflow_provider_ernest.store.store import ModelStore
 from tests.unit.operators.conftest import context, observations, submissions, ti  # noqa: F401
 from tests.unit.operators.decisions import choose_operator

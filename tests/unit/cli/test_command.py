@@ -6,9 +6,7 @@ import pytest
 
 from airflow_provider_ernest.cli.command import machine_numbers, write_text
 from airflow_provider_ernest.cli.models import name_of_job
-from airflow_provider_ernest.cli.store import KINDS
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.store.records import FOLDERS
 
 
 def test_a_file_is_overwritten_by_force_only(tmp_path):
@@ -60,7 +58,3 @@ def test_what_is_no_number_of_machines_is_refused(text):
 def test_names_that_cannot_be_printed_are_refused(name):
     with pytest.raises(ArgumentTypeError, match="not a printable name"):
         name_of_job(name)
-
-
-def test_all_kinds_of_records_can_be_listed():
-    assert tuple(form.kind for form in FOLDERS) == KINDS

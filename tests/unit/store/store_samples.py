@@ -5,8 +5,7 @@ import time
 
 from airflow_provider_ernest.documents.profiles import BottleneckReport, ProfileRecord
 from airflow_provider_ernest.documents.runs import ObservationRecord
-from airflow_provider_ernest.store.catalogue import DECISION, MARK, MODEL, PRODUCTION_RUN
-from airflow_provider_ernest.store.records import FORMS
+from airflow_provider_ernest.store.catalogue import DECISION, FORMS, MARK, MODEL, PRODUCTION_RUN
 from airflow_provider_ernest.store.store import ModelStore
 from tests import examples
 

@@ -8,6 +8,7 @@ import pytest
 from upath import UPath
 
 from airflow_provider_ernest.documents.decisions import DecisionRecord, ProductionRun
+from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.settings.billing import BilledCost
 from airflow_provider_ernest.store.catalogue import (
@@ -16,12 +17,12 @@ from airflow_provider_ernest.store.catalogue import (
     Catalogue,
     CatalogueEntry,
     entry_of,
+    place_of,
 )
-from airflow_provider_ernest.store.records import place_of, sealed
 from airflow_provider_ernest.store.store import ModelStore
 from tests import examples
 from tests.examples import model, production_run
-from tests.unit.store.store_samples import save_all, save_elsewhere
+from tests.unit.store.store_samples import KINDS, LISTED, MADE, age, all_of, save_all, save_elsewhere
 
 
 def listed(root):
@@ -85,21 +86,68 @@ def test_a_folder_that_cannot_be_listed_now_hides_no_other_and_is_listed_later(t
     assert len(listed(tmp_path)) == 2
 
 
-def test_damaged_and_misplaced_documents_of_an_old_store_are_named(root, caplog):
-    store = ModelStore(root)
-    path = store.save(examples.model())
-    other = store.save(examples.model(1, job="sort"))
-    (path.parent / "misplaced.json").write_text(other.read_text())
-    (path.parent / "torn.json").write_text('{"schema": 1')
+WHOLE = json.dumps(model(1).to_dict(), indent=2).encode()
+UNREADABLE = {
+    "empty": b"",
+    "zeros": b"\0" * 64,
+    "not UTF-8": b'{"job": "\xff\xfe"}',
+    "two documents": b'{"schema": 1}{"schema": 1}',
+    "nested": b"[" * 100_000 + b"]" * 100_000,
+    "of a newer version": json.dumps({**model(1).to_dict(), "schema": 999}).encode(),
+    "of another job": json.dumps(model(1, job="sort").to_dict()).encode(),
+    **{f"cut off at {length}": WHOLE[:length] for length in range(1, len(WHOLE) - 1, 400)},
+}
+
+
+@pytest.mark.parametrize("content", UNREADABLE.values(), ids=UNREADABLE)
+def test_a_file_that_holds_no_document_stays_is_named_and_hides_no_other(root, content, caplog):
+    store = save_all(ModelStore(root), model())
+    path = store.save(model(1))
+    path.write_bytes(content)
     (root / "notes.txt").write_text("not a job")
     (root / "pca" / "notes.txt").write_text("not a type")
 
-    reader = Catalogue(root)
+    assert store.latest("pca", "m5.large") == model()
+    assert list(store.all_documents()) == [model()]
+    caplog.clear()
     for _ in range(2):
-        assert [entry.job for entry in reader.entries()] == ["pca", "sort"]
+        assert [entry.id for entry in store.catalogue.entries()] == [model().id]
+    assert [str(path) in record.getMessage() for record in caplog.records] == [True], (
+        "the catalogue warns once"
+    )
+    assert [place.path(root) for place in store.catalogue.unreadable] == [path]
+    assert path.read_bytes() == content
+    with pytest.raises(StoreError, match="cannot be written"):
+        store.save(model(1))
 
-    for name in ("misplaced.json", "torn.json"):
-        assert len([record for record in caplog.records if name in record.getMessage()]) == 1
+
+def test_a_file_that_was_still_growing_is_listed_when_it_is_whole(tmp_path):
+    """A program that copies a store writes under the final names, and not whole."""
+    store = ModelStore(tmp_path)
+    path = store.save(model())
+    whole = path.read_bytes()
+    path.write_bytes(whole[:100])
+    age(path)
+    assert (store.catalogue.entries(), store.latest("pca", "m5.large")) == ([], None)
+    path.write_bytes(whole)
+    assert [entry.id for entry in store.catalogue.entries()] == [model().id]
+
+
+def test_temporary_files_of_killed_writers_and_folders_of_earlier_versions_are_never_read(tmp_path, caplog):
+    store = ModelStore(tmp_path)
+    for number, kind in enumerate(KINDS):
+        path = store.save(MADE[kind]())
+        path.with_name(f".{path.name}.0123456{number}").write_bytes(path.read_bytes()[:100])
+        path.with_name(".DS_Store").write_text("a stranger's")
+    for earlier in (".artifacts", ".set-aside"):
+        (tmp_path / earlier / "m5.large" / "decisions").mkdir(parents=True)
+        (tmp_path / earlier / "m5.large" / "decisions" / "1.json").write_text("{}")
+
+    for kind in KINDS:
+        assert all_of(ModelStore(tmp_path), kind) == [MADE[kind]()]
+    assert len(listed(tmp_path)) == len(LISTED)
+    assert len(list(store.all_documents())) == len(KINDS)
+    assert caplog.records == []
 
 
 @pytest.mark.parametrize("name", [".catalogue", "decisions", "production", "segment-1.jsonl", "..", "a/b"])
@@ -249,7 +297,7 @@ def test_a_decision_in_a_few_words():
 def test_a_document_without_a_name_hides_no_other(tmp_path, field, caplog):
     store = save_all(ModelStore(tmp_path), model())
     path = store.save(production_run())
-    path.write_text(json.dumps(sealed({**production_run().to_dict(), field: ""})))
+    path.write_text(json.dumps({**production_run().to_dict(), field: ""}))
     assert list(store.all_documents()) == [model()]
     assert [entry.id for entry in ModelStore(tmp_path).catalogue.entries()] == [model().id]
     assert str(path) in caplog.text
@@ -260,5 +308,5 @@ def test_a_number_beyond_all_numbers_hides_no_other(tmp_path):
     path = store.save(model(2))
     document = model(2).to_dict()
     document["observations"][0]["machines"] = 10**400
-    path.write_text(json.dumps(sealed(document)))
+    path.write_text(json.dumps(document))
     assert store.history("pca", "m5.large") == [model(0), model(1)]

@@ -17,8 +17,7 @@ from upath import UPath
 
 from airflow_provider_ernest.documents.base import Origin
 from airflow_provider_ernest.exceptions import StoreError
-from airflow_provider_ernest.store.deployment import deployment_of_store
-from airflow_provider_ernest.store.leases import TrainingLease, TrainingLeases
+from airflow_provider_ernest.store.exclusive import TrainingLease, TrainingLeases, deployment_of_store
 
 PROCESSES, NUMBERS = 6, 15
 NOW = datetime(2026, 3, 1, 2, 0, tzinfo=UTC)

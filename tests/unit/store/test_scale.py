@@ -4,7 +4,7 @@ import pytest
 
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.profiles import BLOCKING, ProfileRecord
-from airflow_provider_ernest.store import records
+from airflow_provider_ernest.store import catalogue
 from airflow_provider_ernest.store.store import ModelStore
 from tests.examples import model, profile_record, run_profile, stage_profile
 
@@ -14,8 +14,8 @@ MANY = 20
 @pytest.fixture
 def read(monkeypatch):
     """The texts that were decoded as documents."""
-    texts, real = [], records.decode
-    monkeypatch.setattr(records, "decode", lambda form, text: texts.append(text) or real(form, text))
+    texts, real = [], catalogue.decode
+    monkeypatch.setattr(catalogue, "decode", lambda form, text: texts.append(text) or real(form, text))
     return texts
 
 

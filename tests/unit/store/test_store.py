@@ -17,8 +17,7 @@ from airflow_provider_ernest.documents.decisions import Configuration, DecisionR
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError, StoreError
 from airflow_provider_ernest.prediction.training import train
-from airflow_provider_ernest.store.catalogue import Catalogue
-from airflow_provider_ernest.store.records import place, sealed
+from airflow_provider_ernest.store.catalogue import Catalogue, place
 from airflow_provider_ernest.store.store import ModelStore
 from benchmarks.table1 import seconds_of
 from tests import examples
@@ -351,7 +350,7 @@ def test_all_documents_come_job_by_job(root, caplog):
     for document in reversed(documents):
         store.save(document)
     misplaced = place(Model, "pca", "m5.large", "misplaced").path(root)
-    misplaced.write_text(json.dumps(sealed(examples.model(9, job="join").to_dict())))
+    misplaced.write_text(json.dumps(examples.model(9, job="join").to_dict()))
     (root / "notes.txt").write_text("no job")
 
     found = list(store.all_documents())

@@ -1,30 +1,75 @@
-"""Who trains a job at the moment, so that runs of it at the same time pay for one training.
+"""What only one process may make: the id of a deployment that was given none, and leases on trainings.
 
-A lease is a numbered file that only one process can create; the highest number counts. Whoever finds it over
-creates the next one, so that one of all waiting runs goes on. Nothing is ever released: a lease is over when
-its training's tasks have ended, as Airflow tells, or by its age.
+The id is made once and kept in the model store. A lease says who trains a job at the moment, so that runs of
+it at the same time pay for one training: a numbered file that only one process can create; the highest number
+counts. Whoever finds it over creates the next one, so that one of all waiting runs goes on. Nothing is ever
+released: a lease is over when its training's tasks have ended, as Airflow tells, or by its age.
 """
 
 from __future__ import annotations
 
+import logging
+import secrets
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
 
 from airflow_provider_ernest.documents.base import Document, Origin
-from airflow_provider_ernest.exceptions import InvalidDocumentError
+from airflow_provider_ernest.exceptions import InvalidDocumentError, StoreError
 from airflow_provider_ernest.store.files import (
     changed_at,
     create_exclusively,
     decode_json,
     delete,
     files,
+    local_path,
     safe_name,
     store_errors,
 )
 
-FOLDER = ".trainings"
+log = logging.getLogger(__name__)
+
+DEPLOYMENT = ".deployment"
+"""At the root of a store."""
+
+
+def deployment_of_store(root: Any, *, make: bool = True) -> str:
+    """The id in a store: 12 hexadecimal digits, unless somebody wrote another one into the file.
+
+    Without `make`, it is empty where there is none. A `StoreError` where the storage cannot tell who is
+    first.
+    """
+    path = root / DEPLOYMENT
+    problem = f"No id of this deployment can be read or made in {path} (set [ernest] deployment to need none)"
+    with store_errors(problem):
+        if not path.exists():
+            if not make:
+                return ""
+            root.mkdir(parents=True, exist_ok=True)
+            _make_deployment(path, problem)
+        return str(path.read_text(encoding="utf-8")).strip()
+
+
+def _make_deployment(path: Any, problem: str) -> None:
+    made = secrets.token_hex(6)
+    try:
+        create_exclusively(path, made)
+    except FileExistsError:  # somebody else was first: that one counts
+        return
+    except StoreError as error:
+        raise StoreError(f"{problem}: {error.message}", remedy=error.remedy) from error
+    if local_path(path) is not None:
+        log.warning(
+            "This deployment of Airflow has got the id %s, kept in %s. Where its workers do not share "
+            "that folder, set [ernest] deployment: else neither retries nor the reaper find what an "
+            "earlier task has launched.",
+            made,
+            path,
+        )
+
+
+TRAININGS = ".trainings"
 """At the root of a store."""
 
 _KEPT = timedelta(days=7)
@@ -43,7 +88,7 @@ class TrainingLeases:
     """The leases on a job with an application, by its hash: another application is another training."""
 
     def __init__(self, root: Any, job: str, artifact_sha256: str | None) -> None:
-        self._folder = root / FOLDER / safe_name("job", job) / (artifact_sha256 or "unknown")
+        self._folder = root / TRAININGS / safe_name("job", job) / (artifact_sha256 or "unknown")
 
     def newest(self) -> tuple[int, TrainingLease | None]:
         """The one that counts, with its number: 0 where there is none; None where it cannot be understood."""
