@@ -8,9 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
-import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +16,7 @@ import psutil
 import pytest
 
 from airflow_provider_ernest.clusters.cpu_groups import find_cpu_controller
-from tests.ec2_testbed import Performance, Testbed
+from tests.ec2_testbed import Testbed
 from tests.ec2_testbed.process_life import REPOSITORY
 from tests.integration.conftest import processes_mentioning, wait_until
 
@@ -98,18 +95,6 @@ def address_of(bed: Testbed, instance_id: str) -> str:
     return address
 
 
-def test_user_data_runs_as_root_and_the_console_tells(bed: Testbed, launch: Callable[..., list[str]]) -> None:
-    script = "id -u; hostname; touch /etc/own; ls /etc/own; echo direct >/dev/console; exit 3"
-    first, second = launch(script, 2)
-    console = wait_for_console(bed, first)
-    name = f"ip-{address_of(bed, first).replace('.', '-')}"
-    assert console.splitlines()[:3] == ["0", name, "/etc/own"]
-    assert "user-data ended with 3" in console
-    assert "direct" in wait_for_console(bed, first, "direct")
-    assert name not in wait_for_console(bed, second)
-    assert not Path("/etc/own").exists()
-
-
 def test_metadata_needs_a_token(bed: Testbed, launch: Callable[..., list[str]]) -> None:
     [machine] = launch(
         TOKEN + "curl -s -o /dev/null -w '%{http_code}\\n' $H/meta-data/instance-id\n"
@@ -120,17 +105,6 @@ def test_metadata_needs_a_token(bed: Testbed, launch: Callable[..., list[str]]) 
     assert found[:5] == ["401", machine, address_of(bed, machine), "worker", "#!/bin/bash"]
 
 
-def test_metadata_without_a_token_where_the_instance_allows_it(
-    bed: Testbed, launch: Callable[..., list[str]]
-) -> None:
-    script = (
-        "curl -s http://169.254.169.254/latest/meta-data/instance-id; echo;"
-        "curl -s -o /dev/null -w '%{http_code}\\n' http://169.254.169.254/latest/meta-data/tags/instance/"
-    )
-    [machine] = launch(script, MetadataOptions={"HttpTokens": "optional"})
-    assert wait_for_console(bed, machine).splitlines()[:2] == [machine, "404"]
-
-
 def test_a_machine_ends_itself_at_its_time(bed: Testbed, launch: Callable[..., list[str]]) -> None:
     [machine] = launch("shutdown -h +1; echo armed")
     wait_for_console(bed, machine, "armed")
@@ -138,30 +112,6 @@ def test_a_machine_ends_itself_at_its_time(bed: Testbed, launch: Callable[..., l
     [found] = [one for one in bed.instances() if one.instance_id == machine]
     assert "Client.InstanceInitiatedShutdown" in found.reason
     assert machine not in [host.instance_id for host in bed.hosts()]
-
-
-def test_a_called_off_shutdown_does_not_come(bed: Testbed, launch: Callable[..., list[str]]) -> None:
-    [called_off] = launch("shutdown -h +1; shutdown -c")
-    wait_for_console(bed, called_off)
-    [later] = launch("shutdown -h +1")
-    wait_for_state(bed, later, "terminated")
-    assert [host.instance_id for host in bed.hosts()] == [called_off]
-
-
-def test_a_machine_may_stop_instead(bed: Testbed, launch: Callable[..., list[str]]) -> None:
-    [machine] = launch("poweroff", until="stopped", InstanceInitiatedShutdownBehavior="stop")
-    assert [one.state for one in bed.live_instances()] == ["stopped"]
-    assert machine not in [host.instance_id for host in bed.hosts()]
-
-
-def test_processes_are_asked_to_end_at_termination(bed: Testbed, launch: Callable[..., list[str]]) -> None:
-    results = bed.work_directory.parent / "results"
-    goodbye = results / "goodbye"
-    [machine] = launch(f"trap 'echo bye >{goodbye}; exit' TERM; echo ready; while :; do sleep 0.05; done")
-    wait_for_console(bed, machine, "ready")
-    bed.client().terminate_instances(InstanceIds=[machine])
-    wait_for_state(bed, machine, "terminated")
-    assert goodbye.read_text() == "bye\n"
 
 
 def test_shared_files_cannot_be_written(bed: Testbed, launch: Callable[..., list[str]]) -> None:
@@ -215,82 +165,6 @@ def test_a_machine_may_fail_to_boot(bed: Testbed, launch: Callable[..., list[str
     wait_for_state(bed, ids[0]["InstanceId"], "running")
     bed.client().terminate_instances(InstanceIds=[ids[0]["InstanceId"]])
     wait_for_state(bed, ids[0]["InstanceId"], "terminated")
-
-
-def test_a_slow_network_is_slow(bed: Testbed, launch: Callable[..., list[str]]) -> None:
-    slow, fast = launch("true", 2)
-    bed.set_performance(slow, megabits_per_second=20)
-    bed.set_performance(fast, megabits_per_second=200)
-    seconds = {}
-    for machine in (slow, fast):
-        with socket.create_server((bed.gateway_address, 0)) as listener:
-            reader = threading.Thread(target=_read_all, args=(listener,))
-            reader.start()
-            started = time.monotonic()
-            target = f"/dev/tcp/{bed.gateway_address}/{listener.getsockname()[1]}"
-            bed.run(machine, "bash", "-c", f"head -c 4000000 /dev/zero >{target}")
-            reader.join(30)
-            seconds[machine] = time.monotonic() - started
-    assert seconds[slow] > 2 * seconds[fast]
-
-
-def _read_all(listener: socket.socket) -> None:
-    connection, _ = listener.accept()
-    while connection.recv(1 << 16):
-        pass
-
-
-def test_the_cpu_share_is_the_kernels(bed: Testbed, launch: Callable[..., list[str]]) -> None:
-    [machine] = launch("true")
-    bed.set_performance(machine, cpu=0.25, megabits_per_second=40)
-    [group] = find_cpu_controller().parent.glob(f"ernest-testbed-*{machine}")
-    [host] = bed.hosts()
-    assert host.performance == Performance(cpu=0.25, megabits_per_second=40)
-    assert str(host.first_process) in (group / "cgroup.procs").read_text().split()
-    assert "rate 40Mbit" in bed.run(machine, "tc", "qdisc", "show", "dev", "eth0")
-
-
-def test_memory_is_limited(bed: Testbed, launch: Callable[..., list[str]]) -> None:
-    bed.set_performance(len(bed.instances()) + 1, memory_megabytes=64)
-    [machine] = launch("true")
-    bed.run(machine, bed.python, "-c", "bytearray(20 << 20)")
-    with pytest.raises(subprocess.CalledProcessError):
-        bed.run(machine, bed.python, "-c", "bytearray(200 << 20)")
-
-
-def test_two_beds_stand_side_by_side(bed: Testbed, tmp_path: Path) -> None:
-    with Testbed(tmp_path) as other:
-        assert other.network != bed.network
-        assert other.gateway_address != bed.gateway_address
-
-
-@pytest.mark.spark
-def test_a_spark_cluster_forms(bed: Testbed, launch: Callable[..., list[str]]) -> None:
-    head = TOKEN + (
-        "export SPARK_LOCAL_IP=$(get meta-data/local-ipv4) SPARK_DAEMON_MEMORY=384m\n"
-        'export SPARK_DAEMON_JAVA_OPTS="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"\n'
-        f"export JAVA_HOME={bed.java_home}\n"
-        f"daemon={bed.spark_home}/bin/spark-class\n"
-    )
-    deploy = "org.apache.spark.deploy"
-    [master] = launch(head + f"exec $daemon {deploy}.master.Master --host $SPARK_LOCAL_IP --port 7077")
-    address = address_of(bed, master)
-    worker = f"{deploy}.worker.Worker --host $SPARK_LOCAL_IP --cores 1 --memory 512m --work-dir /tmp/work"
-    workers = launch(head + f"exec $daemon {worker} spark://{address}:7077", 2)
-
-    def alive() -> set[str]:
-        try:
-            with urllib.request.urlopen(f"http://{address}:8080/json/", timeout=2) as answer:
-                found = json.load(answer)["workers"]
-        # While it starts, it may answer before it has anything to say.
-        except (OSError, json.JSONDecodeError):
-            return set()
-        return {one["host"] for one in found if one["state"] == "ALIVE"}
-
-    expected = {address_of(bed, worker) for worker in workers}
-    wait_until(lambda: alive() == expected, seconds=120, what="the workers' registration")
-    bed.client().terminate_instances(InstanceIds=workers[:1])
-    wait_until(lambda: len(alive()) == 1, seconds=20, what="the end of a worker at the master")
 
 
 OWNER = """

@@ -31,6 +31,7 @@ pytestmark = WHOLE_DAG_RUNS
 
 ROOT = Path(__file__).parents[2]
 FILES = 24
+DAILY = "daily"
 DEADLINE_SECONDS = 900
 """The example's own is out of reach of two cores that run other tests besides."""
 
@@ -110,6 +111,8 @@ def run_ids(server: AirflowServer) -> dict[str, str]:
     """A run of each DAG of the tests, all at once: much of what they do is waiting."""
     with server.api() as client:
         dag_ids = ("runs_hang", "some_runs_fail", "two_types", "from_history")
+        client.wait_for_dag(DAILY)
+        client.unpause(DAILY)
         return {dag_id: start(client, dag_id) for dag_id in dag_ids}
 
 
@@ -197,6 +200,28 @@ def test_the_better_of_two_types_is_chosen_and_runs_production(
     production = ProductionRun.from_dict(api.xcom(dag_id, run_id, "production", key="production_run"))
     assert (production.machines, production.instance_type) == (decision.config.machines, "two-core")
     assert not processes_mentioning(clusters_of(server, dag_id)), "all clusters have ended"
+
+
+@pytest.mark.usefixtures("run_ids")
+def test_of_three_days_that_are_caught_up_one_trains(api: AirflowApi, server: AirflowServer):
+    found = api.get(f"dags/{DAILY}/dagRuns")["dag_runs"]
+    tasks_of = {run["dag_run_id"]: follow(api, DAILY, run["dag_run_id"]) for run in found}
+    assert len(tasks_of) == 3
+    for tasks in tasks_of.values():
+        assert {task.state for task in tasks} <= {"success", "skipped"}
+
+    store = ModelStore(server.home / "ernest" / "store")
+    (model,) = store.history(DAILY, "local")
+    assert model.origin is not None
+    tasks_of.pop(model.origin.run_id)
+    decisions = store.newest(DecisionRecord, DAILY, "local")
+    assert {decision.origin.run_id for decision in decisions} == {*tasks_of, model.origin.run_id}
+    assert {decision.model_id for decision in decisions} == {model.id}
+    for run_id, tasks in tasks_of.items():
+        by_id = {task.task_id: task for task in tasks}
+        assert by_id["ernest.create_cluster"].state == by_id["ernest.sample_run"].state == "skipped"
+        log = "\n".join(api.task_log(DAILY, run_id, by_id["ernest.find_model"]))
+        assert f"Run {model.origin.run_id} of DAG {DAILY} trains" in log
 
 
 def test_past_runs_that_tell_enough_size_production_without_a_cluster(

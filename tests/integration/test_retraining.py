@@ -17,7 +17,6 @@ from typing import Any
 import psutil
 import pytest
 
-from airflow_provider_ernest.documents.decisions import DecisionRecord
 from airflow_provider_ernest.documents.models import CODE, Model, ModelMark
 from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.learning.freshness import STALE, Lineage
@@ -40,7 +39,6 @@ pytestmark = WHOLE_DAG_RUNS
 
 ROOT = Path(__file__).parents[2]
 DAG_ID, JOB = "example_ernest_retrain", "enrich_flights"
-DAILY, DAILY_JOB, FIND = "daily", "daily enrichment", "ernest.find_model"
 
 
 @dataclass
@@ -204,28 +202,6 @@ def test_a_change_of_the_code_starts_the_retraining(api: AirflowApi, deployment:
     for sensor in ("deferred", "rescheduled"):
         result = api.xcom("wait_for_code", waiting, sensor)
         assert (result["sha256"], result["model_id"]) == (second, old.id)
-
-
-def test_of_four_days_that_are_caught_up_one_trains(api: AirflowApi, deployment: Deployment):
-    api.wait_for_dag(DAILY)
-    api.unpause(DAILY)
-    run_ids = wait_until(lambda: len(found := runs(api, DAILY)) == 4 and found, seconds=120, what="the runs")
-    for run_id in run_ids:
-        tasks = follow(api, DAILY, run_id)
-        assert {task.state for task in tasks} <= {"success", "skipped"}
-
-    (model,) = deployment.store.history(DAILY_JOB, "local")
-    assert model.origin is not None
-    (trained,) = (run_id for run_id in run_ids if run_id == model.origin.run_id)
-    decisions = deployment.store.newest(DecisionRecord, DAILY_JOB, "local")
-    assert {decision.origin.run_id for decision in decisions if decision.origin} == {*run_ids}
-    assert {decision.model_id for decision in decisions} == {model.id}
-    for run_id in {*run_ids} - {trained}:
-        states = task_states(api, DAILY, run_id)
-        assert states["ernest.create_cluster"] == states["ernest.sample_run"] == "skipped"
-        (find,) = (task for task in api.task_instances(DAILY, run_id) if task.task_id == FIND)
-        log = "\n".join(api.task_log(DAILY, run_id, find))
-        assert f"Run {trained} of DAG {DAILY} trains" in log
 
 
 def test_a_triggerer_that_is_killed_misses_no_change(api: AirflowApi, deployment: Deployment):

@@ -1,4 +1,4 @@
-"""A DAG of the integration tests with a run for each of four days, which are caught up at the same time."""
+"""A DAG of the integration tests with a run for each of three days, which are caught up at the same time."""
 
 from __future__ import annotations
 
@@ -16,30 +16,23 @@ from airflow_provider_ernest import (
     SparkJob,
 )
 
-DATA = os.environ["ERNEST_EXAMPLE_DATA"]
-
 with DAG(
     "daily",
     schedule="@daily",
     start_date=datetime(2026, 1, 1, tzinfo=UTC),
-    end_date=datetime(2026, 1, 4, tzinfo=UTC),
+    end_date=datetime(2026, 1, 3, tzinfo=UTC),
     catchup=True,
 ):
     ErnestTaskGroup(
         job=SparkJob(
-            name="daily enrichment",
+            name="daily",
             application=os.environ["ERNEST_TEST_APPLICATION"],
-            application_args=[
-                "{{ sample.input }}",
-                f"{DATA}/daily/{{{{ run_id }}}}/{{{{ ti.map_index }}}}",
-                "--weather-csv",
-                f"{DATA}/weather.csv",
-            ],
+            application_args=["{{ sample.input }}", "--hold-task-seconds=0.2"],
             conf={"spark.ui.enabled": "false"},
         ),
-        input=SampledInput(path=f"{DATA}/flights"),
-        bounds=DesignBounds(max_machines=2, max_scale=0.1, min_scale=0.02, max_runs=4),
-        cluster=LocalClusterSpec(machines=2),
+        input=SampledInput(path=os.environ["ERNEST_TEST_INPUT"], partitions=24),
+        bounds=DesignBounds(max_machines=2, min_scale=0.2, max_scale=0.7, max_runs=4),
+        cluster=LocalClusterSpec(machines=2, memory_megabytes_per_machine=512),
         goal=SizingGoal(
             deadline_seconds=900,
             price_per_hour=0.35,
