@@ -3,8 +3,7 @@
 It is started by `LocalCluster.start` and outlives the task that called that. It ends, and with it all
 that it has started, on a signal, at the end of its time to live, when no application has been active
 for the idle limit, and when one of the daemons has died. If it is killed, the kernel kills the daemons;
-the executors notice the loss of their worker and exit. CPU groups of a killed keeper stay, empty and without
-effect, until the next start or termination in the same directory, whose state file lists them.
+the executors notice the loss of their worker and exit.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ from types import FrameType
 from typing import NoReturn
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
-from airflow_provider_ernest.clusters.cpu_groups import CpuGroup, find_cpu_controller, remove_group
 from airflow_provider_ernest.clusters.local import (
     MASTER_HOST,
     ClusterDirectory,
@@ -83,7 +81,6 @@ class Keeper:
         self._expires_at = datetime.now(UTC) + timedelta(seconds=order.spec.time_to_live_seconds)
         self._state = ClusterState(keeper=ProcessIdentity.of(os.getpid()), spec=order.spec)
         self._daemons: dict[int, Daemon] = {}
-        self._cpu_groups: list[CpuGroup] = []
         self._patience = Patience(order.spec.start_timeout_seconds)
         self._web_url = ""
         # Who keeps the cluster, before there is one.
@@ -103,16 +100,11 @@ class Keeper:
         return self._state.handle is not None
 
     def _start(self) -> None:
-        if self._spec.cpu_share is not None:
-            self._create_cpu_groups(self._spec.cpu_share)
         launcher = DaemonLauncher(self._order, self._directory)
         master = self._own(launcher.start_master())
         self._web_url = self._wait_for_web_url(master)
         master_url = self._ask_master([master]).master_url
-        workers, state = self._start_workers(launcher, master_url)
-        # Not before: a start under a quota would take many times as long and measure nothing.
-        for group, worker in zip(self._cpu_groups, workers, strict=False):
-            group.add(worker.process.pid)
+        state = self._start_workers(launcher, master_url)
         handle = ClusterHandle(
             kind=LOCAL,
             name=self._order.name,
@@ -145,14 +137,6 @@ class Keeper:
         self._daemons[daemon.process.pid] = daemon
         return daemon
 
-    def _create_cpu_groups(self, share: float) -> None:
-        controller = find_cpu_controller()
-        names = [f"ernest-{os.getpid()}-{index}" for index in range(1, self._spec.machines + 1)]
-        # Written down first: should this process be killed, the next one knows what to remove.
-        self._update_state(cpu_groups=tuple(str(controller.parent / name) for name in names))
-        for name in names:
-            self._cpu_groups.append(controller.create_group(name, share=share))
-
     def _is_too_long(self, starting: Sequence[Daemon]) -> bool:
         """Whether those that are starting have stood still for the limit, or taken many times as long."""
         # A JVM that waits in vain takes less than a second of CPU in the time that one takes to start.
@@ -170,7 +154,7 @@ class Keeper:
                 log.info("Asking the master again: %s", error)
             time.sleep(_START_POLL_SECONDS)
 
-    def _start_workers(self, launcher: DaemonLauncher, master_url: str) -> tuple[list[Daemon], MasterState]:
+    def _start_workers(self, launcher: DaemonLauncher, master_url: str) -> MasterState:
         """Start them, no more at once than there are cores: side by side they would only slow each other."""
         workers: list[Daemon] = []
         at_once = os.cpu_count() or 1
@@ -188,7 +172,7 @@ class Keeper:
                 self._update_state(workers_registered=registered)
                 log.info("%s", self._state.progress(self._elapsed()))
             if registered == self._spec.machines:
-                return workers, state
+                return state
             here = {machine.host for machine in state.machines}
             if self._is_too_long([daemon for daemon in workers if daemon.host not in here]):
                 raise ClusterStartError(f"{self._state.progress(self._elapsed())}, then the time was up.")
@@ -225,8 +209,6 @@ class Keeper:
         end_descendants(grace_seconds=DAEMON_GRACE_SECONDS)
         for daemon in self._daemons.values():
             daemon.process.poll()
-        for group in self._state.cpu_groups:
-            remove_group(Path(group))
         # Of a task that was killed with the cluster's secret in its hands.
         with contextlib.suppress(MissingResourceError):
             sweep(runtime_folder())

@@ -26,7 +26,6 @@ from pathlib import Path
 from typing import IO, Any
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, Kind, register
-from airflow_provider_ernest.clusters.cpu_groups import remove_group
 from airflow_provider_ernest.clusters.local_spec import LOCAL, LocalClusterSpec
 from airflow_provider_ernest.documents.base import Document
 from airflow_provider_ernest.exceptions import (
@@ -169,11 +168,8 @@ class LocalCluster:
         left = end_processes(marked, grace_seconds=_SWEEP_GRACE_SECONDS)
         if left:
             done.append(f"ended left-over processes {left}")
-        if state is not None:
-            for group in state.cpu_groups:
-                remove_group(Path(group))
-            if not done:
-                done.append(f"cleaned up after its keeper {state.keeper.pid}, which had died,")
+        if state is not None and not done:
+            done.append(f"cleaned up after its keeper {state.keeper.pid}, which had died,")
         self._files.clear()
         if not done:
             reason = self.why_stopped()
@@ -306,13 +302,12 @@ class KeeperOrder(Document):
 
 
 class ClusterState(Document):
-    """What a keeper tells of its cluster: a handle once it is ready, and the control groups made for it."""
+    """What a keeper tells of its cluster: a handle once it is ready."""
 
     keeper: ProcessIdentity
     spec: LocalClusterSpec
     workers_registered: int = 0
     handle: ClusterHandle | None = None
-    cpu_groups: tuple[str, ...] = ()
 
     def progress(self, waited_seconds: float) -> str:
         """How far a start has come, in words."""

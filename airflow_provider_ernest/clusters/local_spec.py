@@ -15,7 +15,7 @@ from typing import Any, ClassVar, TypeGuard
 
 from airflow_provider_ernest.documents.base import Document
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.settings.values import has_template, is_template
+from airflow_provider_ernest.settings.values import is_template
 
 LOCAL = "local"
 """The kind of cluster that shares the Airflow worker's own machine; see `clusters.local`."""
@@ -30,8 +30,6 @@ class LocalClusterSpec(Document):
         cores_per_machine: that each worker offers; they need not exist.
         memory_megabytes_per_machine: that each worker offers to executors.
         instance_type: what to call this type of machine: models are kept by it.
-        cpu_share: CPU that each worker with its executors may use, in cores: 0.5 is half of the time
-            of one core. Enforced by the kernel's control groups; None is no limit.
         time_to_live_seconds: the cluster ends itself so long after its start, whatever happens.
         idle_limit_seconds: it ends itself when no application has been active for so long.
         master_port: 0 takes a free one.
@@ -48,7 +46,6 @@ class LocalClusterSpec(Document):
     cores_per_machine: int = 1
     memory_megabytes_per_machine: int = 1024
     instance_type: str = "local"
-    cpu_share: float | None = None
     time_to_live_seconds: float = 3600
     idle_limit_seconds: float = 900
     master_port: int = 0
@@ -59,12 +56,6 @@ class LocalClusterSpec(Document):
         for each in fields(self):
             if not is_template(value := getattr(self, each.name)):
                 _CHECKS[each.name](each.name, value)
-        share, cores = self.cpu_share, self.cores_per_machine
-        if share is not None and not has_template([share, cores]) and share > cores:
-            remedy = "Use None for no limit."
-            raise InvalidParameterError(
-                "cpu_share", share, f"is more than cores_per_machine={cores}", remedy=remedy
-            )
 
 
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -118,12 +109,6 @@ def _check_instance_type(name: str, value: object) -> None:
         raise InvalidParameterError(name, value, "is not a name of one line")
 
 
-def _check_cpu_share(name: str, value: object) -> None:
-    if value is not None:
-        # The kernel's smallest quota is 1 ms in each 100 ms.
-        require_number(name, value, minimum=0.01)
-
-
 def _check_port(name: str, value: object) -> None:
     if value != 0:
         # Spark itself refuses the ports below, which only root may open.
@@ -137,7 +122,6 @@ _CHECKS: Mapping[str, Callable[[str, Any], None]] = {
     "cores_per_machine": partial(require_whole, minimum=1),
     "memory_megabytes_per_machine": partial(require_whole, minimum=MIN_MEMORY_MEGABYTES),
     "instance_type": _check_instance_type,
-    "cpu_share": _check_cpu_share,
     "time_to_live_seconds": _seconds,
     "idle_limit_seconds": _seconds,
     "master_port": _check_port,

@@ -25,9 +25,6 @@ APPLICATION = Path(__file__).with_name("bandwidth_probe.py")
 
 # An executor of the probe holds next to nothing, and Spark refuses less than 450.
 _EXECUTOR_MEGABYTES = 512
-# The probe's Python process has two buffers of 32 MB for each core, and itself.
-_BUFFERS_MEGABYTES_PER_CORE = 64
-_OTHER_MEGABYTES = 384
 
 
 def probe_bandwidth(
@@ -62,8 +59,7 @@ def probe_bandwidth(
     try:
         output = Path(folder, "bandwidth.json")
         hook = ErnestSubmitHook(
-            master_url=None if handle.spark_conn_id else handle.master_url,
-            spark_conn_id=handle.spark_conn_id,
+            master_url=handle.master_url,
             conf={**conf, **driver_conf(handle.master_url, conf=conf), **size, **_probe_conf(handle)},
             application_args=[
                 f"--machines={machines}",
@@ -129,12 +125,9 @@ def _probe_conf(handle: ClusterHandle) -> dict[str, str]:
     """Properties of the probe itself: one task fills a machine, and no failure is tried again."""
     java = "-XX:TieredStopAtLevel=1"  # it lives for seconds: half of a start is compilation
     executor_megabytes = min(_EXECUTOR_MEGABYTES, *(one.memory_megabytes for one in handle.machines))
-    container_megabytes = handle.cores_per_machine * _BUFFERS_MEGABYTES_PER_CORE + _OTHER_MEGABYTES
     return {
         "spark.task.cpus": str(handle.cores_per_machine),
         "spark.executor.memory": f"{executor_megabytes}m",
-        # Counts where containers limit a process's memory (YARN, Kubernetes).
-        "spark.executor.memoryOverhead": f"{container_megabytes}m",
         "spark.driver.extraJavaOptions": java,
         "spark.executor.extraJavaOptions": java,
         "spark.task.maxFailures": "1",

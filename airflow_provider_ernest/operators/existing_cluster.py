@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
-import airflow_provider_ernest.words as words
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.operators.task_context import failure_pushed, no_vain_retries
 from airflow_provider_ernest.settings import ConnectedCluster
@@ -21,10 +19,6 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.base import ClusterHandle
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook
 
-PROBE_SECONDS = 300.0
-STRAGGLER_FLOOR = 0.85
-"""Score of a machine below which a warning names it."""
-
 
 class ExistingClusterOperator(BaseOperator):
     """Look up a cluster that somebody else starts and ends. Nothing is launched, culled or ended.
@@ -37,8 +31,6 @@ class ExistingClusterOperator(BaseOperator):
 
     Args:
         spec: a `ConnectedCluster`, or a mapping of its fields; both may hold templates.
-        probe: measure the bandwidth of its machines, and name stragglers in a warning. Nothing else should
-            run on them meanwhile.
 
     Raises:
         InvalidParameterError, MissingResourceError: no such connection, one that runs cannot be sized on, or
@@ -53,23 +45,18 @@ class ExistingClusterOperator(BaseOperator):
         self,
         *,
         spec: ConnectedCluster | Mapping[str, Any],
-        probe: bool = False,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.spec = as_template(ConnectedCluster, spec, "spec")
-        self.probe = probe
-        self._hook: ErnestSubmitHook | None = None
 
     def execute(self, context: Context) -> dict[str, Any]:
-        """Look the cluster up, and measure it if that was asked for."""
+        """Look the cluster up."""
         from airflow_provider_ernest.clusters.existing import look_up
 
         with no_vain_retries(), failure_pushed(context):
             spec = settings_of(ConnectedCluster, self.spec, "spec")
             handle = look_up(spec, master_of_connection(spec.spark_conn_id))
-            if self.probe:
-                handle = self._probed(handle)
         self.log.info(
             "Spark at %s: %d machines of %d cores%s",
             handle.master_url,
@@ -78,44 +65,6 @@ class ExistingClusterOperator(BaseOperator):
             "" if handle.web_url else ", as declared",
         )
         return handle.to_dict()
-
-    def on_kill(self) -> None:
-        """End the probe; the cluster is not ours."""
-        if self._hook is not None:
-            self._hook.end()
-
-    def _probed(self, handle: ClusterHandle) -> ClusterHandle:
-        from airflow_provider_ernest.clusters.probe import probe_bandwidth
-
-        def remember(hook: ErnestSubmitHook) -> None:
-            self._hook = hook
-
-        measured = probe_bandwidth(
-            handle,
-            rounds=1,
-            interval_seconds=0,
-            secret=None,
-            timeout_seconds=PROBE_SECONDS,
-            log=self.log,
-            on_submit=remember,
-        )
-        for host, bandwidth in measured.items():
-            if bandwidth.score < STRAGGLER_FLOOR:
-                self.log.warning(
-                    "%s is a straggler: it scores %s, below %s. Runs on it are slower than on the others",
-                    host,
-                    words.number(bandwidth.score),
-                    words.number(STRAGGLER_FLOOR),
-                )
-        hosts = [machine.host for machine in handle.machines]
-        if not measured.keys() >= set(hosts):
-            # YARN and Kubernetes place executors as they like: these are the machines that were measured.
-            hosts = list(measured)
-        machines = [
-            replace(one, host=host, bandwidth=measured[host])
-            for one, host in zip(handle.machines, hosts, strict=True)
-        ]
-        return replace(handle, machines=tuple(machines))
 
 
 def master_of_connection(spark_conn_id: str) -> str:

@@ -37,7 +37,6 @@ CHECK_OPTIONS = ("aws_conn_id", "region_name")
 
 MACHINE_SETTINGS = (
     "memory_megabytes_per_machine",
-    "cpu_share",
     "launch_template",
     "launch_template_version",
     "setup_script",

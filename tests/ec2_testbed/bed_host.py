@@ -14,8 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from airflow_provider_ernest.clusters.cpu_groups import CpuController
-from tests.ec2_testbed.bed_limits import HostGroups, create_groups
+from tests.ec2_testbed.bed_limits import HostGroups
 from tests.ec2_testbed.bed_metadata import Metadata, MetadataService
 from tests.ec2_testbed.bed_network import Switch, enter_new_namespace, metadata_socket
 from tests.ec2_testbed.testbed import Performance
@@ -31,7 +30,6 @@ class HostSettings:
     name_prefix: str
     folder: Path
     switch: Switch
-    controller: CpuController
     shared: tuple[str, ...]
     writable: tuple[str, ...]
     seconds_per_minute: float
@@ -92,7 +90,7 @@ class Host:
         with self._lock:
             self.performance = performance
             if self._groups and self._namespace is not None:
-                self._groups.set_cpu(self.settings.controller, performance.cpu)
+                self._groups.limit_cpu(performance.cpu)
                 path = f"/proc/{os.getpid()}/fd/{self._namespace}"
                 self.settings.switch.shape(path, self.address, performance.megabits_per_second)
 
@@ -129,12 +127,7 @@ class Host:
             self._namespace = enter_new_namespace()
             self.settings.switch.attach_this_thread(self.address)
             name = f"{self.settings.name_prefix}{self.instance_id}"
-            self._groups = create_groups(
-                self.settings.controller,
-                name,
-                cores=self.performance.cpu,
-                memory_megabytes=self.performance.memory_megabytes,
-            )
+            self._groups = HostGroups(name, self.performance.memory_megabytes)
         services.append(MetadataService(metadata_socket(), self.read_metadata))
         self.set_performance(self.performance)
         files = "".join(f"{file}\n" for file in self._groups.process_files)

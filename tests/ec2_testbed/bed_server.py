@@ -14,7 +14,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from airflow_provider_ernest.clusters.cpu_groups import find_cpu_controller
 from tests.ec2_testbed.api_control import Control
 from tests.ec2_testbed.api_server import serve_api
 from tests.ec2_testbed.api_state import EC2State
@@ -89,7 +88,6 @@ def _make_booter(state: EC2State, slot: Slot, switch: Switch, configuration: dic
         name_prefix=slot.name,
         folder=Path(configuration["work_directory"]) / "hosts",
         switch=switch,
-        controller=find_cpu_controller(),
         shared=tuple(configuration["shared"]),
         writable=tuple(configuration["writable"]),
         seconds_per_minute=configuration["seconds_per_minute"],

@@ -13,8 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from airflow_provider_ernest.clusters.cpu_groups import find_cpu_controller
-from airflow_provider_ernest.exceptions import ClusterStartError
+from tests.ec2_testbed import bed_limits
 from tests.ec2_testbed.api_client import ApiClient
 from tests.ec2_testbed.process_life import REPOSITORY, start_server
 
@@ -225,8 +224,4 @@ def what_is_missing() -> str | None:
     probe = subprocess.run([*command, "bash", "-c", _PROBE], capture_output=True, text=True, check=False)
     if probe.returncode:
         return f"the EC2 test bed cannot make hosts on this machine: {probe.stderr.strip()[-300:]}"
-    try:
-        find_cpu_controller()
-    except ClusterStartError as error:
-        return f"the EC2 test bed: {error}"
-    return None
+    return bed_limits.what_is_missing()

@@ -17,11 +17,11 @@ import psutil
 import pytest
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
-from airflow_provider_ernest.clusters.cpu_groups import find_cpu_controller, remove_group
 from airflow_provider_ernest.clusters.probe import APPLICATION, probe_bandwidth
 from airflow_provider_ernest.exceptions import ClusterStartError
 from airflow_provider_ernest.spark.machines import Bandwidth, Machine
 from airflow_provider_ernest.spark.master import read_state
+from tests.ec2_testbed.bed_limits import HostGroups
 from tests.integration.conftest import processes_mentioning, secret_of, wait_until
 
 pytestmark = pytest.mark.spark
@@ -124,10 +124,10 @@ def test_measures_all_machines_under_the_names_the_master_has_for_them(cluster, 
 @pytest.mark.alone
 def test_a_machine_with_little_cpu_ranks_last_in_memory(cluster):
     try:
-        controller = find_cpu_controller()
-        group = controller.create_group(f"ernest-probe-test-{os.getpid()}", share=0.25)
-    except ClusterStartError as error:
-        pytest.skip(str(error))
+        limited = HostGroups(f"ernest-probe-test-{os.getpid()}")
+    except OSError as error:
+        pytest.skip(f"control groups cannot be made here: {error}")
+    limited.limit_cpu(0.25)
     slow_machine = cluster.machines[1]
     slow = slow_machine.host
 
@@ -135,13 +135,14 @@ def test_a_machine_with_little_cpu_ranks_last_in_memory(cluster):
         # Before it measures: the best of its windows counts.
         executor = wait_until(lambda: executor_on(slow_machine), seconds=120, what="the executor")
         for process in [executor, *executor.children(recursive=True)]:
-            group.add(process.pid)
+            for file in limited.process_files:
+                file.write_text(str(process.pid))
 
     try:
         with meanwhile(slow_down):
             bandwidth = probe(cluster)
     finally:
-        remove_group(group.directory)
+        limited.remove()
 
     ranked = sorted(bandwidth, key=lambda host: bandwidth[host].memory_gigabytes_per_second)
     assert ranked[0] == slow

@@ -15,8 +15,8 @@ from typing import Any
 import psutil
 import pytest
 
-from airflow_provider_ernest.clusters.cpu_groups import find_cpu_controller
 from tests.ec2_testbed import Testbed
+from tests.ec2_testbed.bed_limits import groups
 from tests.ec2_testbed.process_life import REPOSITORY
 from tests.integration.conftest import processes_mentioning, wait_until
 
@@ -216,8 +216,8 @@ def what_is_left(work_directory: Path, link: int, instance_ids: set[str]) -> lis
 
 
 def groups_of(instance_ids: set[str]) -> list[Path]:
-    groups = find_cpu_controller().parent.glob("ernest-testbed-*")
-    return [group for group in groups if any(instance_id in group.name for instance_id in instance_ids)]
+    found = groups("ernest-testbed-")
+    return [group for group in found if any(instance_id in group.name for instance_id in instance_ids)]
 
 
 def warden_of(bed_process: psutil.Process) -> psutil.Process:

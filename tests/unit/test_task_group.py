@@ -328,9 +328,9 @@ def test_a_job_flow_of_emr_and_a_cluster_that_is_there_already():
     assert "ernest.start_job_flow" not in tasks
 
     there = ConnectedCluster(spark_conn_id="lake", machines=4, cores_per_machine=8)
-    tasks = sized(there, cluster_options={"probe": True}).task_dict
+    tasks = sized(there, cluster_options={"pool": "lake"}).task_dict
     create = tasks["ernest.create_cluster"]
-    assert (create.spec["spark_conn_id"], create.spec["machines"], create.probe) == ("lake", 4, True)
+    assert (create.spec["spark_conn_id"], create.spec["machines"], create.pool) == ("lake", 4, "lake")
     assert tasks["ernest.design"].cores_per_machine == 8
 
 
@@ -537,10 +537,10 @@ def test_the_decision_knows_each_type_in_the_same_order():
 
 def test_each_cluster_may_take_options_of_its_own():
     there = ConnectedCluster(spark_conn_id="lake", machines=4, cores_per_machine=2)
-    tasks = sized([M5, there], cluster_options=[{"aws_conn_id": "lake_aws"}, {"probe": True}]).task_dict
+    tasks = sized([M5, there], cluster_options=[{"aws_conn_id": "lake_aws"}, {"pool": "lake"}]).task_dict
 
     assert tasks["ernest.m5_large.create_cluster"].aws_conn_id == "lake_aws"
-    assert tasks["ernest.lake.create_cluster"].probe is True
+    assert tasks["ernest.lake.create_cluster"].pool == "lake"
 
 
 @pytest.mark.parametrize(

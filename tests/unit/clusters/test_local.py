@@ -33,7 +33,6 @@ REFUSED = {
     "cores_per_machine": [0],
     "memory_megabytes_per_machine": [100],
     "instance_type": ["", "two\nlines"],
-    "cpu_share": [0, float("nan"), 1.5],  # more than the one core that the worker offers
     "time_to_live_seconds": [0, float("inf")],
     "idle_limit_seconds": [-3, "900"],
     "master_port": [80, 70000],
@@ -53,10 +52,13 @@ def test_a_value_that_cannot_work_is_refused_by_its_name(field, value):
 
 def test_templates_are_checked_when_they_are_rendered():
     text = "{{ params.x }}"
-    LocalClusterSpec(
-        **dict.fromkeys(("machines", "cores_per_machine", "cpu_share", "idle_limit_seconds"), text)
+    LocalClusterSpec(**dict.fromkeys(("machines", "cores_per_machine", "idle_limit_seconds"), text))
+    assert (
+        settings_of(
+            LocalClusterSpec, {"machines": "3", "idle_limit_seconds": "0.5"}, "spec"
+        ).idle_limit_seconds
+        == 0.5
     )
-    assert settings_of(LocalClusterSpec, {"machines": "3", "cpu_share": "0.5"}, "spec").cpu_share == 0.5
     with pytest.raises(InvalidParameterError, match=r"machines=255 is not a whole number from 1 to 254"):
         settings_of(LocalClusterSpec, {"machines": "255"}, "spec")
     with pytest.raises(InvalidParameterError, match=r"machines=.*is still a template"):
@@ -132,10 +134,9 @@ def directory(tmp_path):
 def state(cluster_handle):
     return ClusterState(
         keeper=ProcessIdentity.of(os.getpid()),
-        spec=LocalClusterSpec(machines=2, cpu_share=0.5),
+        spec=LocalClusterSpec(machines=2),
         workers_registered=2,
         handle=cluster_handle,
-        cpu_groups=("/sys/fs/cgroup/cpu/a",),
     )
 
 
@@ -326,7 +327,7 @@ def test_no_more_start_at_once_than_there_are_cores(keeper, launcher, monkeypatc
 
     monkeypatch.setattr(keeper_module, "read_state", read_state)
 
-    workers, _ = keeper._start_workers(launcher, "spark://127.0.0.1:7077")
+    keeper._start_workers(launcher, "spark://127.0.0.1:7077")
 
-    assert len(workers) == 6
+    assert len(launcher.started) == 6
     assert max(starting) == 2

@@ -8,11 +8,9 @@ import pytest
 from airflow.providers.apache.spark.hooks import spark_submit
 from airflow.providers.common.compat.sdk import AirflowFailException
 
-from airflow_provider_ernest.clusters import probe
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.operators.existing_cluster import ExistingClusterOperator
 from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
-from airflow_provider_ernest.spark.machines import Bandwidth
 
 DECLARED = {"machines": "3", "cores_per_machine": "4", "memory_megabytes_per_machine": "8000"}
 
@@ -21,9 +19,9 @@ def connection(monkeypatch, **fields) -> None:
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_THERE", json.dumps({"conn_type": "spark", **fields}))
 
 
-def look_up(context, *, probing=None, **changes) -> ClusterHandle:
+def look_up(context, **changes) -> ClusterHandle:
     spec = {"spark_conn_id": "spark_there", **DECLARED, **changes}
-    operator = ExistingClusterOperator(task_id="cluster", spec=spec, **(probing or {}))
+    operator = ExistingClusterOperator(task_id="cluster", spec=spec)
     return ClusterHandle.from_dict(operator.execute(context))
 
 
@@ -84,28 +82,3 @@ def test_undeclared_machines_are_named(context, monkeypatch):
     connection(monkeypatch, host="yarn")
     with pytest.raises(AirflowFailException, match=r"machines=None leaves open"):
         look_up(context, machines="None")
-
-
-def test_the_probe_tells_stragglers_and_keeps_the_scores(context, monkeypatch, capsys):
-    connection(monkeypatch, host="yarn")
-    scores = {"10.0.0.1": 1.0, "10.0.0.2": 0.7, "10.0.0.3": 1.02}
-    asked = {}
-
-    def measured(handle, **arguments):
-        asked.update(arguments, handle=handle)
-        return {
-            host: Bandwidth(
-                memory_gigabytes_per_second=10 * score, network_gigabytes_per_second=1.0, score=score
-            )
-            for host, score in scores.items()
-        }
-
-    monkeypatch.setattr(probe, "probe_bandwidth", measured)
-    handle = look_up(context, probing={"probe": True})
-
-    assert {machine.host: machine.bandwidth.score for machine in handle.machines} == scores
-    assert asked["handle"].spark_conn_id == "spark_there"
-    assert (len(asked["handle"].machines), asked["handle"].cores_per_machine) == (3, 4)
-    warnings = [line for line in capsys.readouterr().out.splitlines() if "straggler:" in line]
-    assert len(warnings) == 1
-    assert "10.0.0.2 is a straggler: it scores 0.700, below 0.850" in warnings[0]

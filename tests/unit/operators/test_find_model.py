@@ -198,9 +198,8 @@ def test_what_changes_again_is_marked_again(site, trained, context):
         {"job": {"submit_options": {"java_class": "Other"}}},
         {"model": ModelSettings(method="classic")},
         {"cluster": LocalClusterSpec(machines=4, memory_megabytes_per_machine=2048)},
-        {"cluster": LocalClusterSpec(machines=4, cpu_share=0.5)},
     ],
-    ids=["sampling", "iterations", "conf", "arguments", "class", "method", "memory", "share"],
+    ids=["sampling", "iterations", "conf", "arguments", "class", "method", "memory"],
 )
 def test_other_settings_samples_and_machines_are_another_job(site, trained, context, ti, changes):
     given = {
