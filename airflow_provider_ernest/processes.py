@@ -204,15 +204,6 @@ def _wait_for_end(processes: list[ProcessIdentity], timeout_seconds: float) -> l
         time.sleep(_POLL_SECONDS)
 
 
-def cpu_seconds(pid: int) -> float:
-    """That a process has used; 0 where there is none."""
-    try:
-        used = psutil.Process(pid).cpu_times()
-    except psutil.NoSuchProcess:
-        return 0.0
-    return float(used.user + used.system)
-
-
 # Folders that one process needs while it runs, such as for a secret or a sample of data. Only their user may
 # enter them. After a SIGKILL whoever comes next removes them. The owner is part of a folder's name (host,
 # process id and start time), so that it is known at any moment, and no folder in use is taken for left over.

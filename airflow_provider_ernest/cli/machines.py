@@ -19,8 +19,8 @@ from airflow_provider_ernest.cli.command import (
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 
 if TYPE_CHECKING:
+    from airflow_provider_ernest.clusters.ec2.ending import TaggedCluster
     from airflow_provider_ernest.clusters.ec2.prices import PriceBook
-    from airflow_provider_ernest.clusters.ec2.reaping import TaggedCluster
 
 
 Clients = Callable[[str], Any]
@@ -78,7 +78,7 @@ def _add_clusters_arguments(parser: ArgumentParser) -> None:
 
 
 def _run_clusters(args: Namespace) -> None:
-    from airflow_provider_ernest.clusters.ec2.reaping import cluster_table, find_clusters
+    from airflow_provider_ernest.clusters.ec2.ending import cluster_table, find_clusters
 
     clients = clients_by_region(args)
     found = {region: find_clusters(make("ec2"), deployment=None) for region, make in clients.items()}
@@ -182,7 +182,7 @@ def _deployment(args: Namespace) -> str | None:
 
 
 def _run_reap(args: Namespace) -> None:
-    from airflow_provider_ernest.clusters.ec2.reaping import reap_regions
+    from airflow_provider_ernest.clusters.ec2.ending import reap_regions
 
     report = reap_regions(
         clients_by_region(args),

@@ -16,7 +16,6 @@ import argparse
 import ctypes
 import hashlib
 import hmac
-import ipaddress
 import json
 import os
 import re
@@ -103,11 +102,9 @@ def task_of(cores: int) -> Callable[[Iterable[int]], Iterator[dict[str, Any]]]:
         from pyspark import BarrierTaskContext
 
         context = BarrierTaskContext.get()
-        rank = context.partitionId()
-        seen = context.getTaskInfos()[rank].address.rpartition(":")[0]
-        host = host_of_executor() or seen
-        group = Group(rank=rank, host=host, address=address_of(host, seen), all_gather=context.allGather)
-        with closing(group):
+        # As the worker was told: its name at the master and its address, which executors inherit.
+        host = os.environ["SPARK_LOCAL_HOSTNAME"]
+        with closing(Group(rank=context.partitionId(), host=host, all_gather=context.allGather)) as group:
             yield measure_machine(Plan(cores=cores), group)
 
     return task
@@ -157,7 +154,7 @@ def measure_machine(plan: Plan, group: Group) -> dict[str, Any]:
     return {
         "rank": group.rank,
         "host": group.host,
-        "memory_windows": measure_memory(plan, group.meet),
+        "memory_windows": measure_memory(plan, group.start),
         "received": [exchange(group, plan, shift) for shift in shifts_of(group.size)],
     }
 
@@ -167,8 +164,8 @@ def shifts_of(machines: int) -> list[int]:
     return sorted({1 % machines, machines // 2, machines - 1} - {0})
 
 
-def measure_memory(plan: Plan, meet: Callable[[], None]) -> list[float]:
-    """The rate of each window, in 10^9 bytes per second."""
+def measure_memory(plan: Plan, start: Callable[[], None]) -> list[float]:
+    """The rate of each window, in 10^9 bytes per second; `start` lets all machines begin together."""
     size = plan.buffer_megabytes * MEBIBYTE
     buffers = [
         (ctypes.create_string_buffer(size), ctypes.create_string_buffer(size)) for _ in range(plan.cores)
@@ -177,11 +174,8 @@ def measure_memory(plan: Plan, meet: Callable[[], None]) -> list[float]:
         # The first touch of a page is no copying, and pages that were never written may all be one.
         ctypes.memset(source, 1, size)
         ctypes.memmove(target, source, size)
-    rates = []
-    for _ in range(plan.windows):
-        meet()
-        rates.append(_copied_gigabytes_per_second(buffers, plan.window_seconds))
-    return rates
+    start()
+    return [_copied_gigabytes_per_second(buffers, plan.window_seconds) for _ in range(plan.windows)]
 
 
 def _copied_gigabytes_per_second(buffers: list[tuple[Any, Any]], seconds: float) -> float:
@@ -209,11 +203,9 @@ def _copied_gigabytes_per_second(buffers: list[tuple[Any, Any]], seconds: float)
 
 def exchange(group: Group, plan: Plan, shift: int) -> float:
     """Send to the machine `shift` ranks further and receive at the same time; the rate received."""
-    purpose = f"transfer {shift}"
-    group.meet()
     with ThreadPoolExecutor(max_workers=1) as pool:
-        received = pool.submit(lambda: _receive(group.accept(purpose), plan))
-        _send(group.connect((group.rank + shift) % group.size, purpose), plan)
+        received = pool.submit(_receive, group.incoming[shift], plan)
+        _send(group.outgoing[shift], plan)
         return received.result()
 
 
@@ -255,11 +247,12 @@ def _receive(connection: socket.socket, plan: Plan) -> float:
 
 
 class Group:
-    """The machines of a round, as one of them sees them.
+    """The machines of a round, as one of them sees them: its connections to and from its partners, by shift.
 
-    They meet over TCP because Spark's barrier polls only once a second. A task listens at its machine's
-    address, where anybody may connect: only partners that show a digest of the tokens exchanged through Spark
-    are served. `all_gather` hands a text to the tasks of all machines, and returns the texts of all, by rank.
+    All connections are made beforehand, each with a purpose: a shift, or 0 for the common start, which comes
+    over TCP because Spark's barrier polls only once a second. A task listens at its machine's address, where
+    anybody may connect: only partners that show a digest of the tokens exchanged through Spark are served.
+    `all_gather` hands a text to the tasks of all machines, and returns the texts of all, by rank.
     """
 
     def __init__(
@@ -267,117 +260,84 @@ class Group:
         *,
         rank: int,
         host: str,
-        address: str,
         all_gather: Callable[[str], list[str]],
         timeout_seconds: float = GROUP_SECONDS,
     ) -> None:
-        self._listener = _listen(address)
-        self._neighbours: list[socket.socket] = []
-        try:
-            port = self._listener.getsockname()[1]
-            answers = all_gather(json.dumps([host, address, port, secrets.token_hex(16)]))
+        self.rank = rank
+        self.host = host
+        self.outgoing: dict[int, socket.socket] = {}
+        self.incoming: dict[int, socket.socket] = {}
+        self._starting: list[socket.socket] = []
+        with socket.create_server((host, 0), backlog=socket.SOMAXCONN) as listener:
+            port = listener.getsockname()[1]
+            answers = all_gather(json.dumps([host, port, secrets.token_hex(16)]))
             # Until here Spark watches the time (spark.barrier.sync.timeout).
             self._deadline = time.monotonic() + timeout_seconds
-            self.rank = rank
-            self.host = host
             self.size = len(answers)
-            self._addresses = [tuple(json.loads(answer)[1:3]) for answer in answers]
+            self._members = [tuple(json.loads(answer)[:2]) for answer in answers]
             self._token = "\n".join(answers).encode()
-            # The first member knows all others, the others know the first.
-            if rank == 0:
-                self._neighbours.extend(self.accept("meet") for _ in answers[1:])
-            else:
-                self._neighbours.append(self.connect(0, "meet"))
-        except BaseException:
-            self.close()
-            raise
+            try:
+                for shift in shifts_of(self.size):
+                    self.outgoing[shift] = self.connect((rank + shift) % self.size, shift)
+                if rank != 0:
+                    self.outgoing[0] = self.connect(0, 0)
+                self._accept_all(listener)
+            except BaseException:
+                self.close()
+                raise
 
     def close(self) -> None:
         """Close what the group has opened."""
-        for opened in (*self._neighbours, self._listener):
+        for opened in (*self.outgoing.values(), *self.incoming.values(), *self._starting):
             opened.close()
 
-    def meet(self) -> None:
-        """Wait until all members have come here."""
+    def start(self) -> None:
+        """Wait until all members have come here; the first knows all others, and tells them."""
         if self.rank != 0:
-            self._neighbours[0].sendall(b"r")
-        for neighbour in self._neighbours:
+            self.outgoing[0].sendall(b"r")
+            _receive_exactly(self.outgoing[0], 1, seconds=self._remaining_seconds())
+            return
+        for neighbour in self._starting:
             _receive_exactly(neighbour, 1, seconds=self._remaining_seconds())
-        if self.rank == 0:
-            for neighbour in self._neighbours:
-                neighbour.sendall(b"g")
+        for neighbour in self._starting:
+            neighbour.sendall(b"g")
 
-    def connect(self, rank: int, purpose: str) -> socket.socket:
-        """A connection to another member, who accepts it for the same purpose."""
-        connection = socket.create_connection(self._addresses[rank], timeout=self._remaining_seconds())
+    def connect(self, rank: int, purpose: int) -> socket.socket:
+        """A connection to another member, for a shift or the start."""
+        connection = socket.create_connection(self._members[rank], timeout=self._remaining_seconds())
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.sendall(self._credential(purpose))
         return connection
 
-    def accept(self, purpose: str) -> socket.socket:
-        """Wait for the member that connects for this purpose; reject anybody else."""
-        while True:
-            self._listener.settimeout(self._remaining_seconds())
-            connection, _ = self._listener.accept()
+    def _accept_all(self, listener: socket.socket) -> None:
+        """Wait for all members that connect to this one; reject anybody else."""
+        missing = [*shifts_of(self.size), *([0] * (self.size - 1) if self.rank == 0 else [])]
+        purposes = {self._credential(purpose): purpose for purpose in missing}
+        while missing:
+            listener.settimeout(self._remaining_seconds())
+            connection, _ = listener.accept()
             try:
                 shown = _receive_exactly(connection, hashlib.sha256().digest_size, seconds=HANDSHAKE_SECONDS)
             except OSError:
                 shown = b""
-            if hmac.compare_digest(shown, self._credential(purpose)):
-                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                connection.settimeout(self._remaining_seconds())
-                return connection
-            connection.close()
+            purpose = purposes.get(shown)
+            if purpose not in missing:
+                connection.close()
+                continue
+            missing.remove(purpose)
+            if purpose == 0:
+                self._starting.append(connection)
+            else:
+                self.incoming[purpose] = connection
 
-    def _credential(self, purpose: str) -> bytes:
-        return hmac.digest(self._token, purpose.encode(), hashlib.sha256)
+    def _credential(self, purpose: int) -> bytes:
+        return hmac.digest(self._token, str(purpose).encode(), hashlib.sha256)
 
     def _remaining_seconds(self) -> float:
         remaining = self._deadline - time.monotonic()
         if remaining <= 0:
             raise TimeoutError("a machine of the group did not keep step")
         return remaining
-
-
-def host_of_executor(processes: Path = Path("/proc")) -> str | None:
-    """Return the host as Spark names it, from the command line of this process's executor; None if not found.
-
-    Spark tells tasks only at which address the driver sees their executor.
-    """
-    pid = os.getpid()
-    try:
-        while pid > 1:
-            words = (processes / str(pid) / "cmdline").read_bytes().decode(errors="replace").split("\0")
-            if "--executor-id" in words and "--hostname" in words[:-1]:
-                return words[words.index("--hostname") + 1]
-            # The name in parentheses may contain anything; the parent is the second field after it.
-            pid = int((processes / str(pid) / "stat").read_text().rpartition(")")[2].split()[1])
-    except (OSError, ValueError, IndexError):
-        return None
-    return None
-
-
-def address_of(host: str, seen: str) -> str:
-    """Return the address at which partners reach this machine.
-
-    A host that is an address is right. A name may resolve to loopback on the machine itself (Debian's
-    127.0.1.1): then it is the address that the driver sees, if the machine has it.
-    """
-    host, seen = host.strip("[]"), seen.strip("[]")
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        try:
-            _listen(seen).close()
-        except OSError:
-            return host
-        return seen
-    return host
-
-
-def _listen(address: str) -> socket.socket:
-    family, _, _, _, resolved = socket.getaddrinfo(address, 0, type=socket.SOCK_STREAM)[0]
-    return socket.create_server(resolved[:2], family=family, backlog=socket.SOMAXCONN)
 
 
 def _receive_exactly(connection: socket.socket, size: int, *, seconds: float) -> bytes:

@@ -17,7 +17,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -30,8 +29,6 @@ from airflow_provider_ernest.clusters.local import (
     ClusterDirectory,
     ClusterState,
     KeeperOrder,
-    Patience,
-    busy_host,
     tail,
 )
 from airflow_provider_ernest.clusters.local_spec import LOCAL
@@ -44,7 +41,6 @@ from airflow_provider_ernest.exceptions import (
 from airflow_provider_ernest.processes import (
     ProcessIdentity,
     adopt_orphans,
-    cpu_seconds,
     die_with_parent,
     end_descendants,
     reap_adopted,
@@ -81,7 +77,6 @@ class Keeper:
         self._expires_at = datetime.now(UTC) + timedelta(seconds=order.spec.time_to_live_seconds)
         self._state = ClusterState(keeper=ProcessIdentity.of(os.getpid()), spec=order.spec)
         self._daemons: dict[int, Daemon] = {}
-        self._patience = Patience(order.spec.start_timeout_seconds)
         self._web_url = ""
         # Who keeps the cluster, before there is one.
         directory.write_state(self._state)
@@ -103,7 +98,7 @@ class Keeper:
         launcher = DaemonLauncher(self._order, self._directory)
         master = self._own(launcher.start_master())
         self._web_url = self._wait_for_web_url(master)
-        master_url = self._ask_master([master]).master_url
+        master_url = self._ask_master().master_url
         state = self._start_workers(launcher, master_url)
         handle = ClusterHandle(
             kind=LOCAL,
@@ -117,7 +112,8 @@ class Keeper:
             directory=str(self._directory.path),
             authenticates=True,
         )
-        self._update_state(handle=handle)
+        self._state = replace(self._state, handle=handle)
+        self._directory.write_state(self._state)
         log.info("The cluster is ready at %s after %s", master_url, duration(self._elapsed()))
 
     def _wait_for_web_url(self, master: Daemon) -> str:
@@ -128,54 +124,49 @@ class Keeper:
             found = _WEB_URL.search(master.log_file.read_text(encoding="utf-8", errors="replace"))
             if found:
                 return found[1]
-            if self._is_too_long([master]):
-                said = f"The master did not come up in time{busy_host()}.\n{tail(master.log_file)}"
-                raise ClusterStartError(said)
+            if self._is_too_long():
+                raise ClusterStartError(f"The master did not come up in time.\n{tail(master.log_file)}")
             time.sleep(_DAEMON_POLL_SECONDS)
 
     def _own(self, daemon: Daemon) -> Daemon:
         self._daemons[daemon.process.pid] = daemon
         return daemon
 
-    def _is_too_long(self, starting: Sequence[Daemon]) -> bool:
-        """Whether those that are starting have stood still for the limit, or taken many times as long."""
-        # A JVM that waits in vain takes less than a second of CPU in the time that one takes to start.
-        used = tuple(int(cpu_seconds(daemon.process.pid)) for daemon in starting)
-        return self._patience.is_over((self._state.workers_registered, used))
+    def _is_too_long(self) -> bool:
+        return self._elapsed() >= self._spec.start_timeout_seconds
 
-    def _ask_master(self, starting: Sequence[Daemon]) -> MasterState:
+    def _ask_master(self) -> MasterState:
         """Ask until it answers: on a busy host it may be slow at first."""
         while True:
             try:
                 return read_state(self._web_url, timeout_seconds=_MASTER_TIMEOUT_SECONDS)
             except ClusterLostError as error:
-                if self._is_too_long(starting):
+                if self._is_too_long():
                     raise
                 log.info("Asking the master again: %s", error)
             time.sleep(_START_POLL_SECONDS)
 
     def _start_workers(self, launcher: DaemonLauncher, master_url: str) -> MasterState:
         """Start them, no more at once than there are cores: side by side they would only slow each other."""
-        workers: list[Daemon] = []
-        at_once = os.cpu_count() or 1
+        wanted, at_once = self._spec.machines, os.cpu_count() or 1
+        started = registered = 0
         while True:
-            missing = self._spec.machines - len(workers)
-            for _ in range(min(missing, self._state.workers_registered + at_once - len(workers))):
-                workers.append(self._own(launcher.start_worker(len(workers) + 1, master_url)))
+            for number in range(started + 1, min(wanted, registered + at_once) + 1):
+                self._own(launcher.start_worker(number, master_url))
+                started = number
             for daemon in self._daemons.values():
                 daemon.require_running()
             if not self._order.starter.is_alive():
                 raise ClusterStartError("The process that started the cluster ended before it was ready.")
-            state = self._ask_master(workers)
+            state = self._ask_master()
             registered = len(state.machines)
-            if registered != self._state.workers_registered:
-                self._update_state(workers_registered=registered)
-                log.info("%s", self._state.progress(self._elapsed()))
-            if registered == self._spec.machines:
+            if registered == wanted:
                 return state
-            here = {machine.host for machine in state.machines}
-            if self._is_too_long([daemon for daemon in workers if daemon.host not in here]):
-                raise ClusterStartError(f"{self._state.progress(self._elapsed())}, then the time was up.")
+            if self._is_too_long():
+                raise ClusterStartError(
+                    f"{registered} of {wanted} workers had registered after {duration(self._elapsed())}.",
+                    remedy="Raise start_timeout_seconds, or start fewer machines on a busy host.",
+                )
             time.sleep(_START_POLL_SECONDS)
 
     def _watch(self) -> str:
@@ -215,10 +206,6 @@ class Keeper:
         self._directory.clear(reason=reason)
         log.info("Ended the cluster, %s after its start", duration(self._elapsed()))
 
-    def _update_state(self, **changes: object) -> None:
-        self._state = replace(self._state, **changes)  # type: ignore[arg-type]
-        self._directory.write_state(self._state)
-
     def _elapsed(self) -> float:
         return time.monotonic() - self._started
 
@@ -250,7 +237,6 @@ class Daemon:
     """A master or worker process, whose standard output and error are in its log."""
 
     name: str
-    host: str
     process: subprocess.Popen[bytes]
     log_file: Path
 
@@ -312,7 +298,7 @@ class DaemonLauncher:
                 preexec_fn=die_with_parent(),
             )
         log.info("Started %s at %s, pid %d", name, host, process.pid)
-        return Daemon(name, host, process, log_file)
+        return Daemon(name, process, log_file)
 
 
 def _environment(directory: ClusterDirectory, spark_home: Path) -> dict[str, str]:

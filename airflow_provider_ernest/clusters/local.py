@@ -21,7 +21,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -36,7 +36,7 @@ from airflow_provider_ernest.exceptions import (
     InvalidParameterError,
 )
 from airflow_provider_ernest.processes import ProcessIdentity
-from airflow_provider_ernest.words import counted, duration
+from airflow_provider_ernest.words import duration
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +68,7 @@ class LocalCluster:
         self.name = name
         self.directory = Path(directory).absolute()
         self._files = ClusterDirectory(self.directory)
-        self._longest_start_seconds = LONGEST_START * spec.start_timeout_seconds + _KEEPER_SECONDS
+        self._longest_start_seconds = spec.start_timeout_seconds + _KEEPER_SECONDS
         if any(character in str(directory) for character in _FORBIDDEN_IN_PATHS):
             raise InvalidParameterError(
                 "directory",
@@ -224,18 +224,14 @@ class LocalCluster:
 
     def _wait_until_ready(self) -> ClusterHandle:
         began = time.monotonic()
-        registered = 0
         while True:
             state = self._files.read_state()
             if state is None or not state.keeper.is_alive():
                 reason = self.why_stopped() or f"its keeper died.\n{tail(self._files.keeper_log)}"
                 raise ClusterStartError(f"Cluster {self.name} did not start: {reason}")
-            elapsed = time.monotonic() - began
-            if state.workers_registered != registered:
-                registered = state.workers_registered
-                log.info("Cluster %s: %s", self.name, state.progress(elapsed))
             if state.handle is not None:
                 return state.handle
+            elapsed = time.monotonic() - began
             if elapsed > self._longest_start_seconds:
                 log_end = tail(self._files.keeper_log)
                 raise ClusterStartError(
@@ -264,33 +260,6 @@ register(
 )
 
 
-LONGEST_START = 5
-"""A start that goes on, as on a busy host, may take so many times as long as one that stands still."""
-
-
-class Patience:
-    """How long a start is waited for: it may stand still for the limit, and take `LONGEST_START` times it."""
-
-    def __init__(self, limit_seconds: float, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._limit_seconds, self._clock = limit_seconds, clock
-        self._began = self._moved_at = clock()
-        self._seen: object = None
-
-    def is_over(self, seen: object) -> bool:
-        """Whether to give up; it is progress if something else is seen now than before."""
-        now = self._clock()
-        if seen != self._seen:
-            self._seen, self._moved_at = seen, now
-        stood_still = now - self._moved_at >= self._limit_seconds
-        return stood_still or now - self._began >= LONGEST_START * self._limit_seconds
-
-
-def busy_host() -> str:
-    """Says within a sentence that the load is higher than the number of cores; empty if it is not."""
-    load, cores = os.getloadavg()[0], os.cpu_count() or 1
-    return f" (this host is busy: a load of {load:.1f} on {counted(cores, 'core')})" if load > cores else ""
-
-
 class KeeperOrder(Document):
     """What the starter wants of the keeper, who gives up when that process ends before all is ready."""
 
@@ -306,15 +275,7 @@ class ClusterState(Document):
 
     keeper: ProcessIdentity
     spec: LocalClusterSpec
-    workers_registered: int = 0
     handle: ClusterHandle | None = None
-
-    def progress(self, waited_seconds: float) -> str:
-        """How far a start has come, in words."""
-        return (
-            f"workers registered {self.workers_registered} of {self.spec.machines} after "
-            f"{duration(waited_seconds)}{busy_host()}"
-        )
 
 
 class ClusterDirectory:

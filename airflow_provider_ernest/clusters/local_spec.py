@@ -33,8 +33,7 @@ class LocalClusterSpec(Document):
         time_to_live_seconds: the cluster ends itself so long after its start, whatever happens.
         idle_limit_seconds: it ends itself when no application has been active for so long.
         master_port: 0 takes a free one.
-        start_timeout_seconds: how long the start may stand still. One that goes on, as on a busy host, may
-            take five times as long.
+        start_timeout_seconds: how long the start may take.
 
     Raises:
         InvalidParameterError: a value that cannot work.
@@ -49,7 +48,7 @@ class LocalClusterSpec(Document):
     time_to_live_seconds: float = 3600
     idle_limit_seconds: float = 900
     master_port: int = 0
-    start_timeout_seconds: float = 120
+    start_timeout_seconds: float = 300
 
     def __post_init__(self) -> None:
         """Refuse what cannot work before anything is started."""

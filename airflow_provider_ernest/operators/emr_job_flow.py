@@ -56,7 +56,7 @@ class EmrJobFlowOperator(BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Wait for it, and describe it."""
-        from airflow_provider_ernest.clusters.emr.job_flow import look_up
+        from airflow_provider_ernest.clusters.emr.steps import look_up
         from airflow_provider_ernest.hooks.aws import aws_clients
 
         conn_id = optional_text(self.aws_conn_id)

@@ -133,7 +133,7 @@ class ReapClustersOperator(BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Find and end them, region by region."""
-        from airflow_provider_ernest.clusters.ec2.reaping import reap_regions
+        from airflow_provider_ernest.clusters.ec2.ending import reap_regions
         from airflow_provider_ernest.hooks.aws import aws_clients
         from airflow_provider_ernest.operators.locations import configured_deployment
         from airflow_provider_ernest.settings.values import texts, truth

@@ -19,13 +19,11 @@ from moto import mock_aws
 import airflow_provider_ernest
 from airflow_provider_ernest.clusters.base import terminate
 from airflow_provider_ernest.clusters.ec2.cluster import cluster_secret
+from airflow_provider_ernest.clusters.ec2.ending import reap
 from airflow_provider_ernest.clusters.ec2.prices import PriceBook
-from airflow_provider_ernest.clusters.ec2.reaping import reap
-from airflow_provider_ernest.clusters.emr.job_flow import look_up
-from airflow_provider_ernest.clusters.emr.steps import SparkStep, StepRun
+from airflow_provider_ernest.clusters.emr.steps import SparkStep, StepRun, look_up
 from airflow_provider_ernest.exceptions import (
     ClusterStartError,
-    InvalidParameterError,
     MissingResourceError,
     SampleRunError,
 )
@@ -79,20 +77,10 @@ def an_image_that_amazon_names(bed: Bed) -> None:
 
 
 def a_launch_template(bed: Bed) -> None:
-    make_launch_template(bed)
-    bed.cluster(bed.spec(image=None, launch_template="mine")).start()
-
-
-def a_launch_template_without_a_network(bed: Bed) -> None:
-    make_launch_template(bed)
-    with contextlib.suppress(InvalidParameterError):  # where the region has no default VPC
-        bed.cluster(bed.spec(launch_template="mine", subnets=(), security_groups=())).start()
-
-
-def make_launch_template(bed: Bed) -> None:
     data = {"ImageId": bed.api.image_id}
     with unrecorded(bed):
         bed.client().create_launch_template(LaunchTemplateName="mine", LaunchTemplateData=data)
+    bed.cluster(bed.spec(image=None, launch_template="mine")).start()
 
 
 def a_boot_that_fails(bed: Bed) -> None:
@@ -142,7 +130,6 @@ FLOWS: list[Callable[[Bed], None]] = [
     spot_and_what_is_short_of_it_on_demand,
     an_image_that_amazon_names,
     a_launch_template,
-    a_launch_template_without_a_network,
     a_boot_that_fails,
     a_second_try_that_takes_over,
     a_resize_both_ways,

@@ -83,18 +83,6 @@ _MEANING_OF_CLASS = {
     "ParamValidationError": Meaning.WRONG,
 }
 
-_ABOUT_CREDENTIALS = {
-    "NoCredentialsError",  # classes of botocore, where AWS was not even asked
-    "PartialCredentialsError",
-    "CredentialRetrievalError",
-    "ExpiredToken",  # codes of AWS
-    "ExpiredTokenException",
-    "IDPCommunicationError",
-    "InvalidClientTokenId",
-    "SignatureDoesNotMatch",
-    "UnrecognizedClientException",
-}
-
 _REMEDIES = {
     Meaning.NO_ROOM: "Name more subnets, in other availability zones, or fallback_instance_types.",
     Meaning.TOO_MANY: (
@@ -106,14 +94,12 @@ _REMEDIES = {
         "Let an administrator run once: "
         "aws iam create-service-linked-role --aws-service-name spot.amazonaws.com"
     ),
-    Meaning.NOT_ALLOWED: "Let the AWS connection's IAM policy allow it; docs/iam_policy.json has one.",
-    Meaning.BUSY: "Try again later.",
+    Meaning.NOT_ALLOWED: (
+        "Give the AWS connection valid credentials, whose IAM policy allows it; docs/iam_policy.json has one."
+    ),
+    Meaning.BUSY: "Try again later; if it lasts, look whether the AWS connection's credentials are valid.",
     Meaning.WRONG: "Correct the parameter that AWS names.",
 }
-_CREDENTIALS_REMEDY = (
-    "Try again later; if it lasts, give the AWS connection, or Airflow's hosts, valid credentials."
-)
-
 # What follows is thousands of characters of base64 that only sts:DecodeAuthorizationMessage can read.
 _ENCODED = re.compile(r"\s*Encoded authorization failure message:.*", re.DOTALL)
 
@@ -167,10 +153,7 @@ def as_ours(error: BaseException, doing: str) -> ErnestError:
     """
     meaning, code = meaning_of(error), code_of(error)
     message, remedy = f"AWS refused to {doing}: {said(error)}.", _REMEDIES[meaning]
-    if (code or type(error).__name__) in _ABOUT_CREDENTIALS:
-        message = f"AWS's credentials failed on trying to {doing}: {said(error)}."
-        remedy = _CREDENTIALS_REMEDY
-    elif meaning is Meaning.BUSY and not code:
+    if meaning is Meaning.BUSY and not code:
         message = f"AWS did not answer when asked to {doing}: {said(error)}."
     if meaning is Meaning.NOT_ALLOWED:
         return MissingResourceError(message, remedy=remedy)

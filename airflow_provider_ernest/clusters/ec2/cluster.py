@@ -38,8 +38,8 @@ from airflow_provider_ernest.clusters.ec2.instances import (
 )
 from airflow_provider_ernest.clusters.ec2.launching import Launcher
 from airflow_provider_ernest.clusters.ec2.readiness import Means, Watch, ask_master, web_url
+from airflow_provider_ernest.clusters.ec2.requests import MASTER_PORT, new_secret, secret_of
 from airflow_provider_ernest.clusters.ec2.spec import EC2
-from airflow_provider_ernest.clusters.ec2.user_data import MASTER_PORT, new_secret, secret_of
 from airflow_provider_ernest.clusters.probe import choose_culled, warnings_after
 from airflow_provider_ernest.exceptions import ClusterError, ClusterLostError, InvalidParameterError
 from airflow_provider_ernest.spark.machines import Bandwidth, Machine
@@ -215,29 +215,18 @@ class _Launches:
     def _measured(
         self, handle: ClusterHandle, probe: Probe, scores: Mapping[str, Bandwidth]
     ) -> ClusterHandle:
-        """The machines that are there after the probe, with its measurements.
-
-        All must take part: if a machine ends meanwhile, the others are measured anew.
-        """
-        while True:
-            measured: Mapping[str, Bandwidth] = {}
-            try:
-                measured = probe(handle)
-            except Exception as error:
-                self._guard.check()  # it failed because its machines were ended
-                self._means.log.warning(
-                    "THE BANDWIDTH PROBE FAILED, so slow machines may be among those that are kept: %s", error
-                )
-            self._guard.check()
-            now_there = self._handle_of_all(scores)
-            if measured or len(now_there.machines) >= len(handle.machines):
-                return replace(now_there, machines=_scored(now_there.machines, measured))
+        """The machines that are there after the probe, with its measurements if it worked."""
+        measured: Mapping[str, Bandwidth] = {}
+        try:
+            measured = probe(handle)
+        except Exception as error:
+            self._guard.check()  # it failed because its machines were ended
             self._means.log.warning(
-                "Measuring again without the machines that were lost: %d of %d are left.",
-                len(now_there.machines),
-                len(handle.machines),
+                "THE BANDWIDTH PROBE FAILED, so slow machines may be among those that are kept: %s", error
             )
-            handle = now_there
+        self._guard.check()
+        now_there = self._handle_of_all(scores)
+        return replace(now_there, machines=_scored(now_there.machines, measured))
 
     def _end_all_but(self, master: Machine | None, kept: Sequence[Machine]) -> None:
         """End everything else with the cluster's tag, lost launches included."""

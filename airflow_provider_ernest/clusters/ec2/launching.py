@@ -32,8 +32,13 @@ from airflow_provider_ernest.clusters.ec2.instances import (
     parse,
 )
 from airflow_provider_ernest.clusters.ec2.readiness import GIVEN_UP
-from airflow_provider_ernest.clusters.ec2.requests import ON_DEMAND, SPOT, Place, run_instances_request
-from airflow_provider_ernest.clusters.ec2.user_data import user_data_of
+from airflow_provider_ernest.clusters.ec2.requests import (
+    ON_DEMAND,
+    SPOT,
+    Place,
+    run_instances_request,
+    user_data_of,
+)
 from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError, ErnestError
 
 if TYPE_CHECKING:
@@ -89,7 +94,7 @@ class Launcher:
         for instance_type in (
             (spec.master_instance_type,) if spec.master_instance_type else spec.instance_types
         ):
-            for place in _places(spec, instance_type, ON_DEMAND):
+            for place in self._places(instance_type, ON_DEMAND):
                 try:
                     return self._launch(MASTER, user_data, place, 1, 1)[0]
                 except PlaceRefusedError as refusal:
@@ -150,10 +155,15 @@ class Launcher:
             have=have,
         )
         if placement.missing:
-            on_demand = _places(spec, instance_type, ON_DEMAND)
-            spot = [_places(spec, instance_type, SPOT)] if spec.spot else []
+            on_demand = self._places(instance_type, ON_DEMAND)
+            spot = [self._places(instance_type, SPOT)] if spec.spot else []
             placement.collect([*spot, on_demand] if spec.on_demand_fallback or not spec.spot else spot)
         return placement
+
+    def _places(self, instance_type: str, market: Literal["on-demand", "spot"]) -> list[Place]:
+        return [
+            Place(instance_type=instance_type, subnet=subnet, market=market) for subnet in self._plan.subnets
+        ]
 
     def _give_up(self, instances: Sequence[Instance]) -> None:
         """End machines so that those who look at the cluster later do not take it for a failure."""
@@ -253,12 +263,6 @@ class Launcher:
             return []
 
 
-def _places(spec: EC2ClusterSpec, instance_type: str, market: Literal["on-demand", "spot"]) -> list[Place]:
-    return [
-        Place(instance_type=instance_type, subnet=subnet, market=market) for subnet in spec.subnets or (None,)
-    ]
-
-
 class WorkerPlacement:
     """Collects workers of one instance type.
 
@@ -293,37 +297,20 @@ class WorkerPlacement:
     def collect(self, markets: Iterable[Sequence[Place]]) -> None:
         """Launch in the places of each market in turn, until enough are there or all have been asked."""
         for places in markets:
-            fruitless = self._whole(places)
-            self._parts([place for place in places if place not in fruitless])
-            if not self.missing:
-                return
+            wanted = self.missing
+            for place in places:
+                if self.missing:
+                    self._ask_for_all(place)
+            for place in places if wanted > 1 else ():
+                if self.missing:
+                    self._ask(place, 1, self._room)
 
-    def _whole(self, places: Sequence[Place]) -> list[Place]:
-        """All in one place; returns the places where asking for a part is vain."""
-        fruitless = []
-        for place in places:
-            if not self.missing:
-                break
-            minimum, maximum = self.missing, self._room
-            refusal = self._ask(place, minimum, maximum)
-            if refusal and refusal.meaning is Meaning.TOO_MANY and maximum > minimum:
-                refusal = self._ask(place, minimum, minimum)
-            if refusal and (minimum == 1 or refusal.meaning is Meaning.NOT_HERE):
-                fruitless.append(place)
-        return fruitless
-
-    def _parts(self, places: Sequence[Place]) -> None:
-        """As many as each place has. A limit refuses the whole number: it is found by halving."""
-        for place in places:
-            size = self._room
-            while self.missing and size:
-                asked, before = min(size, self._room), len(self.launched)
-                refusal = self._ask(place, 1, asked)
-                if refusal and refusal.meaning is not Meaning.TOO_MANY:
-                    break
-                if not refusal and len(self.launched) - before < asked:
-                    break
-                size //= 2
+    def _ask_for_all(self, place: Place) -> None:
+        minimum, maximum = self.missing, self._room
+        refusal = self._ask(place, minimum, maximum)
+        # A limit of the account may have room for those, and not for the additional ones.
+        if refusal and refusal.meaning is Meaning.TOO_MANY and maximum > minimum:
+            self._ask(place, minimum, minimum)
 
     @property
     def _room(self) -> int:

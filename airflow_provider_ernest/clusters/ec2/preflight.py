@@ -24,10 +24,7 @@ from airflow_provider_ernest.clusters.ec2.requests import (
     InstanceType,
     Place,
     Plan,
-    TemplateNetwork,
     check_template,
-    describes_interface,
-    network_of,
     root_device_of,
     run_instances_request,
     volumes_of,
@@ -52,7 +49,6 @@ RIGHTS: Mapping[str, Mapping[str, Any]] = {
     "DescribeSecurityGroups": {},
     "DescribeSpotPriceHistory": {},
     "DescribeSubnets": {},
-    "DescribeVpcs": {},
     "TerminateInstances": {"InstanceIds": ["i-00000000000000000"]},
 }
 """Actions that AWS can judge without a specification, with arguments for a dry run."""
@@ -88,7 +84,7 @@ def require_launch_right(spec: EC2ClusterSpec, plan: Plan, *, ec2: Any, tags: Ma
     """
     place = Place(
         instance_type=spec.instance_type,
-        subnet=spec.subnets[0] if spec.subnets else None,
+        subnet=plan.subnets[0],
         market=SPOT if spec.spot else ON_DEMAND,
     )
     request = run_instances_request(spec, plan, place=place, minimum=1, maximum=1, user_data="", tags=tags)
@@ -102,8 +98,8 @@ def check_before_launch(spec: EC2ClusterSpec, *, ec2: Any, ssm: Callable[[], Any
     """Check what a specification names. Launches nothing.
 
     Needs the permissions ec2:DescribeInstanceTypes, ec2:DescribeImages, ec2:DescribeSubnets,
-    ec2:DescribeSecurityGroups, and where used ec2:DescribeLaunchTemplateVersions, ec2:DescribeVpcs (without
-    subnets) and ssm:GetParameter, for which `ssm` makes a client.
+    ec2:DescribeSecurityGroups, and where used ec2:DescribeLaunchTemplateVersions and ssm:GetParameter, for
+    which `ssm` makes a client.
 
     Raises:
         InvalidParameterError: something does not exist, does not fit, or would be open to the world.
@@ -131,18 +127,20 @@ def check_before_launch(spec: EC2ClusterSpec, *, ec2: Any, ssm: Callable[[], Any
                 f"is for {image.architecture}",
                 remedy="Name an image of the same architecture, or other instance types.",
             )
-    interfaces = template.get("NetworkInterfaces", ())
-    of_template = dict.fromkeys(one["SubnetId"] for one in interfaces if one.get("SubnetId"))
-    subnets = _subnets(ec2, spec.subnets or tuple(of_template))
-    vpc = str(subnets[0]["VpcId"]) if subnets else None
-    network = network_of(template, named_groups=_group_ids(ec2, template.get("SecurityGroups", ()), vpc))
-    _check_public_address(ec2, spec, network, subnets)
-    _check_security_groups(ec2, spec, network, vpc)
+    interface: Mapping[str, Any] = next(iter(template.get("NetworkInterfaces", ())), {})
+    subnets = spec.subnets or tuple(filter(None, [interface.get("SubnetId")]))
+    groups = spec.security_groups or tuple(interface.get("Groups", ()))
+    for name, stated in (("subnets", subnets), ("security_groups", groups)):
+        if not stated:
+            remedy = "Set it, or name one in the template's network interface."
+            raise InvalidParameterError(name, (), "and no launch template names one", remedy=remedy)
+    _check_security_groups(ec2, groups, _vpc(ec2, subnets))
     return Plan(
         image=image,
         root_device=root_device_of(spec, template, image),
         instance_types=instance_types,
-        network=network,
+        subnets=subnets,
+        security_groups=groups,
         volumes=volumes_of(template, image),
         launch_template={
             "LaunchTemplateId": version["LaunchTemplateId"],
@@ -171,102 +169,26 @@ def _launch_template(ec2: Any, spec: EC2ClusterSpec) -> Mapping[str, Any]:
     return found
 
 
-def _subnets(ec2: Any, subnets: Sequence[str]) -> Sequence[Mapping[str, Any]]:
-    """What AWS says about the subnets, which must be of one VPC."""
-    if not subnets:
-        return ()
-    with _named("subnets", tuple(subnets), "InvalidSubnet"):
-        found: Sequence[Mapping[str, Any]] = ec2.describe_subnets(SubnetIds=list(subnets))["Subnets"]
-    vpcs = {subnet["VpcId"] for subnet in found}
+def _vpc(ec2: Any, subnets: tuple[str, ...]) -> str:
+    """The VPC of the subnets, which must be one."""
+    with _named("subnets", subnets, "InvalidSubnet"):
+        found = ec2.describe_subnets(SubnetIds=list(subnets))["Subnets"]
+    vpcs = sorted({str(subnet["VpcId"]) for subnet in found})
     if len(vpcs) > 1:
         raise InvalidParameterError(
             "subnets",
-            tuple(subnets),
-            f"lie in several VPCs: {', '.join(sorted(vpcs))}",
+            subnets,
+            f"lie in several VPCs: {', '.join(vpcs)}",
             remedy="Name subnets of one VPC: the machines of a cluster must reach each other.",
         )
-    return found
+    return vpcs[0]
 
 
-def _group_ids(ec2: Any, names: Sequence[str], vpc: str | None) -> tuple[str, ...]:
-    """The ids of the groups that a launch template gives by name."""
-    found = _groups_named(ec2, names, vpc) if names else ()
-    if missing := sorted({*names} - {group["GroupName"] for group in found}):
-        raise InvalidParameterError(
-            "security_groups",
-            missing[0],
-            "is named by the launch template, and is not a security group of the VPC",
-            remedy="Name groups of the subnets' VPC, best by their ids.",
-        )
-    return tuple(str(group["GroupId"]) for group in found)
-
-
-def _groups_named(ec2: Any, names: Sequence[str], vpc: str | None) -> Sequence[Mapping[str, Any]]:
-    with explained("describe the VPC's security groups"):
-        filters = [
-            {"Name": "vpc-id", "Values": [vpc or _default_vpc(ec2)]},
-            {"Name": "group-name", "Values": list(names)},
-        ]
-        found: Sequence[Mapping[str, Any]] = ec2.describe_security_groups(Filters=filters)["SecurityGroups"]
-    return found
-
-
-def _default_vpc(ec2: Any) -> str:
-    vpcs = ec2.describe_vpcs(Filters=[{"Name": "is-default", "Values": ["true"]}])["Vpcs"]
-    if not vpcs:
-        raise InvalidParameterError("subnets", (), "must be named, since the region has no default VPC")
-    return str(vpcs[0]["VpcId"])
-
-
-def _check_public_address(
-    ec2: Any, spec: EC2ClusterSpec, network: TemplateNetwork, subnets: Sequence[Mapping[str, Any]]
-) -> None:
-    """Refuse a public address that the requests could neither ask for nor prevent."""
-    if describes_interface(spec, network):
-        return
-    if spec.public_address:
-        raise InvalidParameterError(
-            "public_address",
-            True,
-            f"cannot be asked for where the launch template {spec.launch_template} names security groups of "
-            "the machine: AWS takes no network interface then",
-            remedy="Name no security groups in the template; set security_groups.",
-        )
-    public = "the launch template's network interface" if network.public_address else ""
-    if network.public_address is None:
-        if not subnets:
-            # AWS takes one of these where none is named.
-            with explained("describe the default VPC's subnets"):
-                filters = [
-                    {"Name": "vpc-id", "Values": [_default_vpc(ec2)]},
-                    {"Name": "default-for-az", "Values": ["true"]},
-                ]
-                subnets = ec2.describe_subnets(Filters=filters)["Subnets"]
-        giving = [one["SubnetId"] for one in subnets if one["MapPublicIpOnLaunch"]]
-        public = f"the subnet {giving[0]}" if giving else ""
-    if public:
-        raise InvalidParameterError(
-            "public_address",
-            False,
-            f"would not hold: {public} gives the machines public addresses",
-            remedy="Name no security groups of the machine in the launch template; set security_groups."
-            if network.instance_level
-            else "Set subnets or security_groups here, or public_address=True.",
-        )
-
-
-def _check_security_groups(ec2: Any, spec: EC2ClusterSpec, network: TemplateNetwork, vpc: str | None) -> None:
-    own = tuple(spec.security_groups) or network.security_groups
-    groups = tuple(dict.fromkeys([*own, *network.other_groups]))
-    found: list[Mapping[str, Any]] = []
-    if groups:
-        with _named("security_groups", groups, "InvalidGroup", "InvalidSecurityGroup"):
-            found += ec2.describe_security_groups(GroupIds=list(groups))["SecurityGroups"]
-    if not own or network.further_without_groups:
-        # AWS takes the VPC's default group then, in which somebody may have opened anything.
-        found += _groups_named(ec2, ["default"], vpc)
+def _check_security_groups(ec2: Any, groups: tuple[str, ...], vpc: str) -> None:
+    with _named("security_groups", groups, "InvalidGroup", "InvalidSecurityGroup"):
+        found = ec2.describe_security_groups(GroupIds=list(groups))["SecurityGroups"]
     for group in found:
-        if vpc and group.get("VpcId") and group["VpcId"] != vpc:
+        if group["VpcId"] != vpc:
             raise InvalidParameterError(
                 "security_groups",
                 group["GroupId"],

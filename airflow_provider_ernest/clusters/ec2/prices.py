@@ -21,8 +21,7 @@ have it, and each knows the prices of all regions (AWS Price List user guide, "E
 
 _EVERY_ZONE = ""  # an on-demand price holds in all zones of a region
 _PERMISSION = {ON_DEMAND: "pricing:GetProducts", SPOT: "ec2:DescribeSpotPriceHistory"}
-_OTHER_CURRENCIES = ("cn-", "eusc-")
-_OTHER_PRICE_LISTS = (*_OTHER_CURRENCIES, "us-gov-", "us-iso", "eu-iso")
+_OTHER_PRICE_LISTS = ("cn-", "eusc-", "us-gov-", "us-iso", "eu-iso")
 _LINUX = ["Linux/UNIX", "Linux/UNIX (Amazon VPC)"]  # which of the two AWS says depends on the account's age
 
 
@@ -33,8 +32,8 @@ class PriceBook:
     dollars: without discounts, volumes and traffic.
 
     Needs the permissions pricing:GetProducts and ec2:DescribeSpotPriceHistory. Prices are unknown in
-    China and the European Sovereign Cloud, which charge no dollars; on-demand ones also in GovCloud and the
-    isolated regions, whose credentials the Pricing API does not take.
+    China and the European Sovereign Cloud, which charge no dollars, and in GovCloud and the isolated regions,
+    whose credentials the Pricing API does not take.
 
     Args:
         ec2: a boto3 client of the region.
@@ -59,7 +58,6 @@ class PriceBook:
         self._pricing = pricing
         self._by_zone: dict[tuple[str, str], Mapping[str, float]] = {}
         self._unreachable: dict[str, str] = {}
-        self._warned: set[tuple[str, ...]] = set()
 
     def per_hour(self, instance_type: str, market: str, zone: str | None = None) -> float | None:
         """Dollars for a worker and hour, without a zone the mean of all zones; None where unknown."""
@@ -79,8 +77,6 @@ class PriceBook:
             return by_zone.get(_EVERY_ZONE)
         if zone is None:
             return fmean(by_zone.values()) if by_zone else None
-        if by_zone and zone not in by_zone:
-            self._warn(instance_type, market, zone, f"AWS lists none for the zone {zone}")
         return by_zone.get(zone)
 
     def _asked(self, instance_type: str, market: str) -> Mapping[str, float]:
@@ -88,7 +84,7 @@ class PriceBook:
         from botocore.exceptions import BotoCoreError, ClientError
 
         problem = f"AWS lists none in the region {self.region}"
-        if self.region.startswith(_OTHER_PRICE_LISTS if market == ON_DEMAND else _OTHER_CURRENCIES):
+        if self.region.startswith(_OTHER_PRICE_LISTS):
             self._unreachable[market] = f"AWS does not tell dollar prices of the region {self.region}"
         if market not in self._unreachable:
             try:
@@ -109,16 +105,11 @@ class PriceBook:
                 # Whatever is not wrong with this type would only cost another timeout for the next.
                 if meaning_of(error) is not Meaning.WRONG:
                     self._unreachable[market] = problem
-        self._warn(instance_type, market, "", self._unreachable.get(market, problem))
+        log.warning(
+            "The %s price of %s is unknown, since %s. To go without AWS's, set price_per_hour=.",
+            *(market, instance_type, self._unreachable.get(market, problem)),
+        )
         return {}
-
-    def _warn(self, instance_type: str, market: str, zone: str, problem: str) -> None:
-        if (instance_type, market, zone) not in self._warned:
-            self._warned.add((instance_type, market, zone))
-            log.warning(
-                "The %s price of %s is unknown, since %s. To go without AWS's, set price_per_hour=.",
-                *(market, instance_type, problem),
-            )
 
 
 def _spot_prices(ec2: Any, instance_type: str) -> dict[str, float]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from airflow_provider_ernest.clusters.ec2.aws_errors import Meaning, meaning_of, said
 from airflow_provider_ernest.clusters.ec2.ending import AttemptGuard, end_machines
 from airflow_provider_ernest.clusters.ec2.instances import Instance, master_of, masters, of_cluster, workers
-from airflow_provider_ernest.clusters.ec2.user_data import MASTER_PORT, WEB_PORT
+from airflow_provider_ernest.clusters.ec2.requests import MASTER_PORT, WEB_PORT
 from airflow_provider_ernest.exceptions import ClusterError, ClusterLostError, ClusterStartError
 from airflow_provider_ernest.spark.master import MasterState, read_state
 

@@ -1,4 +1,4 @@
-"""The arguments of the RunInstances calls.
+"""The arguments of the RunInstances calls, and the user-data among them.
 
 Whatever a launch template says: the machines terminate when they shut down, can be terminated, and carry the
 tags by which they are found again.
@@ -9,12 +9,19 @@ interfaces and volumes are merged is not documented: a request states them as a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import base64
+import math
+import re
+import secrets
+import shlex
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 
 from airflow_provider_ernest.clusters.local_spec import MIN_MEMORY_MEGABYTES
-from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.exceptions import ClusterError, InvalidParameterError
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
@@ -25,15 +32,15 @@ SPOT: Literal["spot"] = "spot"
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where machines are asked for: of which type, in which subnet (None for the template's) and market."""
+    """Where machines are asked for: of which type, in which subnet and market."""
 
     instance_type: str
-    subnet: str | None
+    subnet: str
     market: Literal["on-demand", "spot"]
 
     def __str__(self) -> str:
         """As logs and errors name it."""
-        return f"{self.instance_type}, {self.market}{f' in {self.subnet}' if self.subnet else ''}"
+        return f"{self.instance_type}, {self.market} in {self.subnet}"
 
 
 def run_instances_request(
@@ -74,7 +81,7 @@ def run_instances_request(
         "BlockDeviceMappings": _volumes(spec, plan),
         "KeyName": spec.key_name,
         "IamInstanceProfile": {"Arn" if profile.startswith("arn:") else "Name": profile} if profile else None,
-        **_network(spec, place, plan.network),
+        "NetworkInterfaces": [_interface(spec, place, plan)],
     }
     if place.market == SPOT:
         # Termination protection cannot be set for spot instances, not even to none.
@@ -85,30 +92,16 @@ def run_instances_request(
     return {name: value for name, value in request.items() if value is not None}
 
 
-def _network(spec: EC2ClusterSpec, place: Place, network: TemplateNetwork) -> dict[str, Any]:
-    groups = list(spec.security_groups or network.security_groups)
-    if network.instance_level:
-        return {"SubnetId": place.subnet, "SecurityGroupIds": groups}
-    if not describes_interface(spec, network):
-        return {}  # the launch template's
+def _interface(spec: EC2ClusterSpec, place: Place, plan: Plan) -> dict[str, Any]:
     # An interface and not SubnetId and SecurityGroupIds, since only here a public address can be refused
-    # that the subnet would give. With all that the template's says, which it may replace.
-    interface: dict[str, Any] = {
+    # that the subnet would give.
+    return {
         "DeviceIndex": 0,
+        "SubnetId": place.subnet,
+        "Groups": list(plan.security_groups),
         "AssociatePublicIpAddress": spec.public_address,
         "DeleteOnTermination": True,
     }
-    if subnet := place.subnet or network.subnet:
-        interface["SubnetId"] = subnet
-    if groups:
-        interface["Groups"] = groups
-    return {"NetworkInterfaces": [interface]}
-
-
-def describes_interface(spec: EC2ClusterSpec, network: TemplateNetwork) -> bool:
-    """Whether requests describe the machine's interface, and so decide on its public address."""
-    own = spec.subnets or spec.security_groups or spec.public_address
-    return bool(own) and not network.instance_level
 
 
 _SAFE: Mapping[str, Any] = {"Encrypted": True, "DeleteOnTermination": True}
@@ -133,64 +126,26 @@ def _volumes(spec: EC2ClusterSpec, plan: Plan) -> list[dict[str, Any]] | None:
     return [{"DeviceName": device, "Ebs": settings} for device, settings in volumes.items()] or None
 
 
-# What a launch template says that a request must heed, what it must not say, and what it leaves to AWS.
-
-
-@dataclass(frozen=True, kw_only=True)
-class TemplateNetwork:
-    """What a launch template says about the network; nothing by default."""
-
-    security_groups: tuple[str, ...] = ()
-    """Ids that a specification overrides: of the machine, or of its first interface."""
-    instance_level: bool = False
-    """They are the machine's: AWS takes no network interfaces in the same request then."""
-    subnet: str | None = None
-    public_address: bool | None = None
-    """What the first interface says; None to leave it to the subnet."""
-    other_groups: tuple[str, ...] = ()
-    """Ids that a specification might not override."""
-    further_without_groups: bool = False
-    """A further interface names no groups, and so has the VPC's default group."""
+# What a launch template says that a request must heed, and what it must not say.
 
 
 def check_template(name: str, template: Mapping[str, Any]) -> None:
-    """Refuse a launch template that makes all machines spot instances, or of which AWS launches only one."""
+    """Refuse a launch template that makes all machines spot instances, or has an ambiguous network."""
     interfaces = template.get("NetworkInterfaces") or ()
-    existing = [one["NetworkInterfaceId"] for one in interfaces if one.get("NetworkInterfaceId")]
     problem = remedy = ""
     if template.get("InstanceMarketOptions"):
         problem = "has InstanceMarketOptions, which the master and the on-demand fallback would inherit"
         remedy = "Leave them out of the template, and set spot=True for spot instances."
-    elif interfaces and (template.get("SecurityGroupIds") or template.get("SecurityGroups")):
+    elif template.get("SecurityGroupIds") or template.get("SecurityGroups"):
         problem = (
-            "has network interfaces and security groups of the machine, which AWS does not launch together"
+            "has security groups of the machine, which AWS does not take together with a network interface"
         )
-        remedy = "Name the security groups in the interfaces only."
-    elif existing:
-        problem = f"names the existing network interface {existing[0]}, which only one machine can have"
-        remedy = "Name its subnet and security groups instead."
+        remedy = "Name them in the template's network interface, or leave them out and set security_groups."
+    elif len(interfaces) > 1 or any(one.get("NetworkInterfaceId") for one in interfaces):
+        problem = "has several network interfaces, or an existing one, which only one machine can have"
+        remedy = "Leave them out, and set subnets and security_groups."
     if problem:
         raise InvalidParameterError("launch_template", name, problem, remedy=remedy)
-
-
-def network_of(template: Mapping[str, Any], *, named_groups: Sequence[str]) -> TemplateNetwork:
-    """What a template says about the network; `named_groups` are the ids of groups that it gives by name."""
-    of_machine = tuple(dict.fromkeys([*template.get("SecurityGroupIds", ()), *named_groups]))
-    if of_machine:
-        return TemplateNetwork(
-            security_groups=of_machine, instance_level=True, other_groups=tuple(named_groups)
-        )
-    interfaces = sorted(template.get("NetworkInterfaces", ()), key=lambda one: one.get("DeviceIndex", 0))
-    if not interfaces:
-        return TemplateNetwork()
-    first, *further = interfaces
-    return TemplateNetwork(
-        security_groups=tuple(first.get("Groups", ())),
-        subnet=first.get("SubnetId"),
-        public_address=first.get("AssociatePublicIpAddress"),
-        other_groups=tuple(dict.fromkeys(group for one in interfaces for group in one.get("Groups", ()))),
-        further_without_groups=any(not one.get("Groups") for one in further),
-    )
 
 
 def root_device_of(spec: EC2ClusterSpec, template: Mapping[str, Any], image: Image) -> str | None:
@@ -235,7 +190,9 @@ class Plan:
     """Where the image's root volume is; None where the launch template describes the volume."""
     instance_types: Mapping[str, InstanceType]
     """All types that may be launched, by name."""
-    network: TemplateNetwork
+    subnets: tuple[str, ...]
+    """In the order in which they are tried: of the specification, else of the launch template."""
+    security_groups: tuple[str, ...]
     volumes: Mapping[str, Mapping[str, Any]]
     """Settings of the volumes that image and launch template describe, by device name."""
     launch_template: Mapping[str, str] | None
@@ -295,3 +252,112 @@ def executor_memory_megabytes(instance_type: InstanceType) -> int:
             remedy="Choose a type of at least 1 GB, for real work of at least 4 GB.",
         )
     return heap
+
+
+# The user-data: the script that makes a booted image a part of the cluster.
+#
+# It is all that a machine is ever told; nobody logs in. It carries the secret that the cluster's processes
+# share, readable for whoever may call DescribeInstanceAttribute and for the jobs on the machines, which have
+# it anyway. Its first command sets the time to live, as root; jobs run as `EC2ClusterSpec.spark_user`, who
+# cannot call that off.
+
+MASTER_PORT = 7077
+WEB_PORT = 8080
+
+MAX_BYTES = 16_384
+"""What AWS takes, before base64 (EC2 User Guide, "Run commands when you launch an EC2 instance")."""
+
+CONSOLE_PREFIX = "ernest: "
+"""Begins each line of the script's own on a machine's console."""
+GAVE_UP = f"{CONSOLE_PREFIX}this machine gives up and shuts down"
+"""The console line of a machine that ends itself before its time; the one before it says why."""
+
+TIMER_DELAY_SECONDS = 90
+"""How long after the time to live a timer of root powers a machine off whose shutdown was called off.
+`shutdown` counts in whole minutes."""
+
+_SECRET_LINE = re.compile(r"^ernest_secret=([0-9a-f]{64})$", re.MULTILINE)
+
+
+def new_secret() -> str:
+    """A secret for the processes of one cluster: 256 bits, hexadecimal."""
+    return secrets.token_hex(32)
+
+
+def secret_of(user_data: str) -> str:
+    """The secret in the user-data of a machine, base64 decoded; a ClusterError if there is none."""
+    found = _SECRET_LINE.search(user_data)
+    if found is None:
+        raise ClusterError(
+            "The machine's user-data holds no secret of a cluster.",
+            remedy="It was not launched by this package, or its user-data was changed: start a new cluster.",
+        )
+    return found[1]
+
+
+def user_data_of(
+    spec: EC2ClusterSpec,
+    *,
+    secret: str,
+    expires_at: datetime,
+    master_host: str | None = None,
+    cores: int | None = None,
+    memory_megabytes: int | None = None,
+) -> str:
+    """The user-data of a machine; the same for the same arguments.
+
+    Workers get the private address of the master, and what each offers to executors.
+
+    Raises:
+        InvalidParameterError: it is larger than AWS allows.
+    """
+    from jinja2 import Environment, StrictUndefined
+
+    from airflow_provider_ernest.spark.installation import MIN_JAVA
+
+    # `finalize` sees the value of every expression: none can be forgotten to be quoted.
+    environment = Environment(
+        autoescape=False,  # noqa: S701 - the output is a shell script, quoted for the shell
+        finalize=lambda value: shlex.quote(str(value)),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    template = environment.from_string(files(__package__).joinpath("user_data.sh.j2").read_text("utf-8"))
+    digest = spec.spark_distribution_sha512
+    script = template.render(
+        secret=secret,
+        expires_at=expires_at.isoformat(timespec="seconds"),
+        gave_up=GAVE_UP,
+        min_java=MIN_JAVA,
+        master_port=MASTER_PORT,
+        web_port=WEB_PORT,
+        time_to_live_minutes=math.ceil(spec.time_to_live_seconds / 60),
+        timer_seconds=math.ceil(spec.time_to_live_seconds) + TIMER_DELAY_SECONDS,
+        start_timeout_seconds=math.ceil(spec.start_timeout_seconds),
+        setup_script=base64.b64encode(spec.setup_script.encode()).decode(),
+        java_home=spec.java_home,
+        python=spec.python,
+        spark_user=spec.spark_user,
+        spark_is_path=spec.spark_distribution.startswith("/"),
+        spark_distribution=spec.spark_distribution,
+        spark_sha512=None if digest is None else digest.lower(),
+        network_encryption=spec.network_encryption,
+        master_host=master_host,
+        cores=cores,
+        memory=f"{memory_megabytes}m",
+    )
+    size = len(script.encode())
+    if size > MAX_BYTES:
+        # In base64, four characters are three bytes, or fewer at the end.
+        encoded = len(base64.b64encode(spec.setup_script.encode()))
+        most = (encoded - (size - MAX_BYTES)) // 4 * 3
+        raise InvalidParameterError(
+            "setup_script",
+            f"{spec.setup_script[:40]}...",
+            f"makes user-data of {size} bytes, of which AWS takes {MAX_BYTES}; about {max(0, most)} bytes of "
+            "script fit",
+            remedy="Bake what it does into the image, or let it fetch a longer script from S3.",
+        )
+    return script

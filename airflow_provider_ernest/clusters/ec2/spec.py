@@ -51,7 +51,8 @@ class EC2ClusterSpec(Document):
         key_name: key pair for SSH by hand; Ernest itself never uses SSH.
         spot: ask for spot instances for the workers; the master is always on demand.
         on_demand_fallback: where spot is refused, take on-demand instances for what is missing.
-        launch_template: id (lt-...) or name; what is set here overrides it.
+        launch_template: id (lt-...) or name; what is set here overrides it. Of its network it may name a
+            subnet and security groups, by their ids in one network interface.
         launch_template_version: "$Default", "$Latest" or a number; machines are launched from the
             version that this means when it is checked.
         volume_gigabytes: size of the encrypted root volume; None for that of the image.

@@ -10,7 +10,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from moto import mock_aws
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
-from airflow_provider_ernest.clusters.emr import job_flow
+from airflow_provider_ernest.clusters.emr import steps
 from airflow_provider_ernest.clusters.emr.spec import EmrJobFlow
 from airflow_provider_ernest.exceptions import ClusterStartError, InvalidParameterError
 from airflow_provider_ernest.operators.emr_job_flow import EmrJobFlowOperator
@@ -90,10 +90,10 @@ def test_a_template_is_left_for_the_task_and_checked_there(context, job_flow_id)
 
 def test_a_killed_task_waits_no_longer(context, monkeypatch):
     looking = operator({**SPEC, "job_flow_id": "j-1"})
-    monkeypatch.setattr(job_flow, "describe", lambda *_: looking.on_kill() or _starting())
+    monkeypatch.setattr(steps, "describe", lambda *_: looking.on_kill() or _starting())
     with pytest.raises(ClusterStartError, match="task was ended"):
         looking.execute(context)
 
 
-def _starting() -> job_flow.JobFlow:
-    return job_flow.JobFlow({"Id": "j-1", "Status": {"State": "STARTING"}}, as_of=None)
+def _starting() -> steps.JobFlow:
+    return steps.JobFlow({"Id": "j-1", "Status": {"State": "STARTING"}}, as_of=None)

@@ -55,32 +55,27 @@ def test_a_connection_that_fails_may_have_had_an_effect():
     assert is_unanswered(EndpointConnectionError(endpoint_url="http://127.0.0.1"))
 
 
-CREDENTIALS = "credentials failed"
-"""The metadata service, which gives a role's credentials, fails now and then."""
-
-
 @pytest.mark.parametrize(
-    ("error", "ours", "told"),
+    ("error", "ours"),
     [
-        (refusal("RequestLimitExceeded", status=503), ClusterError, ""),
-        (refusal("InternalError", status=500), ClusterError, ""),
-        (EndpointConnectionError(endpoint_url="http://127.0.0.1"), ClusterError, ""),
-        (refusal("ConcurrentTagAccess"), ClusterError, ""),
-        (refusal("AuthFailure", status=401), MissingResourceError, ""),
-        (refusal("AuthFailure.SomethingNew", status=403), MissingResourceError, ""),
-        (refusal("InvalidKeyPair.NotFound"), InvalidParameterError, ""),
-        (NoCredentialsError(), ClusterError, CREDENTIALS),
-        (CredentialRetrievalError(provider="iam-role", error_msg="no"), ClusterError, CREDENTIALS),
-        (refusal("ExpiredTokenException"), ClusterError, CREDENTIALS),
-        (refusal("IDPCommunicationError"), ClusterError, CREDENTIALS),
-        (PartialCredentialsError(provider="env", cred_var="key"), MissingResourceError, CREDENTIALS),
-        (refusal("InvalidClientTokenId", status=403), MissingResourceError, CREDENTIALS),
+        (refusal("RequestLimitExceeded", status=503), ClusterError),
+        (refusal("InternalError", status=500), ClusterError),
+        (EndpointConnectionError(endpoint_url="http://127.0.0.1"), ClusterError),
+        (refusal("ConcurrentTagAccess"), ClusterError),
+        (refusal("AuthFailure", status=401), MissingResourceError),
+        (refusal("AuthFailure.SomethingNew", status=403), MissingResourceError),
+        (refusal("InvalidKeyPair.NotFound"), InvalidParameterError),
+        (NoCredentialsError(), ClusterError),
+        (CredentialRetrievalError(provider="iam-role", error_msg="no"), ClusterError),
+        (refusal("ExpiredTokenException"), ClusterError),
+        (refusal("IDPCommunicationError"), ClusterError),
+        (PartialCredentialsError(provider="env", cred_var="key"), MissingResourceError),
+        (refusal("InvalidClientTokenId", status=403), MissingResourceError),
     ],
 )
-def test_errors_become_ours_with_what_aws_said(error, ours, told):
-    with pytest.raises(ours, match=told or None) as caught, explained("launch machines"):
+def test_errors_become_ours_with_what_aws_said(error, ours):
+    with pytest.raises(ours) as caught, explained("launch machines"):
         raise error
     assert caught.value.retryable is (ours is ClusterError)
     assert "launch machines" in caught.value.message
-    assert ("valid credentials" if told else "") in caught.value.remedy
     assert caught.value.remedy

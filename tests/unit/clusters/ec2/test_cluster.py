@@ -74,23 +74,6 @@ def test_a_probe_that_fails_costs_the_scores_and_not_the_cluster(bed, caplog):
     assert "no room for the probe" in caplog.text
 
 
-def test_a_machine_that_is_lost_in_the_probe_does_not_cost_the_others_their_scores(bed):
-    """All must take part: the probe fails, and is made again without it."""
-    sizes = []
-
-    def probe(handle):
-        sizes.append(len(handle.machines))
-        if len(sizes) == 1:
-            bed.api.set_state(handle.machines[0].instance_id, "terminated")
-            raise ClusterError("3 of 4 machines took part")
-        return bed.probe(handle)
-
-    handle = bed.cluster(probe=probe).start()
-    assert sizes == [4, 3]
-    assert {m.instance_id for m in handle.machines} == bed.live_ids("worker")
-    assert all(machine.bandwidth is not None for machine in handle.machines)
-
-
 def test_too_few_machines_after_the_probe_end_the_cluster(bed):
     def probe(handle):
         for machine in handle.machines[:2]:

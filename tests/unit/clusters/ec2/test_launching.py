@@ -268,21 +268,11 @@ def test_a_quota_for_exactly_the_wanted_machines_suffices():
     assert len(cloud.asked) == 2, "without the additional one it fits"
 
 
-@pytest.mark.parametrize("limit", range(8))
-def test_a_quota_below_the_wanted_is_used_up(limit):
-    cloud = Cloud(limit=limit)
-    placement = WorkerPlacement(cloud, wanted=8, total=9)
-    placement.collect([PLACES[:1]])
-    assert len(placement.launched) == limit
-
-
-@pytest.mark.parametrize("meaning", [Meaning.NOT_HERE, Meaning.NO_ROOM])
-def test_no_place_is_asked_for_the_same_twice(meaning):
-    cloud = Cloud(limit=0, meaning=meaning)
-    WorkerPlacement(cloud, wanted=8, total=9).collect([PLACES])
-    assert len(cloud.asked) == len(set(cloud.asked))
-    if meaning is Meaning.NOT_HERE:
-        assert [subnet for subnet, _, _ in cloud.asked] == ["subnet-1", "subnet-2"]
+@pytest.mark.parametrize("wanted", [1, 8])
+def test_no_place_is_asked_for_the_same_twice(wanted):
+    cloud = Cloud(limit=0, meaning=Meaning.NO_ROOM)
+    WorkerPlacement(cloud, wanted=wanted, total=9).collect([PLACES])
+    assert len(cloud.asked) == len(set(cloud.asked)) >= 2
 
 
 def test_a_place_that_gave_less_than_it_was_asked_for_is_not_asked_again():

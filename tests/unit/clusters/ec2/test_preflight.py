@@ -84,7 +84,8 @@ def test_a_launch_template_is_pinned_to_the_version_that_was_checked(bed):
             return getattr(bed.client(), name)
 
         def run_instances(self, **request):
-            data = {"ImageId": bed.api.image_id, "SecurityGroupIds": [bed.api.open_security_group_id]}
+            interface = {"DeviceIndex": 0, "Groups": [bed.api.open_security_group_id]}
+            data = {"ImageId": bed.api.image_id, "NetworkInterfaces": [interface]}
             bed.client().create_launch_template_version(LaunchTemplateId=made, LaunchTemplateData=data)
             asked.append(request["LaunchTemplate"])
             return bed.client().run_instances(**request)
@@ -95,44 +96,19 @@ def test_a_launch_template_is_pinned_to_the_version_that_was_checked(bed):
     assert asked == [{"LaunchTemplateId": made, "Version": "1"}] * 2
 
 
-def test_an_opened_default_group_is_refused_where_no_group_is_named(bed):
-    ec2 = bed.client()
-    vpc = ec2.describe_subnets(SubnetIds=[bed.api.subnet_ids[0]])["Subnets"][0]["VpcId"]
-    template(bed)
-    changes = {"launch_template": "mine", "security_groups": ()}
-    check(bed, **changes)
-    found = ec2.describe_security_groups(Filters=[{"Name": "vpc-id", "Values": [vpc]}])["SecurityGroups"]
-    (default,) = [one["GroupId"] for one in found if one["GroupName"] == "default"]
-    ec2.authorize_security_group_ingress(
-        GroupId=default,
-        IpPermissions=[{"IpProtocol": "-1", "IpRanges": [{"CidrIp": "0.0.0.0/0"}]}],
-    )
-    with pytest.raises(InvalidParameterError, match=rf"{default}.*0\.0\.0\.0/0"):
-        check(bed, **changes)
-
-
-def test_the_subnets_of_a_launch_template_tell_the_vpc(bed):
-    vpc = bed.client().create_vpc(CidrBlock="10.99.0.0/16")["Vpc"]["VpcId"]
-    interface = {"DeviceIndex": 0, "SubnetId": bed.api.subnet_ids[0], "Groups": [group(bed, vpc=vpc)]}
+def test_a_launch_template_may_name_the_network_and_is_judged_alike(bed):
+    opened = bed.api.open_security_group_id
+    interface = {"DeviceIndex": 0, "SubnetId": bed.api.subnet_ids[0], "Groups": [opened]}
     template(bed, NetworkInterfaces=[interface])
-    with pytest.raises(InvalidParameterError, match=rf"belongs to the VPC {vpc}"):
-        check(bed, launch_template="mine", subnets=(), security_groups=())
-
-
-def test_without_any_subnet_there_must_be_a_default_vpc(bed):
-    template(bed)
-    changes = {
-        "launch_template": "mine",
-        "subnets": (),
-        "security_groups": (),
-        "public_address": True,  # which the default VPC's subnets give
-    }
-    ec2 = bed.client()
-    if not ec2.describe_vpcs(Filters=[{"Name": "is-default", "Values": ["true"]}])["Vpcs"]:
-        with pytest.raises(InvalidParameterError, match=r"no default VPC"):
-            check(bed, **changes)
-        ec2.create_default_vpc()
-    check(bed, **changes)
+    changes = {"launch_template": "mine", "subnets": (), "security_groups": ()}
+    with pytest.raises(InvalidParameterError, match=r"0\.0\.0\.0/0"):
+        check(bed, **changes)
+    plan = check(bed, **changes | {"security_groups": (bed.api.security_group_id,)})
+    assert (plan.subnets, plan.security_groups) == ((bed.api.subnet_ids[0],), (bed.api.security_group_id,))
+    template(bed, "silent")
+    for name in ("subnets", "security_groups"):
+        with pytest.raises(InvalidParameterError, match=rf"{name}=\(\) and no launch template names one"):
+            check(bed, launch_template="silent", **{name: ()})
 
 
 def test_subnets_and_groups_must_be_of_one_vpc(bed):
@@ -145,56 +121,12 @@ def test_subnets_and_groups_must_be_of_one_vpc(bed):
         check(bed, security_groups=(group(bed, vpc=vpc),))
 
 
-def test_a_launch_template_names_image_groups_and_volume(bed):
+def test_a_launch_template_names_image_and_volume(bed):
     device = check(bed).image.root_device
     volume = {"DeviceName": device, "Ebs": {"VolumeSize": 50, "Encrypted": True}}
-    open_group = bed.api.open_security_group_id
-    template(bed, SecurityGroupIds=[open_group], BlockDeviceMappings=[volume])
-    with pytest.raises(InvalidParameterError, match=r"0\.0\.0\.0/0"):
-        check(bed, image=None, launch_template="mine", security_groups=())
+    template(bed, BlockDeviceMappings=[volume])
     plan = check(bed, image=None, launch_template="mine")
     assert (plan.image.id, plan.root_device) == (bed.api.image_id, None)
-
-
-def test_groups_of_the_machine_in_a_template_leave_the_public_address_to_the_subnet(bed):
-    template(bed, SecurityGroupIds=[bed.api.security_group_id])
-    for groups in ((), (bed.api.security_group_id,)):
-        changes = {"launch_template": "mine", "security_groups": groups}
-        check(bed, **changes)
-        with pytest.raises(InvalidParameterError, match=r"public_address=True cannot be asked for"):
-            check(bed, **changes, public_address=True)
-    subnet = bed.api.subnet_ids[1]
-    bed.client().modify_subnet_attribute(SubnetId=subnet, MapPublicIpOnLaunch={"Value": True})
-    with pytest.raises(InvalidParameterError, match=rf"public_address=False .*{subnet} gives"):
-        check(bed, **changes)
-
-
-def test_a_template_alone_may_give_no_public_address_that_was_not_asked_for(bed):
-    subnet, changes = bed.api.subnet_ids[0], {"subnets": (), "security_groups": ()}
-    for name, said in (("public", {"AssociatePublicIpAddress": True}), ("silent", {})):
-        interface = {"DeviceIndex": 0, "SubnetId": subnet, "Groups": [bed.api.security_group_id], **said}
-        template(bed, name, NetworkInterfaces=[interface])
-    with pytest.raises(InvalidParameterError, match=r"public_address=False .*network interface gives"):
-        check(bed, launch_template="public", **changes)
-    check(bed, launch_template="silent", **changes)
-    bed.client().modify_subnet_attribute(SubnetId=subnet, MapPublicIpOnLaunch={"Value": True})
-    with pytest.raises(InvalidParameterError, match=rf"public_address=False .*{subnet} gives"):
-        check(bed, launch_template="silent", **changes)
-    check(bed, launch_template="silent", **changes, public_address=True)
-    # Where the specification names the groups, the requests say that there shall be no address.
-    check(bed, launch_template="public", subnets=())
-
-
-def test_a_template_alone_may_not_use_the_public_subnets_of_the_default_vpc(bed):
-    ec2 = bed.client()
-    if not ec2.describe_vpcs(Filters=[{"Name": "is-default", "Values": ["true"]}])["Vpcs"]:
-        ec2.create_default_vpc()
-    template(bed)
-    default = ec2.describe_subnets(Filters=[{"Name": "default-for-az", "Values": ["true"]}])["Subnets"]
-    for one in default[1:]:
-        ec2.modify_subnet_attribute(SubnetId=one["SubnetId"], MapPublicIpOnLaunch={"Value": False})
-    with pytest.raises(InvalidParameterError, match=rf"{default[0]['SubnetId']} gives.*subnets"):
-        check(bed, launch_template="mine", subnets=(), security_groups=())
 
 
 def test_a_prefix_list_in_a_group_is_warned_of(bed, caplog):
@@ -238,19 +170,6 @@ def test_no_volume_of_a_template_is_left_behind_or_readable(bed):
     assert not [one for one in ec2.describe_volumes()["Volumes"] if one["Size"] == 9]
 
 
-@pytest.mark.parametrize("where", ["by name", "of a further interface"])
-@pytest.mark.parametrize("named_here", [True, False])
-def test_all_groups_of_a_template_are_judged(bed, where, named_here):
-    closed, opened = bed.api.security_group_id, bed.api.open_security_group_id
-    if where == "by name":
-        template(bed, SecurityGroups=["ernest-testbed-open"])
-    else:
-        interfaces = [{"DeviceIndex": 0, "Groups": [closed]}, {"DeviceIndex": 1, "Groups": [opened]}]
-        template(bed, NetworkInterfaces=interfaces)
-    with pytest.raises(InvalidParameterError, match=r"0\.0\.0\.0/0"):
-        check(bed, launch_template="mine", security_groups=(closed,) if named_here else ())
-
-
 @pytest.mark.parametrize(
     ("changes", "error", "named"),
     [
@@ -273,15 +192,12 @@ def test_what_does_not_exist_or_does_not_fit_is_named(bed, changes, error, named
         check(bed, **changes)
 
 
-def test_what_a_template_lacks_or_misspells_is_named(bed):
+def test_an_image_that_nobody_names_is_missed(bed):
     bed.client().create_launch_template(
         LaunchTemplateName="imageless", LaunchTemplateData={"InstanceType": "m5.large"}
     )
     with pytest.raises(InvalidParameterError, match=r"image=None"):
         check(bed, image=None, launch_template="imageless")
-    template(bed, SecurityGroups=["nobody"])
-    with pytest.raises(InvalidParameterError, match=r"security_groups='nobody'"):
-        check(bed, launch_template="mine")
 
 
 @pytest.mark.parametrize(

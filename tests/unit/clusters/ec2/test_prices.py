@@ -149,7 +149,7 @@ def test_what_a_product_does_not_tell_is_taken_for_plain(open_book, price_list, 
     assert open_book().per_hour("m5.large", ON_DEMAND) == 0.107
 
 
-def test_the_spot_price_of_a_zone_is_the_newest_one(open_book, spot_prices, caplog):
+def test_the_spot_price_of_a_zone_is_the_newest_one(open_book, spot_prices):
     spot_prices.pages = [
         {
             "SpotPriceHistory": [
@@ -171,7 +171,6 @@ def test_the_spot_price_of_a_zone_is_the_newest_one(open_book, spot_prices, capl
     assert book.per_hour("m5.large", SPOT, "eu-west-1b") == 0.07
     assert book.per_hour("m5.large", SPOT) == pytest.approx(0.05)
     assert book.per_hour("m5.large", SPOT, "eu-west-1c") is None
-    assert "eu-west-1c" in caplog.text
     assert len(spot_prices.requests) == 2  # the two pages, once
 
 
@@ -228,13 +227,10 @@ def test_other_types_are_asked_for_only_where_their_prices_may_be_had(
     assert len(_warnings(caplog)) == 3  # each type's price is missed by somebody
 
 
-@pytest.mark.parametrize(("region", "spot_price"), [("cn-north-1", None), ("us-gov-west-1", 0.031)])
-def test_regions_whose_prices_are_not_listed_in_dollars(
-    open_book, price_list, spot_prices, caplog, region, spot_price
-):
+@pytest.mark.parametrize("region", ["cn-north-1", "us-gov-west-1"])
+def test_regions_whose_prices_are_not_listed_in_dollars(open_book, price_list, spot_prices, caplog, region):
     book = open_book(region=region)
     assert book.per_hour("m5.large", ON_DEMAND) is None
     assert region in caplog.text
-    assert price_list.requests == []
-    assert book.per_hour("m5.large", SPOT, "eu-west-1a") == spot_price
-    assert len(spot_prices.requests) == (spot_price is not None)
+    assert book.per_hour("m5.large", SPOT, "eu-west-1a") is None
+    assert price_list.requests == spot_prices.requests == []

@@ -4,14 +4,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from airflow_provider_ernest.clusters.ec2 import reaping
-from airflow_provider_ernest.clusters.ec2.identity import ROLE_TAG
-from airflow_provider_ernest.clusters.ec2.reaping import (
+from airflow_provider_ernest.clusters.ec2 import ending
+from airflow_provider_ernest.clusters.ec2.ending import (
     TaggedCluster,
     cluster_table,
     reap,
     reap_regions,
 )
+from airflow_provider_ernest.clusters.ec2.identity import ROLE_TAG
 from airflow_provider_ernest.clusters.ec2.spec import MAX_TIME_TO_LIVE_SECONDS
 from airflow_provider_ernest.exceptions import ClusterError
 from airflow_provider_ernest.processes import runtime_folder
@@ -82,8 +82,8 @@ def test_an_unreadable_expiry_is_reported_and_ended_after_the_longest_time_to_li
     assert reap(bed.client(), deployment="ours") == []
     assert spoilt in caplog.text
     longest = timedelta(seconds=MAX_TIME_TO_LIVE_SECONDS)
-    assert longest == reaping.UNREADABLE_LIMIT, "before, its cluster may still be in use"
-    monkeypatch.setattr(reaping, "UNREADABLE_LIMIT", timedelta(seconds=-60))
+    assert longest == ending.UNREADABLE_LIMIT, "before, its cluster may still be in use"
+    monkeypatch.setattr(ending, "UNREADABLE_LIMIT", timedelta(seconds=-60))
     (reaped,) = reap(bed.client(), deployment="ours")
     assert reaped.overdue == reaped.unreadable == (spoilt,)
     assert len(bed.live()) == 9

@@ -9,9 +9,7 @@ from airflow_provider_ernest.clusters.ec2.requests import (
     Image,
     Place,
     Plan,
-    TemplateNetwork,
     check_template,
-    network_of,
     root_device_of,
     run_instances_request,
     volumes_of,
@@ -31,7 +29,8 @@ PLAN = Plan(
     image=IMAGE,
     root_device="/dev/xvda",
     instance_types={},
-    network=TemplateNetwork(),
+    subnets=(SUBNET,),
+    security_groups=GROUPS,
     volumes={},
     launch_template=None,
 )
@@ -42,14 +41,14 @@ def request_of(bed):
     """Makes a request that boto3 accepts."""
     shape = bed.client().meta.service_model.operation_model("RunInstances").input_shape
 
-    def make(*, market=ON_DEMAND, subnet=SUBNET, plan=None, late_tags=None, **changes):
+    def make(*, market=ON_DEMAND, plan=None, late_tags=None, **changes):
         spec = make_spec(**changes)
         if late_tags:
             object.__setattr__(spec, "tags", late_tags)
         request = run_instances_request(
             spec,
             replace(PLAN, **(plan or {})),
-            place=Place(instance_type="m5a.large", subnet=subnet, market=market),
+            place=Place(instance_type="m5a.large", subnet=SUBNET, market=market),
             minimum=2,
             maximum=5,
             user_data="#!/bin/bash\n",
@@ -149,34 +148,10 @@ def test_a_launch_template_keeps_what_is_not_set(request_of):
         launch_template="spark",
         plan={"launch_template": pinned, "root_device": None},
         image=None,
-        subnets=(),
-        security_groups=(),
-        subnet=None,
     )
     assert request["LaunchTemplate"] == pinned
-    left_to_it = {"ImageId", "NetworkInterfaces", "BlockDeviceMappings", "KeyName", "IamInstanceProfile"}
+    left_to_it = {"ImageId", "BlockDeviceMappings", "KeyName", "IamInstanceProfile"}
     assert not left_to_it & set(request)
-
-
-@pytest.mark.parametrize("own", [GROUPS, ()])
-def test_no_interface_is_asked_for_beside_a_template_s_groups_of_the_machine(request_of, own):
-    network = TemplateNetwork(security_groups=("sg-99999999",), instance_level=True)
-    request = request_of(launch_template="spark", security_groups=own, plan={"network": network})
-    assert "NetworkInterfaces" not in request  # AWS refuses both in one request
-    assert request["SubnetId"] == SUBNET
-    assert request["SecurityGroupIds"] == list(own or ("sg-99999999",))
-
-
-def test_an_interface_repeats_what_it_might_replace_of_the_template_s(request_of):
-    network = TemplateNetwork(security_groups=("sg-99999999",), subnet="subnet-99999999")
-    (interface,) = request_of(launch_template="spark", security_groups=(), plan={"network": network})[
-        "NetworkInterfaces"
-    ]
-    assert (interface["SubnetId"], interface["Groups"]) == (SUBNET, ["sg-99999999"])
-    (interface,) = request_of(launch_template="spark", subnets=(), subnet=None, plan={"network": network})[
-        "NetworkInterfaces"
-    ]
-    assert (interface["SubnetId"], interface["Groups"]) == ("subnet-99999999", list(GROUPS))
 
 
 @pytest.mark.parametrize(
@@ -192,48 +167,15 @@ def test_an_instance_profile_is_named_or_given_by_arn(request_of, profile, key):
 @pytest.mark.parametrize(
     ("template", "named"),
     [
-        (
-            {"NetworkInterfaces": [{"DeviceIndex": 0}], "SecurityGroupIds": ["sg-1"]},
-            r"in the interfaces only",
-        ),
-        ({"NetworkInterfaces": [{"DeviceIndex": 0}], "SecurityGroups": ["ours"]}, r"in the interfaces only"),
-        ({"NetworkInterfaces": [{"NetworkInterfaceId": "eni-1"}]}, r"eni-1, which only one machine"),
+        ({"SecurityGroupIds": ["sg-1"]}, r"security groups of the machine"),
+        ({"SecurityGroups": ["ours"]}, r"security groups of the machine"),
+        ({"NetworkInterfaces": [{"NetworkInterfaceId": "eni-1"}]}, r"an existing one"),
+        ({"NetworkInterfaces": [{"DeviceIndex": 0}, {"DeviceIndex": 1}]}, r"several network interfaces"),
     ],
 )
 def test_what_no_machines_of_a_cluster_could_be_launched_with_is_refused(template, named):
     with pytest.raises(InvalidParameterError, match=named):
         check_template("mine", template)
-
-
-FIRST = {"DeviceIndex": 0, "SubnetId": "subnet-1", "Groups": ["sg-1"], "AssociatePublicIpAddress": False}
-
-
-@pytest.mark.parametrize(
-    ("template", "named_groups", "network"),
-    [
-        ({}, (), {}),
-        (
-            {"NetworkInterfaces": [{"DeviceIndex": 1, "SubnetId": "subnet-2"}, FIRST]},
-            (),
-            {
-                "security_groups": ("sg-1",),
-                "subnet": "subnet-1",
-                "public_address": False,
-                "other_groups": ("sg-1",),
-                "further_without_groups": True,
-            },
-        ),
-        (
-            {"SecurityGroupIds": ["sg-1"], "SecurityGroups": ["ours"]},
-            ("sg-2",),
-            # Those by name may stay beside the specification's.
-            {"security_groups": ("sg-1", "sg-2"), "instance_level": True, "other_groups": ("sg-2",)},
-        ),
-    ],
-)
-def test_what_a_template_says_of_the_network(template, named_groups, network):
-    check_template("mine", template)
-    assert network_of(template, named_groups=named_groups) == TemplateNetwork(**network)
 
 
 def test_all_ebs_volumes_are_encrypted_and_go_with_the_machine():

@@ -18,14 +18,14 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
-from airflow_provider_ernest.clusters.ec2.user_data import (
+from airflow_provider_ernest.clusters.ec2.requests import (
     GAVE_UP,
     MAX_BYTES,
     new_secret,
     secret_of,
     user_data_of,
 )
+from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.exceptions import ClusterError, InvalidParameterError
 
 SECRET = "5e" * 32

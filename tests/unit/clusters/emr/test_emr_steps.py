@@ -20,8 +20,7 @@ from moto.emr.models import emr_backends
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.emr import steps
-from airflow_provider_ernest.clusters.emr.job_flow import look_up
-from airflow_provider_ernest.clusters.emr.steps import SparkStep, StepRun, fetch_event_log
+from airflow_provider_ernest.clusters.emr.steps import SparkStep, StepRun, fetch_event_log, look_up
 from airflow_provider_ernest.documents.runs import Experiment
 from airflow_provider_ernest.exceptions import (
     ClusterLostError,

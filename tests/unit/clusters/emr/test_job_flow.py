@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, terminate
-from airflow_provider_ernest.clusters.emr.job_flow import look_up
+from airflow_provider_ernest.clusters.emr.steps import look_up
 from airflow_provider_ernest.exceptions import (
     ClusterError,
     ClusterLostError,
@@ -51,7 +51,7 @@ def test_it_is_the_clock_of_aws_that_counts(emr, monkeypatch):
         def now(cls, tz=None):
             return datetime.now(tz) + timedelta(hours=3)
 
-    monkeypatch.setattr("airflow_provider_ernest.clusters.emr.job_flow.datetime", Wrong)
+    monkeypatch.setattr("airflow_provider_ernest.clusters.emr.steps.datetime", Wrong)
     handle = look_up(specification(started(emr)), emr=emr)
     life = datetime.fromisoformat(handle.expires_at) - datetime.now(UTC)
     assert abs(life - timedelta(seconds=7200)) < timedelta(seconds=60)

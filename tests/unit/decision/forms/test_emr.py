@@ -1,6 +1,6 @@
 import pytest
 
-from airflow_provider_ernest.clusters.emr.job_flow import executor_rooms
+from airflow_provider_ernest.clusters.emr.steps import executor_rooms
 from airflow_provider_ernest.decision.forms.machines import MachineShape, megabytes
 from airflow_provider_ernest.decision.forms.services import instance_groups, step_arguments
 from airflow_provider_ernest.exceptions import InvalidParameterError
