@@ -146,9 +146,9 @@ class ApiClient:
         """What GetConsoleOutput returns for an instance that nothing boots."""
         self.command("set_console", instance_id=instance_id, text=text)
 
-    def interrupt_spot(self, instance_id: str, *, notice_seconds: float = 0) -> None:
-        """AWS takes a spot instance back: notice in its metadata, termination `notice_seconds` later."""
-        self.command("interrupt_spot", instance_id=instance_id, notice_seconds=notice_seconds)
+    def interrupt_spot(self, instance_id: str) -> None:
+        """AWS takes a spot instance back."""
+        self.command("interrupt_spot", instance_id=instance_id)
 
     def expire(self, *instance_ids: str) -> None:
         """Put the expiry tag of instances into the past, as if nobody had ended them for years."""

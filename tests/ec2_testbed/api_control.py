@@ -87,7 +87,7 @@ class Control:
             self._calls.clear()
             self.faults.clear()
             self.state.capacity = Capacity()
-            for known in (self.state.tokens, self.state.consoles, self.state.notices):
+            for known in (self.state.tokens, self.state.consoles):
                 known.clear()
             self.account = build_account(self.state, self._network, self._subnet_prefix)
         return self.account

@@ -146,7 +146,6 @@ class EC2State:
         tokens: client token -> (digest of the request, reservation id).
         consoles: instance id -> what its console said.
         read_console: asked first for an instance's console.
-        notices: instance id -> spot/instance-action of its metadata.
     """
 
     managed: bool = False
@@ -155,7 +154,6 @@ class EC2State:
     tokens: dict[str, tuple[str, str]] = field(default_factory=dict)
     consoles: dict[str, str] = field(default_factory=dict)
     read_console: Callable[[str], str | None] = lambda _: None
-    notices: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def backend(self, region: str = REGION) -> Any:
         return get_backend("ec2")[DEFAULT_ACCOUNT_ID][region]
@@ -186,24 +184,13 @@ class EC2State:
                 instance.state_reason.code = reason
                 instance.state_reason.message = f"{reason}: {stamp}"
 
-    def end(self, instance_id: str, reason: str) -> None:
-        """Terminate an instance from inside the cloud; where it is managed, the booter does the rest."""
-        with self.lock:
-            if self.instance(instance_id).state not in ("terminated", "shutting-down"):
-                self.set_state(instance_id, "shutting-down" if self.managed else "terminated", reason)
-
-    def interrupt_spot(self, instance_id: str, notice_seconds: float) -> None:
-        """Give notice to a spot instance, then end it."""
+    def interrupt_spot(self, instance_id: str) -> None:
+        """Take a spot instance back."""
         if self.instance(instance_id).lifecycle != "spot":
             raise ValueError(f"{instance_id} is no spot instance")
-        at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + notice_seconds))
-        self.notices[instance_id] = {"action": "terminate", "time": at}
-        if notice_seconds <= 0:
-            self.end(instance_id, SPOT_INTERRUPTION)
-            return
-        timer = threading.Timer(notice_seconds, self.end, (instance_id, SPOT_INTERRUPTION))
-        timer.daemon = True
-        timer.start()
+        if self.instance(instance_id).state not in ("terminated", "shutting-down"):
+            passing = "shutting-down" if self.managed else "terminated"
+            self.set_state(instance_id, passing, SPOT_INTERRUPTION)
 
     def console(self, instance_id: str) -> str:
         live = self.read_console(instance_id)

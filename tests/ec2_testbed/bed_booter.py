@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.ec2_testbed.api_state import INSTANCE_INITIATED, EC2State
 from tests.ec2_testbed.bed_host import Host, HostSettings, decode_user_data
-from tests.ec2_testbed.bed_metadata import Metadata, describe_instance
+from tests.ec2_testbed.bed_metadata import Pages, describe_instance
 from tests.ec2_testbed.testbed import Performance
 
 log = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ class Booter:
         state.read_console = self._console
 
     def look(self) -> None:
-        """Boot what was launched, end what was terminated or stopped."""
+        """Boot what was launched, end what was terminated."""
         with self._state.lock:
             found = [(one.id, one.state) for one in self._state.instances()]
         with self._lock:  # also those that end before they boot: they were launched
@@ -49,7 +49,7 @@ class Booter:
                     self._try_boot(instance_id)
             elif state not in _LIVE and host is not None and not host.is_ending:
                 host.shut_down()
-            elif state in ("shutting-down", "stopping") and host is None:
+            elif state == "shutting-down" and host is None:
                 self._settle(instance_id)
 
     def _holds_address(self, address: str) -> bool:
@@ -70,9 +70,6 @@ class Booter:
             raise ValueError(f"its address {instance.private_ip} is not in {network}: use the bed's subnets")
         with self._lock:
             performance = self._performance(instance_id, instance.private_ip)
-            if performance.boot_fails:
-                self._state.set_state(instance_id, "terminated", SERVER_ERROR)
-                return
             host = Host(
                 instance_id,
                 instance.private_ip,
@@ -98,24 +95,20 @@ class Booter:
             self._hosts.pop(host.instance_id, None)
             instance = self._state.instance(host.instance_id)
             if of_itself and instance.state in _LIVE:
-                stops = instance.instance_initiated_shutdown_behavior == "stop" and not problem
                 reason = SERVER_ERROR if problem else INSTANCE_INITIATED
-                self._state.set_state(host.instance_id, "stopped" if stops else "terminated", reason)
+                self._state.set_state(host.instance_id, "terminated", reason)
             else:
                 self._settle(host.instance_id)
 
     def _settle(self, instance_id: str) -> None:
         """The host is gone; say so."""
         with self._state.lock:
-            state = self._state.instance(instance_id).state
-            if state in ("shutting-down", "stopping"):
-                self._state.set_state(instance_id, "terminated" if state == "shutting-down" else "stopped")
+            if self._state.instance(instance_id).state == "shutting-down":
+                self._state.set_state(instance_id, "terminated")
 
-    def _metadata(self, instance_id: str) -> Metadata:
+    def _metadata(self, instance_id: str) -> Pages:
         instance = self._state.instance(instance_id)
-        tags = self._state.backend().tags.get(instance_id, {})
-        notice = self._state.notices.get(instance_id)
-        return describe_instance(instance, dict(tags), decode_user_data(instance.user_data), notice)
+        return describe_instance(instance, decode_user_data(instance.user_data))
 
     def _console(self, instance_id: str) -> str | None:
         host = self._consoles.get(instance_id)
@@ -140,16 +133,6 @@ class Booter:
             wanted = self._performance(host.instance_id, host.address)
             if wanted != host.performance:
                 host.set_performance(wanted)
-
-    def power_cut(self, instance_id: str, state: str) -> None:
-        """Let a host die without a word; AWS then says `state` of it."""
-        host = self._hosts.get(instance_id)
-        if host is None:
-            raise ValueError(f"{instance_id} has no host")
-        host.power_off()
-        host.ended.wait(10)
-        if state != "running":
-            self._state.set_state(instance_id, state, SERVER_ERROR)
 
     def describe_hosts(self) -> list[dict[str, Any]]:
         with self._lock:

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.ec2_testbed.bed_limits import HostGroups
-from tests.ec2_testbed.bed_metadata import Metadata, MetadataService
+from tests.ec2_testbed.bed_limits import CpuLimit
+from tests.ec2_testbed.bed_metadata import MetadataService, Pages
 from tests.ec2_testbed.bed_network import Switch, enter_new_namespace, metadata_socket
 from tests.ec2_testbed.testbed import Performance
 
@@ -45,7 +45,7 @@ class Host:
     user_data: bytes
     performance: Performance
     settings: HostSettings
-    read_metadata: Callable[[], Metadata]
+    read_metadata: Callable[[], Pages]
     on_running: Callable[[Host], None]
     on_end: Callable[[Host, bool, Exception | None], None]
     process: subprocess.Popen[bytes] | None = None
@@ -53,7 +53,7 @@ class Host:
     ended: threading.Event = field(default_factory=threading.Event)
     _ending: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _groups: HostGroups | None = None
+    _limit: CpuLimit | None = None
     _namespace: int | None = None
 
     @property
@@ -89,8 +89,8 @@ class Host:
         """Make it faster or slower; while it runs, too."""
         with self._lock:
             self.performance = performance
-            if self._groups and self._namespace is not None:
-                self._groups.limit_cpu(performance.cpu)
+            if self._limit and self._namespace is not None:
+                self._limit.set(performance.cpu)
                 path = f"/proc/{os.getpid()}/fd/{self._namespace}"
                 self.settings.switch.shape(path, self.address, performance.megabits_per_second)
 
@@ -126,12 +126,10 @@ class Host:
         with self._lock:
             self._namespace = enter_new_namespace()
             self.settings.switch.attach_this_thread(self.address)
-            name = f"{self.settings.name_prefix}{self.instance_id}"
-            self._groups = HostGroups(name, self.performance.memory_megabytes)
+            self._limit = CpuLimit(f"{self.settings.name_prefix}{self.instance_id}")
         services.append(MetadataService(metadata_socket(), self.read_metadata))
         self.set_performance(self.performance)
-        files = "".join(f"{file}\n" for file in self._groups.process_files)
-        (self.folder / "groups").write_text(files)
+        (self.folder / "groups").write_text(f"{self._limit.process_file}\n")
         arguments = [
             str(self.folder / "guest" / "boot"),
             str(self.folder),
@@ -179,9 +177,9 @@ class Host:
             if self._namespace is not None:
                 os.close(self._namespace)
                 self._namespace = None
-            if self._groups:
-                self._groups.remove()
-                self._groups = None
+            if self._limit:
+                self._limit.remove()
+                self._limit = None
 
     def _shut_down(self) -> None:
         first = self.first_process

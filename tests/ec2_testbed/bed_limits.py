@@ -1,4 +1,4 @@
-"""The share of the machine that a host gets: control groups, of version 1 or 2, for CPU and memory."""
+"""The share of the CPU that a host gets: control groups of version 1 or 2."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ import errno
 import os
 import signal
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 _ROOT = Path("/sys/fs/cgroup")
 _IS_VERSION_2 = (_ROOT / "cgroup.controllers").exists()
 _CPU = _ROOT if _IS_VERSION_2 else _ROOT / "cpu"
-_MEMORY = _ROOT if _IS_VERSION_2 else _ROOT / "memory"
 _PERIOD_MICROSECONDS = 100_000
 # The kernel takes a moment to let go of the processes that have just ended in a group.
 _REMOVE_SECONDS = 5.0
@@ -24,9 +22,9 @@ def what_is_missing() -> str | None:
     """Why no groups can be made here; None when they can."""
     try:
         if _IS_VERSION_2:
-            (_ROOT / "cgroup.subtree_control").write_text("+cpu +memory")
-        probe = HostGroups(f"ernest-probe-{os.getpid()}")
-        probe.limit_cpu(1)
+            (_ROOT / "cgroup.subtree_control").write_text("+cpu")
+        probe = CpuLimit(f"ernest-probe-{os.getpid()}")
+        probe.set(1)
         probe.remove()
     except OSError as error:
         return f"no CPU quota can be set: {error}"
@@ -34,29 +32,20 @@ def what_is_missing() -> str | None:
 
 
 @dataclass(frozen=True)
-class HostGroups:
-    """The control groups of a host, made on creation; `memory_megabytes` limits it, None does not."""
+class CpuLimit:
+    """The control group of a host, made on creation."""
 
     name: str
-    memory_megabytes: int | None = None
 
     def __post_init__(self) -> None:
-        for directory in self._directories:
-            directory.mkdir(exist_ok=True)
-        if self.memory_megabytes:
-            file = "memory.max" if _IS_VERSION_2 else "memory.limit_in_bytes"
-            (_MEMORY / self.name / file).write_text(str(self.memory_megabytes << 20))
+        (_CPU / self.name).mkdir(exist_ok=True)
 
     @property
-    def _directories(self) -> set[Path]:
-        return {_CPU / self.name, *([_MEMORY / self.name] if self.memory_megabytes else [])}
-
-    @property
-    def process_files(self) -> list[Path]:
+    def process_file(self) -> Path:
         """What a process writes its id to, to join."""
-        return sorted(directory / "cgroup.procs" for directory in self._directories)
+        return _CPU / self.name / "cgroup.procs"
 
-    def limit_cpu(self, cores: float | None) -> None:
+    def set(self, cores: float | None) -> None:
         """Set the quota in cores; None for no limit."""
         quota = None if cores is None else round(cores * _PERIOD_MICROSECONDS)
         if _IS_VERSION_2:
@@ -65,15 +54,13 @@ class HostGroups:
             (_CPU / self.name / "cpu.cfs_quota_us").write_text(str(quota or -1))
 
     def remove(self) -> None:
-        """Remove the groups when all processes have ended."""
-        for directory in self._directories:
-            _remove(directory)
+        """Remove the group when all processes have ended."""
+        _remove(_CPU / self.name)
 
 
-def groups(prefix: str) -> Iterator[Path]:
+def groups(prefix: str) -> list[Path]:
     """The directories of groups whose names begin so."""
-    for parent in {_CPU, _MEMORY}:
-        yield from parent.glob(f"{prefix}*")
+    return list(_CPU.glob(f"{prefix}*"))
 
 
 def remove_groups(prefix: str) -> None:

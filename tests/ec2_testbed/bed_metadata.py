@@ -1,4 +1,4 @@
-"""The metadata service of a host, IMDSv2 included, as the instance's metadata options say.
+"""The metadata service of a host, IMDSv2 only.
 
 It listens on the host's own loopback, so that the machine's metadata address stays untouched.
 Source: Amazon EC2 User Guide, "Instance metadata".
@@ -7,13 +7,11 @@ Source: Amazon EC2 User Guide, "Instance metadata".
 from __future__ import annotations
 
 import http.server
-import json
 import secrets
 import socket
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 Pages = dict[str, str | bytes]
@@ -23,36 +21,20 @@ _TOKEN_HEADER = "X-aws-ec2-metadata-token"
 _MAX_TTL_SECONDS = 21_600
 
 
-@dataclass(frozen=True)
-class Metadata:
-    """What the service answers at a moment."""
-
-    enabled: bool
-    token_required: bool
-    pages: Pages
-
-
-def describe_instance(
-    instance: Any, tags: dict[str, str], user_data: bytes, notice: dict[str, str] | None
-) -> Metadata:
-    options = instance.metadata_options
+def describe_instance(instance: Any, user_data: bytes) -> Pages:
     pages: Pages = {
         "meta-data/instance-id": instance.id,
         "meta-data/local-ipv4": instance.private_ip,
     }
     if user_data:
         pages["user-data"] = user_data
-    if options.instance_metadata_tags == "enabled":
-        pages.update({f"meta-data/tags/instance/{key}": value for key, value in tags.items()})
-    if notice:
-        pages["meta-data/spot/instance-action"] = json.dumps(notice)
-    return Metadata(options.http_endpoint == "enabled", options.http_tokens == "required", pages)
+    return pages
 
 
 class MetadataService:
     """Answers on a socket until it is closed."""
 
-    def __init__(self, listener: socket.socket, read: Callable[[], Metadata]) -> None:
+    def __init__(self, listener: socket.socket, read: Callable[[], Pages]) -> None:
         self._server = http.server.ThreadingHTTPServer(
             ("169.254.169.254", 80), _Handler, bind_and_activate=False
         )
@@ -77,8 +59,6 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         ttl = self.headers.get(_TTL_HEADER, "")
         if self.path != "/latest/api/token":
             return self._send(404)
-        if not self.server.read().enabled or "X-Forwarded-For" in self.headers:
-            return self._send(403)
         if not ttl.isdigit() or not 1 <= int(ttl) <= _MAX_TTL_SECONDS:
             return self._send(400)
         token = secrets.token_urlsafe(40)
@@ -87,15 +67,10 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer with a page."""
-        metadata = self.server.read()
-        token = self.headers.get(_TOKEN_HEADER)
-        if not metadata.enabled:
-            return self._send(403)
-        valid = self.server.tokens.get(token, 0.0) > time.monotonic()
-        if not valid and (token is not None or metadata.token_required):
+        if self.server.tokens.get(self.headers.get(_TOKEN_HEADER), 0.0) <= time.monotonic():
             return self._send(401)
-        path = self.path.removeprefix("/latest/").strip("/")
-        return self._send(200, metadata.pages[path]) if path in metadata.pages else self._send(404)
+        pages, path = self.server.read(), self.path.removeprefix("/latest/").strip("/")
+        return self._send(200, pages[path]) if path in pages else self._send(404)
 
     def _send(self, status: int, text: str | bytes = "") -> None:
         body = text.encode() if isinstance(text, str) else text

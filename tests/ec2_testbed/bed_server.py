@@ -101,7 +101,6 @@ def _add_commands(control: Control, booter: Booter) -> None:
     control.commands.update(
         hosts=booter.describe_hosts,
         set_performance=booter.set_performance,
-        power_cut=booter.power_cut,
         console=lambda instance_id: control.state.console(instance_id),
     )
 

@@ -30,14 +30,10 @@ class Performance:
     Args:
         cpu: cores of CPU time that it gets; None for no limit.
         megabits_per_second: of its network, each way; None for no limit.
-        memory_megabytes: of all its processes; None for no limit. Read at boot.
-        boot_fails: AWS ends it instead of booting it.
     """
 
     cpu: float | None = None
     megabits_per_second: float | None = None
-    memory_megabytes: int | None = None
-    boot_fails: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,10 +154,6 @@ class Testbed(ApiClient):
     def set_performance(self, target: str | int | None = None, **changes: Any) -> None:
         """Change how fast hosts are, those that run and those to come."""
         self.command("set_performance", target=None if target is None else str(target), changes=changes)
-
-    def power_cut(self, instance_id: str, *, state: str = "terminated") -> None:
-        """Let a host die without a word to others; AWS then says `state` ("running": not noticed yet)."""
-        self.command("power_cut", instance_id=instance_id, state=state)
 
     def console(self, instance_id: str) -> str:
         """What an instance's console said, as far as it is."""

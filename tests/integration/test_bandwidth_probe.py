@@ -21,7 +21,7 @@ from airflow_provider_ernest.clusters.probe import APPLICATION, probe_bandwidth
 from airflow_provider_ernest.exceptions import ClusterStartError
 from airflow_provider_ernest.spark.machines import Bandwidth, Machine
 from airflow_provider_ernest.spark.master import read_state
-from tests.ec2_testbed.bed_limits import HostGroups
+from tests.ec2_testbed.bed_limits import CpuLimit
 from tests.integration.conftest import processes_mentioning, secret_of, wait_until
 
 pytestmark = pytest.mark.spark
@@ -124,10 +124,10 @@ def test_measures_all_machines_under_the_names_the_master_has_for_them(cluster, 
 @pytest.mark.alone
 def test_a_machine_with_little_cpu_ranks_last_in_memory(cluster):
     try:
-        limited = HostGroups(f"ernest-probe-test-{os.getpid()}")
+        limited = CpuLimit(f"ernest-probe-test-{os.getpid()}")
     except OSError as error:
         pytest.skip(f"control groups cannot be made here: {error}")
-    limited.limit_cpu(0.25)
+    limited.set(0.25)
     slow_machine = cluster.machines[1]
     slow = slow_machine.host
 
@@ -135,8 +135,7 @@ def test_a_machine_with_little_cpu_ranks_last_in_memory(cluster):
         # Before it measures: the best of its windows counts.
         executor = wait_until(lambda: executor_on(slow_machine), seconds=120, what="the executor")
         for process in [executor, *executor.children(recursive=True)]:
-            for file in limited.process_files:
-                file.write_text(str(process.pid))
+            limited.process_file.write_text(str(process.pid))
 
     try:
         with meanwhile(slow_down):

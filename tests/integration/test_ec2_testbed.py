@@ -69,10 +69,6 @@ def launch_request(bed: Testbed, script: str, count: int, **request: Any) -> dic
         "MaxCount": count,
         "UserData": f"#!/bin/bash\n{script}",
         "InstanceInitiatedShutdownBehavior": "terminate",
-        "MetadataOptions": {"HttpTokens": "required", "InstanceMetadataTags": "enabled"},
-        "TagSpecifications": [
-            {"ResourceType": "instance", "Tags": [{"Key": "ernest:role", "Value": "worker"}]}
-        ],
         **request,
     }
 
@@ -98,11 +94,11 @@ def address_of(bed: Testbed, instance_id: str) -> str:
 def test_metadata_needs_a_token(bed: Testbed, launch: Callable[..., list[str]]) -> None:
     [machine] = launch(
         TOKEN + "curl -s -o /dev/null -w '%{http_code}\\n' $H/meta-data/instance-id\n"
-        "for page in instance-id local-ipv4 tags/instance/ernest:role; do echo $(get meta-data/$page); done\n"
+        "for page in instance-id local-ipv4; do echo $(get meta-data/$page); done\n"
         "get user-data | head -n 1"
     )
     found = wait_for_console(bed, machine).splitlines()
-    assert found[:5] == ["401", machine, address_of(bed, machine), "worker", "#!/bin/bash"]
+    assert found[:4] == ["401", machine, address_of(bed, machine), "#!/bin/bash"]
 
 
 def test_a_machine_ends_itself_at_its_time(bed: Testbed, launch: Callable[..., list[str]]) -> None:
@@ -122,49 +118,12 @@ def test_shared_files_cannot_be_written(bed: Testbed, launch: Callable[..., list
     assert not (REPOSITORY / "written-by-a-host").exists()
 
 
-def test_spot_notice_then_termination(bed: Testbed, launch: Callable[..., list[str]]) -> None:
-    page = "meta-data/spot/instance-action"
-    [machine] = launch(
-        TOKEN + f"until get {page}; do sleep 0.1; done; echo", InstanceMarketOptions={"MarketType": "spot"}
-    )
-    bed.interrupt_spot(machine, notice_seconds=3)
-    console = wait_for_console(bed, machine)
-    assert json.loads(console.splitlines()[0])["action"] == "terminate"
-    wait_for_state(bed, machine, "terminated")
-    [found] = [one for one in bed.instances() if one.instance_id == machine]
-    assert "Server.SpotInstanceTermination" in found.reason
-
-
-def test_a_power_cut_says_no_goodbye(bed: Testbed, launch: Callable[..., list[str]]) -> None:
-    with socket.create_server((bed.gateway_address, 0)) as listener:
-        port = listener.getsockname()[1]
-        [machine] = launch(f"exec 3<>/dev/tcp/{bed.gateway_address}/{port}; echo hello >&3; sleep 1000")
-        connection, _ = listener.accept()
-        assert connection.recv(10) == b"hello\n"
-        bed.power_cut(machine, state="running")
-        connection.settimeout(1)
-        with pytest.raises(TimeoutError):
-            connection.recv(10)
-    assert bed.hosts() == []
-    assert [one.state for one in bed.live_instances()] == ["running"]
-
-
 def test_a_machine_may_be_ended_before_it_has_begun_to_boot(bed: Testbed) -> None:
     ids = [one["InstanceId"] for one in bed.client().run_instances(**launch_request(bed, "", 4))["Instances"]]
     bed.client().terminate_instances(InstanceIds=ids)
     for instance_id in ids:
         wait_for_state(bed, instance_id, "terminated")
     wait_until(lambda: bed.hosts() == [], seconds=20, what="the end of their processes")
-
-
-def test_a_machine_may_fail_to_boot(bed: Testbed, launch: Callable[..., list[str]]) -> None:
-    launched_before = len(bed.instances())
-    bed.set_performance(launched_before + 2, boot_fails=True)
-    ids = bed.client().run_instances(**launch_request(bed, "", 2))["Instances"]
-    wait_for_state(bed, ids[1]["InstanceId"], "terminated")
-    wait_for_state(bed, ids[0]["InstanceId"], "running")
-    bed.client().terminate_instances(InstanceIds=[ids[0]["InstanceId"]])
-    wait_for_state(bed, ids[0]["InstanceId"], "terminated")
 
 
 OWNER = """
