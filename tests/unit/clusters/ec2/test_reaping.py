@@ -107,7 +107,7 @@ def _wrong_clock(monkeypatch, request):
         def now(cls, tz=None):
             return datetime.now(tz) + timedelta(hours=request.param)
 
-    for module in ("aws_errors", "cluster", "reaping"):
+    for module in ("aws_errors", "cluster", "ending"):
         monkeypatch.setattr(f"airflow_provider_ernest.clusters.ec2.{module}.datetime", Wrong, raising=False)
 
 
