@@ -208,20 +208,16 @@ class EC2Api(ApiClient):
             ec2 = api.client("ec2")
             api.fail("RunInstances", when="drop")
 
-    Args:
-        managed: machines stay in "pending" and "shutting-down" until `set_state` moves them on; else they
-            run, and are gone, at once.
+    Machines run, and are gone, at once.
     """
 
-    def __init__(self, *, managed: bool = False) -> None:
+    def __init__(self) -> None:
         super().__init__("")
-        self._managed = managed
         self._process: subprocess.Popen[str] | None = None
         self._log: IO[str] = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed in stop
 
     def start(self) -> Self:
-        arguments = ["--managed"] if self._managed else []
-        self._process, ready = start_server("tests.ec2_testbed.api_server", arguments, self._log)
+        self._process, ready = start_server("tests.ec2_testbed.api_server", [], self._log)
         self.endpoint_url = f"http://127.0.0.1:{ready['port']}"
         return self
 

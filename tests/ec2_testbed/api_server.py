@@ -106,9 +106,6 @@ class ApiLayer:
         return xml_answer("DescribeInstances", {"reservationSet": reservations, "nextToken": token})
 
     def _terminate_instances(self, request: Request) -> Answer:
-        return self._change(request, "shutting-down", "terminated")
-
-    def _change(self, request: Request, passing: str, final: str) -> Answer:
         """Let moto change the states, then put the passing ones where something manages the machines."""
         ids = numbered(request.form, "InstanceId")
         with self.state.lock:
@@ -116,9 +113,8 @@ class ApiLayer:
             answer = pass_on(self._moto, request)
             if answer.status == 200:
                 for instance_id, state in before.items():
-                    over = state in (final, "terminated")
-                    name = state if over else passing if self.state.managed else final
-                    self.state.set_state(instance_id, name)
+                    is_passing = self.state.managed and state != "terminated"
+                    self.state.set_state(instance_id, "shutting-down" if is_passing else "terminated")
         return answer
 
     def _get_console_output(self, request: Request) -> Answer:
@@ -164,25 +160,20 @@ def _outcome(answer: Answer) -> str:
         return str(answer.status)
 
 
-def serve_api(state: EC2State, network: str, subnet_prefix: int, port: int) -> tuple[BaseWSGIServer, Control]:
+def serve_api(state: EC2State, network: str, subnet_prefix: int) -> tuple[BaseWSGIServer, Control]:
     """Listen on loopback; returns the server, whose `serve_forever` answers."""
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     control = Control(state, network, subnet_prefix)
     layer = ApiLayer(state, control)
-    server = make_server("127.0.0.1", port, layer, threaded=True, request_handler=MotoRequestHandler)
+    server = make_server("127.0.0.1", 0, layer, threaded=True, request_handler=MotoRequestHandler)
     return server, control
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--parent", type=int, required=True)
-    parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--network", default="10.77.0.0/16")
-    parser.add_argument("--subnet-prefix", type=int, default=20)
-    parser.add_argument("--managed", action="store_true")
     arguments = parser.parse_args()
-    state = EC2State(managed=arguments.managed)
-    server, _ = serve_api(state, arguments.network, arguments.subnet_prefix, arguments.port)
+    server, _ = serve_api(EC2State(), "10.77.0.0/16", 20)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     sys.stdout.write(json.dumps({"port": server.port}) + "\n")
     sys.stdout.flush()

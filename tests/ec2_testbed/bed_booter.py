@@ -143,7 +143,6 @@ class Booter:
                 "address": host.address,
                 "number": self._numbers[host.instance_id],
                 "first_process": host.first_process,
-                "boot_seconds": host.boot_seconds,
                 "performance": asdict(host.performance),
             }
             for host in hosts

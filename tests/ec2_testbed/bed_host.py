@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import base64
-import gzip
 import os
 import shutil
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,7 +47,7 @@ class Host:
     on_running: Callable[[Host], None]
     on_end: Callable[[Host, bool, Exception | None], None]
     process: subprocess.Popen[bytes] | None = None
-    boot_seconds: float | None = None
+    has_booted: bool = False
     ended: threading.Event = field(default_factory=threading.Event)
     _ending: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -74,7 +72,7 @@ class Host:
     @property
     def first_process(self) -> int | None:
         """Id, on the machine, of its process 1; None until it has booted."""
-        if self.process is None or self.boot_seconds is None or self.process.poll() is not None:
+        if self.process is None or not self.has_booted or self.process.poll() is not None:
             return None
         try:
             children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
@@ -121,7 +119,6 @@ class Host:
             self.on_end(self, of_itself, problem)
 
     def _run(self, services: list[MetadataService]) -> None:
-        started = time.monotonic()
         self._write_files()
         with self._lock:
             self._namespace = enter_new_namespace()
@@ -149,7 +146,7 @@ class Host:
             self._kill()  # who ended it found no process yet
         assert self.process.stdout
         if self.process.stdout.readline():
-            self.boot_seconds = time.monotonic() - started
+            self.has_booted = True
             self.on_running(self)
         if self.process.wait() and not self._ending.is_set():
             raise RuntimeError(f"the host ended: {(self.folder / 'boot.log').read_text()[-2000:]}")
@@ -159,8 +156,7 @@ class Host:
         self.folder.mkdir(parents=True)
         (self.folder / "root").mkdir()
         shutil.copytree(_GUEST, self.folder / "guest")
-        data = gzip.decompress(self.user_data) if self.user_data[:2] == b"\x1f\x8b" else self.user_data
-        (self.folder / "user-data").write_bytes(data)
+        (self.folder / "user-data").write_bytes(self.user_data)
         (self.folder / "console.log").touch()
         (self.folder / "hosts").write_text(_hosts(self.settings.switch))
         # Another name is not found, and that at once: nothing listens there.

@@ -43,7 +43,7 @@ def main() -> None:
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     state = EC2State(managed=True)
-    server, control = serve_api(state, str(slot.network), 24, 0)
+    server, control = serve_api(state, str(slot.network), 24)
     booter = _make_booter(state, slot, switch, arguments.configuration)
     _add_commands(control, booter)
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -45,7 +45,6 @@ class RunningHost:
         address: its private one.
         number: of its launch in this bed, from 1.
         first_process: id, on this machine, of its process 1; None while it boots or ends.
-        boot_seconds: from the launch being seen to its process 1.
         performance: how fast it is.
     """
 
@@ -53,7 +52,6 @@ class RunningHost:
     address: str
     number: int
     first_process: int | None
-    boot_seconds: float | None
     performance: Performance
 
 

@@ -117,7 +117,6 @@ def test_the_on_demand_price(open_book, price_list):
 def test_the_plain_instance_is_found_among_other_products(open_book, price_list):
     in_yuan = {"x": {"priceDimensions": {"y": {"unit": "Hrs", "pricePerUnit": {"CNY": "1"}}}}}
     others = [
-        product(dollars="0.0000000000", attributes={"marketoption": "CapacityBlock"}),
         product(dollars="0.0110000000", attributes={"marketoption": "CapacityBlock"}),
         product(dollars="0.0500000000", attributes={"operation": "RunInstances:00g0"}),
         product(dollars="0.0600000000", attributes={"capacitystatus": "UnusedCapacityReservation"}),
@@ -137,16 +136,11 @@ def test_the_plain_instance_is_found_among_other_products(open_book, price_list)
     assert open_book().per_hour("m5.large", ON_DEMAND) == 0.107
     assert len(price_list.requests) == 2
 
-
-@pytest.mark.parametrize("untold", ["marketoption", "operation", "capacitystatus"])
-def test_what_a_product_does_not_tell_is_taken_for_plain(open_book, price_list, untold):
-    plain, licensed = (
-        json.loads(product()),
-        product(dollars="0.01", attributes={"operation": "RunInstances:0"}),
-    )
-    del plain["product"]["attributes"][untold]
-    price_list.pages = [{"PriceList": [json.dumps(plain), licensed]}]
-    assert open_book().per_hour("m5.large", ON_DEMAND) == 0.107
+    untold = json.loads(product())
+    for attribute in ("marketoption", "operation", "capacitystatus"):
+        del untold["product"]["attributes"][attribute]
+    price_list.pages = [{"PriceList": [json.dumps(untold), *others]}]
+    assert open_book().per_hour("m5.large", ON_DEMAND) == 0.107, "what is not told is taken for plain"
 
 
 def test_the_spot_price_of_a_zone_is_the_newest_one(open_book, spot_prices):
