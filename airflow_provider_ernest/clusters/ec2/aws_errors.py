@@ -25,11 +25,9 @@ class Meaning(enum.Enum):
     """What to do about a refusal."""
 
     NO_ROOM = "no room"
-    """AWS has no such machine in that place now: try another place."""
+    """AWS does not have such a machine in that place, now or at all: try another place."""
     TOO_MANY = "too many"
     """A limit of the account or the subnet would be passed: try fewer, or another place."""
-    NOT_HERE = "not here"
-    """The place does not have this kind of machine: try another place."""
     NO_SPOT_ROLE = "no spot role"
     """The account has never used spot instances, and the credentials may not make the role for it."""
     NOT_ALLOWED = "not allowed"
@@ -40,7 +38,7 @@ class Meaning(enum.Enum):
     """The request itself cannot work."""
 
 
-ELSEWHERE = frozenset({Meaning.NO_ROOM, Meaning.TOO_MANY, Meaning.NOT_HERE, Meaning.NO_SPOT_ROLE})
+ELSEWHERE = frozenset({Meaning.NO_ROOM, Meaning.TOO_MANY, Meaning.NO_SPOT_ROLE})
 """Refusals after which another place is tried."""
 
 _NOT_EVEN_TRIED = """
@@ -53,15 +51,13 @@ _CODES = {
         InsufficientInstanceCapacity InsufficientHostCapacity InsufficientReservedInstanceCapacity
         UnfulfillableCapacity InsufficientCapacity InsufficientCapacityOnHost
         InsufficientCapacityOnOutpost SpotMaxPriceTooLow ReservationCapacityExceeded
+        Unsupported UnsupportedOperation UnsupportedHibernationConfiguration UnsupportedTenancy
+        InsufficientVolumeCapacity
     """,
     Meaning.TOO_MANY: """
         MaxSpotInstanceCountExceeded VcpuLimitExceeded InstanceLimitExceeded
         InsufficientFreeAddressesInSubnet InsufficientAddressCapacity VolumeLimitExceeded
         MaxIOPSLimitExceeded NetworkInterfaceLimitExceeded AttachmentLimitExceeded
-    """,
-    Meaning.NOT_HERE: """
-        Unsupported UnsupportedOperation UnsupportedHibernationConfiguration UnsupportedTenancy
-        InsufficientVolumeCapacity
     """,
     Meaning.NO_SPOT_ROLE: "AuthFailure.ServiceLinkedRoleCreationNotPermitted",
     Meaning.NOT_ALLOWED: """
@@ -84,12 +80,11 @@ _MEANING_OF_CLASS = {
 }
 
 _REMEDIES = {
-    Meaning.NO_ROOM: "Name more subnets, in other availability zones, or fallback_instance_types.",
+    Meaning.NO_ROOM: "Name more subnets, in zones that have the instance type, or fallback_instance_types.",
     Meaning.TOO_MANY: (
         "Have the limit raised (Service Quotas, Amazon EC2; for addresses: a larger subnet), end machines "
         "that are not needed, or ask for fewer or smaller ones."
     ),
-    Meaning.NOT_HERE: "Name subnets in zones that have the instance type, or other instance types.",
     Meaning.NO_SPOT_ROLE: (
         "Let an administrator run once: "
         "aws iam create-service-linked-role --aws-service-name spot.amazonaws.com"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import re
 import time
@@ -62,6 +61,7 @@ class Readiness:
 
     Attributes:
         alive: workers that the Spark master counts on.
+        is_master_silent: its machine comes or is there, and Spark does not answer on it.
         waited_for: ids of the machines that come or are there without being of use yet, the master's first.
         ended: machines that ended by themselves, each with AWS's reason.
         enough: the smallest acceptable number is alive.
@@ -71,6 +71,7 @@ class Readiness:
     """
 
     alive: int
+    is_master_silent: bool
     waited_for: tuple[str, ...]
     ended: tuple[str, ...]
     enough: bool
@@ -138,6 +139,7 @@ def judge(
             f"{len(launched)} workers are left, and at least {smallest} are needed; "
             f"ended by themselves: {', '.join(ended)}"
         )
+    is_master_silent = master is not None and state is None
     message = f"{len(launched)} of {wanted} workers launched, {len(running)} running, {len(alive)} alive"
     if state is None and master_problem:
         message += f"; the master does not answer yet: {master_problem}"
@@ -145,6 +147,7 @@ def judge(
         message += f"; ended by themselves: {', '.join(ended)}"
     return Readiness(
         alive=len(alive),
+        is_master_silent=is_master_silent,
         waited_for=(*([master.id] if master and state is None else []), *waited_for),
         ended=ended,
         enough=len(alive) >= smallest,
@@ -233,15 +236,11 @@ class Watch:
         suspects = [*ended, *readiness.waited_for] if readiness.failed else [*readiness.waited_for, *ended]
         last_words = self._show_consoles(suspects)
         remedy = "Look at what the machines said, in the task's log."
-        with contextlib.suppress(ClusterError):
-            instances = of_cluster(self.guard.ec2, self.cluster_name)
-            master = master_of(instances)
-            state, _ = ask_master(instances)
-            if master is not None and master.state == "running" and state is None:
-                remedy += (
-                    " If the master has booted: let the security groups admit this host to its ports "
-                    f"{MASTER_PORT} and {WEB_PORT}."
-                )
+        if readiness.is_master_silent:
+            remedy += (
+                " If the master has booted: let the security groups admit this host to its ports "
+                f"{MASTER_PORT} and {WEB_PORT}."
+            )
         return ClusterStartError(f"Cluster {self.cluster_name} {what}.{last_words}", remedy=remedy)
 
     def _show_consoles(self, ids: Sequence[str]) -> str:
@@ -264,7 +263,7 @@ def console_lines(ec2: Any, instance_id: str) -> list[str]:
         try:
             answer = ec2.get_console_output(InstanceId=instance_id, Latest=True)
         except ClientError as error:
-            if meaning_of(error) not in (Meaning.NOT_HERE, Meaning.WRONG):
+            if meaning_of(error) not in (Meaning.NO_ROOM, Meaning.WRONG):
                 raise
             answer = ec2.get_console_output(InstanceId=instance_id)  # only Nitro types tell their latest
     except (BotoCoreError, ClientError) as error:
