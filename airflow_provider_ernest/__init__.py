@@ -10,77 +10,53 @@ from typing import TYPE_CHECKING
 from airflow_provider_ernest.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.assets import application_changed
-    from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
-    from airflow_provider_ernest.clusters.emr.spec import EmrJobFlow
-    from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
-    from airflow_provider_ernest.dag import ernest_dag
-    from airflow_provider_ernest.notifications.model_stale import ModelStaleNotifier
-    from airflow_provider_ernest.operators.bottleneck_report import BottleneckReportOperator
-    from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
-    from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator, EC2PreflightOperator
-    from airflow_provider_ernest.operators.emr_job_flow import EmrJobFlowOperator
-    from airflow_provider_ernest.operators.existing_cluster import ExistingClusterOperator
-    from airflow_provider_ernest.operators.experiment_design import ExperimentDesignOperator
-    from airflow_provider_ernest.operators.find_model import FindModelOperator
-    from airflow_provider_ernest.operators.fit_model import FitModelOperator
-    from airflow_provider_ernest.operators.local_cluster import LocalClusterOperator
-    from airflow_provider_ernest.operators.next_runs import NextRunsOperator
-    from airflow_provider_ernest.operators.prune_store import PruneStoreOperator
-    from airflow_provider_ernest.operators.read_history import ReadHistoryOperator
-    from airflow_provider_ernest.operators.record_run import RecordRunOperator
-    from airflow_provider_ernest.operators.sample_run import SampleRunOperator
-    from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOperator
-    from airflow_provider_ernest.operators.terminate_cluster import (
-        ReapClustersOperator,
-        TerminateClusterOperator,
+    from airflow_provider_ernest.assets import application_changed as application_changed
+    from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec as EC2ClusterSpec
+    from airflow_provider_ernest.clusters.emr.spec import EmrJobFlow as EmrJobFlow
+    from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec as LocalClusterSpec
+    from airflow_provider_ernest.dag import ernest_dag as ernest_dag
+    from airflow_provider_ernest.operators.bottleneck_report import (
+        BottleneckReportOperator as BottleneckReportOperator,
     )
-    from airflow_provider_ernest.sensors.jar_hash import JarHashSensor
-    from airflow_provider_ernest.settings.billing import Billing
-    from airflow_provider_ernest.settings.bounds import DesignBounds, ModelSettings
-    from airflow_provider_ernest.settings.goal import SizingGoal, UntrainedType
-    from airflow_provider_ernest.settings.history import EventLogs, Reuse
-    from airflow_provider_ernest.settings.job import ConnectedCluster, SampledInput, SparkJob
-    from airflow_provider_ernest.task_group import ErnestTaskGroup
-
-__all__ = [
-    "Billing",
-    "BottleneckReportOperator",
-    "ChooseConfigOperator",
-    "ConnectedCluster",
-    "DesignBounds",
-    "EC2ClusterOperator",
-    "EC2ClusterSpec",
-    "EC2PreflightOperator",
-    "EmrJobFlow",
-    "EmrJobFlowOperator",
-    "ErnestSparkSubmitOperator",
-    "ErnestTaskGroup",
-    "EventLogs",
-    "ExistingClusterOperator",
-    "ExperimentDesignOperator",
-    "FindModelOperator",
-    "FitModelOperator",
-    "JarHashSensor",
-    "LocalClusterOperator",
-    "LocalClusterSpec",
-    "ModelSettings",
-    "ModelStaleNotifier",
-    "NextRunsOperator",
-    "PruneStoreOperator",
-    "ReadHistoryOperator",
-    "ReapClustersOperator",
-    "RecordRunOperator",
-    "Reuse",
-    "SampleRunOperator",
-    "SampledInput",
-    "SizingGoal",
-    "SparkJob",
-    "TerminateClusterOperator",
-    "UntrainedType",
-    "application_changed",
-    "ernest_dag",
-]
+    from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator as ChooseConfigOperator
+    from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator as EC2ClusterOperator
+    from airflow_provider_ernest.operators.ec2_cluster import EC2PreflightOperator as EC2PreflightOperator
+    from airflow_provider_ernest.operators.emr_job_flow import EmrJobFlowOperator as EmrJobFlowOperator
+    from airflow_provider_ernest.operators.existing_cluster import (
+        ExistingClusterOperator as ExistingClusterOperator,
+    )
+    from airflow_provider_ernest.operators.experiment_design import (
+        ExperimentDesignOperator as ExperimentDesignOperator,
+    )
+    from airflow_provider_ernest.operators.find_model import FindModelOperator as FindModelOperator
+    from airflow_provider_ernest.operators.fit_model import FitModelOperator as FitModelOperator
+    from airflow_provider_ernest.operators.local_cluster import LocalClusterOperator as LocalClusterOperator
+    from airflow_provider_ernest.operators.next_runs import NextRunsOperator as NextRunsOperator
+    from airflow_provider_ernest.operators.prune_store import PruneStoreOperator as PruneStoreOperator
+    from airflow_provider_ernest.operators.read_history import ReadHistoryOperator as ReadHistoryOperator
+    from airflow_provider_ernest.operators.record_run import RecordRunOperator as RecordRunOperator
+    from airflow_provider_ernest.operators.sample_run import SampleRunOperator as SampleRunOperator
+    from airflow_provider_ernest.operators.spark_submit import (
+        ErnestSparkSubmitOperator as ErnestSparkSubmitOperator,
+    )
+    from airflow_provider_ernest.operators.terminate_cluster import (
+        ReapClustersOperator as ReapClustersOperator,
+    )
+    from airflow_provider_ernest.operators.terminate_cluster import (
+        TerminateClusterOperator as TerminateClusterOperator,
+    )
+    from airflow_provider_ernest.sensors.jar_hash import JarHashSensor as JarHashSensor
+    from airflow_provider_ernest.settings.billing import Billing as Billing
+    from airflow_provider_ernest.settings.bounds import DesignBounds as DesignBounds
+    from airflow_provider_ernest.settings.bounds import ModelSettings as ModelSettings
+    from airflow_provider_ernest.settings.goal import SizingGoal as SizingGoal
+    from airflow_provider_ernest.settings.goal import UntrainedType as UntrainedType
+    from airflow_provider_ernest.settings.history import EventLogs as EventLogs
+    from airflow_provider_ernest.settings.history import Reuse as Reuse
+    from airflow_provider_ernest.settings.job import ConnectedCluster as ConnectedCluster
+    from airflow_provider_ernest.settings.job import SampledInput as SampledInput
+    from airflow_provider_ernest.settings.job import SparkJob as SparkJob
+    from airflow_provider_ernest.task_group import ErnestTaskGroup as ErnestTaskGroup
 
 _NAMES = {
     "assets": "application_changed",
@@ -88,7 +64,6 @@ _NAMES = {
     "clusters.emr.spec": "EmrJobFlow",
     "clusters.local_spec": "LocalClusterSpec",
     "dag": "ernest_dag",
-    "notifications.model_stale": "ModelStaleNotifier",
     "operators.bottleneck_report": "BottleneckReportOperator",
     "operators.choose_config": "ChooseConfigOperator",
     "operators.ec2_cluster": "EC2ClusterOperator EC2PreflightOperator",
@@ -114,6 +89,8 @@ _NAMES = {
     "task_group": "ErnestTaskGroup",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
+
+__all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> object:

@@ -109,7 +109,6 @@ def get_provider_info() -> dict[str, Any]:
                 ],
             }
         ],
-        "notifications": ["airflow_provider_ernest.notifications.model_stale.ModelStaleNotifier"],
         "extra-links": [
             "airflow_provider_ernest.links.spark_history.ModelFitLink",
             "airflow_provider_ernest.links.spark_history.SparkHistoryLink",

@@ -33,7 +33,6 @@ WITH_AIRFLOW = (
     "tests/unit/cli/test_airflow_commands.py",
     "tests/unit/dags",
     "tests/unit/links",
-    "tests/unit/notifications",
     "tests/unit/operators",
     "tests/unit/triggers",
     "tests/unit/web",

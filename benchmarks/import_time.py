@@ -29,7 +29,6 @@ MODULES = {
     "airflow_provider_ernest.operators.record_run": "the record behind a stock operator",
     "airflow_provider_ernest.sensors.jar_hash": "waiting for new code",
     "airflow_provider_ernest.assets": "runs that new code starts",
-    "airflow_provider_ernest.notifications.model_stale": "messages",
     STOCK: "for comparison: the stock operator",
 }
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
-import inspect
 from dataclasses import replace
 from statistics import median
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseNotifier
 
@@ -171,19 +169,18 @@ def keep_marks(
 def notify_stale(callbacks: Any, *, context: Context, marks: Sequence[ModelMark], log: Any) -> None:
     """Call each callback for each mark. An exception of a callback is a warning and fails no task.
 
-    The context has ``ernest_mark``, the `ModelMark`, and ``ernest_marks``, all that were noticed at once, so
-    that a notifier's templates may say ``{{ ernest_mark.reason }}``. `callbacks` is one or a list: callables
-    that take the context, also asynchronous ones, or notifiers.
+    The context has ``ernest_mark``, the `ModelMark`, so that a notifier's templates may say
+    ``{{ ernest_mark.reason }}``. `callbacks` is one or a list: callables that take the context, or notifiers.
     """
-    # A notifier may itself be iterable or awaitable; only these types are lists of several.
-    several = callbacks if isinstance(callbacks, (list, tuple, set, frozenset)) else [callbacks]
-    each_once = list({mark.id: mark for mark in marks}.values())
-    for mark in each_once:
+    # A notifier may itself be iterable; only these types are lists of several.
+    several = callbacks if isinstance(callbacks, (list, tuple)) else [callbacks]
+    for mark in {mark.id: mark for mark in marks}.values():
         for callback in several:
-            # Notifiers write into their context.
-            own = cast("Context", {**context, "ernest_mark": mark, "ernest_marks": each_once})
+            # Rendering replaces a notifier's templates, which the next mark needs again, and writes into its
+            # context.
+            told = copy.copy(callback) if isinstance(callback, BaseNotifier) else callback
             try:
-                _call(callback, own)
+                told({**context, "ernest_mark": mark})
             except Exception as error:
                 log.warning(
                     "%s was not told that model %s is stale: %s: %s",
@@ -192,24 +189,3 @@ def notify_stale(callbacks: Any, *, context: Context, marks: Sequence[ModelMark]
                     type(error).__name__,
                     error,
                 )
-
-
-def _call(callback: Any, context: Context) -> None:
-    if callback is None:
-        return
-    if not isinstance(callback, BaseNotifier):
-        answer = callback(context)
-        if inspect.isawaitable(answer):
-            asyncio.run(_awaited(answer))
-        return
-    # Rendering replaces a notifier's templates, which the next mark needs again.
-    notifier = copy.copy(callback)
-    if type(notifier).notify is BaseNotifier.notify:
-        notifier.context = context
-        asyncio.run(_awaited(notifier))
-    else:
-        notifier(context)
-
-
-async def _awaited(answer: Any) -> None:
-    await answer

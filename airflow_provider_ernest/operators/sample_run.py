@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from airflow.sdk import BaseOperator
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.lineage import EmitsLineage, with_lineage
+from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink, SparkHistoryLink
 from airflow_provider_ernest.operators.locations import event_logs, staging
 from airflow_provider_ernest.operators.task_context import (
@@ -202,13 +202,14 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
         from airflow_provider_ernest.spark.run_watch import RunLimits
 
         names = cast("Context", {**context, "sample": sample})
+        rendered = rendered_texts(self, dict(self.conf), context)
         return RunRequest(
             name=f"ernest-sample-{experiment.index}",
             application=job.application,
             application_args=rendered_texts(self, list(job.application_args), names),
             machines=experiment.machines,
             cores_per_machine=cores,
-            conf=with_lineage(rendered_texts(self, dict(self.conf), context), context=context, log=self.log),
+            conf={str(key): str(value) for key, value in rendered.items()},
             options=self.submit_options,
             directory=event_logs(context),
             limits=RunLimits(

@@ -22,12 +22,10 @@ class Ran:
         home: of that Airflow.
         tasks: of each run the states of the tasks.
         events: that were sent, in their order.
-        properties: that the last run's application would be given.
     """
 
     home: Path
     tasks: list[dict[str, str]]
-    properties: dict[str, str]
     events: list[dict[str, Any]] = field(default_factory=list)
 
     def of(self, task_id: str, kind: str = "COMPLETE") -> list[dict[str, Any]]:
@@ -43,7 +41,6 @@ def run(home: Path, *, times: int, **environment: str) -> Ran:
         str(answer),
         str(times),
         AIRFLOW__OPENLINEAGE__NAMESPACE="our-airflow",
-        AIRFLOW__OPENLINEAGE__SPARK_INJECT_PARENT_JOB_INFO="True",
         AIRFLOW__OPENLINEAGE__TRANSPORT=json.dumps(
             {"type": "file", "log_file_path": str(events), "append": True}
         ),
@@ -52,7 +49,6 @@ def run(home: Path, *, times: int, **environment: str) -> Ran:
     return Ran(
         home=home,
         tasks=json.loads(answer.read_text()),
-        properties=json.loads((home / "properties.json").read_text()),
         events=[json.loads(line) for line in events.read_text().splitlines()] if events.exists() else [],
     )
 
@@ -68,9 +64,6 @@ def test_the_fit_tells_its_model(ran: Ran):
     model = event["run"]["facets"]["ernest_model"]
 
     assert (model["job"], model["instanceType"], model["method"]) == ("enrich", "m5.large", "averaging")
-    assert model["observationCount"] == len(model["observations"]) == 5
-    assert {"machines", "scale", "seconds"} <= set(model["observations"][0])
-    assert {"1", "scale/machines"} <= {term["name"] for term in model["terms"]}
     assert model["medianErrorPercent"] >= 0
     assert len(model["artifactSha256"]) == 64
 
@@ -95,7 +88,6 @@ def test_the_choice_tells_its_decision(ran: Ran):
     assert decision["instanceType"] == "m5.large"
     assert low < decision["predictedSeconds"] < high
     assert decision["predictedCostDollars"] > 0
-    assert decision["deadlineSeconds"] == 60
     assert decision["probability"] >= decision["confidence"] == 0.8
     assert decision["goal"]
     assert decision["reuse"] == ""
@@ -127,18 +119,8 @@ def test_facets_say_who_made_them_in_the_form_that_all_facets_have(ran: Ran):
     assert all(facet["_schemaURL"].startswith("https://openlineage.io/spec/") for facet in ours)
 
 
-def test_an_application_is_told_of_its_parent(ran: Ran):
-    *_, parent = ran.of("production", "START")
-
-    assert ran.properties["spark.openlineage.parentRunId"] == parent["run"]["runId"]
-    assert ran.properties["spark.openlineage.parentJobName"] == "sized.production"
-    assert ran.properties["spark.openlineage.parentJobNamespace"] == "our-airflow"
-    assert ran.properties["spark.ui.enabled"] == "False"
-
-
 def test_without_openlineage_everything_runs(tmp_path: Path):
     ran = run(tmp_path, times=1, WITHOUT_OPENLINEAGE="1")
 
     assert set(ran.tasks[0].values()) == {"success"}
-    assert ran.properties == {"spark.ui.enabled": "False"}
     assert not ran.events

@@ -17,12 +17,12 @@ if "WITHOUT_OPENLINEAGE" in os.environ:
     # Airflow goes by the packages that are installed: the provider cannot be hidden, its client can.
     sys.modules["openlineage"] = None  # type: ignore[assignment]
 
-from airflow.sdk import DAG, BaseOperator
+from airflow.providers.standard.operators.empty import EmptyOperator
+from airflow.sdk import DAG
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.documents.runs import Experiment, Observation
-from airflow_provider_ernest.lineage import with_lineage
 from airflow_provider_ernest.operators.local_cluster import LocalClusterOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
@@ -64,14 +64,6 @@ SampleRunOperator.execute = sample
 TerminateClusterOperator.execute = lambda self, context: None
 
 
-class Production(BaseOperator):
-    """Keeps the properties that its application would be given."""
-
-    def execute(self, context: Any) -> None:
-        properties = with_lineage({"spark.ui.enabled": False}, context=context, log=self.log)
-        (HOME / "properties.json").write_text(json.dumps(properties))
-
-
 with DAG("sized", schedule=None) as dag:
     ernest = ErnestTaskGroup(
         job=SparkJob(name="enrich", application=__file__, application_args=["{{ sample.input }}"]),
@@ -80,7 +72,7 @@ with DAG("sized", schedule=None) as dag:
         cluster=LocalClusterSpec(machines=4, instance_type="m5.large"),
         goal=SizingGoal(deadline_seconds=60, max_machines=4, price_per_hour=0.1),
     )
-    ernest >> Production(task_id="production")
+    ernest >> EmptyOperator(task_id="production")
 
 if __name__ == "__main__":
     INPUT.write_text("a,b\n1,2\n")

@@ -13,19 +13,16 @@ from typing import Any
 
 import pytest
 from airflow.providers.apache.spark.operators import spark_submit
-from airflow.providers.common.compat.openlineage.utils import spark
 from airflow.sdk import BaseOperator
 from openlineage.client.serde import Serde
 
 from airflow_provider_ernest.documents.decisions import Configuration, Decision
 from airflow_provider_ernest.documents.models import AGE, ModelMark
-from airflow_provider_ernest.documents.runs import Observation
-from airflow_provider_ernest.lineage import EmitsLineage, with_lineage
-from airflow_provider_ernest.lineage.events import FACETS as FACETS_OF
-from airflow_provider_ernest.lineage.events import (
+from airflow_provider_ernest.lineage import FACETS as FACETS_OF
+from airflow_provider_ernest.lineage import (
     FOUND_MODELS,
-    MOST_OBSERVATIONS,
     STALE_MODELS,
+    EmitsLineage,
     input_dataset,
     lineage_of,
 )
@@ -33,9 +30,7 @@ from airflow_provider_ernest.operators.recording import notify_stale
 from tests.examples import decision_record, mark, model, production_run
 from tests.unit.operators.submissions import events, handle, production
 
-LOG = logging.getLogger("task")
 PARENT = {"spark.openlineage.parentRunId": "run-7"}
-TRANSPORT = {"spark.openlineage.transport.auth.apiKey": "k3y", "spark.openlineage.transport.url": "http://l"}
 
 
 class Told(EmitsLineage, BaseOperator):
@@ -78,11 +73,8 @@ def test_what_the_stock_operator_tells_is_kept():
     assert ("db", "table") in [(each.namespace, each.name) for each in told.inputs]
 
 
-def test_a_sample_run_tells_what_it_read_and_how_it_went(
-    tmp_path, submissions, context, sample_run, monkeypatch
-):
+def test_a_sample_run_tells_what_it_read_and_how_it_went(tmp_path, submissions, context, sample_run):
     operator = sample_run()
-    inject(monkeypatch, parent_job=True)
     submissions.writes_log("app-7", events("app-7", machines=2))
 
     operator.execute(context)
@@ -92,8 +84,6 @@ def test_a_sample_run_tells_what_it_read_and_how_it_went(
     assert (observed.machines, observed.seconds) == (2, pytest.approx(100.0))
     assert observed.applicationId == "app-7"
     assert [each.name for each in told.inputs] == [str(tmp_path / "input")]
-    assert submissions.conf()["spark.openlineage.parentRunId"] == "run-7"
-    assert submissions.conf()["spark.executor.instances"] == "2"
 
 
 def test_production_on_a_cluster_knows_its_parent_too(submissions, context, monkeypatch):
@@ -109,63 +99,10 @@ def test_production_on_a_cluster_knows_its_parent_too(submissions, context, monk
     assert submissions.conf()["spark.driver.host"] == "127.0.0.1"
 
 
-def inject(monkeypatch, **wanted: bool) -> None:
-    """Turn the options on, and stand in for what reads them from a running task."""
-    for what in wanted:
-        monkeypatch.setenv(f"AIRFLOW__OPENLINEAGE__SPARK_INJECT_{what.upper()}_INFO", "True")
-    made = {"parent_job": PARENT, "transport": TRANSPORT}
-    for what, name in {"parent_job": "parent_job", "transport": "transport"}.items():
-        monkeypatch.setattr(
-            spark,
-            f"inject_{name}_information_into_spark_properties",
-            lambda properties, context, own=made[what]: {**properties, **own},
-        )
-
-
-@pytest.mark.parametrize(
-    ("wanted", "added"),
-    [
-        ({}, {}),
-        ({"parent_job": True}, PARENT),
-        ({"transport": True}, TRANSPORT),
-        ({"parent_job": True, "transport": True}, {**PARENT, **TRANSPORT}),
-    ],
-    ids=["nothing", "parent", "transport", "both"],
-)
-def test_properties_get_what_is_configured(monkeypatch, wanted, added):
-    inject(monkeypatch, **wanted)
-    conf = {"spark.ui.enabled": False}
-
-    assert with_lineage(conf, context={}, log=LOG) == {"spark.ui.enabled": "False", **added}
-    assert conf == {"spark.ui.enabled": False}
-    assert with_lineage(None, context={}, log=LOG) == added
-
-
-def test_the_key_of_the_transport_is_masked_in_the_log(monkeypatch):
-    masked = []
-    monkeypatch.setattr("airflow.sdk.log.mask_secret", masked.append)
-    inject(monkeypatch, parent_job=True, transport=True)
-
-    with_lineage({"spark.hadoop.fs.s3a.secret.key": "of the user"}, context={}, log=LOG)
-
-    assert masked == ["k3y"]
-
-
-def test_what_hinders_it_is_a_warning(monkeypatch, caplog):
-    def broken(properties: Any, context: Any) -> Any:
-        raise KeyError("ti")
-
-    inject(monkeypatch, parent_job=True)
-    monkeypatch.setattr(spark, "inject_parent_job_information_into_spark_properties", broken)
-
-    assert with_lineage({"spark.a": "b"}, context={}, log=LOG) == {"spark.a": "b"}
-    assert "does not know its parent: KeyError" in caplog.text
-
-
 def test_operators_are_parsed_without_openlineage():
     names = ("choose_config", "find_model", "fit_model", "record_run", "sample_run")
     program = "import sys\n" + "".join(f"import airflow_provider_ernest.operators.{name}\n" for name in names)
-    program += "import airflow_provider_ernest.notifications.model_stale\nprint(*sys.modules)"
+    program += "print(*sys.modules)"
     root = Path(__file__).parents[3]
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=root
@@ -197,46 +134,19 @@ def test_inputs_are_named_as_spark_names_them(path, namespace, name):
     assert (dataset.namespace, dataset.name) == (namespace, name)
 
 
-def test_a_model_tells_what_it_was_learned_from():
-    sent = facet(
-        model(base_model_id="base", learned_from=("run-1", "run-2"), input_path="/data"), "ernest_model"
-    )
+def test_models_and_decisions_tell_how_sure_they_are_and_why_without_credentials():
+    made = facet(model(), "ernest_model")
+    assert (made["medianErrorPercent"], made["maxErrorPercent"]) == (3.0, 9.0)
+    assert (made["artifactSha256"], made["warnings"]) == ("ab" * 32, ["look out"])
 
-    assert sent["baseModelId"] == "base"
-    assert sent["learnedFromRuns"] == 2
-    assert sent["artifactSha256"] == "ab" * 32
-    assert sent["terms"][1] == {"name": "machines", "coefficient": 0.1, "probability": 0.2}
-    assert (sent["medianErrorPercent"], sent["maxErrorPercent"]) == (3.0, 9.0)
-    assert sent["warnings"] == ["look out"]
-
-
-def test_events_stay_small_whatever_a_model_has_seen():
-    runs = tuple(Observation(index=n, machines=1 + n % 9, scale=0.1, seconds=5.0) for n in range(1_000))
-    sent = facet(model(observations=runs), "ernest_model")
-
-    assert sent["observationCount"] == 1_000
-    assert len(sent["observations"]) == MOST_OBSERVATIONS
-
-
-def test_a_decision_for_a_mix_tells_its_parts_and_a_fallback_why():
-    parts = (
-        Configuration(machines=2, instance_type="m5.large"),
-        Configuration(machines=1, instance_type="c5.large"),
-    )
-    mixed = Decision(
-        config=Configuration(machines=3, instance_type="m5.large + c5.large"),
+    decision = Decision(
+        config=Configuration(machines=3, instance_type="m5.large"),
         goal="fastest",
-        composition=parts,
         likely_seconds=(1.0, 2.0),
         fallback_reason="jdbc:x://db?password=1234 failed",
     )
-    sent = facet(decision_record(decision=mixed, reuse="The same code and data."), "ernest_decision")
-
-    assert sent["composition"] == [
-        {"machines": 2, "instanceType": "m5.large"},
-        {"machines": 1, "instanceType": "c5.large"},
-    ]
-    assert sent["likelySeconds"] == [1.0, 2.0]
+    sent = facet(decision_record(decision=decision, reuse="The same code and data."), "ernest_decision")
+    assert (sent["machines"], sent["likelySeconds"]) == (3, [1.0, 2.0])
     assert sent["reuse"] == "The same code and data."
     assert "1234" not in sent["fallbackReason"]
 

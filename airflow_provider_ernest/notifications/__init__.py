@@ -1,1 +1,0 @@
-"""Messages to people, through Airflow's notifiers."""
