@@ -13,7 +13,7 @@ from airflow_provider_ernest.documents.models import AmdahlState, Model, ModelMa
 from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.learning.conditions import differences, is_other_code
 from airflow_provider_ernest.learning.drift import cause_of, evidence_of, trusted
-from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, Lineage
+from airflow_provider_ernest.learning.freshness import DRIFTING, STALE, Lineage
 from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
 from airflow_provider_ernest.prediction.predict import fitted as fitted_predictor
 from airflow_provider_ernest.prediction.predict import predict_seconds, standardised_errors
@@ -45,9 +45,7 @@ class Lesson:
     mark: ModelMark | None = None
 
 
-def lesson_of(
-    store: ModelStore, production: ProductionRun, decision: DecisionRecord, *, may_learn: bool = True
-) -> Lesson:
+def lesson_of(store: ModelStore, production: ProductionRun, decision: DecisionRecord) -> Lesson:
     """Let the newest model of the lineage that predicted a run learn from it, or mark it.
 
     What was learned is saved as a new model beside it. A lineage is marked once for each cause.
@@ -58,8 +56,6 @@ def lesson_of(
     state = lineage.state()
     if state.name == STALE:
         return Lesson(mark=_mark(lineage, production, state.cause, state.reason))
-    if state.name == FRESH and not may_learn:
-        return Lesson()
     newest = lineage.model
     model = store.load(Model, newest.job, newest.instance_type, newest.id)
     found = store.newest(ProductionRun, newest.job, newest.instance_type, limit=MOST_RUNS_READ)

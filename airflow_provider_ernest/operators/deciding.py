@@ -25,7 +25,7 @@ from airflow_provider_ernest.exceptions import (
     InvalidParameterError,
     MissingResourceError,
 )
-from airflow_provider_ernest.operators.locations import event_logs
+from airflow_provider_ernest.operators.task_context import event_logs
 from airflow_provider_ernest.operators.training_cluster import remembered_handle
 from airflow_provider_ernest.settings import SizingGoal
 from airflow_provider_ernest.settings.templates import settings_of

@@ -16,8 +16,13 @@ from airflow_provider_ernest.clusters.ec2.identity import deployment_of
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.exceptions import ClusterStartError, InvalidParameterError
 from airflow_provider_ernest.hooks.aws import aws_clients
-from airflow_provider_ernest.operators.locations import cluster_identity, cluster_secret
-from airflow_provider_ernest.operators.task_context import failure_pushed, is_deferrable, no_vain_retries
+from airflow_provider_ernest.operators.task_context import (
+    cluster_identity,
+    cluster_secret,
+    failure_pushed,
+    is_deferrable,
+    no_vain_retries,
+)
 from airflow_provider_ernest.settings.templates import as_template, settings_of
 from airflow_provider_ernest.settings.values import document, number, optional_text, whole_number
 

@@ -20,6 +20,7 @@ from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink
 from airflow_provider_ernest.operators.task_context import (
     OfJob,
+    artifact_hash,
     failure_pushed,
     in_time,
     no_vain_retries,
@@ -37,7 +38,7 @@ from airflow_provider_ernest.settings import (
 )
 from airflow_provider_ernest.settings.goal import FAIL_TRAINING
 from airflow_provider_ernest.settings.templates import as_template, settings_of
-from airflow_provider_ernest.settings.values import optional_document, optional_text
+from airflow_provider_ernest.settings.values import optional_text
 from airflow_provider_ernest.words import duration
 
 if TYPE_CHECKING:
@@ -356,27 +357,6 @@ def keeps_cluster(dag: Any, each: Mapping[str, Any]) -> bool:
         return True
     before_the_end: Iterable[str] = dag.get_task(each["teardown"]).upstream_task_ids
     return not {*before_the_end} <= {*each["training_tasks"], *each["cluster_tasks"]}
-
-
-def artifact_hash(application: str, submit_options: Mapping[str, Any], *, log: Any) -> str | None:
-    """Return the hash of an application and its dependencies; None, with a warning, if it cannot be read.
-
-    Raises:
-        MissingResourceError: the application's path is local, and cannot be read.
-    """
-    from airflow_provider_ernest.hooks.aws import s3_clients
-    from airflow_provider_ernest.spark.artifact import artifact_paths, hash_where_readable
-
-    own, *dependencies = artifact_paths(application, submit_options)
-    return hash_where_readable(own, dependencies=dependencies, log=log, s3_clients=s3_clients())
-
-
-def pushed_conditions(value: Any, instance_type: str) -> RunConditions | None:
-    """Return a type's conditions from the XCom ``conditions`` of a `FindModelOperator`; None if not there."""
-    from airflow_provider_ernest.documents.runs import RunConditions
-
-    of_type = (optional_document("conditions", value) or {}).get(instance_type)
-    return RunConditions.from_dict(of_type) if of_type else None
 
 
 _ENDED = {"success", "failed", "skipped", "upstream_failed", "removed"}

@@ -211,7 +211,7 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
         origin: Origin,
         notes: tuple[str, ...] = (),
     ) -> Model:
-        from airflow_provider_ernest.operators.find_model import artifact_hash, pushed_conditions
+        from airflow_provider_ernest.operators.task_context import artifact_hash, pushed_conditions
         from airflow_provider_ernest.prediction.training import train
         from airflow_provider_ernest.privacy import without_credentials
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
-from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.operators.locations import folder, task_path
-from airflow_provider_ernest.operators.task_context import failure_pushed, no_vain_retries
+from airflow_provider_ernest.operators.task_context import failure_pushed, folder, no_vain_retries, task_path
 from airflow_provider_ernest.settings.templates import as_template, settings_of
-from airflow_provider_ernest.settings.values import optional_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,31 +25,23 @@ class LocalClusterOperator(BaseOperator):
     end of its keeper process ends the cluster.
 
     Submitting needs the cluster's secret. This package's operators read it from a file that only the task's
-    user may read; give it to a stock operator: ``properties_file=create.output["properties_file"]``.
+    user may read. For a stock operator, set `master_port`, use a connection ``spark://127.0.0.1:PORT``, and
+    give it the secret: ``properties_file=create.output["properties_file"]``.
 
     Args:
         spec: a `LocalClusterSpec`, or a mapping of its fields; both may hold templates.
-        spark_conn_id: Airflow connection whose host and port the master listens at, so that stock operators
-            find it; None for the `master_port` of `spec`.
 
     Raises:
-        InvalidParameterError, MissingResourceError: impossible sizes, no Java, no such connection.
+        InvalidParameterError, MissingResourceError: impossible sizes, no Java.
         ClusterStartError: it did not become ready; nothing is left running then.
     """
 
-    template_fields: Sequence[str] = ("spec", "spark_conn_id")
+    template_fields: Sequence[str] = ("spec",)
     ui_color = "#e4dcf2"
 
-    def __init__(
-        self,
-        *,
-        spec: LocalClusterSpec | Mapping[str, Any],
-        spark_conn_id: str | None = None,
-        **kwargs: Any,
-    ) -> None:
+    def __init__(self, *, spec: LocalClusterSpec | Mapping[str, Any], **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.spec = as_template(LocalClusterSpec, spec, "spec")
-        self.spark_conn_id = spark_conn_id
         self._cluster: LocalCluster | None = None
 
     def execute(self, context: Context) -> dict[str, Any]:
@@ -62,8 +50,6 @@ class LocalClusterOperator(BaseOperator):
 
         with no_vain_retries(), failure_pushed(context):
             spec = settings_of(LocalClusterSpec, self.spec, "spec")
-            if conn_id := optional_text(self.spark_conn_id):
-                spec = replace(spec, master_port=_port_of(conn_id))
             # A retry must find what the try before it left behind.
             path = task_path(context)
             self._cluster = LocalCluster(spec, name="-".join(path.parts), directory=folder("clusters") / path)
@@ -82,17 +68,3 @@ class LocalClusterOperator(BaseOperator):
         """End what was started so far."""
         if self._cluster is not None:
             self._cluster.terminate()
-
-
-def _port_of(spark_conn_id: str) -> int:
-    from airflow_provider_ernest.spark.submit import master_address
-
-    host, port = master_address(spark_conn_id)
-    if host not in ("127.0.0.1", "localhost"):
-        raise InvalidParameterError(
-            "spark_conn_id",
-            spark_conn_id,
-            f"points at {host}, and a local cluster listens at 127.0.0.1 only",
-            remedy="Use a connection of its own, spark://127.0.0.1:PORT.",
-        )
-    return port

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperator
 
 from airflow_provider_ernest.hooks.store_location import store_root
-from airflow_provider_ernest.operators.locations import folder
-from airflow_provider_ernest.operators.task_context import no_vain_retries
+from airflow_provider_ernest.operators.task_context import folder, no_vain_retries
 from airflow_provider_ernest.settings.values import optional_number, optional_text, optional_whole_number
 
 if TYPE_CHECKING:

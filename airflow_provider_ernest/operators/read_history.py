@@ -124,7 +124,7 @@ class ReadHistoryOperator(OfJob, BaseOperator):
     def _runs(self, logs: EventLogs, job: str, names: Collection[str]) -> Iterator[PastRun]:
         from airflow_provider_ernest.history.jobs import JobNames, may_be_of
         from airflow_provider_ernest.history.scan import Scan
-        from airflow_provider_ernest.operators.locations import folder
+        from airflow_provider_ernest.operators.task_context import folder
 
         if logs.place is None:
             return
@@ -155,7 +155,7 @@ class ReadHistoryOperator(OfJob, BaseOperator):
     def _of_type(self, each: Mapping[str, Any], logs: EventLogs, runs: Sequence[PastRun]) -> History:
         from airflow_provider_ernest.documents.decisions import ProductionRun
         from airflow_provider_ernest.history.observations import History, observations_of, with_recorded
-        from airflow_provider_ernest.operators.find_model import pushed_conditions
+        from airflow_provider_ernest.operators.task_context import pushed_conditions
         from airflow_provider_ernest.store.store import ModelStore
 
         name, job = each["instance_type"], self._rendered_job()

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
 from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink
+from airflow_provider_ernest.settings.values import optional_number, optional_text, optional_whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from airflow.sdk import Context
 
+    from airflow_provider_ernest.documents.decisions import Decision
     from airflow_provider_ernest.settings.templates import Number
+    from airflow_provider_ernest.spark.observing import TimedRun
 
 
 class RecordRunOperator(EmitsLineage, BaseOperator):
@@ -52,11 +56,8 @@ class RecordRunOperator(EmitsLineage, BaseOperator):
         machines: that it ran on; None for those in the event log, or else those decided on.
         event_log: Spark's event log of the run, or its folder: a path or any URL of Airflow's object storage.
         application_id: Spark's id of the run, to find its log in a folder with others.
-        cluster: `ClusterHandle` document of its cluster, also as JSON text: the measured bandwidth is kept.
         store: root of the model store; None for ``[ernest] store``.
-        learn: whether the model that predicted the run learns from it.
         on_stale: callables or Airflow notifiers, called if the model no longer holds for the job.
-        profile: keep where the run's time went, from its event log; the pages show it.
     """
 
     template_fields: Sequence[str] = (
@@ -68,7 +69,6 @@ class RecordRunOperator(EmitsLineage, BaseOperator):
         "machines",
         "event_log",
         "application_id",
-        "cluster",
         "store",
     )
     operator_extra_links = (ModelFitLink(),)
@@ -85,11 +85,8 @@ class RecordRunOperator(EmitsLineage, BaseOperator):
         machines: Number | None = None,
         event_log: str | None = None,
         application_id: str | None = None,
-        cluster: Any = None,
         store: str | None = None,
-        learn: bool = True,
         on_stale: Any = (),
-        profile: bool = True,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -101,35 +98,113 @@ class RecordRunOperator(EmitsLineage, BaseOperator):
         self.machines = machines
         self.event_log = event_log
         self.application_id = application_id
-        self.cluster = cluster
         self.store = store
-        self.learn = learn
         self.on_stale = on_stale
-        self.profile = profile
 
     def execute(self, context: Context) -> dict[str, Any] | None:
         """Return the record; None if there is none."""
-        from airflow_provider_ernest.operators.production_record import Recording, StatedRun
-        from airflow_provider_ernest.settings.values import optional_text
+        from airflow_provider_ernest.operators.recording import Recording
 
-        stated = StatedRun(
-            seconds=self.seconds,
-            machines=self.machines,
-            event_log=optional_text(self.event_log),
-            application_id=optional_text(self.application_id),
-            task_id=optional_text(self.production_task_id),
-        )
         production = Recording(
             decision=self.decision,
             application=optional_text(self.application),
             submit_options=self.submit_options or {},
-            cluster=self.cluster,
             store=optional_text(self.store),
-            learn=self.learn,
             on_stale=self.on_stale,
-            profile=self.profile,
             context=context,
             log=self.log,
-        ).record(lambda decision: stated.timed(decision, context=context, log=self.log))
+        ).record(lambda decision: self._timed(decision, context))
         self.add_lineage(*([production] if production else ()))
         return production.to_dict() if production is not None else None
+
+    def _timed(self, decision: Decision, context: Context) -> TimedRun:
+        """How the run went; numbers may be texts. An `UntimedRunError` if nothing tells, or it was no run."""
+        from airflow_provider_ernest.operators.recording import UntimedRunError
+        from airflow_provider_ernest.spark.observing import TimedRun
+
+        seconds = optional_number("seconds", self.seconds)
+        machines = optional_whole_number("machines", self.machines)
+        logged = self._logged(decision, machines) if optional_text(self.event_log) else None
+        # Always asked: a task that was skipped or failed made no run, whatever is stated of it.
+        task_id = optional_text(self.production_task_id)
+        of_task = self._of_task(task_id, context) if task_id else None
+        if logged is not None and seconds is not None:
+            # The whole time as stated, that of the work itself as logged.
+            work = logged.run_seconds if (logged.run_seconds or 0.0) <= seconds else None
+            startup = None if work is None else seconds - work
+            return replace(logged, seconds=seconds, run_seconds=work, startup_seconds=startup)
+        if logged is not None:
+            return logged
+        taken = of_task if seconds is None else seconds
+        if taken is None or not taken > 0:
+            raise UntimedRunError(
+                "how long it took is not known: give its seconds, its event_log or its production_task_id"
+            )
+        return TimedRun(
+            machines=machines or decision.config.machines,
+            seconds=taken,
+            application_id=optional_text(self.application_id),
+        )
+
+    def _logged(self, decision: Decision, machines: int | None) -> TimedRun | None:
+        # The log begins with the driver, not with the submission: the predicted start-up counts, unless the
+        # log shows a longer one.
+        from airflow_provider_ernest.operators.recording import timed_by_log
+
+        application_id = optional_text(self.application_id)
+        event_log = _log_in(str(self.event_log), application_id)
+        asked = machines or decision.config.machines
+        timed = timed_by_log(event_log, submitted_at=None, machines=asked, log=self.log)
+        if timed is None:
+            return None
+        if application_id and timed.application_id != application_id:
+            self.log.warning("The event log is of %s, not of %s.", timed.application_id, application_id)
+            return None
+        startup = max(timed.startup_seconds or 0.0, decision.startup_seconds or 0.0)
+        return replace(
+            timed,
+            machines=machines or timed.machines,
+            seconds=startup + (timed.run_seconds or 0.0),
+            startup_seconds=startup,
+            event_log=str(event_log),
+        )
+
+    def _of_task(self, task_id: str, context: Context) -> float | None:
+        """Airflow's duration of a task in this DAG run; None if unknown."""
+        from airflow_provider_ernest.operators.recording import UntimedRunError
+
+        instance: Any = context["ti"]
+        try:
+            ended = instance.get_task_breadcrumbs(instance.dag_id, instance.run_id)
+            rows = [row for row in ended if row.get("task_id") == task_id]
+        # Not every version of Airflow has this call.
+        except Exception as error:
+            what = "Airflow does not tell how long the task %s ran: %s: %s"
+            self.log.warning(what, task_id, type(error).__name__, error)
+            return None
+        if not rows:
+            raise UntimedRunError(f"the task {task_id} has not ended in this DAG run, or does not exist")
+        if len(rows) > 1 or rows[0].get("map_index", -1) not in (-1, None):
+            raise UntimedRunError(
+                f"the task {task_id} is mapped: its {len(rows)} runs are not the one that was decided on"
+            )
+        if rows[0].get("state") != "success":
+            raise UntimedRunError(f"the task {task_id} ended as {rows[0].get('state')}")
+        duration = rows[0].get("duration")
+        return None if duration is None else float(duration)
+
+
+def _log_in(event_log: str, application_id: str | None) -> Any:
+    """The event log at a place, or in a folder that is one: the application's, or the only one."""
+    from airflow_provider_ernest.eventlog.files import application_of_name
+    from airflow_provider_ernest.places import place_of
+
+    try:
+        place = place_of(event_log)
+        inside = [each for each in place.iterdir() if not str(each.name).startswith(".")]
+    # It is a file, or cannot be read; then whoever reads it says why.
+    except Exception:
+        return event_log
+    if application_id:
+        inside = [each for each in inside if application_of_name(str(each.name)) == application_id]
+    return inside[0] if len(inside) == 1 else place

@@ -1,32 +1,56 @@
-"""Write records and marks beside the work, with short waits; tell `on_stale` callbacks of marks."""
+"""What tasks record beside their work: documents, profiles, marks, production runs.
+
+Nothing here fails a task, and nothing waits long: `Recording.record` is the flow of a production run.
+"""
 
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseNotifier
 
+from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.documents.base import new_stamp
-from airflow_provider_ernest.documents.decisions import ClusterBandwidth, ProductionRun
+from airflow_provider_ernest.documents.decisions import (
+    Alternative,
+    ClusterBandwidth,
+    DecisionRecord,
+    ProductionRun,
+)
 from airflow_provider_ernest.documents.profiles import PRODUCTION, SAMPLE, Capacity, ProfileRecord
-from airflow_provider_ernest.documents.runs import Observation
+from airflow_provider_ernest.documents.runs import Observation, RunConditions
+from airflow_provider_ernest.eventlog.run_facts import read_run
+from airflow_provider_ernest.exceptions import MissingResourceError
 from airflow_provider_ernest.hooks.store_location import store_root
-from airflow_provider_ernest.operators.task_context import in_time
+from airflow_provider_ernest.operators.task_context import (
+    artifact_hash,
+    in_time,
+    origin_of,
+    pushed_conditions,
+)
 from airflow_provider_ernest.privacy import without_credentials
+from airflow_provider_ernest.settings.values import optional_document
+from airflow_provider_ernest.spark.observing import TimedRun, time_run
 from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.words import duration, machines, signed_percentage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from airflow.sdk import Context
 
     from airflow_provider_ernest.documents.base import Record
+    from airflow_provider_ernest.documents.decisions import Decision
     from airflow_provider_ernest.documents.models import ModelMark
     from airflow_provider_ernest.eventlog.tables import EventLog
     from airflow_provider_ernest.spark.machines import Machine
+    from airflow_provider_ernest.spark.submit import SubmittedRun
+
+FIND_MODEL = "find_model"
+"""The task that looks at code and conditions first, in the group of the task that decides."""
 
 MOST_SECONDS = 30.0
 """Limit for writing a record: storage that does not answer must not hold the task up."""
@@ -36,6 +60,10 @@ MOST_TASKS = 500_000
 
 PROFILE_SECONDS = 180.0
 """Limit for profiling a run: three times what `MOST_TASKS` take on a slow core."""
+
+
+class UntimedRunError(Exception):
+    """How long a run took is unknown, so it cannot be recorded."""
 
 
 def keep(*documents: Record, store: str | None, what: str, log: Any) -> bool:
@@ -189,3 +217,225 @@ def notify_stale(callbacks: Any, *, context: Context, marks: Sequence[ModelMark]
                     type(error).__name__,
                     error,
                 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recording:
+    """What to record of a production run: parameters of its operator, with the task's context and logger."""
+
+    decision: Any
+    context: Context
+    log: Any
+    application: str | None = None
+    submit_options: Mapping[str, Any] = field(default_factory=dict)
+    cluster: Any = None
+    store: str | None = None
+    on_stale: Any = ()
+
+    def record(self, timed: Callable[[Decision], TimedRun]) -> ProductionRun | None:
+        """Record a successful run in the store and as XCom ``production_run``, and learn from it.
+
+        Never fails, because the run is done: failures are warnings. `timed` tells how the run went; it raises
+        `UntimedRunError` if that is unknown. The event log is read once.
+        """
+        try:
+            decided = optional_document("decision", self.decision)
+            if decided is None:
+                raise UntimedRunError("its decision has left no record to read")
+            record = DecisionRecord.from_dict(decided)
+            run = timed(record.decision)
+            production = self._production(run, record)
+            self._log_run(production)
+            self.context["ti"].xcom_push(key="production_run", value=production.to_dict())
+            if not production.job:
+                raise UntimedRunError("its decision names no job: give the ChooseConfigOperator one")
+        except UntimedRunError as untimed:
+            self.log.warning("This production run is not recorded: %s.", untimed)
+            return None
+        # Anybody may write XComs, and any backend may keep them.
+        except Exception as error:
+            self.log.warning("This production run is not recorded: %s: %s", type(error).__name__, error)
+            return None
+        if keep(production, store=self.store, what="This production run", log=self.log):
+            self._learn(production, record)
+            # Last, because a profile may take long and continue in the background.
+            if run.log is not None:
+                cores = production.conditions.cores_per_machine if production.conditions else None
+                keep_profile(
+                    production,
+                    run.log,
+                    job=production.job,
+                    artifact_sha256=production.artifact_sha256,
+                    iterations=record.iterations,
+                    capacity=network_capacity(cores, production.bandwidth),
+                    store=self.store,
+                    log=self.log,
+                )
+        return production
+
+    def _production(self, run: TimedRun, record: DecisionRecord) -> ProductionRun:
+        decision = record.decision
+        return ProductionRun(
+            **new_stamp(),
+            job=record.job,
+            instance_type=record.instance_type,
+            machines=run.machines,
+            scale=record.scale,
+            seconds=run.seconds,
+            run_seconds=run.run_seconds,
+            startup_seconds=run.startup_seconds,
+            **_predicted(run.machines, decision),
+            cost=_cost(decision, machines=run.machines, seconds=run.seconds),
+            model_id=decision.model_id,
+            decision_id=record.id,
+            artifact_sha256=self._code(record),
+            application_id=run.application_id,
+            event_log=without_credentials(run.event_log) if run.event_log else None,
+            origin=origin_of(self.context),
+            conditions=self._conditions(record, run.spark),
+            bandwidth=self._bandwidth(),
+        )
+
+    def _log_run(self, production: ProductionRun) -> None:
+        self.log.info("The run took %s on %s.", duration(production.seconds), machines(production.machines))
+        if production.predicted_seconds is not None:
+            predicted, error = production.predicted_seconds, production.error_percent
+            self.log.info("Predicted: %s (error %s).", duration(predicted), signed_percentage(error))
+        if production.is_unusual:
+            self.log.warning("That is outside the 95 % range.")
+
+    def _code(self, record: DecisionRecord) -> str | None:
+        # Taken after the run, so as not to delay or hinder it.
+        if not self.application:
+            found = self._found(record, "artifact_sha256")
+            return str(found) if found else None
+        try:
+            return artifact_hash(self.application, self.submit_options, log=self.log)
+        except MissingResourceError as error:
+            self.log.warning("The hash of the application cannot be taken: %s", error)
+            return None
+
+    def _conditions(self, record: DecisionRecord, spark: str | None) -> RunConditions | None:
+        """As found at the beginning of this DAG run, with Spark's version from the run's log."""
+        conditions = pushed_conditions(self._found(record, "conditions"), record.instance_type)
+        conditions = conditions or RunConditions()
+        # Releases of services, such as emr-7.5.0, cannot be compared with a version.
+        if spark and (conditions.spark is None or conditions.spark[0].isdigit()):
+            conditions = replace(conditions, spark=spark)
+        return None if conditions == RunConditions() else conditions
+
+    def _found(self, record: DecisionRecord, key: str) -> Any:
+        """An XCom of `FIND_MODEL`, if the decision was made in this DAG run; else None."""
+        origin, instance = record.origin, self.context["ti"]
+        if origin is None or (origin.dag_id, origin.run_id) != (instance.dag_id, instance.run_id):
+            return None
+        group, _, _ = origin.task_id.rpartition(".")
+        try:
+            return instance.xcom_pull(task_ids=f"{group}.{FIND_MODEL}" if group else FIND_MODEL, key=key)
+        # XComs are kept by any backend.
+        except Exception as error:
+            self.log.info("What was found at the beginning of the run cannot be read: %s", error)
+            return None
+
+    def _bandwidth(self) -> ClusterBandwidth | None:
+        given = optional_document("cluster", self.cluster)
+        return median_bandwidth(ClusterHandle.from_dict(given).machines) if given else None
+
+    def _learn(self, production: ProductionRun, record: DecisionRecord) -> None:
+        """Test the model that predicted a run, and let it learn from it or mark it.
+
+        The newest model of the same lineage learns: a new one is saved beside it. If the runs show that the
+        lineage no longer holds, it is marked once for each cause, so that the next DAG run makes sample runs.
+        """
+        if production.model_id is None or record.decision.composition:
+            return
+        marks: list[ModelMark] = []
+
+        def follow() -> None:
+            from airflow_provider_ernest.learning.production import lesson_of
+
+            lesson = lesson_of(ModelStore(store_root(self.store)), production, record)
+            if lesson.told:
+                self.log.info("%s", lesson.told)
+            marks.extend([lesson.mark] if lesson.mark else ())
+
+        record_in_time(follow, what="What the model learns from this run", log=self.log)
+        keep_marks(marks, store=self.store, callbacks=self.on_stale, context=self.context, log=self.log)
+
+
+def timed_here(run: SubmittedRun | None, decision: Decision, *, ended_at: float, log: Any) -> TimedRun:
+    """How a run went that this task submitted, and saw end at `ended_at`, seconds since the epoch.
+
+    Raises:
+        UntimedRunError: the time that passed here is not the run's.
+    """
+    if run is None:
+        raise UntimedRunError("nothing was submitted")
+    if run.untimed_because:
+        raise UntimedRunError(run.untimed_because)
+    event_log, wanted = run.event_log, decision.config.machines
+    timed = None
+    if event_log is None:
+        log.info("No event log of this run is on this host.")
+    else:
+        timed = timed_by_log(event_log, submitted_at=run.submitted_at, machines=wanted, log=log)
+    if timed is None:
+        log.info("The run's time is that of spark-submit.")
+        timed = TimedRun(machines=wanted, seconds=ended_at - run.submitted_at)
+    return replace(
+        timed,
+        application_id=timed.application_id or run.application_id,
+        event_log=str(event_log) if event_log else None,
+    )
+
+
+def timed_by_log(event_log: Any, *, submitted_at: float | None, machines: int, log: Any) -> TimedRun | None:
+    """How a run went by its event log; None, with a warning, if the log cannot be used."""
+    try:
+        read = read_run(event_log)
+        timed = time_run(read, submitted_at=submitted_at, machines=machines)
+    # The libraries behind object stores raise errors of their own, and an application may have written
+    # anything into the folder.
+    except Exception as error:
+        address, why = without_credentials(str(event_log)), without_credentials(str(error))
+        log.warning("The event log %s cannot be used: %s: %s", address, type(error).__name__, why)
+        return None
+    for lost in read.lost:
+        log.warning("The run lost %s; its time is recorded all the same.", lost)
+    return timed
+
+
+def _predicted(machines: int, decision: Decision) -> dict[str, Any]:
+    """The prediction for the machines that a run really had, which may differ from those decided on."""
+    of: Decision | Alternative | None = decision
+    if machines != decision.config.machines:  # a mix, too, ran on the machines decided on
+        same = (decision.config.instance_type, machines, ())
+        of = next(
+            (
+                each
+                for each in decision.alternatives
+                if (each.instance_type, each.machines, each.composition) == same
+            ),
+            None,
+        )
+    if of is None:
+        return {}
+    return {
+        "predicted_seconds": of.seconds if isinstance(of, Alternative) else of.predicted_seconds,
+        "likely_seconds": of.likely_seconds,
+        "nearly_certain_seconds": of.nearly_certain_seconds,
+    }
+
+
+def _cost(decision: Decision, *, machines: int, seconds: float) -> float | None:
+    """Dollars for a run, billed as decided; None if no price is known.
+
+    Without the cost of the sample runs, which was paid before. None for a mix of types too: which machine did
+    what is unknown.
+    """
+    if decision.composition:
+        return None
+    if decision.billing is not None:
+        return decision.billing.cost(machines=machines, seconds=seconds).of_the_run
+    price = decision.price_per_hour
+    return None if price is None else machines * price * seconds / 3600.0

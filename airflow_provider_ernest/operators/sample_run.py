@@ -13,23 +13,19 @@ from airflow.sdk import BaseOperator
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink, SparkHistoryLink
-from airflow_provider_ernest.operators.locations import event_logs, staging
 from airflow_provider_ernest.operators.task_context import (
     OfJob,
     as_mappings,
+    event_logs,
     failure_pushed,
     no_vain_retries,
     origin_of,
     rendered_texts,
+    staging,
 )
 from airflow_provider_ernest.settings import SampledInput, SparkJob
 from airflow_provider_ernest.settings.job import FILES
-from airflow_provider_ernest.settings.values import (
-    number,
-    optional_number,
-    optional_text,
-    optional_whole_number,
-)
+from airflow_provider_ernest.settings.values import document, number, optional_number, optional_text
 from airflow_provider_ernest.words import counted, duration, input_share
 
 if TYPE_CHECKING:
@@ -63,15 +59,12 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
         experiment: the `Experiment` document.
         job: the application; its arguments name the sample, see `SparkJob`.
         input: the production input, and how a sample of it is taken.
-        cluster: `ClusterHandle` document of the cluster to run on; or else
-        spark_conn_id: the Airflow connection of an existing master.
-        cores_per_machine: needed without a `cluster`.
+        cluster: `ClusterHandle` document of the cluster to run on.
         staging_uri: s3:// folder that a local application is uploaded to, for EMR; None to refuse one there.
         store: root of the model store; None for ``[ernest] store``.
         artifact_sha256: hash of the application; see `FitModelOperator`, also for `conditions`.
         wait_timeout_seconds: limit for the wait for machines.
         run_timeout_seconds: limit for the run once it has them; None for no limit.
-        profile: keep where the run's time went; see `BottleneckReportOperator`.
 
     Raises:
         InvalidParameterError, MissingResourceError: the request cannot be run (no retry).
@@ -86,8 +79,6 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
         "submit_options",
         "input",
         "cluster",
-        "spark_conn_id",
-        "cores_per_machine",
         "staging_uri",
         "store",
         "artifact_sha256",
@@ -106,31 +97,25 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
         experiment: Any,
         job: SparkJob | Mapping[str, Any],
         input: SampledInput | Mapping[str, Any] | str,  # noqa: A002 - the word that fits
-        cluster: Any = None,
-        spark_conn_id: str | None = None,
-        cores_per_machine: Number | None = None,
+        cluster: Any,
         staging_uri: str | None = None,
         store: str | None = None,
         artifact_sha256: str | None = None,
         conditions: Any = None,
         wait_timeout_seconds: Number = 1800,
         run_timeout_seconds: Number | None = None,
-        profile: bool = True,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.experiment = experiment
         self._keep_job(job, input)
         self.cluster = cluster
-        self.spark_conn_id = spark_conn_id
-        self.cores_per_machine = cores_per_machine
         self.staging_uri = staging_uri
         self.store = store
         self.artifact_sha256 = artifact_sha256
         self.conditions = conditions
         self.wait_timeout_seconds = wait_timeout_seconds
         self.run_timeout_seconds = run_timeout_seconds
-        self.profile = profile
         self._submission: DriverSubmission | StepRun | None = None
 
     @classmethod
@@ -151,10 +136,8 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
             require_sample_named(job.application_args, sampled.sampling, reads_all=experiment.scale >= 1)
             handle = sample_cluster(self.cluster, sampled, machines=experiment.machines)
             require_application(job.application)
-            cores = self._cores(handle)
-            with staged_sample(
-                experiment, sampled, folder=staging(context), minimum_files=experiment.machines * cores
-            ) as sample:
+            slots = experiment.machines * handle.cores_per_machine
+            with staged_sample(experiment, sampled, folder=staging(context), minimum_files=slots) as sample:
                 self.log.info(
                     "Run %d: %s, %s of the input in %s",
                     experiment.index,
@@ -162,7 +145,7 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
                     input_share(sample.scale),
                     counted(sample.partitions, "partition"),
                 )
-                request = self._request(job, sample, experiment, cores, context)
+                request = self._request(job, sample, handle, context)
                 observation, event_log = self._observe(
                     experiment, sample, handle, request, origin_of(context)
                 )
@@ -183,32 +166,17 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
         if self._submission is not None:
             self._submission.end()
 
-    def _cores(self, handle: ClusterHandle | None) -> int:
-        if handle is not None:
-            return handle.cores_per_machine
-        cores: int | None = optional_whole_number("cores_per_machine", self.cores_per_machine)
-        if cores is None:
-            raise InvalidParameterError(
-                "cores_per_machine",
-                None,
-                f"leaves open what a machine behind spark_conn_id={self.spark_conn_id!r} offers",
-                remedy="State its cores, or pass the cluster's handle.",
-            )
-        return cores
-
-    def _request(
-        self, job: SparkJob, sample: Sample, experiment: Experiment, cores: int, context: Context
-    ) -> RunRequest:
+    def _request(self, job: SparkJob, sample: Sample, handle: ClusterHandle, context: Context) -> RunRequest:
         from airflow_provider_ernest.spark.run_watch import RunLimits
 
         names = cast("Context", {**context, "sample": sample})
         rendered = rendered_texts(self, dict(self.conf), context)
         return RunRequest(
-            name=f"ernest-sample-{experiment.index}",
+            name=f"ernest-sample-{self.experiment['index']}",
             application=job.application,
             application_args=rendered_texts(self, list(job.application_args), names),
-            machines=experiment.machines,
-            cores_per_machine=cores,
+            machines=sample.machines,
+            cores_per_machine=handle.cores_per_machine,
             conf={str(key): str(value) for key, value in rendered.items()},
             options=self.submit_options,
             directory=event_logs(context),
@@ -223,15 +191,13 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
         self,
         experiment: Experiment,
         sample: Sample,
-        handle: ClusterHandle | None,
+        handle: ClusterHandle,
         request: RunRequest,
         origin: Origin,
     ) -> tuple[Observation, EventLog]:
         from airflow_provider_ernest.spark.observing import logged_application, observe
 
-        submitted = self._submission = submission(
-            handle, spark_conn_id=self.spark_conn_id, request=request, log=self.log
-        )
+        submitted = self._submission = submission(handle, request=request, log=self.log)
         submitted_at = time.time()
         try:
             submitted.run(request.application)
@@ -241,26 +207,26 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
             experiment,
             sample,
             request.directory,
-            instance_type=handle.instance_type if handle else self.spark_conn_id or "",
+            instance_type=handle.instance_type,
             submitted_at=submitted_at,
             waited_seconds=submitted.waited_seconds,
             origin=origin,
         )
 
     def _keep(
-        self, observation: Observation, event_log: EventLog, job: SparkJob, handle: ClusterHandle | None
+        self, observation: Observation, event_log: EventLog, job: SparkJob, handle: ClusterHandle
     ) -> None:
         # Failures are warnings: the run is paid for.
         from airflow_provider_ernest.documents.base import new_stamp
         from airflow_provider_ernest.documents.runs import ObservationRecord
         from airflow_provider_ernest.hooks.store_location import store_root
-        from airflow_provider_ernest.operators.find_model import pushed_conditions
         from airflow_provider_ernest.operators.recording import (
             keep_profile,
             median_bandwidth,
             network_capacity,
             record_in_time,
         )
+        from airflow_provider_ernest.operators.task_context import pushed_conditions
         from airflow_provider_ernest.store.store import ModelStore
 
         store, artifact_sha256 = optional_text(self.store), optional_text(self.artifact_sha256)
@@ -278,30 +244,26 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
             ModelStore(store_root(store)).save(record)
 
         record_in_time(save, what="The observation", log=self.log)
-        if self.profile:
-            bandwidth = median_bandwidth(handle.machines) if handle else None
-            keep_profile(
-                observation,
-                event_log,
-                job=job.name,
-                artifact_sha256=artifact_sha256,
-                iterations=observation.iterations,
-                capacity=network_capacity(handle.cores_per_machine if handle else None, bandwidth),
-                store=store,
-                log=self.log,
-            )
+        keep_profile(
+            observation,
+            event_log,
+            job=job.name,
+            artifact_sha256=artifact_sha256,
+            iterations=observation.iterations,
+            capacity=network_capacity(handle.cores_per_machine, median_bandwidth(handle.machines)),
+            store=store,
+            log=self.log,
+        )
 
 
-def sample_cluster(document: Any, sampled: SampledInput, *, machines: int) -> ClusterHandle | None:
-    """Return the cluster to run on, checked to have the machines; None if there is only a connection."""
+def sample_cluster(given: Any, sampled: SampledInput, *, machines: int) -> ClusterHandle:
+    """Return the cluster to run on, checked to have the machines."""
     from airflow_provider_ernest.clusters.base import ClusterHandle
     from airflow_provider_ernest.clusters.emr.spec import EMR
     from airflow_provider_ernest.operators.setting_checks import require_emr_input
     from airflow_provider_ernest.spark.run_watch import require_workers
 
-    if not document:
-        return None
-    handle = ClusterHandle.from_dict(document)
+    handle = ClusterHandle.from_dict(document("cluster", given))
     if machines > len(handle.machines):
         raise InvalidParameterError(
             "machines",
@@ -378,15 +340,13 @@ class RunRequest:
         return {**sizing, "spark.ui.enabled": "false"}
 
 
-def submission(
-    handle: ClusterHandle | None, *, spark_conn_id: str | None, request: RunRequest, log: Any
-) -> DriverSubmission | StepRun:
-    """Return the way to a cluster or, without a handle, through the Airflow connection of a master."""
+def submission(handle: ClusterHandle, *, request: RunRequest, log: Any) -> DriverSubmission | StepRun:
+    """Return the way to a cluster."""
     from airflow_provider_ernest.clusters.emr.spec import EMR
 
-    if handle is not None and handle.kind == EMR:
+    if handle.kind == EMR:
         return _step(handle, request, log)
-    return DriverSubmission(_hook(handle, spark_conn_id, request), request, handle=handle)
+    return DriverSubmission(_hook(handle, request), request, web_url=handle.web_url)
 
 
 class DriverSubmission:
@@ -396,11 +356,11 @@ class DriverSubmission:
         waited_seconds: how long it waited for machines that other runs held.
     """
 
-    def __init__(self, hook: ErnestSubmitHook, request: RunRequest, *, handle: ClusterHandle | None) -> None:
+    def __init__(self, hook: ErnestSubmitHook, request: RunRequest, *, web_url: str | None) -> None:
         self.waited_seconds = 0.0
         self._hook = hook
         self._request = request
-        self._web_url = handle.web_url if handle else None
+        self._web_url = web_url
 
     def run(self, application: str) -> None:
         """Submit it and wait for its end. Must be called from the task's main thread."""
@@ -432,28 +392,30 @@ class DriverSubmission:
         return self._hook.end()
 
 
-def _hook(handle: ClusterHandle | None, spark_conn_id: str | None, request: RunRequest) -> ErnestSubmitHook:
+def _hook(handle: ClusterHandle, request: RunRequest) -> ErnestSubmitHook:
     from airflow_provider_ernest.clusters.existing import EXISTING
     from airflow_provider_ernest.operators.existing_cluster import require_own_driver, require_same_master
-    from airflow_provider_ernest.operators.locations import cluster_secret
     from airflow_provider_ernest.operators.spark_submit import driver_properties
+    from airflow_provider_ernest.operators.task_context import cluster_secret
     from airflow_provider_ernest.spark.sizing import event_log_conf
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook
 
-    own = request.conf if handle is None else driver_properties(handle, request.conf)
-    if handle is None or handle.kind == EXISTING:
-        target: dict[str, Any] = {"spark_conn_id": handle.spark_conn_id if handle else spark_conn_id}
-    else:
+    target: dict[str, Any] = {"spark_conn_id": handle.spark_conn_id}
+    if handle.kind != EXISTING:
         target = {"master_url": handle.master_url, "secret": cluster_secret(handle)}
     hook = ErnestSubmitHook(
-        conf={**own, **request.sized_conf(), **event_log_conf(str(request.directory))},
+        conf={
+            **driver_properties(handle, request.conf),
+            **request.sized_conf(),
+            **event_log_conf(str(request.directory)),
+        },
         application_args=list(request.application_args),
         name=request.name,
         options=request.options,
         **target,
     )
     require_own_driver(hook)
-    if handle is not None and handle.kind == EXISTING:
+    if handle.kind == EXISTING:
         require_same_master(hook, handle)
     return hook
 

@@ -14,7 +14,7 @@ from airflow_provider_ernest.clusters.local_spec import LOCAL
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import SparkHistoryLink
-from airflow_provider_ernest.operators.task_context import no_vain_retries, rendered_texts
+from airflow_provider_ernest.operators.task_context import event_logs, no_vain_retries, rendered_texts
 from airflow_provider_ernest.settings.values import NOTHING, optional_document, optional_text
 from airflow_provider_ernest.spark.sizing import SIZES, event_log_conf, refuse_sizes
 from airflow_provider_ernest.spark.submit import ErnestSubmitHook, SubmittedRun
@@ -56,9 +56,7 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
         decision: `DecisionRecord` document, ``choose.output["record"]`` of the `ChooseConfigOperator`, also
             as JSON text; None to record nothing.
         store: root of the model store; None for ``[ernest] store``.
-        learn: whether the model that predicted the run learns from it.
         on_stale: callables or Airflow notifiers, called if the model no longer holds for the job.
-        profile: keep where the run's time went, from its event log; the pages show it.
         kwargs: the stock operator's arguments. `conn_id` counts without `cluster` only.
 
     Raises:
@@ -80,9 +78,7 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
         cluster: Any = None,
         decision: Any = None,
         store: str | None = None,
-        learn: bool = True,
         on_stale: Any = (),
-        profile: bool = True,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -91,9 +87,7 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
         self.cluster = cluster
         self.decision = decision
         self.store = store
-        self.learn = learn
         self.on_stale = on_stale
-        self.profile = profile
         self._event_logs = ""
         self._production_hook: ProductionHook | None = None
         self._submitted: SubmittedRun | None = None
@@ -119,8 +113,7 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
         from airflow.providers.common.compat.sdk import AirflowException
 
         from airflow_provider_ernest.exceptions import SampleRunError
-        from airflow_provider_ernest.operators.locations import event_logs
-        from airflow_provider_ernest.operators.production_record import Recording, timed_here
+        from airflow_provider_ernest.operators.recording import Recording, timed_here
 
         try:
             if self.cluster:
@@ -143,9 +136,7 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
             submit_options=self._submit_options(),
             cluster=self.cluster,
             store=optional_text(self.store),
-            learn=self.learn,
             on_stale=self.on_stale,
-            profile=self.profile,
             context=context,
             log=self.log,
         ).record(lambda decision: timed_here(self._submitted, decision, ended_at=ended_at, log=self.log))
@@ -173,7 +164,7 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
         from airflow_provider_ernest.clusters.base import ClusterHandle
         from airflow_provider_ernest.clusters.existing import EXISTING
         from airflow_provider_ernest.operators.existing_cluster import require_same_master
-        from airflow_provider_ernest.operators.locations import cluster_secret
+        from airflow_provider_ernest.operators.task_context import cluster_secret
 
         handle = ClusterHandle.from_dict(document)
         # The driver's pages have no login. Users decide whether to show them; nobody may end jobs there.

@@ -1,17 +1,26 @@
-"""What tasks share: their instance, how errors end them, bounded waits, and how they keep a job."""
+"""What tasks share: how errors end them, bounded waits, how they keep a job, and where they keep things.
+
+Models, event logs, staged samples and the state of local clusters lie below AIRFLOW_HOME/ernest, unless
+``[ernest]`` of Airflow's configuration names another ``store``, ``event_logs``, ``staging`` or ``clusters``.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Mapping
 from contextlib import contextmanager
 from contextvars import copy_context
+from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_provider_ernest.exceptions import ErnestError, InvalidParameterError
+from airflow_provider_ernest.hooks.aws import aws_clients
+from airflow_provider_ernest.hooks.store_location import configured, store_root
 from airflow_provider_ernest.settings.job import SampledInput, SparkJob
 from airflow_provider_ernest.settings.templates import as_template, settings_of
-from airflow_provider_ernest.settings.values import is_template
+from airflow_provider_ernest.settings.values import is_template, optional_document
 from airflow_provider_ernest.spark.artifact import dependency_options
 from airflow_provider_ernest.words import duration
 
@@ -20,7 +29,10 @@ if TYPE_CHECKING:
 
     from airflow.sdk import BaseOperator, Context
 
+    from airflow_provider_ernest.clusters.base import ClusterHandle
+    from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
     from airflow_provider_ernest.documents.base import Origin
+    from airflow_provider_ernest.documents.runs import RunConditions
 
 
 @contextmanager
@@ -182,3 +194,108 @@ def as_mappings(kwargs: Mapping[str, Any]) -> dict[str, Any]:
         name: as_template(kinds[name], value, name) if name in kinds else value
         for name, value in kwargs.items()
     }
+
+
+def artifact_hash(application: str, submit_options: Mapping[str, Any], *, log: Any) -> str | None:
+    """Return the hash of an application and its dependencies; None, with a warning, if it cannot be read.
+
+    Raises:
+        MissingResourceError: the application's path is local, and cannot be read.
+    """
+    from airflow_provider_ernest.hooks.aws import s3_clients
+    from airflow_provider_ernest.spark.artifact import artifact_paths, hash_where_readable
+
+    own, *dependencies = artifact_paths(application, submit_options)
+    return hash_where_readable(own, dependencies=dependencies, log=log, s3_clients=s3_clients())
+
+
+def pushed_conditions(value: Any, instance_type: str) -> RunConditions | None:
+    """Return a type's conditions from the XCom ``conditions`` of a `FindModelOperator`; None if not there."""
+    from airflow_provider_ernest.documents.runs import RunConditions
+
+    of_type = (optional_document("conditions", value) or {}).get(instance_type)
+    return RunConditions.from_dict(of_type) if of_type else None
+
+
+def folder(kind: str) -> Path:
+    """The local folder for a kind of things."""
+    return Path(configured(kind)).expanduser().absolute()
+
+
+def event_logs(context: Context) -> Path:
+    """Create the folder for the event logs of this try of this task."""
+    logs = folder("event_logs") / attempt_path(context)
+    logs.mkdir(parents=True, exist_ok=True)
+    return logs
+
+
+def staging(context: Context) -> Path:
+    """The folder for samples of this task, the same for all of its tries; not created."""
+    return folder("staging") / task_path(context)
+
+
+def attempt_path(context: Context) -> Path:
+    """Unique for this try of this task instance, and safe in file systems and Hadoop paths."""
+    path = task_path(context)
+    return path.with_name(f"{path.name}-try{context['ti'].try_number}")
+
+
+def task_path(context: Context) -> Path:
+    """The same for all tries of this task instance, so that each finds what the one before left."""
+    task = origin_of(context)
+    mapped = f"-{task.map_index}" if task.map_index >= 0 else ""
+    return Path(path_name(task.dag_id)) / path_name(task.run_id) / f"{path_name(task.task_id)}{mapped}"
+
+
+def path_name(text: str) -> str:
+    """A readable file name for any text, distinct for distinct texts. Hadoop paths bear no colon."""
+    safe = re.sub(r"[^A-Za-z0-9_.-]", "-", text).lstrip(".")[:100]
+    return safe if safe == text else f"{safe}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def cluster_secret(handle: ClusterHandle) -> str | None:
+    """Return the secret that a cluster's processes share, None if they share none. Airflow masks it in logs.
+
+    Raises:
+        ClusterLostError: the cluster is no longer there.
+    """
+    from airflow.sdk.log import mask_secret
+
+    from airflow_provider_ernest.clusters.local_spec import LOCAL
+
+    if handle.kind == LOCAL:
+        from airflow_provider_ernest.clusters.local import LocalCluster
+
+        secret = LocalCluster.from_handle(handle, below=folder("clusters")).secret()
+    elif handle.authenticates:
+        from airflow_provider_ernest.clusters.ec2 import cluster
+
+        secret = cluster.cluster_secret(aws_clients(handle.aws_conn_id, handle.region)("ec2"), handle.name)
+    else:
+        return None
+    mask_secret(secret)
+    return secret
+
+
+def configured_deployment() -> str:
+    """Return this Airflow's id: ``[ernest] deployment``, else one made once in the model store.
+
+    Raises:
+        StoreError: none is configured, and the store cannot be read or written.
+    """
+    from airflow.providers.common.compat.sdk import conf
+
+    from airflow_provider_ernest.store.exclusive import deployment_of_store
+
+    configured = str(conf.get("ernest", "deployment", fallback="") or "").strip()
+    return configured or deployment_of_store(store_root())
+
+
+def cluster_identity(context: Context, *, deployment: str | None = None) -> ClusterIdentity:
+    """Return the task instance as owner of the machines that it launches.
+
+    `deployment` is the one in whose name an earlier part of the task launched; None for the configured one.
+    """
+    from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
+
+    return ClusterIdentity(deployment=deployment or configured_deployment(), **vars(origin_of(context)))

@@ -67,7 +67,7 @@ class TerminateClusterOperator(BaseOperator):
         """End the cluster and say what was done."""
         from airflow_provider_ernest.clusters.base import ClusterHandle, terminate
         from airflow_provider_ernest.hooks.aws import aws_clients
-        from airflow_provider_ernest.operators.locations import folder
+        from airflow_provider_ernest.operators.task_context import folder
 
         with no_vain_retries():
             handle = ClusterHandle.from_dict(document("cluster", self.cluster))
@@ -135,7 +135,7 @@ class ReapClustersOperator(BaseOperator):
         """Find and end them, region by region."""
         from airflow_provider_ernest.clusters.ec2.ending import reap_regions
         from airflow_provider_ernest.hooks.aws import aws_clients
-        from airflow_provider_ernest.operators.locations import configured_deployment
+        from airflow_provider_ernest.operators.task_context import configured_deployment
         from airflow_provider_ernest.settings.values import texts, truth
 
         with no_vain_retries():

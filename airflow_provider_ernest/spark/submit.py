@@ -222,22 +222,6 @@ def require_connection(spark_conn_id: str) -> Connection:
         ) from error
 
 
-def master_address(spark_conn_id: str) -> tuple[str, int]:
-    """Host and port of the standalone master that a connection points at."""
-    connection = require_connection(spark_conn_id)
-    scheme, _, host = (connection.host or "").rpartition("://")
-    host, _, port_in_host = host.partition(":")
-    port = connection.port or (int(port_in_host) if port_in_host.isdigit() else None)
-    if connection.conn_type != "spark" or scheme not in ("", "spark") or not host or not port:
-        raise InvalidParameterError(
-            "spark_conn_id",
-            spark_conn_id,
-            "does not point at a standalone master with its port",
-            remedy="Its host and port must be those of spark://HOST:PORT.",
-        )
-    return host, port
-
-
 def check_options(options: Mapping[str, Any]) -> None:
     """Refuse options that the provider's hook does not know, or that are set here."""
     refuse_sizes(options, within="submit_options")

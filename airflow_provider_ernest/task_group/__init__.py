@@ -26,17 +26,21 @@ from airflow_provider_ernest.settings import (
 from airflow_provider_ernest.settings.goal import FAIL
 from airflow_provider_ernest.settings.templates import require_type
 from airflow_provider_ernest.settings.values import flag
-from airflow_provider_ernest.task_group.kinds import OPERATORS, ClusterSpec, planned, resize_task, type_name
 from airflow_provider_ernest.task_group.training import (
+    OPERATORS,
     WITHOUT_DESIGN,
+    ClusterSpec,
     TaskGroupSettings,
     TrainingBranch,
     empty_task,
     ids_of,
     json_of,
+    planned,
+    resize_task,
     text_of,
     training_branch,
     training_branches,
+    type_name,
 )
 
 if TYPE_CHECKING:
@@ -89,10 +93,9 @@ class ErnestTaskGroup(TaskGroup):
             choose among several types.
         goal: what the production run must keep to.
         model: how the model is fitted; None for the most accurate way known.
-        spark_conn_id: Airflow connection at whose address a local cluster listens, for a stock operator that
-            runs production on it.
         cluster_options: further arguments of the operator that starts the cluster, such as aws_conn_id,
-            region_name and deferrable; a list of them for several clusters that take different ones.
+            region_name and deferrable. For clusters of several kinds, use the ``default_args`` of
+            `group_options`, which each operator takes what it knows of.
         types_in_parallel: train several types at the same time. None to do so unless one of their clusters is
             local, whose runs would disturb the others.
         resize_for_production: give the cluster the chosen number of machines, so that production uses the
@@ -138,8 +141,7 @@ class ErnestTaskGroup(TaskGroup):
         cluster: ClusterSpec | Sequence[ClusterSpec],
         goal: SizingGoal,
         model: ModelSettings | None = None,
-        spark_conn_id: str | None = None,
-        cluster_options: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+        cluster_options: Mapping[str, Any] | None = None,
         types_in_parallel: bool | None = None,
         resize_for_production: bool = False,
         parallel_runs: int = 1,
@@ -167,6 +169,7 @@ class ErnestTaskGroup(TaskGroup):
             goal=goal,
             model=model or ModelSettings(),
             clusters=[planned(each) for each in clusters],
+            options=cluster_options or {},
             parallel_runs=parallel_runs,
             run_timeout_seconds=run_timeout_seconds,
             run_retries=run_retries,
@@ -178,7 +181,6 @@ class ErnestTaskGroup(TaskGroup):
             history_by=str(self.child_id("read_history")),  # type: ignore[no-untyped-call]
         )
         stated.check()
-        options = _options_of_each(cluster_options, clusters)
         is_one = len(clusters) == 1
         with self:
             if is_one:
@@ -186,15 +188,13 @@ class ErnestTaskGroup(TaskGroup):
                     training_branch(
                         clusters[0],
                         stated,
-                        options=options[0],
-                        spark_conn_id=spark_conn_id,
                         serves_production=True,
                         teardown=self._beside("terminate_cluster"),
                     )
                 ]
             else:
-                _refuse_for_several(clusters, resize=resize_for_production, spark_conn_id=spark_conn_id)
-                branches = training_branches(clusters, stated, options=options, in_parallel=types_in_parallel)
+                _refuse_for_several(clusters, resize=resize_for_production)
+                branches = training_branches(clusters, stated, in_parallel=types_in_parallel)
             read = None if history is None else _history_task(stated, history, branches)
             find = _find_task(stated, branches, read=read, reuse=reuse, on_stale=on_stale)
             choose = _choose_task(stated, branches, begins_with=[find.task_id])
@@ -207,7 +207,7 @@ class ErnestTaskGroup(TaskGroup):
                 self.cluster, self.teardown = branches[0].create.output, branches[0].terminate
             if resize_for_production:
                 resize = resize_task(
-                    clusters[0], options[0], handle=self.cluster, size=XComArg(choose, key="machines")
+                    clusters[0], stated.options, handle=self.cluster, size=XComArg(choose, key="machines")
                 )
                 choose >> resize >> self.teardown
                 self.cluster = resize.output
@@ -253,21 +253,7 @@ def _listed(cluster: Any) -> list[Any]:
     return clusters
 
 
-def _options_of_each(given: Any, clusters: Sequence[ClusterSpec]) -> list[Mapping[str, Any]]:
-    """Further arguments for each cluster, of a mapping for all, a list of them, or None."""
-    if given is None or isinstance(given, Mapping):
-        return [given or {}] * len(clusters)
-    if len(given) != len(clusters):
-        raise InvalidParameterError(
-            "cluster_options",
-            given,
-            f"is not one for each of the {len(clusters)} clusters",
-            remedy="Give a mapping for all of them, or a list of as many.",
-        )
-    return list(given)
-
-
-def _refuse_for_several(clusters: Sequence[ClusterSpec], *, resize: bool, spark_conn_id: str | None) -> None:
+def _refuse_for_several(clusters: Sequence[ClusterSpec], *, resize: bool) -> None:
     names = [type_name(cluster) for cluster in clusters]
     if len(set(names)) < len(names):
         raise InvalidParameterError(
@@ -279,13 +265,6 @@ def _refuse_for_several(clusters: Sequence[ClusterSpec], *, resize: bool, spark_
     if resize:
         raise InvalidParameterError(
             "resize_for_production", True, "is impossible with several types", remedy=ONE_TYPE_ONLY
-        )
-    if spark_conn_id is not None:
-        raise InvalidParameterError(
-            "spark_conn_id",
-            spark_conn_id,
-            "has no meaning with several types, whose clusters end before production",
-            remedy="Leave it out.",
         )
 
 
@@ -327,14 +306,12 @@ def _find_task(
     reuse: Reuse | None,
     on_stale: Any,
 ) -> FindModelOperator:
-    shared = {branch.design.task_id for branch in branches}
     find = FindModelOperator(
         task_id="find_model",
         job=stated.job,
         input=stated.input,
         types=[branch.for_find_model() for branch in branches],
-        # The design of several types is needless where all of them have a model.
-        shared_tasks=[*(sorted(shared) if len(shared) < len(branches) else ()), *ids_of([read])],
+        shared_tasks=ids_of([read]),
         model=stated.model,
         goal=stated.goal,
         reuse=reuse,

@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
 
 from airflow.sdk import TaskGroup, XComArg
 
+from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.clusters.emr.spec import EmrJobFlow
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import InvalidParameterError
@@ -18,8 +20,8 @@ from airflow_provider_ernest.operators.experiment_design import CANDIDATES, Expe
 from airflow_provider_ernest.operators.fit_model import FitModelOperator
 from airflow_provider_ernest.operators.next_runs import NextRunsOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
-from airflow_provider_ernest.operators.setting_checks import SizingSettings
-from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
+from airflow_provider_ernest.operators.setting_checks import PlannedCluster, SizingSettings
+from airflow_provider_ernest.operators.terminate_cluster import PERSISTENCE, TerminateClusterOperator
 from airflow_provider_ernest.settings import (
     ConnectedCluster,
     DesignBounds,
@@ -32,23 +34,36 @@ from airflow_provider_ernest.settings import (
 from airflow_provider_ernest.settings.templates import require_type
 from airflow_provider_ernest.settings.values import count, flag, is_template, whole_number
 from airflow_provider_ernest.spark.sizing import refuse_sizes
-from airflow_provider_ernest.task_group.kinds import (
-    MACHINE_SETTINGS,
-    ClusterSpec,
-    billed_machines,
-    certain_machines,
-    check_task,
-    cores_per_machine,
-    create_task,
-    job_flow_tasks,
-    shared_options,
-    spark_release,
-    type_name,
-)
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperator
 
+ClusterSpec = LocalClusterSpec | EC2ClusterSpec | EmrJobFlow | ConnectedCluster
+"""The kinds of clusters that a task group can start, or find."""
+
+OPERATORS: Mapping[type, tuple[str, str]] = {
+    LocalClusterSpec: ("local_cluster", "LocalClusterOperator"),
+    EC2ClusterSpec: ("ec2_cluster", "EC2ClusterOperator"),
+    EmrJobFlow: ("emr_job_flow", "EmrJobFlowOperator"),
+    ConnectedCluster: ("existing_cluster", "ExistingClusterOperator"),
+}
+"""Module and name of the operator of each, imported on use: DAG files pay for no other kind."""
+
+CHECK_OPTIONS = ("aws_conn_id", "region_name")
+"""Options of a cluster on EC2 that its check and its resize have, too."""
+
+MACHINE_SETTINGS = (
+    "memory_megabytes_per_machine",
+    "launch_template",
+    "launch_template_version",
+    "setup_script",
+    "java_home",
+    "python",
+    "network_encryption",
+    "volume_gigabytes",
+    "volume_type",
+)
+"""Fields of the clusters' specifications that may change how long a run takes on one machine."""
 
 KEPT_OF_MACHINE = (
     *("cores_per_machine", "memory_megabytes_per_machine"),
@@ -79,13 +94,14 @@ def empty_task(task_id: str, **fields: Any) -> BaseOperator:
     return EmptyOperator(task_id=task_id, **fields)
 
 
-def json_of(task_id: str, key: str = "return_value") -> str:
-    """A template of what a task has pushed, as JSON text.
+def json_of(task_ids: str | Sequence[str], key: str = "return_value") -> str:
+    """A template of what a task has pushed, as JSON text; of several tasks a list, without skipped ones.
 
     Not an XComArg, which would put the tasks that read it directly behind that task: Airflow forbids that
     behind a setup for tasks that may go on after failures.
     """
-    return f"{{{{ ti.xcom_pull(task_ids='{task_id}', key='{key}') | tojson }}}}"
+    ids = task_ids if isinstance(task_ids, str) else list(task_ids)
+    return f"{{{{ ti.xcom_pull(task_ids={ids!r}, key='{key}') | tojson }}}}"
 
 
 def text_of(task_id: str, key: str) -> str:
@@ -98,10 +114,12 @@ class TaskGroupSettings(SizingSettings):
     """What the tasks of a group are built of, whatever the types of machines; see `ErnestTaskGroup`.
 
     Attributes:
+        options: further arguments of the operators that start the clusters.
         found_by: id of the task that looks for stored models.
         history_by: id of the one that reads past runs.
     """
 
+    options: Mapping[str, Any]
     parallel_runs: int = 1
     run_retries: int = 1
     store: str | None = None
@@ -147,7 +165,7 @@ class TrainingBranch:
     Attributes:
         serves_production: production may have the cluster, too.
         check: checks the cluster's specification; None where there is nothing to ask.
-        design: designs the sample runs, maybe for several types.
+        design: designs the sample runs.
         start: starts a job flow of EMR, a setup; None where there is none to start.
         create: starts the cluster, a setup unless there is `start`, or finds it.
         terminate: the teardown of what was started.
@@ -223,9 +241,6 @@ def training_branch(
     cluster: ClusterSpec,
     stated: TaskGroupSettings,
     *,
-    options: Mapping[str, Any],
-    spark_conn_id: str | None = None,
-    design: ExperimentDesignOperator | None = None,
     serves_production: bool = False,
     teardown: Mapping[str, Any] | None = None,
 ) -> TrainingBranch:
@@ -234,9 +249,6 @@ def training_branch(
     Args:
         cluster: the cluster to start.
         stated: for all types.
-        options: further arguments of the operator that starts the cluster.
-        spark_conn_id: Airflow connection at whose address a local cluster listens.
-        design: of the sample runs, if several types share it; None to make one.
         serves_production: production may have the cluster, too: it is started also where a stored model makes
             the training needless.
         teardown: arguments of the task that ends the cluster; None for one in the open group.
@@ -244,65 +256,58 @@ def training_branch(
     Raises:
         InvalidParameterError: such a cluster cannot be.
     """
-    check = check_task(cluster, options)
-    cores = cores_per_machine(cluster, check)
+    check = check_task(cluster, stated.options)
     past_runs = stated.past_runs(type_name(cluster))
-    own_design = design or design_task(stated, [cluster], cores=cores, past_runs=past_runs)
+    design = design_task(stated, cluster, cores=cores_per_machine(cluster, check), past_runs=past_runs)
     rule = {"trigger_rule": WITHOUT_DESIGN} if serves_production else {}
+    options = {**CREATE_RETRIES, **stated.options}
     beside = teardown or {"task_id": "terminate_cluster"}
     start, terminate = None, None
     if isinstance(cluster, EmrJobFlow) and cluster.job_flow is not None:
-        start, terminate = job_flow_tasks(cluster, rule=rule, teardown=beside, **shared_options(options))
+        start, terminate = job_flow_tasks(
+            cluster, rule=rule, teardown=beside, **shared_options(stated.options)
+        )
         started: Any = start.output
-        found = replace(cluster, job_flow_id=started, job_flow=None)
-        create = create_task(found, {**CREATE_RETRIES, **options}, spark_conn_id)
+        create = create_task(replace(cluster, job_flow_id=started, job_flow=None), options)
     else:
-        create = create_task(cluster, {**CREATE_RETRIES, **rule, **options}, spark_conn_id)
-    rounds = _rounds(stated, own_design, create, cluster=cluster, past_runs=past_runs)
-    fit = _fit_task(stated, rounds, design=own_design, cluster=json_of(create.task_id), past_runs=past_runs)
+        create = create_task(cluster, {**rule, **options})
+    rounds = _rounds(stated, design, create, cluster=cluster, past_runs=past_runs)
+    fit = _fit_task(stated, rounds, design=design, cluster=json_of(create.task_id), past_runs=past_runs)
     if terminate is None:
         terminate = TerminateClusterOperator(**beside, cluster=create.output)
         terminate.as_teardown(setups=create)
     report = _report_task(stated, rounds, fit) if stated.report_bottlenecks else None
-    own_design >> (start or create)
+    design >> (start or create)
     create >> rounds.runs[0]
-    rounds.runs >> fit
+    # Behind the design, too: where all runs have failed, it says that none succeeded.
+    [design, *rounds.runs] >> fit
     # Nothing else needs the cluster. What lies between a setup and its teardown does not run where the setup
     # fails, whatever its trigger rule: the decision has to, for its fallback.
     rounds.runs >> terminate
     if check is not None:
-        check >> create
-        if design is None:  # one that is shared is not held up by the check of one type
-            check >> own_design
+        check >> [design, create]
     branch = TrainingBranch(
         cluster=cluster,
         serves_production=serves_production,
         check=check,
-        design=own_design,
+        design=design,
         start=start,
         create=create,
         fit=fit,
         terminate=terminate,
-        training_tasks=ids_of([None if design else own_design, *rounds.tasks, fit, report]),
+        training_tasks=ids_of([design, *rounds.tasks, fit, report]),
         sample_tasks=ids_of([*rounds.tasks, report]),
     )
     if stated.history is not None:
-        own_design.type_tasks = branch.for_find_model()
+        design.type_tasks = branch.for_find_model()
         fit.machine = branch.machine
     return branch
 
 
 def design_task(
-    stated: TaskGroupSettings,
-    clusters: Sequence[ClusterSpec],
-    *,
-    cores: Any,
-    past_runs: str | None = None,
+    stated: TaskGroupSettings, cluster: ClusterSpec, *, cores: Any, past_runs: str | None = None
 ) -> ExperimentDesignOperator:
-    """The task that designs the sample runs on clusters with the same cores a machine.
-
-    `past_runs` is a template of what a `ReadHistoryOperator` has read.
-    """
+    """The task that designs a cluster's sample runs."""
     return ExperimentDesignOperator(
         task_id="design",
         bounds=stated.bounds,
@@ -311,8 +316,8 @@ def design_task(
         model=stated.model,
         cores_per_machine=cores,
         iterations=stated.job.sample_iterations,
-        available_machines=min(certain_machines(cluster) for cluster in clusters),
-        billed_machines=billed_machines(clusters, stated.parallel_runs),
+        available_machines=certain_machines(cluster),
+        billed_machines=billed_machines(cluster, stated.parallel_runs),
         history=past_runs,
     )
 
@@ -329,8 +334,8 @@ class _Rounds:
         return [*self.runs, *self.choices]
 
     @property
-    def observations(self) -> Any:
-        return _returned_by(self.runs) if self.choices else self.runs[0].output
+    def observations(self) -> str:
+        return json_of(ids_of(self.runs))
 
     def last_design(self, design: ExperimentDesignOperator) -> str:
         """A template of the design of all runs that were chosen, of the last task that has pushed one."""
@@ -351,7 +356,7 @@ def _rounds(
     for number in range(2, 1 + count("rounds", stated.bounds.rounds)):
         choice = NextRunsOperator(
             task_id=f"next_runs_{number}",
-            observations=_returned_by(rounds.runs),
+            observations=rounds.observations,
             design=rounds.last_design(design),
             candidates=json_of(design.task_id, CANDIDATES),
             bounds=stated.bounds,
@@ -360,7 +365,7 @@ def _rounds(
             cluster=json_of(create.task_id),
             model=stated.model,
             history=past_runs,
-            billed_machines=billed_machines([cluster], stated.parallel_runs),
+            billed_machines=billed_machines(cluster, stated.parallel_runs),
             store=stated.store,
             # A round that was skipped, or in which all runs failed, is the last one.
             trigger_rule="all_done_min_one_success",
@@ -380,7 +385,6 @@ def _sample_runs(stated: TaskGroupSettings, task_id: str, experiments: XComArg, 
         cluster=cluster,
         staging_uri=stated.staging_uri,
         run_timeout_seconds=stated.run_timeout_seconds,
-        profile=stated.report_bottlenecks,
         store=stated.store,
         artifact_sha256=text_of(stated.found_by, "artifact_sha256"),
         conditions=json_of(stated.found_by, "conditions"),
@@ -402,8 +406,7 @@ def _fit_task(
     # The runs that succeeded may suffice; without a design there is nothing to fit. That rule takes runs that
     # were skipped for none at all, and past runs, or those of the first round, may make them needless.
     rule: dict[str, Any] = {"trigger_rule": "all_done_min_one_success"}
-    may_be_skipped = past_runs is not None or rounds.choices
-    if may_be_skipped:
+    if past_runs is not None or rounds.choices:
         rule = {"trigger_rule": "all_done", "training_begins_with": [design.task_id]}
     return FitModelOperator(
         task_id="fit_model",
@@ -412,8 +415,7 @@ def _fit_task(
         input=stated.input,
         model=stated.model,
         goal=stated.goal,
-        # As text, so that it need not be there.
-        design=rounds.last_design(design) if may_be_skipped else XComArg(design, key="design"),
+        design=rounds.last_design(design),
         cluster=cluster,
         history=past_runs,
         store=stated.store,
@@ -442,39 +444,28 @@ def _report_task(
     return report
 
 
-def _returned_by(tasks: Iterable[Any]) -> str:
-    """A template of a JSON list of what mapped tasks have returned; skipped ones have returned nothing."""
-    return f"{{{{ ti.xcom_pull(task_ids={list(ids_of(tasks))!r}) | tojson }}}}"
-
-
 def ids_of(tasks: Iterable[Any]) -> tuple[str, ...]:
     """The ids of tasks, without None."""
     return tuple(task.task_id for task in tasks if task is not None)
 
 
 def training_branches(
-    clusters: Sequence[ClusterSpec],
-    stated: TaskGroupSettings,
-    *,
-    options: Sequence[Mapping[str, Any]],
-    in_parallel: bool | None,
+    clusters: Sequence[ClusterSpec], stated: TaskGroupSettings, *, in_parallel: bool | None
 ) -> list[TrainingBranch]:
     """Build the tasks of several types, each in a task group of its own within the open one.
 
-    `options` are further arguments of the operators that start the clusters. `in_parallel` is at the same
-    time; None unless a cluster is local, whose runs would disturb the others.
+    `in_parallel` is at the same time; None unless a cluster is local, whose runs would disturb the others.
     """
     if in_parallel is None:
         in_parallel = not any(isinstance(cluster, LocalClusterSpec) for cluster in clusters)
-    cores = {cluster.cores_per_machine for cluster in clusters}
-    design = None
-    # Types of other cores, or with past runs of their own, have designs of their own.
-    if stated.history is None and len(cores) == 1 and None not in cores:
-        design = design_task(stated, clusters, cores=cores.pop())
     branches: list[TrainingBranch] = []
-    for name, cluster, further in zip(_group_names(clusters), clusters, options, strict=True):
-        with TaskGroup(group_id=name, tooltip=type_name(cluster)):
-            branch = training_branch(cluster, stated, options=further, design=design)
+    names: list[str] = []
+    for cluster in clusters:
+        # Types may differ only in characters that Airflow does not allow.
+        plain = re.sub(r"[^A-Za-z0-9_-]", "_", type_name(cluster)) or "type"
+        names.append(f"{plain}_{names.count(plain) + 1}" if plain in names else plain)
+        with TaskGroup(group_id=names[-1], tooltip=type_name(cluster)):
+            branch = training_branch(cluster, stated)
             if branches and not in_parallel:
                 # A cluster starts only when the one before has ended, however its training went. The rule is
                 # that of a task between them: a setup with it would start after a failed design.
@@ -484,14 +475,124 @@ def training_branches(
     return branches
 
 
-def _group_names(clusters: Sequence[ClusterSpec]) -> list[str]:
-    """Unique names for the task groups: types may differ only in characters that Airflow does not allow."""
-    names: list[str] = []
-    for cluster in clusters:
-        plain = name = re.sub(r"[^A-Za-z0-9_-]", "_", type_name(cluster)) or "type"
-        number = 1
-        while name in (*names, "design", "choose_config"):
-            number += 1
-            name = f"{plain}_{number}"
-        names.append(name)
-    return names
+# What the kinds of clusters differ in.
+
+
+def check_task(cluster: ClusterSpec, options: Mapping[str, Any]) -> BaseOperator | None:
+    """The task that checks a specification before anything costs money; None if nothing can be asked."""
+    if not isinstance(cluster, EC2ClusterSpec):
+        return None
+    from airflow_provider_ernest.operators.ec2_cluster import EC2PreflightOperator
+
+    return EC2PreflightOperator(task_id="check_cluster", spec=cluster, **shared_options(options))
+
+
+def create_task(cluster: ClusterSpec, options: Mapping[str, Any]) -> BaseOperator:
+    """The task that starts a cluster, or finds it."""
+    module, name = OPERATORS[type(cluster)]
+    operator = getattr(import_module(f"airflow_provider_ernest.operators.{module}"), name)
+    create: BaseOperator = operator(task_id="create_cluster", spec=cluster, **options)
+    return create
+
+
+def job_flow_tasks(
+    cluster: EmrJobFlow, *, rule: Mapping[str, Any], teardown: Mapping[str, Any], **options: Any
+) -> tuple[BaseOperator, BaseOperator]:
+    """Amazon's operators that start a job flow, as a setup, and end it, as its teardown.
+
+    The setup does not wait until the job flow is ready: if it failed meanwhile, no teardown would run.
+    """
+    from airflow.providers.amazon.aws.operators.emr import (
+        EmrCreateJobFlowOperator,
+        EmrTerminateJobFlowOperator,
+    )
+
+    request: Any = cluster.job_flow
+    start: BaseOperator = EmrCreateJobFlowOperator(
+        task_id="start_job_flow", emr_conn_id=None, job_flow_overrides=request, **rule, **options
+    )
+    end: BaseOperator = EmrTerminateJobFlowOperator(
+        **{**PERSISTENCE, **teardown}, job_flow_id=cast("str", start.output), **options
+    )
+    end.as_teardown(setups=start)
+    return start, end
+
+
+def resize_task(cluster: ClusterSpec, options: Mapping[str, Any], *, handle: Any, size: Any) -> BaseOperator:
+    """The task that gives a running cluster on EC2 another size; others keep theirs."""
+    if not isinstance(cluster, EC2ClusterSpec):
+        raise InvalidParameterError(
+            "resize_for_production", True, f"is impossible for a cluster of {type(cluster).__name__}"
+        )
+    from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator
+
+    return EC2ClusterOperator(
+        task_id="resize_cluster", spec=cluster, cluster=handle, size=size, **shared_options(options)
+    )
+
+
+def shared_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The `CHECK_OPTIONS` among them."""
+    return {name: options[name] for name in CHECK_OPTIONS if name in options}
+
+
+def type_name(cluster: ClusterSpec) -> str:
+    """The type of machine under which models are stored."""
+    if isinstance(cluster, ConnectedCluster):
+        return cluster.instance_type or cluster.spark_conn_id
+    return cluster.instance_type
+
+
+def spark_release(cluster: ClusterSpec) -> str | None:
+    """The Spark that it runs, as `FindModelOperator` takes it; None if unknown."""
+    if isinstance(cluster, LocalClusterSpec):
+        return "installed"
+    if isinstance(cluster, EC2ClusterSpec):
+        distribution = cluster.spark_distribution.rpartition("/")[2]
+        return f"{distribution} on {cluster.image}" if cluster.image else distribution
+    return cluster.release_label if isinstance(cluster, EmrJobFlow) else None
+
+
+def cores_per_machine(cluster: ClusterSpec, check: BaseOperator | None) -> Any:
+    """The cores of each machine, or the XCom that they are read from; an error if nothing tells them."""
+    if cluster.cores_per_machine is not None:
+        return cluster.cores_per_machine
+    if check is None:
+        raise InvalidParameterError(
+            "cores_per_machine",
+            None,
+            f"must be stated of {type(cluster).__name__}, since runs are designed before the cluster starts",
+        )
+    return XComArg(check, key="cores_per_machine")
+
+
+def planned(cluster: ClusterSpec) -> PlannedCluster:
+    """What is known of a cluster beforehand."""
+    return PlannedCluster(
+        instance_type=type_name(cluster),
+        machines=certain_machines(cluster),
+        # AWS tells the prices of EC2's machines; those of EMR include its own share.
+        has_price=isinstance(cluster, EC2ClusterSpec) or getattr(cluster, "price_per_hour", None) is not None,
+        is_emr=isinstance(cluster, EmrJobFlow),
+        limits_production=isinstance(cluster, LocalClusterSpec),
+    )
+
+
+def certain_machines(cluster: ClusterSpec) -> int:
+    """The fewest machines with which the cluster starts; an error if only the running DAG will know."""
+    machines = cluster.smallest_machines if isinstance(cluster, EC2ClusterSpec) else cluster.machines
+    if machines is None or is_template(machines):
+        raise InvalidParameterError(
+            "machines",
+            machines,
+            f"must be known of {type(cluster).__name__}, since runs are designed before the cluster starts",
+        )
+    return count("machines", machines)
+
+
+def billed_machines(cluster: ClusterSpec, parallel_runs: int) -> float | None:
+    """The machines that are paid for while a sample run is on, however few it uses; None for its own.
+
+    A cluster that is there anyway costs nothing.
+    """
+    return None if isinstance(cluster, ConnectedCluster) else cluster.machines / parallel_runs

@@ -283,8 +283,9 @@ def planned(deadline_seconds: float, plan: Plan) -> Design:
             max_machines=MOST,
         ),
         clusters=(),
+        options={},
     )
-    return design_task(stated, [LocalClusterSpec(machines=plan.machines)], cores=1).design()
+    return design_task(stated, LocalClusterSpec(machines=plan.machines), cores=1).design()
 
 
 def _sampled(job: GrownJob, deadline_seconds: float, plan: Plan, generator: np.random.Generator) -> Samples:

@@ -14,7 +14,7 @@ from airflow_provider_ernest.documents.profiles import BottleneckReport
 from airflow_provider_ernest.documents.runs import Design
 from airflow_provider_ernest.eventlog.files import find_event_log
 from airflow_provider_ernest.eventlog.run_facts import read_run
-from airflow_provider_ernest.operators.locations import path_name
+from airflow_provider_ernest.operators.task_context import path_name
 from benchmarks.demo.api import AirflowApiError
 from benchmarks.demo.progress import follow_run
 from benchmarks.demo.report import Outcome

@@ -27,7 +27,7 @@ from airflow.models.serialized_dag import SerializedDagModel
 from airflow.models.taskinstance import TaskInstance
 from airflow.models.xcom import XComModel
 from airflow.providers.common.compat.sdk import AirflowException, DownstreamTasksSkipped
-from airflow.sdk import DAG, XComArg
+from airflow.sdk import DAG
 from airflow.serialization.serialized_objects import LazyDeserializedDAG
 from fastapi.testclient import TestClient
 from sqlalchemy.orm import Session
@@ -94,11 +94,6 @@ class Run:
         self.executed.add(task_id)
         task = self.dag.get_task(task_id)
         context = self._context(task)
-        for name in task.template_fields:
-            given = getattr(task, name, None)
-            # What mapped tasks have returned is asked of a scheduler, and there is none.
-            if isinstance(given, XComArg) and getattr(given.operator, "is_mapped", False):
-                setattr(task, name, self._mapped(given.operator.task_id))
         task.render_template_fields(context)
         try:
             self.put(task_id, task.execute(context))
@@ -115,12 +110,6 @@ class Run:
         return {
             key: value for (task, index, key), value in self.xcoms.items() if task == task_id and index < 1
         }
-
-    def _mapped(self, task_id: str) -> list[Any]:
-        found = {
-            index: each for (task, index, _), each in self.xcoms.items() if task == task_id and index >= 0
-        }
-        return [found[index] for index in sorted(found)]
 
     def _context(self, task: Any, *, map_index: int = -1) -> dict[str, Any]:
         ti = _TaskInstance(task, self, map_index)
@@ -149,8 +138,13 @@ class _TaskInstance:
         self.map_index = map_index
         self._run = run
 
-    def xcom_pull(self, *, task_ids: str, key: str = RETURNED, default: Any = None, **_: Any) -> Any:
-        return self._run.xcoms.get((task_ids, -1, key), default)
+    def xcom_pull(
+        self, *, task_ids: str | list[str], key: str = RETURNED, default: Any = None, **_: Any
+    ) -> Any:
+        if isinstance(task_ids, str):
+            return self._run.xcoms.get((task_ids, -1, key), default)
+        found = self._run.xcoms.items()
+        return [value for (task, _, name), value in found if task in task_ids and name == key]
 
     def xcom_push(self, key: str, value: Any) -> None:
         self._run.push(self.task_id, key, value, map_index=self.map_index)

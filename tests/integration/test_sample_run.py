@@ -25,7 +25,7 @@ from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.processes import find_by_environment
 from airflow_provider_ernest.spark import run_watch
 from airflow_provider_ernest.spark.master import read_state
-from tests.integration.conftest import PATIENCE, processes_mentioning, secret_of, wait_until
+from tests.integration.conftest import PATIENCE, processes_mentioning, wait_until
 
 pytestmark = pytest.mark.spark
 
@@ -117,20 +117,6 @@ def test_runs_the_sample_on_exactly_so_many_machines(cluster, input_files, airfl
     assert len(list(input_files.iterdir())) == 24, "the input is untouched"
 
 
-def test_a_master_that_is_there_already_is_reached_by_its_connection(cluster, input_files, monkeypatch):
-    monkeypatch.setenv("AIRFLOW_CONN_SPARK_THERE", cluster.master_url)
-    conf = {**CONF, "spark.executor.memory": "512m", "spark.driver.host": "127.0.0.1"}
-    conf["spark.authenticate.secret"] = secret_of(cluster)
-    there = {"spark_conn_id": "spark_there", "cores_per_machine": 1}
-    operator = sample_run(cluster, input_files, cluster=None, conf=conf, **there)
-
-    observation = observe(operator)
-
-    assert len(set(observation.hosts)) == 2
-    assert observation.instance_type == "spark_there"
-    assert observation.seconds > 0
-
-
 def test_waiting_for_another_runs_machines_is_not_counted(cluster, input_files):
     """Two runs of two machines on a cluster of three: one must wait, and neither is measured longer."""
     observations: dict[int, Observation] = {}
@@ -193,11 +179,7 @@ def test_more_machines_than_the_cluster_has_fail_without_retry(cluster, input_fi
         ({"application": "/no/such/job.jar"}, "/no/such/job.jar"),
         ({"input": {"path": "/no/such/input"}}, "/no/such/input"),
         ({"submit_options": {"num_executor": 2}}, "num_executor"),
-        (
-            {"cluster": None, "spark_conn_id": "nowhere", "cores_per_machine": 1},
-            "no Airflow connection 'nowhere'.*YARN",
-        ),
-        ({"cluster": None}, "spark_conn_id"),
+        ({"cluster": None}, "cluster=None"),
     ],
 )
 def test_what_does_not_exist_is_named_before_anything_is_submitted(cluster, input_files, changes, named):

@@ -25,7 +25,7 @@ from airflow_provider_ernest.store.catalogue import FOLDERS
 from airflow_provider_ernest.store.store import ModelStore
 from tests.unit.operators.conftest import context, observations, submissions, ti  # noqa: F401
 from tests.unit.operators.decisions import choose_operator
-from tests.unit.operators.submissions import SECRET, events, handle, production
+from tests.unit.operators.submissions import SECRET, events, handle, lake, production
 
 PLANTED = "planted"
 """Each secret begins so, and nothing else does."""
@@ -259,8 +259,7 @@ class Chain:
                 experiment=Experiment(index=9, machines=2, scale=0.5, partitions=2).to_dict(),
                 job=self.spark_job,
                 input=self.input,
-                spark_conn_id="lake",
-                cores_per_machine=1,
+                cluster=lake(),
                 artifact_sha256=found["artifact_sha256"],
                 conditions=found["conditions"],
             )
@@ -301,7 +300,7 @@ class Chain:
         conf = {**CONF, **self._context["ti"].pushed["spark_conf"]}
         self.run(
             production(
-                cluster=handle(machines=8),
+                cluster=handle(machines=10),
                 decision=decision,
                 conf=conf,
                 application=str(self.job),
@@ -316,7 +315,7 @@ class Chain:
 def chain(context, tmp_path, submissions, monkeypatch) -> Chain:  # noqa: F811
     connection = {
         "conn_type": "spark",
-        "host": "spark://lake:7077",
+        "host": "spark://127.0.0.1:7077",
         "login": "me",
         "password": f"{PLANTED}-connection",
         "extra": {"token": f"{PLANTED}-extra"},

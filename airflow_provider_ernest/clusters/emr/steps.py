@@ -459,7 +459,7 @@ class StepRun:
         if self._ending.is_set():
             raise SampleRunError("The run was ended before it was submitted.")
         # All tries of one task give this name to their steps, and no other task does. The directory ends with
-        # DAG/RUN/TASK-tryN (`operators.locations.attempt_path`); what precedes may differ between workers.
+        # DAG/RUN/TASK-tryN (`operators.task_context.attempt_path`); what precedes may differ between workers.
         *owner, attempt = self._directory.parts[-3:]
         task = "/".join([*owner, _TRY.sub("", attempt)])
         name = f"{self._step.name}-{hashlib.sha256(task.encode()).hexdigest()[:12]}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from urllib.parse import urlsplit
 
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 
@@ -26,6 +27,9 @@ CONF = {
 
 
 def sizing(dag_id: str, *arguments: str, goal: SizingGoal, spark_conn_id: str, **changes):
+    # Where the stock operator looks for the cluster.
+    address = os.environ[f"AIRFLOW_CONN_{spark_conn_id.upper()}"]
+
     def production(ernest: ErnestTaskGroup) -> SparkSubmitOperator:
         return SparkSubmitOperator(
             task_id="production",
@@ -50,9 +54,10 @@ def sizing(dag_id: str, *arguments: str, goal: SizingGoal, spark_conn_id: str, *
             ),
             "input": SampledInput(path=INPUT, partitions=24),
             "bounds": DesignBounds(max_machines=3, min_scale=0.2, max_scale=0.6, max_runs=5, criterion="A"),
-            "cluster": LocalClusterSpec(machines=3, memory_megabytes_per_machine=512),
+            "cluster": LocalClusterSpec(
+                machines=3, memory_megabytes_per_machine=512, master_port=urlsplit(address).port
+            ),
             "goal": goal,
-            "spark_conn_id": spark_conn_id,
             **changes,
         },
     )

@@ -10,7 +10,7 @@ import pytest
 
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.eventlog.tables import EventLog, ExecutorRow
-from airflow_provider_ernest.operators.locations import path_name
+from airflow_provider_ernest.operators.task_context import path_name
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import Billing
 from benchmarks.demo.api import TaskInstance

@@ -8,12 +8,12 @@ import pytest
 from airflow.sdk import DAG
 
 from airflow_provider_ernest.documents.runs import Experiment, Observation, RunConditions
-from airflow_provider_ernest.operators import locations
+from airflow_provider_ernest.operators import task_context
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.prediction.training import train
 from tests import examples
 from tests.unit.operators.stated import sampled, spark_job
-from tests.unit.operators.submissions import SECRET, Submissions
+from tests.unit.operators.submissions import SECRET, Submissions, lake
 
 # One job whose time is known: 2 s fixed, 120 s of work that spreads, 1.5 s for each machine.
 EXPERIMENTS = [(1, 0.05), (1, 0.1), (2, 0.05), (2, 0.1), (3, 0.1), (4, 0.05), (4, 0.1)]
@@ -55,14 +55,16 @@ def context(ti: RecordedTaskInstance, tmp_path, monkeypatch) -> dict[str, Any]:
 def submissions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Submissions:
     made = Submissions(tmp_path)
     monkeypatch.setenv("PATH", f"{tmp_path}/bin{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setattr(locations, "cluster_secret", lambda handle: SECRET if handle.authenticates else None)
+    monkeypatch.setattr(
+        task_context, "cluster_secret", lambda handle: SECRET if handle.authenticates else None
+    )
     return made
 
 
 @pytest.fixture
 def sample_run(tmp_path: Path, submissions, context, monkeypatch: pytest.MonkeyPatch):
     """Makes a run on two machines of a cluster that is known by a connection; it may be stated otherwise."""
-    monkeypatch.setenv("AIRFLOW_CONN_LAKE", '{"conn_type": "spark", "host": "spark://lake:7077"}')
+    monkeypatch.setenv("AIRFLOW_CONN_LAKE", '{"conn_type": "spark", "host": "spark://127.0.0.1:7077"}')
     folder = tmp_path / "input"
     folder.mkdir()
     for number in range(4):
@@ -74,8 +76,7 @@ def sample_run(tmp_path: Path, submissions, context, monkeypatch: pytest.MonkeyP
             "experiment": Experiment(index=2, machines=2, scale=0.5, partitions=2).to_dict(),
             "job": spark_job(tmp_path / "job.py"),
             "input": sampled(folder),
-            "spark_conn_id": "lake",
-            "cores_per_machine": 1,
+            "cluster": lake(),
         }
         with DAG("nightly", schedule=None, render_template_as_native_obj=native):
             return SampleRunOperator(task_id="sample_run", **{**stated, **fields})

@@ -123,5 +123,20 @@ def handle(*, kind: str = "ec2", machines: int = 4, **changes: Any) -> dict[str,
     return examples.cluster(machines, **fields).to_dict()
 
 
+def lake(machines: int = 2) -> dict[str, Any]:
+    """A cluster that is there, behind the connection "lake"."""
+    return handle(
+        kind="existing",
+        machines=machines,
+        name="lake",
+        master_url="spark://127.0.0.1:7077",
+        web_url=None,
+        instance_type="lake",
+        spark_conn_id="lake",
+        python=None,
+        authenticates=False,
+    )
+
+
 def production(**changes: Any) -> ErnestSparkSubmitOperator:
     return ErnestSparkSubmitOperator(**{"task_id": "production", "application": "job.py", **changes})

@@ -18,10 +18,9 @@ from airflow_provider_ernest.documents.decisions import Alternative, DecisionRec
 from airflow_provider_ernest.documents.runs import RunConditions
 from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.operators import recording
-from airflow_provider_ernest.operators.locations import event_logs
 from airflow_provider_ernest.operators.record_run import RecordRunOperator
+from airflow_provider_ernest.operators.task_context import event_logs
 from airflow_provider_ernest.settings import Billing
-from airflow_provider_ernest.spark.machines import Bandwidth
 from airflow_provider_ernest.store.store import ModelStore
 from tests import examples
 from tests.unit.operators.submissions import events, handle, production
@@ -363,7 +362,7 @@ def test_a_log_that_cannot_be_used_leaves_airflows_time(context, breadcrumbs, tm
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ([], "has not ended in this run of the DAG"),
+        ([], "has not ended in this DAG run"),
         ([{**PRODUCTION, "state": "skipped"}], "ended as skipped"),
         ([{**PRODUCTION, "state": "failed"}], "ended as failed"),
         ([{**PRODUCTION, "map_index": index} for index in range(3)], "is mapped: its 3 runs"),
@@ -455,19 +454,3 @@ def test_a_decision_of_another_run_tells_nothing_of_this_one(context, ti, breadc
     document["origin"]["run_id"] = "yesterday"
 
     assert record(context, decision=document).artifact_sha256 is None
-
-
-def test_what_the_clusters_machines_were_measured_to_do_is_kept(context, breadcrumbs):
-    cluster = handle(machines=3)
-    for machine, memory in zip(cluster["machines"], (18.0, 20.0, 25.0), strict=True):
-        measured = Bandwidth(memory_gigabytes_per_second=memory, network_gigabytes_per_second=1.2, score=1.0)
-        machine["bandwidth"] = measured.to_dict()
-    run = record(context, cluster=json.dumps(cluster))
-
-    assert run.bandwidth.memory_gigabytes_per_second == 20.0
-    assert run.bandwidth.network_gigabytes_per_second == 1.2
-
-
-@pytest.mark.parametrize("cluster", ["null", handle(), "no json"])
-def test_machines_that_were_not_measured_hinder_nothing(context, breadcrumbs, cluster):
-    assert record(context, cluster=cluster).bandwidth is None

@@ -10,8 +10,8 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.hooks.store_location import store_root
-from airflow_provider_ernest.operators.locations import folder, staging
 from airflow_provider_ernest.operators.prune_store import PruneStoreOperator
+from airflow_provider_ernest.operators.task_context import folder, staging
 from airflow_provider_ernest.store.store import ModelStore
 from tests.examples import ago, model, observation_record
 from tests.unit.store.store_samples import save_all

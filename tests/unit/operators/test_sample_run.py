@@ -23,8 +23,8 @@ from airflow_provider_ernest.documents.profiles import SAMPLE, ProfileRecord
 from airflow_provider_ernest.documents.runs import Observation, ObservationRecord
 from airflow_provider_ernest.exceptions import ClusterLostError, InvalidParameterError, SampleRunError
 from airflow_provider_ernest.hooks.store_location import store_root
-from airflow_provider_ernest.operators import locations
 from airflow_provider_ernest.operators import sample_run as module
+from airflow_provider_ernest.operators import task_context
 from airflow_provider_ernest.operators.sample_run import (
     DriverSubmission,
     RunRequest,
@@ -98,9 +98,8 @@ def test_what_hinders_the_record_does_not_fail_the_run_that_was_paid_for(
     assert "The observation is not recorded" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("profile", [True, False])
 def test_the_event_log_is_read_once_for_the_observation_and_the_profile(
-    sample_run, submissions, context, monkeypatch, profile
+    sample_run, submissions, context, monkeypatch
 ):
     from airflow_provider_ernest.eventlog import run_facts
     from tests.unit.test_privacy import explained
@@ -109,10 +108,10 @@ def test_the_event_log_is_read_once_for_the_observation_and_the_profile(
     monkeypatch.setattr(run_facts, "read_event_log", lambda log: opened.append(log) or read(log))
     submissions.writes_log("app-7", explained("app-7", machines=2))
 
-    sample_run(profile=profile).execute(context)
+    sample_run().execute(context)
 
     kept = ModelStore(store_root()).newest(ProfileRecord, "enrich", "lake")
-    assert [(one.purpose, one.profile.application_id) for one in kept] == [(SAMPLE, "app-7")] * profile
+    assert [(one.purpose, one.profile.application_id) for one in kept] == [(SAMPLE, "app-7")]
     startups = {
         one.observation.startup_seconds
         for one in ModelStore(store_root()).newest(ObservationRecord, "enrich", "lake")
@@ -135,7 +134,6 @@ def test_a_run_that_failed_names_its_application_and_its_reason(sample_run, subm
 @pytest.mark.parametrize(
     ("fields", "named"),
     [
-        ({"cores_per_machine": None}, r"cores_per_machine=None .*spark_conn_id='lake' offers"),
         ({"job": spark_job("/gone/job.py")}, r"application '/gone/job\.py'"),
         ({"input": {"path": "/gone/input"}}, "/gone/input"),
         ({"cluster": handle(machines=1)}, r"machines=2 is more than cluster ernest-1 has \(1\)"),
@@ -183,15 +181,14 @@ def test_a_killed_task_ends_its_run_whichever_way_it_went(sample_run, context, m
 def test_mapped_runs_wait_for_the_outputs_of_tasks_anywhere_in_their_settings(sample_run):
     with DAG("nightly", schedule=None) as dag:
         early, late, last = (
-            SampleRunOperator(
-                task_id=name, experiment={}, job=spark_job(), input=sampled(), spark_conn_id="lake"
-            )
+            SampleRunOperator(task_id=name, experiment={}, job=spark_job(), input=sampled(), cluster={})
             for name in ("early", "late", "last")
         )
         runs: Any = SampleRunOperator.partial(
             task_id="runs",
             job=replace(spark_job(), application=XComArg(early), conf={"spark.mine": XComArg(late)}),
             input=SampledInput(path=XComArg(last)),
+            cluster={},
         ).expand(experiment=[{}])
 
     assert runs.upstream_task_ids == {"early", "late", "last"}
@@ -247,7 +244,7 @@ def test_a_local_cluster_is_reached_by_its_address_with_its_secret(request_for, 
     directory.create()
     directory.write_secret("0f" * 32, defaults="")
     cluster = reached("local", directory=str(directory.path), authenticates=True)
-    submitted = submission(cluster, spark_conn_id=None, request=request_for(), log=LOG)
+    submitted = submission(cluster, request=request_for(), log=LOG)
 
     assert command(submitted)[1:3] == ["--master", "spark://127.0.0.1:7077"]
     assert command(submitted)[-2:] == ["job.py", "a b"]
@@ -263,13 +260,13 @@ def test_a_local_cluster_is_reached_by_its_address_with_its_secret(request_for, 
 
     directory.clear()
     with pytest.raises(ClusterLostError, match=r"Cluster c has ended"):
-        submission(cluster, spark_conn_id=None, request=request_for(), log=LOG)
+        submission(cluster, request=request_for(), log=LOG)
 
 
 def test_a_cluster_on_ec2_gets_its_secret_and_the_way_back(request_for, monkeypatch):
-    monkeypatch.setattr(locations, "cluster_secret", lambda asked: f"secret of {asked.name}")
+    monkeypatch.setattr(task_context, "cluster_secret", lambda asked: f"secret of {asked.name}")
     cluster = reached("ec2", authenticates=True, encrypts=True, python="python3.11")
-    submitted = submission(cluster, spark_conn_id=None, request=request_for(), log=LOG)
+    submitted = submission(cluster, request=request_for(), log=LOG)
 
     told = conf(submitted)
     assert told["spark.authenticate"] == "true"
@@ -284,7 +281,7 @@ def test_a_cluster_on_ec2_gets_its_secret_and_the_way_back(request_for, monkeypa
 def test_what_the_job_sets_wins_over_the_cluster_but_not_over_the_experiment(request_for):
     own = {"spark.executor.memory": "1g", "spark.driver.host": "127.0.0.9", "spark.cores.max": "99"}
     own |= {"spark.ui.enabled": "true"}
-    submitted = submission(reached("ec2"), spark_conn_id=None, request=request_for(conf=own), log=LOG)
+    submitted = submission(reached("ec2"), request=request_for(conf=own), log=LOG)
 
     told = conf(submitted)
     assert told["spark.executor.memory"] == "1g"
@@ -293,19 +290,18 @@ def test_what_the_job_sets_wins_over_the_cluster_but_not_over_the_experiment(req
     assert told["spark.ui.enabled"] == "false"
 
 
-@pytest.mark.parametrize("with_handle", [True, False])
-def test_an_existing_cluster_is_reached_by_its_connection(request_for, monkeypatch, with_handle):
+def test_an_existing_cluster_is_reached_by_its_connection(request_for, monkeypatch):
     fields = {"conn_type": "spark", "host": "yarn", "extra": {"queue": "nightly"}}
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_THERE", json.dumps(fields))
-    cluster = reached("existing", spark_conn_id="spark_there", master_url="yarn") if with_handle else None
+    cluster = reached("existing", spark_conn_id="spark_there", master_url="yarn")
 
-    submitted = submission(cluster, spark_conn_id="spark_there", request=request_for(), log=LOG)
+    submitted = submission(cluster, request=request_for(), log=LOG)
 
     parts = command(submitted)
     assert parts[parts.index("--master") + 1] == "yarn"
     assert parts[parts.index("--queue") + 1] == "nightly"
     assert conf(submitted)["spark.executor.instances"] == "2"
-    assert ("spark.executor.memory" in conf(submitted)) == with_handle
+    assert "spark.executor.memory" in conf(submitted)
 
 
 @pytest.mark.parametrize(
@@ -316,8 +312,9 @@ def test_a_driver_that_would_run_elsewhere_is_refused(request_for, monkeypatch, 
     monkeypatch.setenv(
         "AIRFLOW_CONN_SPARK_THERE", json.dumps({"conn_type": "spark", "host": "yarn", **fields})
     )
+    cluster = reached("existing", spark_conn_id="spark_there", master_url="yarn")
     with pytest.raises(InvalidParameterError, match=r"deploy_mode='cluster' puts the driver where"):
-        submission(None, spark_conn_id="spark_there", request=request_for(options=options), log=LOG)
+        submission(cluster, request=request_for(options=options), log=LOG)
 
 
 @pytest.fixture
@@ -342,7 +339,7 @@ def on_emr(emr: Any) -> ClusterHandle:
 
 def test_a_run_on_emr_is_a_step_of_its_job_flow(request_for, emr):
     """That its three machines are noticed shows that it was asked, through its connection."""
-    submitted = submission(on_emr(emr), spark_conn_id=None, request=request_for(machines=4), log=LOG)
+    submitted = submission(on_emr(emr), request=request_for(machines=4), log=LOG)
 
     assert isinstance(submitted, StepRun)
     with pytest.raises(ClusterLostError, match=r"needs 4 machines; job flow j-\w+ has 3"):

@@ -11,14 +11,14 @@ from airflow_provider_ernest.clusters.ec2 import cluster
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError, StoreError
 from airflow_provider_ernest.hooks.aws import aws_clients
 from airflow_provider_ernest.hooks.store_location import store_root
-from airflow_provider_ernest.operators.locations import (
+from airflow_provider_ernest.operators.task_context import (
     attempt_path,
     cluster_identity,
     cluster_secret,
     event_logs,
+    origin_of,
     path_name,
 )
-from airflow_provider_ernest.operators.task_context import origin_of
 from tests import examples
 
 
