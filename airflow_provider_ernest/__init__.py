@@ -19,31 +19,31 @@ if TYPE_CHECKING:
         BottleneckReportOperator as BottleneckReportOperator,
     )
     from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator as ChooseConfigOperator
+    from airflow_provider_ernest.operators.cluster import EmrJobFlowOperator as EmrJobFlowOperator
+    from airflow_provider_ernest.operators.cluster import LocalClusterOperator as LocalClusterOperator
+    from airflow_provider_ernest.operators.cluster import (
+        ReapClustersOperator as ReapClustersOperator,
+    )
+    from airflow_provider_ernest.operators.cluster import (
+        TerminateClusterOperator as TerminateClusterOperator,
+    )
     from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator as EC2ClusterOperator
     from airflow_provider_ernest.operators.ec2_cluster import EC2PreflightOperator as EC2PreflightOperator
-    from airflow_provider_ernest.operators.emr_job_flow import EmrJobFlowOperator as EmrJobFlowOperator
     from airflow_provider_ernest.operators.existing_cluster import (
         ExistingClusterOperator as ExistingClusterOperator,
     )
     from airflow_provider_ernest.operators.experiment_design import (
         ExperimentDesignOperator as ExperimentDesignOperator,
     )
+    from airflow_provider_ernest.operators.experiment_design import NextRunsOperator as NextRunsOperator
     from airflow_provider_ernest.operators.find_model import FindModelOperator as FindModelOperator
     from airflow_provider_ernest.operators.fit_model import FitModelOperator as FitModelOperator
-    from airflow_provider_ernest.operators.local_cluster import LocalClusterOperator as LocalClusterOperator
-    from airflow_provider_ernest.operators.next_runs import NextRunsOperator as NextRunsOperator
     from airflow_provider_ernest.operators.prune_store import PruneStoreOperator as PruneStoreOperator
     from airflow_provider_ernest.operators.read_history import ReadHistoryOperator as ReadHistoryOperator
     from airflow_provider_ernest.operators.record_run import RecordRunOperator as RecordRunOperator
     from airflow_provider_ernest.operators.sample_run import SampleRunOperator as SampleRunOperator
     from airflow_provider_ernest.operators.spark_submit import (
         ErnestSparkSubmitOperator as ErnestSparkSubmitOperator,
-    )
-    from airflow_provider_ernest.operators.terminate_cluster import (
-        ReapClustersOperator as ReapClustersOperator,
-    )
-    from airflow_provider_ernest.operators.terminate_cluster import (
-        TerminateClusterOperator as TerminateClusterOperator,
     )
     from airflow_provider_ernest.sensors.jar_hash import JarHashSensor as JarHashSensor
     from airflow_provider_ernest.settings.billing import Billing as Billing
@@ -66,20 +66,18 @@ _NAMES = {
     "dag": "ernest_dag",
     "operators.bottleneck_report": "BottleneckReportOperator",
     "operators.choose_config": "ChooseConfigOperator",
+    "operators.cluster": "EmrJobFlowOperator LocalClusterOperator "
+    "ReapClustersOperator TerminateClusterOperator",
     "operators.ec2_cluster": "EC2ClusterOperator EC2PreflightOperator",
-    "operators.emr_job_flow": "EmrJobFlowOperator",
     "operators.existing_cluster": "ExistingClusterOperator",
-    "operators.experiment_design": "ExperimentDesignOperator",
+    "operators.experiment_design": "ExperimentDesignOperator NextRunsOperator",
     "operators.find_model": "FindModelOperator",
     "operators.fit_model": "FitModelOperator",
-    "operators.local_cluster": "LocalClusterOperator",
-    "operators.next_runs": "NextRunsOperator",
     "operators.prune_store": "PruneStoreOperator",
     "operators.read_history": "ReadHistoryOperator",
     "operators.record_run": "RecordRunOperator",
     "operators.sample_run": "SampleRunOperator",
     "operators.spark_submit": "ErnestSparkSubmitOperator",
-    "operators.terminate_cluster": "ReapClustersOperator TerminateClusterOperator",
     "sensors.jar_hash": "JarHashSensor",
     "settings.billing": "Billing",
     "settings.bounds": "DesignBounds ModelSettings",

@@ -8,19 +8,16 @@ OPERATORS = (
     "find_model",
     "read_history",
     "experiment_design",
-    "local_cluster",
+    "cluster",
     "ec2_cluster",
-    "emr_job_flow",
     "existing_cluster",
     "sample_run",
-    "next_runs",
     "fit_model",
     "bottleneck_report",
     "choose_config",
     "spark_submit",
     "record_run",
     "prune_store",
-    "terminate_cluster",
 )
 """Modules of operators, in the order in which a DAG comes to them."""
 

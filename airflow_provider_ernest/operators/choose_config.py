@@ -21,8 +21,8 @@ from airflow_provider_ernest.operators.task_context import (
 )
 from airflow_provider_ernest.privacy import names_a_secret
 from airflow_provider_ernest.settings import SizingGoal
-from airflow_provider_ernest.settings.templates import as_template
-from airflow_provider_ernest.settings.values import optional_text
+from airflow_provider_ernest.settings.templates import as_template, settings_of
+from airflow_provider_ernest.settings.values import count, optional, optional_text
 from airflow_provider_ernest.spark.sizing import kept_sizes, sizing_conf
 
 if TYPE_CHECKING:
@@ -141,8 +141,6 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
         from airflow_provider_ernest.decision.trainings import offered_by, record_of, refusal_of
         from airflow_provider_ernest.operators.deciding import (
             decided_outputs,
-            rendered_goal,
-            rendered_iterations,
             stated_cores,
             trained_types,
             with_stored_models,
@@ -160,11 +158,8 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
                 growth=self.input_growth,
                 reasons=self.reuse_reasons,
             )
-            has_model = any(each.model for each in types)
-            goal = rendered_goal(self.goal, has_model=has_model, log=self.log)
-            iterations = rendered_iterations(
-                self.job.get("iterations"), goal, has_model=has_model, log=self.log
-            )
+            goal = settings_of(SizingGoal, self.goal, "goal")
+            iterations = optional(count)("iterations", self.job.get("iterations"))
             cores = stated_cores(self.cores_per_machine)
             choice = decide(goal, offered_by(goal, types), iterations=iterations)
             refusal = refusal_of(choice, types=types, iterations=iterations)

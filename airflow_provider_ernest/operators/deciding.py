@@ -1,4 +1,4 @@
-"""What `ChooseConfigOperator` reads of other tasks' outputs, and what it pushes for other tasks.
+"""What a model keeps of its cluster; what `ChooseConfigOperator` reads of other tasks, and pushes for others.
 
 A module of its own since it loads the mathematics, which a DAG file that is parsed should not.
 """
@@ -18,33 +18,31 @@ from airflow_provider_ernest.decision.forms.machines import HEAP, MachineShape, 
 from airflow_provider_ernest.decision.forms.services import UNAVAILABLE, outputs
 from airflow_provider_ernest.decision.trainings import TrainedType
 from airflow_provider_ernest.documents.decisions import Decision, DecisionRecord
-from airflow_provider_ernest.documents.models import Model
+from airflow_provider_ernest.documents.models import Model, TrainedMachine, TrainingCluster
 from airflow_provider_ernest.exceptions import (
     ErnestError,
     InvalidDocumentError,
-    InvalidParameterError,
     MissingResourceError,
 )
 from airflow_provider_ernest.operators.task_context import event_logs
-from airflow_provider_ernest.operators.training_cluster import remembered_handle
-from airflow_provider_ernest.settings import SizingGoal
-from airflow_provider_ernest.settings.templates import settings_of
 from airflow_provider_ernest.settings.values import (
     NOTHING,
     count,
-    document,
     number,
     optional,
     optional_document,
+    optional_number,
     optional_text,
+    optional_whole_number,
 )
+from airflow_provider_ernest.spark.machines import Machine
 from airflow_provider_ernest.spark.sizing import event_log_conf, sizing_conf
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_ernest.decision.forms.machines import Layout, MachineGroup
-    from airflow_provider_ernest.settings import UntrainedType
+    from airflow_provider_ernest.settings import SizingGoal, UntrainedType
 
 Type = TrainedType[ClusterHandle]
 
@@ -55,35 +53,6 @@ ANY_TYPE = ""
 
 UNKNOWN = "unknown"
 """Name of a type that neither a model, a cluster nor the user names."""
-
-
-def rendered_goal(given: Any, *, has_model: bool, log: Any) -> SizingGoal:
-    """Parse the rendered goal.
-
-    Without a model only the fallback can be taken; that needs no scale, so a failed task that was to find the
-    scale is no obstacle.
-    """
-    try:
-        return settings_of(SizingGoal, given, "goal")
-    except InvalidParameterError as error:
-        if has_model or error.parameter != "scale":
-            raise
-        goal = settings_of(SizingGoal, {**document("goal", given), "scale": 1.0}, "goal")
-        if goal.fallback_machines is None:
-            raise
-        log.warning("%s It is recorded as 1.0.", error)
-        return goal
-
-
-def rendered_iterations(given: Any, goal: SizingGoal, *, has_model: bool, log: Any) -> int | None:
-    """Parse the iterations of production; None if unreadable and only the fallback can be taken."""
-    try:
-        return optional(count)("iterations", given)
-    except InvalidParameterError as error:
-        if has_model or goal.fallback_machines is None:
-            raise
-        log.warning("%s They are not recorded.", error)
-        return None
 
 
 def stated_cores(value: Any) -> dict[str, int]:
@@ -176,6 +145,84 @@ def with_stored_models(types: Sequence[Type], *, models: Any, growth: Any, reaso
         )
 
     return [reused(each) for each in types]
+
+
+def training_cluster(handle: ClusterHandle) -> TrainingCluster:
+    """What a model keeps of its cluster, which ends: machines kept and culled, and the master."""
+    culled = [_trained(one.machine, culled_because=one.reason or "not needed") for one in handle.culled]
+    master = [_trained(handle.master, is_master=True)] if handle.master else []
+    return TrainingCluster(
+        kind=handle.kind,
+        name=handle.name,
+        instance_type=handle.instance_type,
+        cores_per_machine=handle.cores_per_machine,
+        price_per_hour=handle.price_per_hour,
+        machines=(*map(_trained, handle.machines), *culled, *master),
+        memory_megabytes_per_machine=min((one.memory_megabytes for one in handle.machines), default=None),
+        master_price_per_hour=handle.master_price_per_hour,
+        market=handle.market,
+    )
+
+
+def planned_cluster(machine: Mapping[str, Any]) -> TrainingCluster | None:
+    """The machine of a `FitModelOperator` for which no cluster was started; None if its cores are unknown."""
+    cores = optional_whole_number("cores_per_machine", machine.get("cores_per_machine"))
+    if cores is None:
+        return None
+    return TrainingCluster(
+        kind=str(machine["kind"]),
+        name="",
+        instance_type=str(machine["instance_type"]),
+        cores_per_machine=cores,
+        price_per_hour=optional_number("price_per_hour", machine.get("price_per_hour")),
+        memory_megabytes_per_machine=optional_whole_number(
+            "memory_megabytes_per_machine", machine.get("memory_megabytes_per_machine")
+        ),
+        # Other kinds run their drivers with Airflow, or beside the workers.
+        master_price_per_hour=optional_number("master_price_per_hour", machine.get("master_price_per_hour"))
+        if machine["kind"] in (EC2, EMR)
+        else 0.0,
+        market=optional_text(machine.get("market")),
+    )
+
+
+def _trained(machine: Machine, *, culled_because: str = "", is_master: bool = False) -> TrainedMachine:
+    bandwidth = machine.bandwidth
+    return TrainedMachine(
+        host=machine.host,
+        instance_id=machine.instance_id,
+        memory_gigabytes_per_second=bandwidth.memory_gigabytes_per_second if bandwidth else None,
+        network_gigabytes_per_second=bandwidth.network_gigabytes_per_second if bandwidth else None,
+        score=bandwidth.score if bandwidth else None,
+        culled_because=culled_because,
+        price_per_hour=machine.price_per_hour,
+        is_master=is_master,
+    )
+
+
+def remembered_handle(cluster: TrainingCluster) -> ClusterHandle | None:
+    """An ended cluster with its machines' number, shape and price; None if their memory is unknown."""
+    memory = cluster.memory_megabytes_per_machine
+    if memory is None or not cluster.kept_machines:
+        return None
+
+    def machine(of: TrainedMachine) -> Machine:
+        return Machine(
+            cores=cluster.cores_per_machine,
+            memory_megabytes=memory,
+            price_per_hour=of.price_per_hour,
+            market=cluster.market,
+        )
+
+    return ClusterHandle(
+        kind=cluster.kind,
+        name=cluster.name,
+        master_url="",
+        machines=tuple(map(machine, cluster.kept_machines)),
+        instance_type=cluster.instance_type,
+        cores_per_machine=cluster.cores_per_machine,
+        master=next((machine(each) for each in cluster.machines if each.is_master), None),
+    )
 
 
 def decided_outputs(

@@ -252,7 +252,7 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
 
     def _cluster(self) -> TrainingCluster | None:
         from airflow_provider_ernest.clusters.base import ClusterHandle
-        from airflow_provider_ernest.operators.training_cluster import planned_cluster, training_cluster
+        from airflow_provider_ernest.operators.deciding import planned_cluster, training_cluster
 
         document = optional_document("cluster", self.cluster)
         if document:

@@ -16,12 +16,15 @@ from airflow_provider_ernest.clusters.emr.spec import EmrJobFlow
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.operators.bottleneck_report import BottleneckReportOperator
-from airflow_provider_ernest.operators.experiment_design import CANDIDATES, ExperimentDesignOperator
+from airflow_provider_ernest.operators.cluster import PERSISTENCE, TerminateClusterOperator
+from airflow_provider_ernest.operators.experiment_design import (
+    CANDIDATES,
+    ExperimentDesignOperator,
+    NextRunsOperator,
+)
 from airflow_provider_ernest.operators.fit_model import FitModelOperator
-from airflow_provider_ernest.operators.next_runs import NextRunsOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.operators.setting_checks import PlannedCluster, SizingSettings
-from airflow_provider_ernest.operators.terminate_cluster import PERSISTENCE, TerminateClusterOperator
 from airflow_provider_ernest.settings import (
     ConnectedCluster,
     DesignBounds,
@@ -42,9 +45,9 @@ ClusterSpec = LocalClusterSpec | EC2ClusterSpec | EmrJobFlow | ConnectedCluster
 """The kinds of clusters that a task group can start, or find."""
 
 OPERATORS: Mapping[type, tuple[str, str]] = {
-    LocalClusterSpec: ("local_cluster", "LocalClusterOperator"),
+    LocalClusterSpec: ("cluster", "LocalClusterOperator"),
     EC2ClusterSpec: ("ec2_cluster", "EC2ClusterOperator"),
-    EmrJobFlow: ("emr_job_flow", "EmrJobFlowOperator"),
+    EmrJobFlow: ("cluster", "EmrJobFlowOperator"),
     ConnectedCluster: ("existing_cluster", "ExistingClusterOperator"),
 }
 """Module and name of the operator of each, imported on use: DAG files pay for no other kind."""

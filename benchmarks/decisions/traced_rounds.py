@@ -18,7 +18,7 @@ from airflow_provider_ernest.design.criteria import Targets
 from airflow_provider_ernest.design.plan import plan_design
 from airflow_provider_ernest.design.rounds import FEWEST_RUNS, next_runs
 from airflow_provider_ernest.documents.runs import Experiment
-from airflow_provider_ernest.operators.next_runs import MOST_OF_A_ROUND
+from airflow_provider_ernest.operators.experiment_design import MOST_OF_A_ROUND
 from airflow_provider_ernest.settings import Billing, SizingGoal
 from airflow_provider_ernest.settings.bounds import MOST_ROUNDS
 from airflow_provider_ernest.settings.goal import BEST_VALUE, CONFIDENCE

@@ -22,7 +22,7 @@ from airflow_provider_ernest.design.candidates import Candidates, enumerate_cand
 from airflow_provider_ernest.design.costs import LONG_SECONDS, MIN_SCALE_WITHIN_SHARE
 from airflow_provider_ernest.design.rounds import next_runs
 from airflow_provider_ernest.documents.runs import Design, Experiment, Observation
-from airflow_provider_ernest.operators.next_runs import MOST_OF_A_ROUND
+from airflow_provider_ernest.operators.experiment_design import MOST_OF_A_ROUND
 from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.prediction.terms import ERNEST, basis
 from airflow_provider_ernest.settings import Billing, DesignBounds, SampledInput, SizingGoal, SparkJob

@@ -23,10 +23,9 @@ from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.documents.decisions import DecisionRecord
 from airflow_provider_ernest.documents.runs import Experiment, Observation
 from airflow_provider_ernest.operators.bottleneck_report import BottleneckReportOperator
-from airflow_provider_ernest.operators.local_cluster import LocalClusterOperator
-from airflow_provider_ernest.operators.next_runs import NextRunsOperator
+from airflow_provider_ernest.operators.cluster import LocalClusterOperator, TerminateClusterOperator
+from airflow_provider_ernest.operators.experiment_design import NextRunsOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
-from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
 from airflow_provider_ernest.settings import DesignBounds, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.spark.machines import Machine
 from airflow_provider_ernest.store.store import ModelStore

@@ -10,9 +10,9 @@ import pytest
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.documents.runs import Experiment, Observation
+from airflow_provider_ernest.operators.cluster import TerminateClusterOperator
 from airflow_provider_ernest.operators.existing_cluster import ExistingClusterOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
-from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
 from airflow_provider_ernest.settings import ConnectedCluster, SampledInput, SparkJob
 from airflow_provider_ernest.spark.master import read_state
 from tests.integration.conftest import secret_of

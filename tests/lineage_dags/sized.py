@@ -23,9 +23,8 @@ from airflow.sdk import DAG
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.documents.runs import Experiment, Observation
-from airflow_provider_ernest.operators.local_cluster import LocalClusterOperator
+from airflow_provider_ernest.operators.cluster import LocalClusterOperator, TerminateClusterOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
-from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
 from airflow_provider_ernest.settings import DesignBounds, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.spark.machines import Machine
 from airflow_provider_ernest.task_group import ErnestTaskGroup

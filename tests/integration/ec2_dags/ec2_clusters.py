@@ -13,10 +13,10 @@ from airflow.sdk import DAG, task
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.documents.runs import Experiment
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
+from airflow_provider_ernest.operators.cluster import ReapClustersOperator, TerminateClusterOperator
 from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOperator
-from airflow_provider_ernest.operators.terminate_cluster import ReapClustersOperator, TerminateClusterOperator
 from airflow_provider_ernest.settings import SampledInput, SizingGoal, SparkJob
 
 FIELDS = {one.name for one in fields(EC2ClusterSpec)}

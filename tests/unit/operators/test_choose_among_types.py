@@ -12,7 +12,7 @@ from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.documents.decisions import DecisionRecord
 from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
-from airflow_provider_ernest.operators.training_cluster import training_cluster
+from airflow_provider_ernest.operators.deciding import training_cluster
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import UntrainedType
 from airflow_provider_ernest.store.store import ModelStore

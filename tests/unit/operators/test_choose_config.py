@@ -13,7 +13,7 @@ from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.documents.base import Origin
 from airflow_provider_ernest.documents.decisions import Decision, DecisionRecord, Refusal
 from airflow_provider_ernest.hooks.store_location import store_root
-from airflow_provider_ernest.operators.training_cluster import training_cluster
+from airflow_provider_ernest.operators.deciding import training_cluster
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import Billing
 from tests.unit.operators.conftest import seconds
@@ -332,15 +332,6 @@ def test_a_fallback_that_belongs_to_no_job_is_handed_on_but_not_kept(context, ti
     assert ti.pushed["record"]["decision"]["config"]["machines"] == 3
     assert not store_root().exists()
     assert "not recorded: neither a model nor the parameter job" in capsys.readouterr().out
-
-
-def test_a_fallback_needs_nothing_of_what_it_does_not_look_at(context, ti, capsys):
-    """Such as a scale that a failed task was to tell."""
-    choose_operator(None, job="enrich", fallback_machines=3, scale="None", iterations="many").execute(context)
-
-    (record,) = recorded(instance_type="unknown")
-    assert (record.scale, record.iterations, ti.pushed["machines"]) == (1.0, None, 3)
-    assert "scale='None' is not a finite number" in capsys.readouterr().out
 
 
 def test_a_fallback_to_machines_of_another_type_is_kept_under_that_type(context, ti, model):

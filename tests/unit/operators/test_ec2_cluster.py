@@ -29,8 +29,8 @@ from airflow_provider_ernest.exceptions import (
     InvalidParameterError,
 )
 from airflow_provider_ernest.operators import ec2_cluster
+from airflow_provider_ernest.operators.cluster import TerminateClusterOperator
 from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator, EC2PreflightOperator
-from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
 from airflow_provider_ernest.spark.machines import Bandwidth
 from airflow_provider_ernest.spark.master import MasterState
 from airflow_provider_ernest.triggers.ec2_cluster import EC2ClusterReadyTrigger

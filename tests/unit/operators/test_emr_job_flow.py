@@ -13,7 +13,7 @@ from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.emr import steps
 from airflow_provider_ernest.clusters.emr.spec import EmrJobFlow
 from airflow_provider_ernest.exceptions import ClusterStartError, InvalidParameterError
-from airflow_provider_ernest.operators.emr_job_flow import EmrJobFlowOperator
+from airflow_provider_ernest.operators.cluster import EmrJobFlowOperator
 from tests.unit.clusters.emr.conftest import started
 
 SPEC = {

@@ -9,8 +9,8 @@ from airflow.providers.apache.spark.hooks import spark_submit
 from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
+from airflow_provider_ernest.operators.cluster import TerminateClusterOperator
 from airflow_provider_ernest.operators.existing_cluster import ExistingClusterOperator
-from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
 
 DECLARED = {"machines": "3", "cores_per_machine": "4", "memory_megabytes_per_machine": "8000"}
 

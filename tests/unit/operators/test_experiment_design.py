@@ -121,24 +121,12 @@ def test_what_training_costs_beside_production_is_logged(context, capsys):
     beside_large(context)
 
     assert re.search(r"cost about [34]\.\d % of one production run, with 4 machines billed", said)
-    assert "more than 5 %" not in said
     assert "production run" not in capsys.readouterr().out, "nothing says what that is"
 
 
-@pytest.mark.parametrize(
-    ("fields", "remedy"),
-    [
-        ({"partitions": 400, "cores_per_machine": 4}, r"Split the input .* \(now 400\), or start a smaller"),
-        ({"billed_machines": 64}, r"start a smaller training cluster"),
-        ({"bounds": {"min_scale": 0.02}}, r"Lower min_scale \(0\.02\), split the input"),
-    ],
-)
-def test_where_no_runs_are_so_cheap_dearer_ones_are_made_with_a_warning(context, capsys, fields, remedy):
-    assert len(beside_large(context, 1200, **fields).experiments) >= 6
-
-    said = capsys.readouterr().out
-    assert "That is more than 5 %, and no cheaper runs tell enough" in said
-    assert re.search(remedy, said)
+def test_where_no_runs_are_so_cheap_dearer_ones_are_made(context, capsys):
+    assert len(beside_large(context, 1200, billed_machines=64).experiments) >= 6
+    assert re.search(r"cost about \d\d+ % of one production run, with 64 machines", capsys.readouterr().out)
 
 
 def test_partitions_are_counted_where_they_are_not_given(context, tmp_path):

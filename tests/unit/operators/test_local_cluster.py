@@ -3,7 +3,7 @@ from __future__ import annotations
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.local import LocalCluster
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
-from airflow_provider_ernest.operators.local_cluster import LocalClusterOperator
+from airflow_provider_ernest.operators.cluster import LocalClusterOperator
 
 
 def test_attempts_share_the_clusters_directory_and_mapped_tasks_do_not(context, ti, monkeypatch):

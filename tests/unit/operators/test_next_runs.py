@@ -5,9 +5,8 @@ import json
 import pytest
 
 from airflow_provider_ernest.documents.runs import Design, Experiment, Observation
-from airflow_provider_ernest.operators import next_runs
-from airflow_provider_ernest.operators.experiment_design import ExperimentDesignOperator
-from airflow_provider_ernest.operators.next_runs import NextRunsOperator
+from airflow_provider_ernest.operators import experiment_design
+from airflow_provider_ernest.operators.experiment_design import ExperimentDesignOperator, NextRunsOperator
 from airflow_provider_ernest.settings import Billing, DesignBounds, SizingGoal
 from tests.unit.operators.stated import sampled, spark_job
 from tests.unit.operators.submissions import handle
@@ -104,7 +103,7 @@ def test_an_open_decision_gets_few_further_runs_that_are_numbered_on(context):
     further = rounds.next(map(observed, rounds.first))
 
     assert [run.index for run in further] == [3, 4][: len(further)]
-    assert 1 <= len(further) <= next_runs.MOST_OF_A_ROUND
+    assert 1 <= len(further) <= experiment_design.MOST_OF_A_ROUND
     assert rounds.design.experiments == (*rounds.first, *further)
     assert rounds.design.cost_unit == "dollars"
     tried = {(run.machines, run.partitions) for run in rounds.first}
@@ -160,7 +159,7 @@ def test_whatever_is_wrong_ends_the_rounds_and_not_the_training(context, capsys,
 
 def test_a_choice_that_takes_too_long_ends_the_rounds(context, capsys, monkeypatch):
     rounds = Rounds(context, edge())
-    monkeypatch.setattr(next_runs, "MOST_SECONDS", 0.0)
+    monkeypatch.setattr(experiment_design, "MOST_CHOOSING_SECONDS", 0.0)
 
     assert rounds.next(map(observed, rounds.first)) == []
     assert "TimeoutError" in capsys.readouterr().out

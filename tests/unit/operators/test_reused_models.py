@@ -11,8 +11,7 @@ from airflow_provider_ernest.documents.base import new_id
 from airflow_provider_ernest.documents.decisions import DecisionRecord
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.hooks.store_location import store_root
-from airflow_provider_ernest.operators.deciding import trained_types, with_stored_models
-from airflow_provider_ernest.operators.training_cluster import training_cluster
+from airflow_provider_ernest.operators.deciding import trained_types, training_cluster, with_stored_models
 from airflow_provider_ernest.spark.machines import Bandwidth, Machine
 from airflow_provider_ernest.store.store import ModelStore
 from tests import examples

@@ -10,7 +10,7 @@ from airflow.sdk import DAG
 
 from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
 from airflow_provider_ernest.exceptions import ClusterError, ErnestError, MissingResourceError
-from airflow_provider_ernest.operators.terminate_cluster import ReapClustersOperator, TerminateClusterOperator
+from airflow_provider_ernest.operators.cluster import ReapClustersOperator, TerminateClusterOperator
 from tests import examples
 from tests.unit.ec2_machines import IDENTITY, launch
 

@@ -1,4 +1,4 @@
-"""Teardown: end a cluster, whichever operator of this package started it."""
+"""Clusters that are started on this host, that Amazon's provider starts, and the end of any cluster."""
 
 from __future__ import annotations
 
@@ -7,15 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
+from airflow_provider_ernest.clusters.emr.spec import EmrJobFlow
+from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.operators.task_context import no_vain_retries
-from airflow_provider_ernest.settings.values import document, number, optional_text
+from airflow_provider_ernest.hooks.aws import aws_clients
+from airflow_provider_ernest.operators.task_context import (
+    configured_deployment,
+    failure_pushed,
+    folder,
+    no_vain_retries,
+    task_path,
+)
+from airflow_provider_ernest.settings.templates import as_template, settings_of
+from airflow_provider_ernest.settings.values import document, number, optional_text, texts, truth
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from airflow.sdk import Context
 
+    from airflow_provider_ernest.clusters.local import LocalCluster
     from airflow_provider_ernest.settings.templates import Number
 
 PERSISTENCE: dict[str, Any] = {
@@ -30,6 +41,129 @@ PERSISTENCE: dict[str, Any] = {
     "priority_weight": 10_000,
 }
 """Arguments of each teardown. Its own arguments override them, a DAG's ``default_args`` do not."""
+
+
+class LocalClusterOperator(BaseOperator):
+    """Start a real Spark standalone cluster of small workers; use it ``.as_setup()``.
+
+    Returns the `ClusterHandle` document. `TerminateClusterOperator`, its time to live, its idle limit or the
+    end of its keeper process ends the cluster.
+
+    Submitting needs the cluster's secret. This package's operators read it from a file that only the task's
+    user may read. For a stock operator, set `master_port`, use a connection ``spark://127.0.0.1:PORT``, and
+    give it the secret: ``properties_file=create.output["properties_file"]``.
+
+    Args:
+        spec: a `LocalClusterSpec`, or a mapping of its fields; both may hold templates.
+
+    Raises:
+        InvalidParameterError, MissingResourceError: impossible sizes, no Java.
+        ClusterStartError: it did not become ready; nothing is left running then.
+    """
+
+    template_fields: Sequence[str] = ("spec",)
+    ui_color = "#e4dcf2"
+
+    def __init__(self, *, spec: LocalClusterSpec | Mapping[str, Any], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.spec = as_template(LocalClusterSpec, spec, "spec")
+        self._cluster: LocalCluster | None = None
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Start the cluster, or adopt the one that an earlier try of this task started."""
+        from airflow_provider_ernest.clusters.local import CLIENT_FILE, LocalCluster
+
+        with no_vain_retries(), failure_pushed(context):
+            spec = settings_of(LocalClusterSpec, self.spec, "spec")
+            # A retry must find what the try before it left behind.
+            path = task_path(context)
+            self._cluster = LocalCluster(spec, name="-".join(path.parts), directory=folder("clusters") / path)
+            handle = self._cluster.start()
+        context["ti"].xcom_push(key="properties_file", value=str(self._cluster.directory / CLIENT_FILE))
+        self.log.info(
+            "Spark %s at %s, %d machines; ends itself at %s at the latest",
+            handle.name,
+            handle.master_url,
+            len(handle.machines),
+            handle.expires_at,
+        )
+        return handle.to_dict()
+
+    def on_kill(self) -> None:
+        """End what was started so far."""
+        if self._cluster is not None:
+            self._cluster.terminate()
+
+
+class EmrJobFlowOperator(BaseOperator):
+    """Wait until an EMR job flow takes steps, and look up its machines. Starts and ends nothing.
+
+    EmrCreateJobFlowOperator and EmrTerminateJobFlowOperator of Airflow's amazon provider start and end it.
+    Returns the `ClusterHandle` document, named by the job flow's id.
+
+    Args:
+        spec: an `EmrJobFlow` with a `job_flow_id`, or a mapping of its fields; both may hold templates.
+        aws_conn_id: the Airflow connection; None for boto3's own credentials.
+        region_name: AWS region; None for that of the connection.
+
+    Raises:
+        InvalidParameterError: the job flow differs from what is stated, or runs several steps at once (no
+            retry).
+        MissingResourceError: no such connection, or a permission is missing (no retry).
+        ClusterStartError: it did not become ready.
+        ClusterLostError: it has fewer machines than stated.
+    """
+
+    template_fields: Sequence[str] = ("spec", "aws_conn_id", "region_name")
+    ui_color = "#e4dcf2"
+
+    def __init__(
+        self,
+        *,
+        spec: EmrJobFlow | Mapping[str, Any],
+        aws_conn_id: str | None = "aws_default",
+        region_name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.spec = as_template(EmrJobFlow, spec, "spec")
+        self.aws_conn_id = aws_conn_id
+        self.region_name = region_name
+        self._is_killed = False
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Wait for it, and describe it."""
+        from airflow_provider_ernest.clusters.emr.steps import look_up
+
+        conn_id = optional_text(self.aws_conn_id)
+        with no_vain_retries(), failure_pushed(context):
+            spec = settings_of(EmrJobFlow, self.spec, "spec")
+            if spec.job_flow_id is None:
+                raise InvalidParameterError(
+                    "job_flow_id",
+                    None,
+                    "names no job flow",
+                    remedy="Start one by EmrCreateJobFlowOperator, and state its output.",
+                )
+            handle = look_up(
+                spec,
+                emr=aws_clients(conn_id, optional_text(self.region_name))("emr"),
+                aws_conn_id=conn_id,
+                is_killed=lambda: self._is_killed,
+            )
+        self.log.info(
+            "EMR job flow %s in %s: %d machines of type %s; sample runs end at %s at the latest",
+            handle.name,
+            handle.region,
+            len(handle.machines),
+            handle.instance_type,
+            handle.expires_at,
+        )
+        return handle.to_dict()
+
+    def on_kill(self) -> None:
+        """Wait no longer."""
+        self._is_killed = True
 
 
 class TerminateClusterOperator(BaseOperator):
@@ -66,8 +200,6 @@ class TerminateClusterOperator(BaseOperator):
     def execute(self, context: Context) -> None:
         """End the cluster and say what was done."""
         from airflow_provider_ernest.clusters.base import ClusterHandle, terminate
-        from airflow_provider_ernest.hooks.aws import aws_clients
-        from airflow_provider_ernest.operators.task_context import folder
 
         with no_vain_retries():
             handle = ClusterHandle.from_dict(document("cluster", self.cluster))
@@ -134,9 +266,6 @@ class ReapClustersOperator(BaseOperator):
     def execute(self, context: Context) -> dict[str, Any]:
         """Find and end them, region by region."""
         from airflow_provider_ernest.clusters.ec2.ending import reap_regions
-        from airflow_provider_ernest.hooks.aws import aws_clients
-        from airflow_provider_ernest.operators.task_context import configured_deployment
-        from airflow_provider_ernest.settings.values import texts, truth
 
         with no_vain_retries():
             conn_id = optional_text(self.aws_conn_id)
