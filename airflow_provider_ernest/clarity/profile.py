@@ -29,7 +29,7 @@ from airflow_provider_ernest.documents.profiles import (
     RunProfile,
     StageProfile,
 )
-from airflow_provider_ernest.eventlog.judging import losses_of, why_not_counted
+from airflow_provider_ernest.eventlog.run_facts import losses_of, why_not_counted
 from airflow_provider_ernest.eventlog.tables import EventLog, FloatColumn, TaskColumns, busy_seconds
 from airflow_provider_ernest.exceptions import EventLogError
 from airflow_provider_ernest.privacy import call_site, without_credentials

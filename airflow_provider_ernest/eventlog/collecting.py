@@ -15,9 +15,9 @@ import msgspec
 import numpy as np
 
 from airflow_provider_ernest.eventlog import events
-from airflow_provider_ernest.eventlog.bounds import (
+from airflow_provider_ernest.eventlog.files import (
     ENTRY_BYTES,
-    REFERENCE_BYTES,
+    NUMBER_BYTES,
     ROW_BYTES,
     Notes,
     shortened,
@@ -53,17 +53,17 @@ class Jobs:
         self._notes = notes
         self._running: dict[int, JobRow] = {}
         self._job_of: dict[int, int] = {}
-        self._ids: dict[int, int] = {}
-        self._scopes: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._kept: set[int] = set()
 
     def started(self, event: events.JobStart) -> None:
         """A job was submitted."""
         properties = self._properties(event)
+        new = set(event.stage_ids).difference(self._job_of)
+        self._notes.keep(ROW_BYTES + NUMBER_BYTES * len(event.stage_ids) + ENTRY_BYTES * len(new))
         job = JobRow(
             job_id=event.job_id,
             submitted_at=event.submission_time / 1000,
-            stage_ids=self._kept_ids(event.stage_ids),
+            stage_ids=tuple(event.stage_ids),
             sql_execution_id=whole_number(str(properties.get("spark.sql.execution.id", ""))),
         )
         self.rows[event.job_id] = self._running[event.job_id] = job
@@ -91,8 +91,9 @@ class Jobs:
         known = self.stages.get(key)
         name, failure = shortened(info.stage_name), shortened(info.failure_reason)
         parents = tuple(info.parent_ids or ())
-        new = (name,) if known is None else ()
-        self._notes.keep(ROW_BYTES * len(new) + ENTRY_BYTES * len(parents), failure, *new)
+        scopes = tuple(dict.fromkeys(scope for each in info.rdd_info or () if (scope := _scope_name(each))))
+        new = (name, *scopes) if known is None else ()
+        self._notes.keep(ROW_BYTES * bool(new) + ENTRY_BYTES * len(parents), failure, *new)
         library = _LIBRARY.search(info.details or "")
         submitted_at = _seconds(info.submission_time)
         self.stages[key] = StageRow(
@@ -105,7 +106,7 @@ class Jobs:
             submitted_at=known.submitted_at if known and submitted_at is None else submitted_at,
             completed_at=_seconds(info.completion_time),
             failure=failure,
-            scopes=self._scopes_of(info),
+            scopes=scopes,
             library=library[1] if library else "",
             is_barrier=any(each.barrier for each in info.rdd_info or ()),
             # Before it began: what it caches itself does not count.
@@ -160,26 +161,10 @@ class Jobs:
         self.is_streaming = self.is_streaming or any(name in properties for name in _STREAMING)
         return properties
 
-    def _kept_ids(self, stage_ids: list[int]) -> tuple[int, ...]:
-        """The same ids, each number kept once: loops name the same stages in job after job."""
-        new = set(stage_ids).difference(self._ids)
-        self._notes.keep(ROW_BYTES + REFERENCE_BYTES * len(stage_ids) + 2 * ENTRY_BYTES * len(new))
-        self._ids.update((each, each) for each in new)
-        return tuple(map(self._ids.__getitem__, stage_ids))
-
     def _job_that_runs(self, stage_id: int) -> int:
         """The first running job that needs the stage: an earlier one may have skipped it."""
         running = (job.job_id for job in self._running.values() if stage_id in job.stage_ids)
         return min(running, default=self._job_of.get(stage_id, -1))
-
-    def _scopes_of(self, info: events.StageInfo) -> tuple[str, ...]:
-        names = tuple(dict.fromkeys(name for each in info.rdd_info or () if (name := _scope_name(each))))
-        # Thousands of stages of an iterative job share a few.
-        known = self._scopes.get(names)
-        if known is None:
-            self._notes.keep(ROW_BYTES, *names)
-            known = self._scopes[names] = names
-        return known
 
 
 def _seconds(milliseconds: int | None) -> float | None:
@@ -523,7 +508,6 @@ _COLUMNS = {column.name: _TYPES[str(column.type)] for column in fields(TaskColum
 _ROW = Struct("=" + "".join(code for code, _ in _COLUMNS.values()))
 _ROW_TYPE = np.dtype([(name, kind) for name, (_, kind) in _COLUMNS.items()])
 _CHUNK_BYTES = 16_384 * _ROW.size
-_LOCAL = frozenset(("PROCESS_LOCAL", "NODE_LOCAL", "NO_PREF"))
 SUCCESS = "Success"
 # A second end of a task that had succeeded, when its output was lost with its executor.
 _REDONE = "Resubmitted"
@@ -617,12 +601,10 @@ class TaskRows:
             read.local_bytes_read,
             read.total_records_read,
             written.shuffle_bytes_written,
-            written.shuffle_records_written,
             metrics.memory_bytes_spilled,
             metrics.disk_bytes_spilled,
             metrics.peak_execution_memory,
             metrics.result_size,
-            info.locality in _LOCAL,
             info.index,
         )
 

@@ -207,7 +207,6 @@ class ShuffleWrite(Event):
 
     shuffle_write_time: Whole = 0
     shuffle_bytes_written: Whole = 0
-    shuffle_records_written: Whole = 0
 
 
 class Input(Event):
@@ -263,7 +262,6 @@ class TaskInfo(Event):
     executor_id: str = ""
     index: Whole = -1
     attempt: Whole = 0
-    locality: str = "ANY"
     speculative: bool = False
     getting_result_time: Moment = 0
 
@@ -348,20 +346,6 @@ class DriverUpdates(SqlEvent):
 _BEGINNING = b'{"Event":"'
 _NAME_AT = len(_BEGINNING)
 _MOST_NAME_BYTES = 200
-
-# Known events that no table needs.
-PASSED_OVER = frozenset(
-    f"SparkListener{name}".encode()
-    for name in (
-        *("TaskStart", "TaskGettingResult", "StageExecutorMetrics", "ExecutorMetricsUpdate"),
-        *("SpeculativeTaskSubmitted", "UnschedulableTaskSetAdded", "UnschedulableTaskSetRemoved"),
-        "MiscellaneousProcessAdded",
-        *("ExecutorBlacklisted", "ExecutorBlacklistedForStage", "ExecutorUnblacklisted"),
-        *("NodeBlacklisted", "NodeBlacklistedForStage", "NodeUnblacklisted"),
-        *("ExecutorExcluded", "ExecutorExcludedForStage", "ExecutorUnexcluded"),
-        *("NodeExcluded", "NodeExcludedForStage", "NodeUnexcluded"),
-    )
-) | {b"org.apache.spark.sql.execution.ui.SparkListenerSQLAdaptiveSQLMetricUpdates"}
 
 
 class _Named(Event):

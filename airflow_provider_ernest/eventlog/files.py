@@ -1,4 +1,4 @@
-"""The files of an event log, their names, and their lines.
+"""The files of an event log, their names, compression and lines; limits on what reading a log may take.
 
 * Spark writes one file, or rolls the log over in a folder ``eventlog_v2_<application>``: files
   ``events_<number>_<application>``, and an empty ``appstatus_<application>``. The History Server may replace
@@ -6,38 +6,41 @@
 * Databricks delivers a folder with ``eventlog``, which is being written, and earlier files such as
   ``eventlog-2022-01-14--17-00.gz``.
 * The History Server gives either in a ZIP (``/api/v1/applications/<application>/logs``), read as a folder.
+
+A file's first bytes show how it is compressed; its name may lie, or say nothing. Spark's codecs write blocks
+of Java libraries' own (not LZ4's frames, nor Snappy's framing), and several streams may follow one another.
+
+Logs that Spark writes take little memory; a log that was made to be large could take anything, since a line
+of numbers packs to nothing. So the output of decompressors is limited, piece by piece and in all, and what is
+kept is counted as it comes (tasks have a limit of their own, see `TaskRows`). What no longer fits is left
+out, with a warning.
 """
 
 from __future__ import annotations
 
+import gzip
+import io
 import re
+import zlib
 from itertools import chain, islice, pairwise
+from struct import Struct
+from sys import getsizeof
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.eventlog.bounds import Notes
-from airflow_provider_ernest.eventlog.compression import CHUNK_BYTES, text_of
 from airflow_provider_ernest.exceptions import ErnestError, EventLogError
 from airflow_provider_ernest.places import Archive, Place, ZipPlace, is_zip, place_of
 from airflow_provider_ernest.words import count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
 IN_PROGRESS_SUFFIX = ".inprogress"
 COMPACT_SUFFIX = ".compact"
 ROLLED_PREFIX = "eventlog_v2_"
 EVENTS_PREFIX = "events_"
-# The compression by the last suffix of a name; Spark writes the short names of its codecs.
-CODECS = {
-    ".zstd": "zstd",
-    ".zst": "zstd",
-    ".lz4": "lz4",
-    ".snappy": "snappy",
-    ".lzf": "lzf",
-    ".gz": "gzip",
-    ".gzip": "gzip",
-}
+# Suffixes of compressed files; Spark writes the short names of its codecs.
+PACKED_SUFFIXES = (".zstd", ".zst", ".lz4", ".snappy", ".lzf", ".gz", ".gzip")
 
 _YARN_ATTEMPT = re.compile(r"(application_\d+_\d+)_\d+")
 DATABRICKS_NAME = "eventlog"
@@ -165,16 +168,16 @@ def application_of_name(name: str) -> str:
     """The application id in the name of a log."""
     plain = name.removeprefix(ROLLED_PREFIX).removesuffix(IN_PROGRESS_SUFFIX)
     stem, dot, suffix = plain.rpartition(".")
-    if f"{dot}{suffix}" in CODECS:
+    if f"{dot}{suffix}" in PACKED_SUFFIXES:
         plain = stem
     attempt = _YARN_ATTEMPT.fullmatch(plain)
     return attempt.group(1) if attempt else plain
 
 
-def codec_of_name(name: str) -> str | None:
-    """The compression by a file's name; None for none."""
+def is_packed(name: str) -> bool:
+    """Whether a file is compressed, by its name."""
     plain = name.removesuffix(COMPACT_SUFFIX).removesuffix(IN_PROGRESS_SUFFIX)
-    return CODECS.get(f".{plain.rpartition('.')[2].lower()}") if "." in plain else None
+    return plain.lower().endswith(PACKED_SUFFIXES)
 
 
 def databricks_order(name: str) -> str | None:
@@ -229,3 +232,276 @@ def lines_of(
         notes.too_long_lines += 1
     elif held_bytes:
         yield b"".join(parts)
+
+
+# For jobs, stages, executors, queries, cached blocks and properties: 200,000 stages with their jobs.
+MOST_KEPT_BYTES = 256 << 20
+
+# Rough sizes: of a table's row with its index, of a number in a set, of a number in a tuple.
+ROW_BYTES, ENTRY_BYTES, NUMBER_BYTES = 600, 120, 40
+
+MOST_CHARACTERS = 500  # of names, hosts and reasons
+PLAIN_LINE_BYTES = 1 << 20  # the values of longer lines are counted before they are decoded
+MOST_VALUES = 250_000  # in one line; each takes up to 200 bytes while it is decoded
+
+# A file may unpack to this many times its length. Logs come to 20 to 60 times, gzip to 1,032.
+MOST_UNPACKED_TIMES = 2_000
+
+ALWAYS_UNPACKED_BYTES = 128 << 20
+
+_MOST_PROBLEMS = 100
+
+
+class NoRoomError(ValueError):
+    """An event cannot be kept: the log's memory is used up."""
+
+
+class Notes:
+    """What could not be read of one log, and how much of its limits it has used."""
+
+    def __init__(self) -> None:
+        self.last_at = 0.0  # the last moment of an event, in seconds since the epoch; tasks do not count
+        self.too_long_lines = 0
+        self.unreadable_lines = 0
+        self.problems: list[str] = []
+        self.is_full = False  # something was left out for want of room
+        self._kept_bytes = 0
+
+    def seen(self, moment: float) -> None:
+        """Note a moment that an event names."""
+        self.last_at = max(self.last_at, moment)
+
+    def add_problem(self, problem: str) -> None:
+        """Add a problem, once."""
+        if len(self.problems) < _MOST_PROBLEMS and problem not in self.problems:
+            self.problems.append(problem)
+
+    def keep(self, size_bytes: int, *texts: str) -> None:
+        """Count what is about to be kept: its size, and that of its texts.
+
+        Raises:
+            NoRoomError: it is too much.
+        """
+        # Measured, not counted by characters: one character makes some texts four times as long.
+        size_bytes += sum(map(getsizeof, texts))
+        if self._kept_bytes + size_bytes > MOST_KEPT_BYTES:
+            self.is_full = True
+            raise NoRoomError("no room")
+        self._kept_bytes += size_bytes
+
+
+def has_too_many_values(line: bytes) -> bool:
+    """Whether a line would take much memory to decode."""
+    # Each value of a list or a mapping follows one of these, or begins with one.
+    return len(line) > PLAIN_LINE_BYTES and sum(map(line.count, (b",", b"[", b"{"))) > MOST_VALUES
+
+
+def shortened(text: str | None) -> str:
+    """The beginning of a text."""
+    return (text or "")[:MOST_CHARACTERS]
+
+
+CHUNK_BYTES = 1 << 18
+MAX_BLOCK_BYTES = 16 << 20  # Spark's codecs make much smaller blocks, of ten to some hundred KiB
+
+
+def text_of(content: Any, name: str, notes: Notes) -> Iterator[bytes]:
+    """The pieces of an open file's text; if it is damaged or cut off, those before that, with a note.
+
+    Raises:
+        EventLogError: the library that decompresses it is not installed.
+    """
+    counted = _CountedBytes(content)
+    packed: io.BufferedReader = io.BufferedReader(counted, CHUNK_BYTES)
+    beginning = packed.peek()
+    reader = next((reader for magic, reader in _READERS if beginning.startswith(magic)), _plain_text)
+    unpacked_bytes = 0
+    try:
+        for chunk in reader(packed):
+            unpacked_bytes += len(chunk)
+            if unpacked_bytes > max(ALWAYS_UNPACKED_BYTES, MOST_UNPACKED_TIMES * counted.read_bytes):
+                raise _DamagedError(f"it unpacks to more than {count(MOST_UNPACKED_TIMES)} times its length")
+            yield chunk
+    except _DamagedError as error:
+        notes.add_problem(f"{name} is damaged or was cut off: {error}. The rest is not read.")
+    except ImportError as error:
+        raise EventLogError(
+            f"{name} is compressed, and the library that reads it cannot be imported: {error}.",
+            remedy=f"Install it beside this package: pip install {error.name}.",
+        ) from error
+
+
+class _DamagedError(Exception):
+    """A compressed file is damaged."""
+
+
+class _CountedBytes(io.RawIOBase):
+    """An open file, whose bytes are counted as they are read."""
+
+    def __init__(self, content: Any) -> None:
+        self.read_bytes = 0
+        self._content = content
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        chunk = self._content.read(len(buffer))
+        buffer[: len(chunk)] = chunk
+        self.read_bytes += len(chunk)
+        return len(chunk)
+
+
+def _exactly(packed: io.BufferedReader, size: int, what: str) -> bytes:
+    """The next bytes, so many; damage if the file ends before."""
+    if not 0 <= size <= MAX_BLOCK_BYTES:
+        raise _DamagedError(f"{what} of {size} bytes")
+    data = packed.read(size)
+    if len(data) < size:
+        raise _DamagedError(f"it ends within {what}")
+    return data
+
+
+def _plain_text(packed: io.BufferedReader) -> Iterator[bytes]:
+    return iter(lambda: packed.read1(CHUNK_BYTES), b"")
+
+
+def _streamed(text: Any, errors: tuple[type[Exception], ...]) -> Iterator[bytes]:
+    """The pieces that a decompressing file gives; its errors are damage."""
+    with text:
+        while True:
+            try:
+                chunk = text.read1(CHUNK_BYTES)
+            except errors as error:
+                raise _DamagedError(str(error)) from error
+            if not chunk:
+                return
+            yield chunk
+
+
+def _gzip_text(packed: io.BufferedReader) -> Iterator[bytes]:
+    return _streamed(gzip.GzipFile(fileobj=packed, mode="rb"), (EOFError, OSError, zlib.error))
+
+
+_LZ4_MAGIC = b"LZ4Block"
+_LZ4_HEADER = Struct("<8sBiii")  # magic, method and level, both lengths, checksum
+_LZ4_METHODS, _LZ4_RAW, _LZ4_COMPRESSED = 0xF0, 0x10, 0x20
+_LZ4_LEVEL_BASE = 10
+
+
+def _lz4_text(packed: io.BufferedReader) -> Iterator[bytes]:
+    """Blocks of lz4-java's ``LZ4BlockOutputStream``; one without data ends a stream."""
+    import cramjam
+
+    while packed.peek(1):
+        header = _exactly(packed, _LZ4_HEADER.size, "a header")
+        magic, token, packed_bytes, text_bytes, _ = _LZ4_HEADER.unpack(header)
+        method, level = token & _LZ4_METHODS, token & ~_LZ4_METHODS
+        if magic != _LZ4_MAGIC or method not in (_LZ4_RAW, _LZ4_COMPRESSED):
+            raise _DamagedError("a block without LZ4's header")
+        data = _exactly(packed, packed_bytes, "a block")
+        if not 0 <= text_bytes <= 1 << (_LZ4_LEVEL_BASE + level):
+            raise _DamagedError(f"a block that says to hold {text_bytes} bytes")
+        if method == _LZ4_RAW or not data:
+            yield data
+            continue
+        try:
+            yield bytes(cramjam.lz4.decompress_block(data, output_len=text_bytes))
+        except cramjam.DecompressionError as error:
+            raise _DamagedError(str(error)) from error
+
+
+_SNAPPY_MAGIC = b"\x82SNAPPY\x00"
+_SNAPPY_VERSIONS_BYTES = 8
+
+
+def _snappy_text(packed: io.BufferedReader) -> Iterator[bytes]:
+    """A header and blocks of snappy-java's ``SnappyOutputStream``: each its length and raw Snappy."""
+    import cramjam
+
+    while packed.peek(1):
+        length = _exactly(packed, 4, "a block's length")
+        if length == _SNAPPY_MAGIC[:4]:
+            _exactly(packed, len(_SNAPPY_MAGIC) - 4 + _SNAPPY_VERSIONS_BYTES, "a header")
+            continue
+        size = int.from_bytes(length, "big")
+        data = _exactly(packed, size, "a block")
+        try:
+            # cramjam allocates what the block claims.
+            if cramjam.snappy.decompress_raw_len(data) > MAX_BLOCK_BYTES:
+                raise _DamagedError("a block that says to hold more than any of Spark's")
+            yield bytes(cramjam.snappy.decompress_raw(data))
+        except cramjam.DecompressionError as error:
+            raise _DamagedError(str(error)) from error
+
+
+_ZSTD_WINDOW_BYTES = 128 << 20  # zstd's own limit; Spark's frames ask for 8 MiB at most
+
+
+def _zstd_text(packed: io.BufferedReader) -> Iterator[bytes]:
+    """Spark's default: many frames, since a flush ends one. An incomplete frame is read as far as it goes."""
+    import zstandard
+
+    decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_BYTES)
+    text = decompressor.stream_reader(packed, CHUNK_BYTES, read_across_frames=True, closefd=False)
+    return _streamed(text, (zstandard.ZstdError,))
+
+
+_LZF_MAGIC = b"ZV"
+_LZF_RAW, _LZF_COMPRESSED = 0, 1
+_LZF_LITERALS_BELOW = 32
+_LZF_LONG = 7 + 2
+
+
+def _lzf_text(packed: io.BufferedReader) -> Iterator[bytes]:
+    """Blocks of compress-lzf's ``LZFOutputStream``, which no maintained library reads."""
+    while packed.peek(1):
+        header = _exactly(packed, 5, "a header")
+        kind, size = header[2], int.from_bytes(header[3:], "big")
+        if not header.startswith(_LZF_MAGIC) or kind not in (_LZF_RAW, _LZF_COMPRESSED):
+            raise _DamagedError("a block without LZF's header")
+        text_bytes = size if kind == _LZF_RAW else int.from_bytes(_exactly(packed, 2, "a header"), "big")
+        data = _exactly(packed, size, "a block")
+        text = data if kind == _LZF_RAW else _expanded(data, text_bytes)
+        if len(text) != text_bytes:
+            raise _DamagedError("a block that does not hold what it says")
+        yield text
+
+
+def _expanded(data: bytes, text_bytes: int) -> bytes:
+    """A block's text: literals, and references to earlier text (Lehmann's LibLZF)."""
+    text = bytearray()
+    at, end = 0, len(data)
+    try:
+        while at < end:
+            control = data[at]
+            if control < _LZF_LITERALS_BELOW:
+                text += data[at + 1 : at + control + 2]
+                at += control + 2
+                continue
+            length = (control >> 5) + 2
+            if length == _LZF_LONG:
+                at += 1
+                length += data[at]
+            begin = len(text) - ((control & 0x1F) << 8) - data[at + 1] - 1
+            at += 2
+            if begin < 0:
+                raise _DamagedError("a block that refers to what comes before it")
+            known = text[begin : begin + length]
+            # A reference may reach into what it writes: then the known part is repeated.
+            text += known if len(known) == length else (known * (length // len(known) + 1))[:length]
+    except IndexError as error:
+        raise _DamagedError("a block that ends within a reference") from error
+    if len(text) > text_bytes:
+        raise _DamagedError("a block that holds more than it says")
+    return bytes(text)
+
+
+# By a file's first bytes.
+_READERS: tuple[tuple[bytes, Callable[[io.BufferedReader], Iterator[bytes]]], ...] = (
+    (b"\x28\xb5\x2f\xfd", _zstd_text),
+    (_LZ4_MAGIC, _lz4_text),
+    (_SNAPPY_MAGIC, _snappy_text),
+    (b"\x1f\x8b", _gzip_text),
+    (_LZF_MAGIC, _lzf_text),
+)

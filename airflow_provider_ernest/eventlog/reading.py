@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import struct
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -12,14 +11,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from airflow_provider_ernest.eventlog import events
-from airflow_provider_ernest.eventlog.bounds import (
-    ENTRY_BYTES,
-    MOST_CHARACTERS,
-    MOST_KEPT_BYTES,
-    Notes,
-    has_too_many_values,
-    shortened,
-)
 from airflow_provider_ernest.eventlog.collecting import (
     MOST_TASKS,
     SUCCESS,
@@ -29,13 +20,18 @@ from airflow_provider_ernest.eventlog.collecting import (
     SqlExecutions,
     TaskRows,
 )
-from airflow_provider_ernest.eventlog.compression import text_of
 from airflow_provider_ernest.eventlog.files import (
+    ENTRY_BYTES,
     MAX_LINE_BYTES,
+    MOST_CHARACTERS,
+    MOST_KEPT_BYTES,
+    Notes,
     application_of_name,
-    codec_of_name,
     event_files,
+    has_too_many_values,
+    is_packed,
     open_lines,
+    shortened,
 )
 from airflow_provider_ernest.eventlog.tables import DRIVER, EventLog, ExecutorRow
 from airflow_provider_ernest.exceptions import ErnestError, EventLogError
@@ -48,22 +44,15 @@ if TYPE_CHECKING:
 # Raised by decoders and columns for events that Spark never writes.
 _MALFORMED = (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError, struct.error)
 
-_MOST_UNKNOWN_NAMES = 1000
-_STREAMING_QUERY = "org.apache.spark.sql.streaming.StreamingQueryListener$"
-_STREAM_STARTED = f"{_STREAMING_QUERY}QueryStartedEvent"
+_STREAM = "org.apache.spark.sql.streaming.StreamingQueryListener$"
 _SQL = "org.apache.spark.sql.execution.ui.SparkListener"
 
-# Each reading of a compressed log starts at its beginning, so the next waits for this many times as long.
-REST_FACTOR = 20.0
 
-
-def read_event_log(
-    source: Any, *, most_tasks: int | None = None, most_seconds: float | None = None
-) -> EventLog:
+def read_event_log(source: Any, *, most_tasks: int | None = None) -> EventLog:
     """Read the event log of one application, of Spark 3.3 or later.
 
     It is read as a stream; only the tables are kept. What cannot be read is left out, and the log's
-    `warnings`, `unreadable_lines` and `unknown_events` say so.
+    `warnings` and `unreadable_lines` say so; events of a later Spark are passed over.
 
     Args:
         source: a path, an address for fsspec (s3://bucket/key), or any path-like object such as Airflow's
@@ -71,13 +60,12 @@ def read_event_log(
             (``eventlog_v2_...``, or Databricks' with ``eventlog``). The application may still run.
         most_tasks: a log with more is refused, to bound the memory (a task takes some 230 bytes);
             `MOST_TASKS` if None.
-        most_seconds: time limit for reading.
 
     Raises:
-        EventLogError: it cannot be read, no application starts in it, or a limit is exceeded.
+        EventLogError: it cannot be read, no application starts in it, or it has more tasks.
         MissingResourceError: the library that opens such an address is not installed.
     """
-    notes = Notes(most_seconds=most_seconds)
+    notes = Notes()
     application = _Application(notes, most_tasks=MOST_TASKS if most_tasks is None else most_tasks)
     application.events.read(open_lines(source, notes=notes))
     name = str(source).rstrip("/").rpartition("/")[2]
@@ -98,7 +86,6 @@ class _Events:
             decode = msgspec.json.Decoder(form).decode
             return lambda line: handle(decode(line))
 
-        self.unknown: dict[str, int] = {}
         self._notes = notes
         self._readers = {
             name.encode(): reader_of(*reader) if isinstance(reader, tuple) else reader
@@ -111,30 +98,18 @@ class _Events:
         Raises:
             EventLogError: there are more tasks than allowed.
         """
-        readers, passed_over = self._readers, events.PASSED_OVER
         for line in lines:
             name = events.event_name(line)
-            if name in passed_over:
-                continue
-            reader = readers.get(name)
+            reader = self._readers.get(name)
             if reader is None:
-                self._count_unknown(name, line)
-                continue
-            if has_too_many_values(line):
+                self._notes.unreadable_lines += not name and bool(line.strip())
+            elif has_too_many_values(line):
                 self._notes.too_long_lines += 1
-                continue
-            try:
-                reader(line)
-            except _MALFORMED:
-                self._notes.unreadable_lines += 1
-
-    def _count_unknown(self, name: bytes, line: bytes) -> None:
-        if not name:
-            self._notes.unreadable_lines += bool(line.strip())
-            return
-        text = name.decode(errors="replace")
-        if text in self.unknown or len(self.unknown) < _MOST_UNKNOWN_NAMES:
-            self.unknown[text] = self.unknown.get(text, 0) + 1
+            else:
+                try:
+                    reader(line)
+                except _MALFORMED:
+                    self._notes.unreadable_lines += 1
 
 
 class _Application:
@@ -148,7 +123,8 @@ class _Application:
         self._start: events.ApplicationStart | None = None
         self._ended_at: float | None = None
         self._exit_code: int | None = None
-        self._streams_ended = 0
+        self._streams_begun = self._streams_ended = 0
+        self._has_streams = False
         self._spark: str | None = None
         self._properties: dict[str, str] = {}
         self._main = self._folder = ""
@@ -180,7 +156,10 @@ class _Application:
                 f"{_SQL}SQLAdaptiveExecutionUpdate": (events.ExecutionPlan, self._sql.planned),
                 f"{_SQL}SQLExecutionEnd": (events.ExecutionEnd, self._sql.ended),
                 f"{_SQL}DriverAccumUpdates": (events.DriverUpdates, self._sql.updated),
-                f"{_STREAMING_QUERY}QueryTerminatedEvent": (events.StreamEnd, self._stream_ended),
+                f"{_STREAM}QueryStartedEvent": self._stream_begun,
+                f"{_STREAM}QueryProgressEvent": self._stream_goes_on,
+                f"{_STREAM}QueryIdleEvent": self._stream_goes_on,
+                f"{_STREAM}QueryTerminatedEvent": (events.StreamEnd, self._stream_ended),
             },
         )
 
@@ -197,6 +176,13 @@ class _Application:
     def _ended(self, event: events.ApplicationEnd) -> None:
         self._ended_at, self._exit_code = event.timestamp / 1000, event.exit_code
         self._machines.application_ended = True
+
+    def _stream_begun(self, line: bytes) -> None:
+        self._streams_begun += 1
+        self._has_streams = True
+
+    def _stream_goes_on(self, line: bytes) -> None:
+        self._has_streams = True
 
     def _stream_ended(self, event: events.StreamEnd) -> None:
         self._streams_ended += not event.exception
@@ -243,7 +229,6 @@ class _Application:
         machines = tuple(self._machines.rows.values())
         tasks = self._tasks.table({each.executor_id: each.number for each in machines})
         last_at = max(self._notes.last_at, float(tasks.finished_at.max(initial=0.0)))
-        unknown = sorted(self.events.unknown.items())
         return EventLog(
             application_id=shortened(self._start.app_id) or application_id,
             name=shortened(self._start.app_name),
@@ -266,9 +251,8 @@ class _Application:
             cache=self._blocks.peak if self._blocks.are_logged else None,
             executor_memory_megabytes=self._machines.executor_memory_megabytes,
             python_crashes=self._tasks.python_crashes,
-            is_streaming=self._jobs.is_streaming or any(_is_streaming(name) for name, _ in unknown),
-            streams_ended=0 < self.events.unknown.get(_STREAM_STARTED, 0) == self._streams_ended,
-            unknown_events={name: count for name, count in unknown if not _is_streaming(name)},
+            is_streaming=self._jobs.is_streaming or self._has_streams,
+            streams_ended=0 < self._streams_begun == self._streams_ended,
             unreadable_lines=self._notes.unreadable_lines,
             warnings=tuple(self._warnings()),
         )
@@ -288,10 +272,6 @@ class _Application:
                 "rest was skipped."
             )
         return warnings
-
-
-def _is_streaming(event: str) -> bool:
-    return event.startswith(_STREAMING_QUERY)
 
 
 _COMMAND = "sun.java.command"
@@ -367,11 +347,15 @@ def _hints_at_a_secret(name: str, value: str) -> bool:
 
 
 class EventLogProgress:
-    """Counts executors, stages and tasks that succeeded in an event log that is still being written."""
+    """Counts executors, stages and tasks that succeeded in an event log that is still being written.
+
+    A compressed log is not followed: sample runs write plain ones.
+    """
 
     def __init__(self) -> None:
         self.stages = 0
         self.tasks = 0
+        self.is_followed = True
         notes = Notes()
         self._machines = Machines(notes)
         self._events = _Events(
@@ -385,7 +369,6 @@ class EventLogProgress:
             },
         )
         self._read_bytes: dict[str, int] = {}
-        self._rests_until = 0.0
 
     def __str__(self) -> str:
         return f"{counted(self.stages, 'stage')} and {counted(self.tasks, 'task')} finished"
@@ -402,32 +385,25 @@ class EventLogProgress:
 
     def read(self, event_log: Path) -> None:
         """Read on from where the last call ended; a file renamed meanwhile is read next time."""
-        began = time.monotonic()
-        is_resting = began < self._rests_until
         try:
             for file in event_files(event_log, Notes()):
-                if codec_of_name(file.name) is None:
-                    self._read_on(file, _lines_from)
-                elif not is_resting:
-                    self._read_on(file, _unpacked_lines_from)
-                    self._rests_until = began + (1 + REST_FACTOR) * (time.monotonic() - began)
+                self.is_followed = not is_packed(file.name)
+                if self.is_followed:
+                    with file.open("rb") as content:
+                        self._events.read(self._new_lines(content, file.name))
         # A folder without its first file holds no log yet.
         except (OSError, ErnestError):
             return
 
-    def _read_on(self, file: Any, lines_from: Callable[[Any, str, int], Iterator[bytes]]) -> None:
+    def _new_lines(self, content: Any, name: str) -> Iterator[bytes]:
         # This part of a file's name stays when it is renamed: the number, or the application.
-        name = str(file.name).partition(".")[0]
-        with file.open("rb") as content:
-            self._events.read(
-                self._whole(lines_from(content, file.name, self._read_bytes.get(name, 0)), name)
-            )
-
-    def _whole(self, lines: Iterable[bytes], name: str) -> Iterator[bytes]:
-        for line in lines:
+        key = name.partition(".")[0]
+        content.seek(self._read_bytes.get(key, 0))
+        # A longer line is cut there, has no end, and stops the reading.
+        for line in iter(lambda: content.readline(MAX_LINE_BYTES), b""):
             if not line.endswith(b"\n"):
                 return
-            self._read_bytes[name] = self._read_bytes.get(name, 0) + len(line)
+            self._read_bytes[key] = self._read_bytes.get(key, 0) + len(line)
             yield line
 
     def _stage_completed(self, line: bytes) -> None:
@@ -438,23 +414,3 @@ class EventLogProgress:
 
     def _ended(self, line: bytes) -> None:
         self._machines.application_ended = True
-
-
-def _lines_from(content: Any, name: str, known: int) -> Iterator[bytes]:
-    """The lines after the first bytes of a file, with their ends; the last may have none."""
-    content.seek(known)
-    # A longer line is cut there, has no end, and stops the reading.
-    return iter(lambda: content.readline(MAX_LINE_BYTES), b"")
-
-
-def _unpacked_lines_from(content: Any, name: str, known: int) -> Iterator[bytes]:
-    """The same for a compressed file; the bytes are those of its text."""
-    rest = b""
-    for chunk in text_of(content, name, Notes()):
-        skipped = min(known, len(chunk))
-        known -= skipped
-        *lines, rest = (rest + chunk[skipped:]).split(b"\n")
-        yield from (line + b"\n" for line in lines)
-        if len(rest) > MAX_LINE_BYTES:
-            return
-    yield rest

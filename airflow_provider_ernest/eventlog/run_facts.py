@@ -1,20 +1,50 @@
-"""The facts of a run that a model needs, from the tables of its event log.
+"""What a model needs to know of a run, from the tables of its event log, and whether the run counts.
 
 Clean time counts: from when the last of the run's machines had registered to the application's end. The start
 of the driver and waiting for machines that another run still held say nothing about the job.
+
+A run counts if it ended well at one known size, with machines there whenever there was work for them, and its
+log is whole. Streams, runs inside the driver, and runs that lost machines, waited for some or shared them do
+not count. The words of Spark, YARN and Kubernetes tell why executors were lost; those that dynamic allocation
+lets go are no loss.
 """
 
 from __future__ import annotations
 
 import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from airflow_provider_ernest.documents.profiles import (
+    DECOMMISSIONED,
+    HEAP_FULL,
+    KILLED_FOR_MEMORY,
+    LOST,
+    PREEMPTED,
+    PYTHON_WORKER_KILLED,
+    SHUFFLE_LOST,
+    ExecutorLoss,
+)
 from airflow_provider_ernest.documents.runs import RunMetrics
 from airflow_provider_ernest.eventlog.reading import read_event_log
-from airflow_provider_ernest.eventlog.tables import BoolColumn, EventLog, IntColumn, TaskColumns
+from airflow_provider_ernest.eventlog.tables import (
+    DRIVER,
+    BoolColumn,
+    EventLog,
+    ExecutorRow,
+    IntColumn,
+    TaskColumns,
+    busy_seconds,
+)
 from airflow_provider_ernest.exceptions import EventLogError, SampleRunError
+from airflow_provider_ernest.privacy import without_credentials
+from airflow_provider_ernest.words import count, counted
 
 _FAR_APART = 2.0  # the least ratio of two sizes by which they can be told apart
 _TICK_SECONDS = 0.001  # of Spark's clock: a stage that begins and ends in one tick has run all the same
@@ -196,7 +226,7 @@ def _dominant_stage_tasks(log: EventLog) -> int | None:
     together = _tasks_side_by_side(log)
     half = sum(run_seconds.get(stage, 0.0) for stage in together) / 2
     passed = 0.0
-    for tasks_at_once, stage in sorted((count, stage) for stage, count in together.items()):
+    for tasks_at_once, stage in sorted((many, stage) for stage, many in together.items()):
         passed += run_seconds.get(stage, 0.0)
         if passed >= half:
             return tasks_at_once
@@ -228,3 +258,259 @@ def _tasks_side_by_side(log: EventLog) -> dict[int, int]:
         together = int(running[place : last[place]].max())
         most[stage_id] = max(most.get(stage_id, 0), together)
     return most
+
+
+LET_GO = ""  # by Spark itself, under dynamic allocation
+
+_EXIT_CODE = r"exit(?:ed with)?(?: exit)? (?:code|status)(?: is)?\W{0,3}"
+
+# The first that matches.
+_CAUSES = {
+    # YARN's -102; first, since what is preempted is ended by a signal, too.
+    PREEMPTED: r"preempt|exit (?:code|status):? *-102\b",
+    # The last on YARN.
+    LET_GO: r"killed by driver|idle|dynamic allocation|Executor finished|spark scale down"
+    r"|exited from explicit termination request",
+    DECOMMISSIONED: r"decommission",
+    # 52 is Spark's own.
+    HEAP_FULL: rf"OutOfMemory|{_EXIT_CODE}52\b",
+    # Signals of the kernel and YARN.
+    KILLED_FOR_MEMORY: rf"memory limits|OOMKilled|{_EXIT_CODE}(?:137|143)\b",
+}
+
+# Kubernetes: the framework under dynamic allocation, else somebody.
+_POD_DELETED = "deleted by a user or the framework"
+
+_THE_WORST_FIRST = (
+    *(KILLED_FOR_MEMORY, HEAP_FULL, PYTHON_WORKER_KILLED),
+    *(PREEMPTED, DECOMMISSIONED, LOST, SHUFFLE_LOST),
+)
+
+# The size of a run is known if it had this share of its most machines on average, or missed the others for
+# no more than the rest of its time. On YARN and Kubernetes executors take some seconds to come, so a short
+# run has a little less than all.
+STEADY_SHARE = 0.9
+
+LEAST_TOLD = 0.99  # the share of its stages' tasks that a log must have
+
+# A stream that takes what is there and ends has jobs for more of its time than one that waits.
+BUSY_SHARE = 0.5
+
+DATABRICKS_CLUSTER = "spark.databricks.clusterUsageTags.clusterName"
+# A cluster that Databricks started for one run of a job; others are shared.
+JOB_CLUSTER = re.compile(r"job-(?P<job>\d+)-run-\d+(?:-(?P<key>.+))?")
+
+
+@dataclass(frozen=True)
+class NotCounted:
+    """Why a run's time is not that of its job at one size, as a clause."""
+
+    reason: str
+    is_other_kind: bool = False  # a stream or a program on one host: its profile still makes sense
+
+
+A_STREAM = NotCounted("it is a stream, whose time is not that of a job", is_other_kind=True)
+IN_DRIVER = NotCounted("it ran inside its driver, not on machines", is_other_kind=True)
+
+
+class Sizes:
+    """How many machines there were at once, from the start of clean time to the end."""
+
+    def __init__(self, log: EventLog) -> None:
+        self._log = log
+        self._steps = self._steps_since(log.ready_at)
+        self.most = int(np.cumsum(self._steps[:, 1]).max(initial=0.0))
+        seconds = log.ended_at - log.ready_at
+        self.mean = self._machine_seconds(self._steps) / seconds if seconds > 0 else float(self.most)
+        # Waiting for the other machines is in it; waiting for the first, as in a queue, is not.
+        self.machine_seconds = self._machine_seconds(self._steps_since(log.started_at))
+
+    def _machine_seconds(self, steps: NDArray[np.float64]) -> float:
+        return float(steps[:, 1] @ (self._log.ended_at - steps[:, 0]))
+
+    def _steps_since(self, since: float) -> NDArray[np.float64]:
+        """Moments, and by how many machines and slots there are more from then on; shape (steps, 3)."""
+        log = self._log
+        changes: list[tuple[float, int, str]] = []
+        for executor in log.executors:
+            gone_at = executor.removed_at if executor.is_lost and executor.removed_at else log.ended_at
+            began, ended = max(executor.added_at, since), min(gone_at, log.ended_at)
+            if executor.executor_id != DRIVER and ended >= began:
+                slots = log.slots_by_executor[executor.number]
+                changes += [(began, slots, executor.worker), (ended, -slots, executor.worker)]
+        here: Counter[str] = Counter()
+        steps: list[tuple[float, int, int]] = []
+        # At one moment they come before others go: a machine whose executor is replaced was there all the
+        # time.
+        for at, slots, worker in sorted(changes, key=lambda change: (change[0], -change[1])):
+            before = here[worker] > 0
+            here[worker] += 1 if slots > 0 else -1
+            steps.append((at, (here[worker] > 0) - before, slots))
+        return np.array(steps, dtype=np.float64).reshape(-1, 3)
+
+    @property
+    def are_steady(self) -> bool:
+        """Whether nearly all machines were there nearly all the time."""
+        return self.mean >= STEADY_SHARE * self.most
+
+    @property
+    def are_enough(self) -> bool:
+        """Whether the run counts as one on the most machines: it seldom had work for more than were there.
+
+        Dynamic allocation lets machines go that have nothing to do, and takes a while to have new ones.
+        """
+        if self.are_steady:
+            return True
+        log, tasks = self._log, self._log.task_columns
+
+        def rows(moments: Any, kind: int, more: int) -> NDArray[np.float64]:
+            found = np.zeros((len(moments), 5))
+            found[:, 0], found[:, kind] = moments, more
+            return found
+
+        # Moments, and by how many machines, slots, running tasks and jobs there are more from then on.
+        changes = np.concatenate(
+            [
+                np.pad(self._steps, ((0, 0), (0, 2))),
+                rows(tasks.launched_at, 3, 1),
+                rows(tasks.finished_at, 3, -1),
+                rows([job.submitted_at for job in log.jobs], 4, 1),
+                rows([job.completed_at or log.ended_at for job in log.jobs], 4, -1),
+            ]
+        )
+        changes[:, 0] = np.clip(changes[:, 0], log.ready_at, log.ended_at)
+        changes = changes[np.argsort(changes[:, 0], kind="stable")]
+        machines, slots, running, jobs = np.cumsum(changes[:-1, 1:], axis=0).T
+        is_missed = (machines < self.most) & (jobs > 0) & (running >= slots)
+        missed_seconds = float(np.diff(changes[:, 0])[is_missed].sum())
+        return missed_seconds <= (1 - STEADY_SHARE) * (log.ended_at - log.ready_at)
+
+
+def why_not_counted(log: EventLog, sizes: Sizes | None = None) -> NotCounted | None:
+    """The most telling reason why a run does not count; None if it does."""
+    if log.is_streaming and not _is_batch(log):
+        return A_STREAM
+    if reason := _failure_of(log):
+        return NotCounted(reason)
+    if any(each.executor_id == DRIVER for each in log.executors):
+        return IN_DRIVER
+    reason = _trouble_with_machines(log, sizes or Sizes(log))
+    if not reason and not log.task_columns.succeeded.any():
+        reason = "no task succeeded"
+    reason = reason or why_not_whole(log)
+    return NotCounted(reason) if reason else None
+
+
+def _is_batch(log: EventLog) -> bool:
+    """Whether a streaming query took what was there and ended (availableNow, once), and waited for no more.
+
+    No event names its trigger: its jobs followed one another for most of the time.
+    """
+    if not log.streams_ended or not log.is_complete or not log.jobs:
+        return False
+    began = np.array([job.submitted_at for job in log.jobs])
+    ended = np.array([job.completed_at or log.ended_at for job in log.jobs])
+    return busy_seconds(began, ended) >= BUSY_SHARE * float(ended.max() - began.min())
+
+
+def _failure_of(log: EventLog) -> str:
+    """How the run failed, as far as its log tells: a job that failed before others went well was caught."""
+    jobs = log.jobs
+    if not log.is_complete:
+        # Databricks ends clusters before their logs, when all jobs have ended: such a log is whole.
+        is_idle = bool(jobs) and all(job.succeeded is not None for job in jobs)
+        if not is_idle or not any(name.startswith("spark.databricks.") for name in log.properties):
+            return "its log has no end: it was cut off, or still runs"
+    if log.exit_code:
+        return f"its application ended with exit code {log.exit_code}"
+    if log.is_complete and any(job.succeeded is None for job in jobs):
+        return "it ended while one of its jobs still ran"
+    last = max(jobs, key=lambda job: (job.completed_at or 0.0, job.job_id), default=None)
+    if last is None:
+        return ""
+    if last.succeeded is False:
+        return "its last job failed"
+    query = max(log.sql_executions, key=lambda each: each.ended_at or 0.0, default=None)
+    is_last = query is not None and (query.ended_at or 0.0) >= (last.completed_at or 0.0)
+    return "its last query failed" if query is not None and is_last and query.failed else ""
+
+
+def _trouble_with_machines(log: EventLog, sizes: Sizes) -> str:
+    cluster = log.properties.get(DATABRICKS_CLUSTER)
+    is_job_cluster = cluster is None or JOB_CLUSTER.fullmatch(cluster)
+    if not is_job_cluster and log.properties.get("spark.databricks.clusterSource") != "JOB":
+        return "it ran on a shared cluster"
+    if not sizes.most:
+        return "no executor registered"
+    # Databricks ends clusters before their logs, when all jobs have ended.
+    jobs_ended = [math.inf if job.completed_at is None else job.completed_at for job in log.jobs]
+    end_of_work = math.inf if log.is_complete else max(jobs_ended, default=-math.inf)
+    causes = {cause_in(log, each) for each in log.lost if (each.removed_at or -math.inf) < end_of_work}
+    if causes - {LET_GO}:
+        is_for_memory = not causes.isdisjoint((KILLED_FOR_MEMORY, HEAP_FULL))
+        return f"it lost executors{', killed for their memory' * is_for_memory}"
+    return "" if sizes.are_enough else "executors were added or removed during the run"
+
+
+def why_not_whole(log: EventLog) -> str:
+    """What is missing in the log: a file, what compaction left out, or dropped events; empty if nothing is.
+
+    Spark drops events when its listeners cannot keep up. Then stages have more tasks than the log, or tasks
+    ran on unknown executors.
+    """
+    tasks = log.task_columns
+    attempts, place = tasks.by_stage
+    ended = dict(zip(attempts, np.bincount(place, minlength=len(attempts)).tolist(), strict=True))
+    done = [stage for stage in log.stages if stage.completed_at and not stage.failure]
+    every = sum(stage.tasks for stage in done)
+    missing = every - sum(min(stage.tasks, ended.get(stage.key, 0)) for stage in done)
+    if missing > (1.0 - LEAST_TOLD) * every:
+        return f"its log is not whole: {count(missing)} of {counted(every, 'task')} are missing"
+    # The reader's words for what is missing.
+    is_in_pieces = any(word in each for each in log.warnings for word in ("compacted", "missing", "damaged"))
+    is_whole = not is_in_pieces and not (tasks.executor < 0).any()
+    return "" if is_whole else "its log is not whole: some of what happened is not in it"
+
+
+def cause_of(removed_because: str, *, is_dynamic: bool = True) -> str:
+    """Why an executor was lost, by Spark's words; `LET_GO` if it was no loss."""
+    if is_dynamic and _POD_DELETED in removed_because:
+        return LET_GO
+    told = (cause for cause, words in _CAUSES.items() if re.search(words, removed_because, re.IGNORECASE))
+    return next(told, LOST)
+
+
+def cause_in(log: EventLog, lost: ExecutorRow) -> str:
+    """The same for an executor that a run lost."""
+    is_dynamic = log.properties.get("spark.dynamicAllocation.enabled", "").lower() == "true"
+    return cause_of(lost.removed_because, is_dynamic=is_dynamic)
+
+
+def losses_of(log: EventLog) -> tuple[ExecutorLoss, ...]:
+    """What a run lost, by cause, the worst first."""
+    tasks = log.task_columns
+
+    def loss(cause: str, because: str, again: BoolColumn, executors: Sequence[ExecutorRow] = ()) -> None:
+        found[cause] = ExecutorLoss(
+            cause=cause,
+            executors=tuple(f"{each.executor_id} on {each.worker}" for each in executors),
+            because=without_credentials(because),
+            failed_tasks=int(again.sum()),
+            lost_seconds=round(float(tasks.seconds[again].sum()), 3),
+        )
+
+    found: dict[str, ExecutorLoss] = {}
+    by_cause: dict[str, list[ExecutorRow]] = {}
+    for executor in log.lost:
+        by_cause.setdefault(cause_in(log, executor), []).append(executor)
+    for cause, executors in by_cause.items():
+        on_them = np.isin(tasks.executor, [each.number for each in executors])
+        loss(cause, executors[0].removed_because, ~tasks.succeeded & on_them, executors)
+    if log.python_crashes:
+        found[PYTHON_WORKER_KILLED] = ExecutorLoss(
+            cause=PYTHON_WORKER_KILLED, failed_tasks=log.python_crashes
+        )
+    if unfetched := next((each.failure for each in log.stages if "fetch" in each.failure.lower()), ""):
+        # The failed stage runs again, and those that had made its data.
+        loss(SHUFFLE_LOST, " ".join(unfetched.split()), tasks.stage_attempt > 0)
+    return tuple(found[cause] for cause in _THE_WORST_FIRST if cause in found)

@@ -11,15 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-
-from airflow_provider_ernest.exceptions import MissingResourceError
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 DRIVER = "driver"  # Spark's id of the driver, which runs tasks only under a local master
 
@@ -147,12 +141,10 @@ class TaskColumns:
     shuffle_local_bytes: IntColumn  # read on its own machine
     shuffle_read_records: IntColumn
     shuffle_written_bytes: IntColumn  # for later stages
-    shuffle_written_records: IntColumn
     memory_spilled_bytes: IntColumn  # taken out of memory
     disk_spilled_bytes: IntColumn  # put on disk instead
     peak_execution_memory_bytes: IntColumn
     result_bytes: IntColumn  # sent to the driver
-    is_local: BoolColumn  # ran where its input was (process, node or no preference)
 
     def __len__(self) -> int:
         """How many tasks ended."""
@@ -218,7 +210,7 @@ class EventLog:
     application_id: str
     started_at: float  # when its driver had started
     ended_at: float  # if the log was cut off, the last moment in it
-    task_columns: TaskColumns  # all attempts that ended; `tasks` is the same as a pandas table
+    task_columns: TaskColumns  # all attempts that ended
     name: str = ""
     spark: str | None = None
     master: str = ""
@@ -238,31 +230,8 @@ class EventLog:
     python_crashes: int = 0  # attempts that failed because their Python worker ended unexpectedly
     is_streaming: bool = False  # a streaming query or a DStream's batch ran
     streams_ended: bool = False  # all streaming queries ended by themselves or were stopped, and none failed
-    unknown_events: Mapping[str, int] = field(default_factory=dict)  # how many there were, by name
     unreadable_lines: int = 0
     warnings: tuple[str, ...] = ()  # what could not be read
-
-    @cached_property
-    def tasks(self) -> DataFrame:
-        """All attempts that ended as a pandas table: `TaskColumns` and two derived columns.
-
-        ``pandas.DataFrame(log.stages)`` makes one of any other table.
-
-        Raises:
-            MissingResourceError: pandas is not installed.
-        """
-        # Importing it takes twice the memory of reading a log, and longer than reading a small one: only
-        # those who analyse logs in a notebook need it.
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingResourceError(
-                "The table of tasks needs pandas, which is not installed.",
-                remedy="Install it beside this package (pip install pandas), or use `task_columns`.",
-            ) from error
-        columns = self.task_columns
-        names = [*(column.name for column in fields(columns)), "seconds", "scheduler_delay_seconds"]
-        return pd.DataFrame({name: getattr(columns, name) for name in names}, copy=False)
 
     @cached_property
     def machines(self) -> tuple[ExecutorRow, ...]:

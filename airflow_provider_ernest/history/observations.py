@@ -1,7 +1,7 @@
 """Event logs as past runs of a job, and these as observations that cost nothing: which count, and why not.
 
 `past_run` tells what one log says of its run: what it took, on what, and whether it ended well (see
-`eventlog.judging`). `observations_of` then says which runs tell of the run at hand.
+`eventlog.run_facts`). `observations_of` then says which runs tell of the run at hand.
 
 A run counts where nothing that its time depends on is known to be otherwise today: the main file, Spark's
 version, the properties, the type of the machines, their cores and their memory. What is not known of the run
@@ -37,8 +37,13 @@ from airflow_provider_ernest.decision.forms.machines import megabytes
 from airflow_provider_ernest.documents.base import time_of
 from airflow_provider_ernest.documents.decisions import ProductionRun
 from airflow_provider_ernest.documents.runs import Observation, PastRun, RunConditions, amount_read
-from airflow_provider_ernest.eventlog.judging import DATABRICKS_CLUSTER, JOB_CLUSTER, Sizes, why_not_counted
-from airflow_provider_ernest.eventlog.run_facts import run_metrics
+from airflow_provider_ernest.eventlog.run_facts import (
+    DATABRICKS_CLUSTER,
+    JOB_CLUSTER,
+    Sizes,
+    run_metrics,
+    why_not_counted,
+)
 from airflow_provider_ernest.eventlog.tables import DRIVER
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.history.jobs import comparable, recurring

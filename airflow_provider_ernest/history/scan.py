@@ -358,9 +358,8 @@ def _s3_client(connection: str) -> Any:
 
 def _begins_as_a_log(place: Place) -> bool:
     """Whether its first line may be an event, so that gigabytes of something else are not gone through."""
-    from airflow_provider_ernest.eventlog.bounds import Notes
     from airflow_provider_ernest.eventlog.events import event_name
-    from airflow_provider_ernest.eventlog.files import open_lines
+    from airflow_provider_ernest.eventlog.files import Notes, open_lines
 
     notes = Notes()
     for line in open_lines(place, notes=notes):

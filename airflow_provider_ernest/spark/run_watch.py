@@ -119,7 +119,8 @@ class RunWatch:
 
     def _look_at_master(self) -> None:
         if self._web_url is None:
-            self._granted_at = self._granted_at or (time.monotonic() if self._progress.tasks else None)
+            is_running = self._progress.tasks or not self._progress.is_followed
+            self._granted_at = self._granted_at or (time.monotonic() if is_running else None)
             return
         try:
             state = read_state(self._web_url, timeout_seconds=5.0)
@@ -152,7 +153,7 @@ class RunWatch:
                 )
             if watched_seconds > self._limits.wait_seconds:
                 return f"it did not get its {self._cores} cores within {duration(self._limits.wait_seconds)}"
-        elif self._progress.executors < self._machines and now - self._granted_at > REGISTER_SECONDS:
+        elif self._is_short_of_machines and now - self._granted_at > REGISTER_SECONDS:
             return (
                 f"{self._progress.executors} of its {self._machines} machines registered "
                 f"within {duration(REGISTER_SECONDS)}; see the executors' stderr on the workers (a wrong "
@@ -161,6 +162,10 @@ class RunWatch:
         elif self._limits.run_seconds is not None and now - self._granted_at > self._limits.run_seconds:
             return f"it took longer than run_timeout_seconds={self._limits.run_seconds:.0f}"
         return None
+
+    @property
+    def _is_short_of_machines(self) -> bool:
+        return self._progress.is_followed and self._progress.executors < self._machines
 
     def _report(self) -> None:
         now = time.monotonic()

@@ -15,8 +15,8 @@ from airflow_provider_ernest.documents.profiles import (
     LOST,
     PREEMPTED,
 )
-from airflow_provider_ernest.eventlog.judging import LET_GO, cause_of
 from airflow_provider_ernest.eventlog.reading import read_event_log
+from airflow_provider_ernest.eventlog.run_facts import LET_GO, cause_of
 from airflow_provider_ernest.history.observations import past_run
 from tests.unit.eventlog.event_log_texts import (
     ended,

@@ -21,8 +21,6 @@ from airflow_provider_ernest.eventlog.tables import (
 START = 1_700_000_000.0
 """When all machines are there; the times that tests give count from it."""
 
-_TRUE_BY_DEFAULT = ("succeeded", "is_local")
-
 
 def task(stage: int = 0, launched: float = 0.0, seconds: float = 1.0, **columns: Any) -> dict[str, Any]:
     """A row of the table of tasks; what is not told of its seconds it ran on its CPU.
@@ -52,8 +50,7 @@ def task_table(rows: Iterable[dict[str, Any]] = ()) -> TaskColumns:
     numbered = [{"task_id": number, **row} for number, row in enumerate(rows)]
     columns = {}
     for column in fields(TaskColumns):
-        absent = column.name in _TRUE_BY_DEFAULT
-        values = [row.get(column.name, absent) for row in numbered]
+        values = [row.get(column.name, column.name == "succeeded") for row in numbered]
         columns[column.name] = np.array(values, dtype=_kind(column.type))
     return TaskColumns(**columns)
 

@@ -13,7 +13,7 @@ import cramjam
 import pytest
 import zstandard
 
-from airflow_provider_ernest.eventlog import bounds, compression
+from airflow_provider_ernest.eventlog import files
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.eventlog.run_facts import read_run, run_metrics, run_seconds
 from airflow_provider_ernest.eventlog.tables import EventLog
@@ -67,7 +67,7 @@ ENDLESS = {
     "stages": lambda n: stage(n, **{"Stage Name": LONG}),
     "parents of stages": lambda n: stage(n, **{"Parent IDs": list(range(1000, 2000))}),
     "scopes of stages": lambda n: stage(
-        0, **{"RDD Info": [{"RDD ID": 0, "Name": f"{n} {each} {'x' * 500}"} for each in range(100)]}
+        n, **{"RDD Info": [{"RDD ID": 0, "Name": f"{n} {each} {'x' * 500}"} for each in range(100)]}
     ),
     "executors": lambda n: executor(f"{n} {LONG}", host=LONG),
     "executors of tasks": lambda n: task(n, executor=f"{n} {LONG}"),
@@ -95,7 +95,7 @@ ENDLESS = {
 @pytest.mark.parametrize("endless", ENDLESS)
 def test_what_is_kept_of_a_log_is_bounded(endless: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A thousand lines take a small bound as many more would take the real one."""
-    monkeypatch.setattr(bounds, "MOST_KEPT_BYTES", MEBIBYTE // 4)
+    monkeypatch.setattr(files, "MOST_KEPT_BYTES", MEBIBYTE // 4)
     make, begins = ENDLESS[endless], [started(), query("SQLExecutionStart", 0)]
     path = write(tmp_path / "app-1", *begins, *map(make, range(1, 1000)), ended())
 
@@ -151,7 +151,7 @@ def test_blocks_larger_than_any_of_sparks_are_refused(tmp_path: Path):
 def test_a_file_that_unpacks_to_very_much_is_not_read_to_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(compression, "ALWAYS_UNPACKED_BYTES", 4 * MEBIBYTE)
+    monkeypatch.setattr(files, "ALWAYS_UNPACKED_BYTES", 4 * MEBIBYTE)
     text = line(started()) + bytes(64 * MEBIBYTE) + b"\n" + line(task(1))
     path = tmp_path / "app-1.zstd"
     path.write_bytes(zstandard.ZstdCompressor().compress(text))
@@ -190,14 +190,6 @@ def test_other_applications_are_told_of_so_many_times(tmp_path: Path):
     assert log.application_id == "app-1"
     assert 1 < len([each for each in log.warnings if "app-" in each]) <= len(log.warnings) < 110
     assert max(map(len, log.warnings)) < 700
-
-
-def test_reading_stops_when_nobody_waits_any_longer(tmp_path: Path):
-    """As of a thread that is left to itself: the next piece that storage gives is the last."""
-    path = write(tmp_path / "app-1", started(), *(task(number) for number in range(2000)), ended())
-
-    with pytest.raises(EventLogError, match=r"was not read within 0 s\. Too large to read here"):
-        read_event_log(path, most_seconds=0)
 
 
 HUGE = 10**21

@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 
 from airflow_provider_ernest.documents.runs import PastRun
-from airflow_provider_ernest.eventlog.judging import A_STREAM
 from airflow_provider_ernest.eventlog.reading import read_event_log
+from airflow_provider_ernest.eventlog.run_facts import A_STREAM
 from airflow_provider_ernest.history.observations import past_run
 from tests.unit.eventlog.event_log_texts import (
     ended,
