@@ -84,10 +84,11 @@ def bound_by(profile: RunProfile, most_used: Iterable[str]) -> str:
     return CPU
 
 
-def headline_of(profile: RunProfile, *, unmeasured_share: float = 0.0) -> str:
+def headline_of(profile: RunProfile) -> str:
     """What binds the run, such as "CPU-bound: at most 2 % from a faster network, 1 % from faster disks"."""
     sentence = _bound(profile)
     # Network and disks may have to do with it: the run reads its input over them.
+    unmeasured_share = profile.unmeasured_seconds / max(1e-9, profile.task_seconds)
     if profile.bottleneck == CPU and unmeasured_share >= _WORTH_TELLING_SHARE:
         sentence += (
             f"; Spark does not measure what {percentage(100 * unmeasured_share)} of its tasks' time "

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from airflow_provider_ernest.clarity import advice, monotasks, stragglers, what_if
-from airflow_provider_ernest.clarity.blocked_time import BlockedTime, blocked_time
-from airflow_provider_ernest.clarity.monotasks import IdealTimes, ResourceUse, Spans, resource_use
+from airflow_provider_ernest.clarity.advice import TRUSTED_ERROR_PERCENT, advise, bound_by, headline_of
+from airflow_provider_ernest.clarity.blocked_time import BlockedTime, StageWaiting, blocked_time
+from airflow_provider_ernest.clarity.monotasks import (
+    IdealTimes,
+    ResourceUse,
+    Spans,
+    achieved_capacity,
+    cores_per_machine,
+    ideal_times,
+    resource_use,
+)
 from airflow_provider_ernest.clarity.replay import WarmUp, replay_sizes, warm_up_of
 from airflow_provider_ernest.clarity.replay_plan import Plan, PlannedStage, most_at_once, plan_of
-from airflow_provider_ernest.clarity.what_if import Change
+from airflow_provider_ernest.clarity.stragglers import Stragglers, find_stragglers
+from airflow_provider_ernest.clarity.what_if import Change, what_ifs
 from airflow_provider_ernest.documents.profiles import (
     CORE,
     DISK,
@@ -66,9 +74,6 @@ def profile_run(
 ) -> RunProfile:
     """Analyse a run.
 
-    An analysis that fails on an odd log becomes a warning of the profile; only the replay of the run as it
-    was must work.
-
     Args:
         log: of the run.
         scale: the share of the target input that it read.
@@ -81,21 +86,48 @@ def profile_run(
     Raises:
         EventLogError: no task ended, or nothing happened after the machines had come.
     """
-    run = _Run(log=log, given_capacity=capacity, machine_counts=machine_counts, changes=changes)
-    profile = replace(
-        _outline(run),
+    if not log.clean_seconds > 0:
+        raise EventLogError(
+            f"The event log of {log.application_id} has nothing after its machines had come.",
+            remedy="Give the log of an application that ran tasks on its machines.",
+        )
+    plan, use = plan_of(log), resource_use(log)
+    blocked = blocked_time(log, plan=plan)
+    as_it_was = blocked.replayed
+    if capacity is None:
+        capacity = achieved_capacity(log, use)
+    else:
+        # A task may take several cores, and executors may leave some idle.
+        capacity = replace(capacity, cores=cores_per_machine(log))
+    ideal = ideal_times(log, capacity, use)
+    found = find_stragglers(log, as_it_was=as_it_was)
+    counts = machine_counts or sizes_around(max(1, len(log.machines)))
+    able = [count for count in counts if _can_hold_barriers(log, count)]
+    profile = RunProfile(
+        **_facts(log),
         scale=scale,
         iterations=iterations,
         event_log=None if event_log is None else without_credentials(event_log),
+        replayed_seconds=as_it_was.seconds,
+        limits=blocked.limits,
+        unmeasured_seconds=sum(use.seconds([UNMEASURED]).tolist()),
+        **_stages(log, plan, blocked, use, ideal, found),
+        stragglers=found.worst,
+        straggler_causes=found.causes,
+        capacity=capacity,
+        ideal_seconds=ideal.seconds_of_run(),
+        what_ifs=what_ifs(log, capacity, changes, use=use, as_it_was=as_it_was),
+        sizes=replay_sizes(log, able, as_it_was=as_it_was) if able else (),
+        phases=optex_phases(log, use),
+        category=category_of(log),
     )
-    warnings = list(_doubts(run, profile))
-    for what, part in _PARTS.items():
-        try:
-            profile = replace(profile, **part(run, profile))
-        # A log is whatever an application wrote: if one analysis stumbles over it, the others go on.
-        except Exception as error:
-            warnings.append(f"{what} is not known: {type(error).__name__}: {error}")
-    return replace(profile, warnings=(*profile.warnings, *warnings))
+    profile = replace(profile, bottleneck=bound_by(profile, ideal.bottlenecks_of_run()))
+    return replace(
+        profile,
+        headline=headline_of(profile),
+        advice=advise(profile),
+        warnings=tuple(_doubts(log, profile, is_every_size_able=len(able) == len(counts))),
+    )
 
 
 def sizes_around(machines: int) -> tuple[int, ...]:
@@ -104,77 +136,44 @@ def sizes_around(machines: int) -> tuple[int, ...]:
     return tuple(sorted({machines, *powers}))
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Run:
-    log: EventLog
-    given_capacity: Capacity | None
-    machine_counts: Sequence[int] | None
-    changes: Sequence[Change] | None
-
-    @cached_property
-    def plan(self) -> Plan:
-        return plan_of(self.log)
-
-    @cached_property
-    def blocked(self) -> BlockedTime:
-        return blocked_time(self.log, plan=self.plan)
-
-    @cached_property
-    def use(self) -> ResourceUse:
-        return resource_use(self.log)
-
-    @cached_property
-    def capacity(self) -> Capacity:
-        """Of one machine, as given or achieved, with the cores that tasks used."""
-        if self.given_capacity is None:
-            return monotasks.achieved_capacity(self.log, self.use)
-        # A task may take several cores, and executors may leave some idle.
-        return replace(self.given_capacity, cores=monotasks.cores_per_machine(self.log))
-
-    @cached_property
-    def ideal(self) -> IdealTimes:
-        return monotasks.ideal_times(self.log, self.capacity, self.use)
+def _can_hold_barriers(log: EventLog, machines: int) -> bool:
+    """Whether all tasks of a barrier stage find slots on so many machines, or Spark refuses it."""
+    return machines * _slots(log) >= log.barrier_tasks * max(1, len(log.machines))
 
 
-def _outline(run: _Run) -> RunProfile:
-    log, tasks = run.log, run.log.task_columns
-    seconds, startup_seconds = log.clean_seconds, max(0.0, log.ready_at - log.started_at)
-    if not seconds > 0:
-        raise EventLogError(
-            f"The event log of {log.application_id} has nothing after its machines had come.",
-            remedy="Give the log of an application that ran tasks on its machines.",
-        )
+def _slots(log: EventLog) -> int:
+    return log.slots if log.slots > 0 else most_at_once(log.task_columns)
+
+
+def _facts(log: EventLog) -> dict[str, Any]:
+    """What the profile has of the log itself."""
+    tasks = log.task_columns
     began = (tasks.launched_at - log.ready_at).clip(0.0)
     finished = (tasks.finished_at - log.ready_at).clip(0.0)
     verdict = why_not_counted(log)
-    return RunProfile(
-        application_id=log.application_id,
-        not_counted="" if verdict is None or verdict.is_other_kind else verdict.reason,
-        losses=losses_of(log),
-        name=call_site(log.name),
-        spark=log.spark,
-        machines=max(1, len(log.machines)),
-        slots=log.slots if log.slots > 0 else most_at_once(tasks),
-        seconds=seconds,
-        startup_seconds=startup_seconds,
-        replayed_seconds=run.blocked.replayed.seconds,
-        limits=run.blocked.limits,
-        driver_seconds=max(0.0, log.ended_at - log.ready_at - busy_seconds(began, finished)),
-        tasks=int(tasks.succeeded.sum()),
-        failed_tasks=int((~tasks.succeeded).sum()),
-        phases=PhaseSeconds(
-            initialisation_seconds=startup_seconds,
-            preparation_seconds=0.0,
-            variable_sharing_seconds=0.0,
-            computation_seconds=seconds,
-            communication_seconds=0.0,
-        ),
-    )
+    return {
+        "application_id": log.application_id,
+        "not_counted": "" if verdict is None or verdict.is_other_kind else verdict.reason,
+        "losses": losses_of(log),
+        "name": call_site(log.name),
+        "spark": log.spark,
+        "machines": max(1, len(log.machines)),
+        "slots": _slots(log),
+        "seconds": log.clean_seconds,
+        "startup_seconds": max(0.0, log.ready_at - log.started_at),
+        "driver_seconds": max(0.0, log.ended_at - log.ready_at - busy_seconds(began, finished)),
+        "tasks": int(tasks.succeeded.sum()),
+        "failed_tasks": int((~tasks.succeeded).sum()),
+    }
 
 
-def _doubts(run: _Run, profile: RunProfile) -> Iterator[str]:
-    log = run.log
-    if abs(profile.replay_error_percent) > advice.TRUSTED_ERROR_PERCENT:
+def _doubts(log: EventLog, profile: RunProfile, *, is_every_size_able: bool) -> Iterator[str]:
+    if not is_every_size_able:
+        yield (
+            f"All {log.barrier_tasks} tasks of a barrier stage must run at once: sizes with fewer slots, on "
+            "which Spark refuses it, are left out."
+        )
+    if abs(profile.replay_error_percent) > TRUSTED_ERROR_PERCENT:
         yield (
             f"The replay of the run as it was is {signed_percentage(profile.replay_error_percent)} off: do "
             "not trust what could be won, nor the predictions for other machines."
@@ -190,25 +189,35 @@ def _doubts(run: _Run, profile: RunProfile) -> Iterator[str]:
     yield from (f"Event log: {warning[:1].lower()}{warning[1:]}" for warning in log.warnings)
 
 
-def _bottleneck(run: _Run, profile: RunProfile) -> dict[str, Any]:
-    unmeasured = sum(run.use.seconds([UNMEASURED]).tolist())
-    bound = replace(profile, bottleneck=advice.bound_by(profile, run.ideal.bottlenecks_of_run()))
-    share = unmeasured / max(1e-9, float(run.log.task_columns.seconds.sum()))
-    return {
-        "bottleneck": bound.bottleneck,
-        "headline": advice.headline_of(bound, unmeasured_share=share),
-        "unmeasured_seconds": unmeasured,
-    }
-
-
-def _stages(run: _Run, profile: RunProfile) -> dict[str, Any]:
+def _stages(
+    log: EventLog,
+    plan: Plan,
+    blocked: BlockedTime,
+    use: ResourceUse,
+    ideal: IdealTimes,
+    found: Stragglers,
+) -> dict[str, Any]:
     """The longest stages by their start, and the number and time of the others."""
-    warm_up = warm_up_of(run.log, run.plan)
-    spans = [_span(stage, run.log) for stage in run.plan.stages]
+    warm_up = warm_up_of(log, plan)
+    needed, bottlenecks = ideal.seconds(), ideal.bottlenecks()
+    unmeasured = dict(zip(use.stages, use.seconds([UNMEASURED]).tolist(), strict=True))
+    spans = [_span(stage, log) for stage in plan.stages]
     longest = sorted(range(len(spans)), key=lambda place: spans[place][0] - spans[place][1])
-    kept = [_stage_profile(run, place, spans[place], warm_up) for place in longest[:MOST_STAGES]]
-    left_out = [run.plan.stages[place].tasks for place in longest[MOST_STAGES:]]
-    seconds = sum(_rounded(run.log.task_columns.seconds[tasks].sum()) for tasks in left_out)
+    kept = []
+    for place in longest[:MOST_STAGES]:
+        key = plan.stages[place].row.key
+        kept.append(
+            replace(
+                _stage_profile(log, plan.stages[place], blocked.stages[key], warm_up, span=spans[place]),
+                warmup_seconds=_rounded(warm_up.excess_seconds[place]),
+                ideal_seconds={name: _rounded(value) for name, value in needed.get(key, {}).items()},
+                bottleneck=bottlenecks.get(key, ""),
+                unmeasured_seconds=_rounded(unmeasured.get(key, 0.0)),
+                stragglers=found.by_stage.get(key, 0),
+            )
+        )
+    left_out = [plan.stages[place].tasks for place in longest[MOST_STAGES:]]
+    seconds = sum(_rounded(log.task_columns.seconds[tasks].sum()) for tasks in left_out)
     return {
         "stages": tuple(sorted(kept, key=lambda stage: (stage.began_seconds, stage.stage_id, stage.attempt))),
         "stages_left_out": len(left_out),
@@ -216,10 +225,15 @@ def _stages(run: _Run, profile: RunProfile) -> dict[str, Any]:
     }
 
 
-def _stage_profile(run: _Run, place: int, span: tuple[float, float], warm_up: WarmUp) -> StageProfile:
-    log, stage = run.log, run.plan.stages[place]
-    row, waiting = stage.row, run.blocked.stages[stage.row.key]
-    tasks = log.task_columns.only(stage.tasks)
+def _stage_profile(
+    log: EventLog,
+    stage: PlannedStage,
+    waiting: StageWaiting,
+    warm_up: WarmUp,
+    *,
+    span: tuple[float, float],
+) -> StageProfile:
+    row, tasks = stage.row, log.task_columns.only(stage.tasks)
     counted, own_seconds = tasks.only(tasks.succeeded), warm_up.own_seconds[stage.tasks][tasks.succeeded]
     is_short = span[1] - span[0] < _SHORT_SHARE * log.clean_seconds
     least = _LITTLE_SHARE * float(tasks.seconds.sum())
@@ -237,7 +251,6 @@ def _stage_profile(run: _Run, place: int, span: tuple[float, float], warm_up: Wa
         task_seconds=_rounded(tasks.seconds.sum()),
         quantiles_seconds=_quantiles(own_seconds, _FEW_QUANTILES if is_short else _MOST_QUANTILES),
         mean_seconds=_rounded(own_seconds.mean()) if len(own_seconds) else 0.0,
-        warmup_seconds=_rounded(warm_up.excess_seconds[place]),
         # And nothing of earlier stages: more input would make more such tasks.
         reads_input=sums["input_bytes"] > 0 and not int(counted.shuffle_read_bytes.sum()),
         **sums,
@@ -270,70 +283,6 @@ def _quantiles(seconds: FloatColumn, most: int) -> tuple[float, ...]:
 
 def _rounded(value: float) -> float:
     return round(float(value), _DIGITS)
-
-
-def _ideal(run: _Run, profile: RunProfile) -> dict[str, Any]:
-    seconds, bottlenecks = run.ideal.seconds(), run.ideal.bottlenecks()
-    unmeasured = dict(zip(run.use.stages, run.use.seconds([UNMEASURED]).tolist(), strict=True))
-
-    def known(stage: StageProfile) -> StageProfile:
-        key = (stage.stage_id, stage.attempt)
-        return replace(
-            stage,
-            ideal_seconds={resource: _rounded(value) for resource, value in seconds.get(key, {}).items()},
-            bottleneck=bottlenecks.get(key, ""),
-            unmeasured_seconds=_rounded(unmeasured.get(key, 0.0)),
-        )
-
-    return {
-        "capacity": run.capacity,
-        "ideal_seconds": run.ideal.seconds_of_run(),
-        "stages": tuple(map(known, profile.stages)),
-    }
-
-
-def _stragglers(run: _Run, profile: RunProfile) -> dict[str, Any]:
-    found = stragglers.find_stragglers(run.log, as_it_was=run.blocked.replayed)
-    return {
-        "stragglers": found.worst,
-        "straggler_causes": found.causes,
-        "stages": tuple(
-            replace(stage, stragglers=found.by_stage.get((stage.stage_id, stage.attempt), 0))
-            for stage in profile.stages
-        ),
-    }
-
-
-def _sizes(run: _Run, profile: RunProfile) -> dict[str, Any]:
-    counts = run.machine_counts or sizes_around(profile.machines)
-    at_once = run.log.barrier_tasks
-    able = [count for count in counts if count * profile.slots >= at_once * profile.machines]
-    sizes = replay_sizes(run.log, able, as_it_was=run.blocked.replayed) if able else ()
-    if len(able) == len(counts):
-        return {"sizes": sizes}
-    told = (
-        f"All {at_once} tasks of a barrier stage must run at once: sizes with fewer slots, on which Spark "
-        "refuses it, are left out."
-    )
-    return {"sizes": sizes, "warnings": (*profile.warnings, told)}
-
-
-# What each finds, for a warning if it fails; later ones build on the fields of earlier ones.
-_PARTS: dict[str, Callable[[_Run, RunProfile], dict[str, Any]]] = {
-    "What the run is bound by": _bottleneck,
-    "What its stages did": _stages,
-    "What its machines' resources need at least": _ideal,
-    "Which tasks held it up": _stragglers,
-    "What other machines would make of it": lambda run, profile: {
-        "what_ifs": what_if.what_ifs(
-            run.log, run.capacity, run.changes, use=run.use, as_it_was=run.blocked.replayed
-        )
-    },
-    "What other numbers of machines would make of it": _sizes,
-    "How long its phases took": lambda run, profile: {"phases": optex_phases(run.log, run.use)},
-    "What kind of job it is": lambda run, profile: {"category": category_of(run.log)},
-    "What to change": lambda run, profile: {"advice": advice.advise(profile)},
-}
 
 
 def optex_phases(log: EventLog, use: ResourceUse | None = None) -> PhaseSeconds:

@@ -300,66 +300,46 @@ class _Simulation:
 
     def _launch(self, place: int) -> None:
         """Start tasks of a stage until it has no more, or something else may have its turn."""
-        stage = self._stages[place]
+        stage, planned = self._stages[place], self._stages[place].planned
         until = self._waiting[0][0] if self._waiting else math.inf
-        if self._is_fair or stage.planned.retries or stage.planned.copies:
-            self._launch_one_by_one(stage, until)
-        else:
-            self._launch_in_turn(stage, until)
-        if stage.next == len(stage.seconds):
-            self._ready = [entry for entry in self._ready if entry[1] != place]
-            heapq.heapify(self._ready)
-            self._reach(stage.planned.ended, stage.ended_at())
-
-    def _launch_in_turn(self, stage: _Stage, until: float) -> None:
-        """The fast way for tasks that begin on the first free slot: nearly all tasks of nearly all runs."""
-        free, now, lost_at = self._free, self._now, self._lost_at
+        takes_turns = self._is_fair and len(self._ready) > 1
+        may_be_late = bool(planned.retries or planned.copies)
+        # Local names: nearly all the time of an analysis is spent in this loop.
+        free, now, lost_at, is_fair = self._free, self._now, self._lost_at, self._is_fair
         seconds, held, warm_slots = stage.seconds, stage.slot_seconds, stage.warm_slots
-        warm_up, dispatch_seconds = stage.warm_up, stage.planned.dispatch_seconds
-        add_began, replace_first = stage.began.append, heapq.heapreplace
+        dispatch_seconds, add_began, replace_first = (
+            planned.dispatch_seconds,
+            stage.began.append,
+            heapq.heapreplace,
+        )
         slot = free[0][1]
         number = stage.next
         for number in range(stage.next, len(seconds)):
+            begin, warm = now, 0.0
             if slot in warm_slots:
-                begin = now + dispatch_seconds
-                end = begin + held[number]
+                begin += dispatch_seconds
             else:
                 warm_slots.add(slot)
-                begin = now
-                end = begin + warm_up + held[number]
-                seconds[number] += warm_up
+                warm = stage.warm_up
+                seconds[number] += warm
+            if may_be_late:
+                begin = max(begin, stage.earliest(number))
             add_began(begin)
+            end = begin + warm + held[number]
             replace_first(free, (end, slot))
+            if is_fair:
+                heapq.heappush(stage.running, end)
             at, slot = free[0]
             if at > now:
                 now = at
-            if now >= until or at >= lost_at[slot]:
+            if takes_turns or now >= until or at >= lost_at[slot]:
                 break
         self._now = now
         stage.next = number + 1
-
-    def _launch_one_by_one(self, stage: _Stage, until: float) -> None:
-        """The same if tasks may come late, or other stages take turns."""
-        takes_turns = self._is_fair and len(self._ready) > 1
-        while stage.next < len(stage.seconds):
-            number, slot, begin, warm = stage.next, self._free[0][1], self._now, 0.0
-            if slot in stage.warm_slots:
-                begin += stage.planned.dispatch_seconds
-            else:
-                stage.warm_slots.add(slot)
-                warm = stage.warm_up
-            begin = max(begin, stage.earliest(number))
-            stage.seconds[number] += warm
-            stage.began.append(begin)
-            end = begin + warm + stage.slot_seconds[number]
-            heapq.heapreplace(self._free, (end, slot))
-            if self._is_fair:
-                heapq.heappush(stage.running, end)
-            stage.next = number + 1
-            at, slot = self._free[0]
-            self._now = max(self._now, at)
-            if takes_turns or self._now >= until or at >= self._lost_at[slot]:
-                break
+        if stage.next == len(seconds):
+            self._ready = [entry for entry in self._ready if entry[1] != place]
+            heapq.heapify(self._ready)
+            self._reach(planned.ended, stage.ended_at())
 
 
 @dataclass(frozen=True, kw_only=True)
