@@ -9,8 +9,15 @@ from typing import Any
 import numpy as np
 
 from airflow_provider_ernest.clarity.advice import TRUSTED_ERROR_PERCENT, advise, bound_by, headline_of
-from airflow_provider_ernest.clarity.blocked_time import BlockedTime, StageWaiting, blocked_time
+from airflow_provider_ernest.clarity.blocked_time import (
+    BlockedTime,
+    StageWaiting,
+    Stragglers,
+    blocked_time,
+    find_stragglers,
+)
 from airflow_provider_ernest.clarity.monotasks import (
+    Change,
     IdealTimes,
     ResourceUse,
     Spans,
@@ -18,11 +25,10 @@ from airflow_provider_ernest.clarity.monotasks import (
     cores_per_machine,
     ideal_times,
     resource_use,
+    what_ifs,
 )
 from airflow_provider_ernest.clarity.replay import WarmUp, replay_sizes, warm_up_of
 from airflow_provider_ernest.clarity.replay_plan import Plan, PlannedStage, most_at_once, plan_of
-from airflow_provider_ernest.clarity.stragglers import Stragglers, find_stragglers
-from airflow_provider_ernest.clarity.what_if import Change, what_ifs
 from airflow_provider_ernest.documents.profiles import (
     CORE,
     DISK,

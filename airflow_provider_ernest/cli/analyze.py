@@ -29,7 +29,7 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.words import count, tenths
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.clarity.what_if import Change
+    from airflow_provider_ernest.clarity.monotasks import Change
     from airflow_provider_ernest.documents.profiles import RunProfile
 
 FACTORS = ("cpu", "network", "disk")
@@ -151,7 +151,7 @@ def _run(args: Namespace) -> None:
 
 def _changes(asked: Sequence[Sequence[tuple[str, float]]] | None) -> tuple[Change, ...] | None:
     """The changes that --what-if names; None where there are none."""
-    from airflow_provider_ernest.clarity.what_if import Change
+    from airflow_provider_ernest.clarity.monotasks import Change
 
     if asked is None:
         return None

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from airflow_provider_ernest.clarity.blocked_time import blocked_time
-from airflow_provider_ernest.clarity.monotasks import achieved_capacity, stated_capacity
+from airflow_provider_ernest.clarity.blocked_time import blocked_time, find_stragglers
+from airflow_provider_ernest.clarity.monotasks import Change, achieved_capacity, stated_capacity, what_if
 from airflow_provider_ernest.clarity.replay import replay
-from airflow_provider_ernest.clarity.stragglers import find_stragglers
-from airflow_provider_ernest.clarity.what_if import Change, what_if
 from airflow_provider_ernest.documents import profiles
 from airflow_provider_ernest.documents.profiles import Capacity
 from airflow_provider_ernest.eventlog.tables import EventLog

@@ -8,8 +8,8 @@ from statistics import median
 
 import pandas as pd
 
+from airflow_provider_ernest.clarity.blocked_time import find_stragglers
 from airflow_provider_ernest.clarity.profile import profile_run
-from airflow_provider_ernest.clarity.stragglers import find_stragglers
 from airflow_provider_ernest.documents.profiles import DISK, NETWORK
 from airflow_provider_ernest.eventlog.tables import EventLog
 from benchmarks.clarity.questions import QUESTIONS, clean_seconds

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from airflow_provider_ernest.clarity import advice
+from airflow_provider_ernest.clarity.monotasks import Change
 from airflow_provider_ernest.clarity.profile import (
     MOST_STAGES,
     category_of,
     optex_phases,
     profile_run,
 )
-from airflow_provider_ernest.clarity.what_if import Change
 from airflow_provider_ernest.documents import profiles
 from airflow_provider_ernest.documents.profiles import Capacity, RunProfile
 from airflow_provider_ernest.eventlog.reading import read_event_log

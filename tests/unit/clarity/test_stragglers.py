@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.clarity.stragglers import WORST, find_stragglers
+from airflow_provider_ernest.clarity.blocked_time import WORST, find_stragglers
 from airflow_provider_ernest.documents.models import UNEXPLAINED
 from airflow_provider_ernest.documents.profiles import (
     COLLECTION,

@@ -7,10 +7,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.clarity.monotasks import achieved_capacity, stated_capacity
-from airflow_provider_ernest.clarity.what_if import (
+from airflow_provider_ernest.clarity.monotasks import (
     Change,
+    achieved_capacity,
     changed_task_seconds,
+    stated_capacity,
     what_if,
     what_ifs,
 )
