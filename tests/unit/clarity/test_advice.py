@@ -332,9 +332,9 @@ def test_the_sentence_and_its_figures(run: RunProfile, sentence: str):
 
 
 def test_what_spark_does_not_measure_is_told_of_a_run_that_computes():
-    run = profile(network=2.0)
-    assert headline_of(run, unmeasured_share=0.1) == headline_of(run)
-    assert headline_of(run, unmeasured_share=0.3) == (
+    run = replace(profile(network=2.0), stages=(a_stage(task_seconds=100.0),))
+    assert headline_of(replace(run, unmeasured_seconds=10.0)) == headline_of(run)
+    assert headline_of(replace(run, unmeasured_seconds=30.0)) == (
         "CPU-bound: at most 2 % from a faster network; Spark does not measure what 30 % of its tasks' time "
         "went to, such as reading input or a busy host"
     )

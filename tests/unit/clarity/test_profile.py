@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.clarity import advice
+from airflow_provider_ernest.clarity import profile as profile_module
 from airflow_provider_ernest.clarity.monotasks import Change
 from airflow_provider_ernest.clarity.profile import (
     MOST_STAGES,
@@ -198,38 +198,12 @@ def test_numbers_without_bounds_cost_neither_time_nor_memory():
 
 
 def test_a_replay_that_is_off_is_not_to_be_trusted(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(advice, "TRUSTED_ERROR_PERCENT", -1.0)
+    monkeypatch.setattr(profile_module, "TRUSTED_ERROR_PERCENT", -1.0)
     (warning,) = profile_run(shuffle()).warnings
     assert warning == (
         "The replay of the run as it was is 0 % off: do not trust what could be won, nor the predictions for "
         "other machines."
     )
-
-
-@pytest.mark.parametrize(
-    "function",
-    [
-        "monotasks.IdealTimes.seconds",
-        "what_if.what_ifs",
-        "stragglers.find_stragglers",
-        "profile.optex_phases",
-        "profile.category_of",
-        "advice.advise",
-    ],
-)
-def test_an_analysis_that_fails_costs_no_other(function: str, monkeypatch: pytest.MonkeyPatch):
-    def fail(*_: object, **__: object) -> None:
-        raise ZeroDivisionError("odd")
-
-    whole = profile_run(shuffle())
-    monkeypatch.setattr(f"airflow_provider_ernest.clarity.{function}", fail)
-    profile = profile_run(shuffle())
-    (warning,) = profile.warnings
-    assert warning.endswith("is not known: ZeroDivisionError: odd")
-    assert (profile.headline, profile.limits) == (whole.headline, whole.limits)
-    assert len(profile.stages) == 2
-    assert profile.sizes == whole.sizes
-    assert profile.phases.total_seconds == pytest.approx(14.0)
 
 
 def test_credentials_in_the_logs_address_are_left_out():
