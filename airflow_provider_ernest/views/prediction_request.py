@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from airflow_provider_ernest.documents.decisions import DecisionRecord
+from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.settings import Billing, SizingGoal
 from airflow_provider_ernest.settings.billing import BESIDE_THE_PRICE
@@ -150,3 +152,56 @@ def machines_in_bounds(least: int, most: int) -> tuple[int, int]:
     """The fewest and the most machines, as close to these as can be asked for."""
     least = min(max(1, least), MOST_MACHINES)
     return least, min(max(least, most), least + WIDEST_SPAN - 1, MOST_MACHINES)
+
+
+def request_of(
+    newest: DecisionRecord | None,
+    *,
+    model: Model | None = None,
+    price: float | None = None,
+    training_dollars: float | None = None,
+) -> PredictionRequest:
+    """What a decision asked; without one, a request derived from the runs of the model.
+
+    Values that a page cannot ask are left out or brought into bounds.
+    """
+    trained = model.observations if model else ()
+    least, most = machines_in_bounds(
+        newest.min_machines if newest else 1,
+        newest.max_machines if newest else 2 * max((run.machines for run in trained), default=1),
+    )
+    iterations = newest.iterations if newest else model.trained_iterations if model else None
+    return PredictionRequest(
+        scale=(in_bounds(newest.scale) if newest else None) or 1.0,
+        iterations=iterations if iterations is not None and iterations >= 1 else None,
+        **(_goal(newest) if newest else {}),
+        price_per_hour=in_bounds(price),
+        billing=_billed((newest.decision.billing if newest else None) or Billing(), training_dollars),
+        min_machines=least,
+        max_machines=most,
+    )
+
+
+def _goal(newest: DecisionRecord) -> dict[str, Any]:
+    deadline, budget = in_bounds(newest.deadline_seconds), in_bounds(newest.budget_dollars)
+    objective = newest.objective if newest.objective in OBJECTIVES else None
+    confidence = newest.confidence
+    return {
+        "deadline_seconds": deadline,
+        # Both at once need an objective, which may be a function that only the DAG knows.
+        "budget_dollars": budget if deadline is None or objective else None,
+        "objective": objective,
+        "confidence": confidence if confidence is not None and 0 < confidence < 1 else CONFIDENCE,
+    }
+
+
+def _billed(known: Billing, training_dollars: float | None) -> Billing:
+    """Billing besides the machines' hours; runs share the training only if that was stated."""
+    shared, estimated = in_bounds(known.training_dollars), in_bounds(training_dollars)
+    numbers: dict[str, Any] = {
+        **{name: in_bounds(getattr(known, name)) or 0.0 for name in BESIDE_THE_PRICE},
+        "increment_seconds": in_bounds(known.increment_seconds) or 1.0,
+        "training_dollars": shared or (float(f"{estimated:.4g}") if estimated else None),
+        "expected_runs": min(known.expected_runs or 1, MOST_RUNS) if shared else None,
+    }
+    return Billing(**numbers)

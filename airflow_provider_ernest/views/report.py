@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.profiles import RunProfile
 from airflow_provider_ernest.documents.surveys import Survey
 from airflow_provider_ernest.settings import SizingGoal
+from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.clarity import Clarity, explained_run
 from airflow_provider_ernest.views.loaded import no_link
-from airflow_provider_ernest.views.model import model_page_alone
+from airflow_provider_ernest.views.model import model_page
 from airflow_provider_ernest.views.prediction import Prediction
 from airflow_provider_ernest.views.prediction_request import in_bounds
 from airflow_provider_ernest.views.scripts import CHARTS, STATIC, bundled, harmless, styles_of
@@ -33,7 +36,7 @@ def of_model(model: Model, prediction: Prediction, *, goal: SizingGoal | None = 
 
     It has nothing that needs a store: no production runs, and no further questions.
     """
-    page = model_page_alone(model)
+    page = model_page(ModelStore(Path(os.devnull)), model, (), readable=lambda _: True)
     budget = in_bounds(goal.budget_dollars) if goal else None
     # Without a store it is not known whether code, input or production runs still match the model.
     page = replace(page, badges=page.badges[1:], defaults=replace(page.defaults, budget_dollars=budget))

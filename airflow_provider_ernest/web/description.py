@@ -29,7 +29,6 @@ ANSWERS = {
     "ModelPage": "model",
     "Models": "models",
     "Prediction": "prediction",
-    "ProductionRuns": "model",
     "Run": "run",
     "SurveyPage": "survey",
 }

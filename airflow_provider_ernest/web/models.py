@@ -36,9 +36,8 @@ from airflow_provider_ernest.views.loaded import (
     is_gone,
     load_model,
     newest_of,
-    visible_entries,
 )
-from airflow_provider_ernest.views.model import MOST_PRODUCTION_RUNS, model_page, production_page
+from airflow_provider_ernest.views.model import model_page
 from airflow_provider_ernest.views.models import MOST_ROWS, SORTS, STATES, list_models
 from airflow_provider_ernest.views.prediction_request import MOST_RUNS, PredictionRequest, measured
 from airflow_provider_ernest.views.survey import stored_survey, survey_page
@@ -234,27 +233,6 @@ def one(store: StoreDep, found: FoundDep) -> Response:
     """A model with its observations, design, cluster, versions, decisions and production runs."""
     return JsonAnswer(
         model_page(store, found.model, found.entries, readable=found.readable, link=configured_link())
-    )
-
-
-@router.get("/production", summary="Production runs beside their predictions", **answers("ProductionRuns"))
-def production(
-    store: StoreDep,
-    found: FoundDep,
-    offset: Annotated[int, Query(ge=0)] = 0,
-    limit: Annotated[int, Query(ge=1, le=MOST_PRODUCTION_RUNS)] = MOST_PRODUCTION_RUNS,
-) -> Response:
-    """The production runs of a job on a type of machine, newest first, whichever version predicted them."""
-    return JsonAnswer(
-        production_page(
-            store,
-            visible_entries(found.entries, found.readable),
-            found.model.instance_type,
-            readable=found.readable,
-            link=configured_link(),
-            offset=offset,
-            limit=limit,
-        )
     )
 
 

@@ -25,7 +25,6 @@ from airflow_provider_ernest.views.run import (
     OPERATORS,
     PRODUCTION_RUN_KEY,
     RunRecord,
-    StoredOfRun,
     TaskRow,
     run_page,
 )
@@ -169,8 +168,10 @@ def of_run(
     run = read(*allowed)
     if run is None:
         raise HTTPException(404, NO_RUN)
-    stored = StoredOfRun(store, access.readable({run.dag_id}))
-    page = run_page(run, stored, link=configured_link(), task_id=task_id, map_index=map_index)
+    may_read = access.readable({run.dag_id})
+    page = run_page(
+        run, store, readable=may_read, link=configured_link(), task_id=task_id, map_index=map_index
+    )
     if page is None:
         raise HTTPException(404, NO_TASK)
     return JsonAnswer(page)

@@ -118,7 +118,7 @@ def add_explanations(store: ModelStore, seeded: SeededModels) -> None:
     """Add reports and profiles to what the browser tests seed.
 
     "nightly_join": a report whose replay disagrees on many machines, on another type one that agrees, and a
-    production run; on the third type a report whose profile is gone. "daily_report": a report of the version
+    production run. "daily_report": a report of the version
     of sample runs alone, by tasks that waited for nothing. And the model whose names are markup.
     """
     nightly, drifting = seeded.nightly_join, seeded.drifting
@@ -130,8 +130,6 @@ def add_explanations(store: ModelStore, seeded: SeededModels) -> None:
     store.save(
         profiled(nightly, of_production(cpu_bound(**OF_PRODUCTION)), when=_after(nightly), purpose=PRODUCTION)
     )
-    gone = profiled(seeded.third_type, cpu_bound(), when=_after(seeded.third_type))
-    store.save(reported(gone, seeded.third_type, when=_after(seeded.third_type)))
     (base,) = (
         model
         for model in store.history(seeded.learned.job, seeded.learned.instance_type)

@@ -102,7 +102,6 @@ def test_models_of_others_are_refused_as_if_they_did_not_exist(behind_prefix: Si
         for path in (
             "api/model",
             "api/prediction",
-            "api/production",
             "api/clarity",
         ):
             for parameters in hidden:

@@ -80,7 +80,7 @@ def test_submissions(golden: Any, sized_jobs: dict[str, Sized]) -> None:
     golden("on_a_lake/submissions.txt", Scrubber(sized.folder, sized.store).text("\n".join(lines)))
 
 
-QUESTIONS = ["model", "production", "clarity", "prediction"]
+QUESTIONS = ["model", "clarity", "prediction"]
 FURTHER_QUESTIONS = {
     "prediction_stated": "prediction?deadline_seconds=500&confidence=0.95&price_per_hour=0.25"
     "&min_machines=2&max_machines=12&scale=1.2",

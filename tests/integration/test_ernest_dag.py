@@ -301,6 +301,6 @@ def test_the_example_dag_sizes_its_production_run(api: AirflowApi, server: Airfl
 
 def page_of_runs(api: AirflowApi, **model: str) -> list[dict[str, Any]]:
     """The production runs that a model's page in this Airflow shows."""
-    answer = api._send("GET", "/ernest/api/production", params=model).json()
-    runs: list[dict[str, Any]] = answer["runs"]
+    answer = api._send("GET", "/ernest/api/model", params=model).json()
+    runs: list[dict[str, Any]] = answer["production_runs"]
     return runs

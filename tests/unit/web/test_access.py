@@ -24,7 +24,6 @@ ROUTES = (
     "/api/models",
     "/api/model?job=a&instance_type=b",
     "/api/prediction?job=a&instance_type=b",
-    "/api/production?job=a&instance_type=b",
     "/api/clarity?job=a&instance_type=b",
     "/api/run?dag_id=a&run_id=b",
     "/api/survey",

@@ -16,7 +16,7 @@ from tests.unit.web.pages_app import StubAuthManager, assert_described, pages
 OLDER_ID = "20261101T000000.000000Z-00000000"
 ONE = {"job": JOB, "instance_type": TYPE}
 QUESTION = {"price_per_hour": 0.2, "deadline_seconds": 900, "max_machines": 8}
-API = ("/api/model", "/api/prediction", "/api/production", "/api/clarity")
+API = ("/api/model", "/api/prediction", "/api/clarity")
 
 
 @pytest.fixture

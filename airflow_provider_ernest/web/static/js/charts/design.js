@@ -50,7 +50,7 @@ function columnsOf(design) {
     numeric("scale", "Scale", inputShare),
     numeric("partitions", "Partitions", count),
     numeric("weight", "Weight", number),
-    numeric("expected_cost", "Expected cost", number, { unit: design.cost_unit }),
+    numeric("cost", "Expected cost", number, { unit: design.cost_unit }),
     { key: "observed", title: "Run?", value: (row) => (row.observed ? "yes" : "no") },
     numeric("seconds", "Took", number, { unit: "s" }),
     numeric("paid", "Paid", dollars),
@@ -124,7 +124,7 @@ function told(each, unit) {
     `Run ${each.index}: ${machines(each.machines)}, ${inputShare(each.scale)} of the input`,
     `${counted(each.partitions, "partition")}, weight ${number(each.weight)}`,
     // Of the first of several rounds nothing tells it.
-    each.expected_cost > 0 ? `expected to cost ${number(each.expected_cost)} ${unit}` : "",
+    each.cost > 0 ? `expected to cost ${number(each.cost)} ${unit}` : "",
     each.observed ? `took ${duration(each.seconds)}` : "was not run",
     each.paid === null || each.paid === undefined ? "" : `cost ${dollars(each.paid)}`,
   ].filter(Boolean);

@@ -9,37 +9,37 @@ const UNKNOWN =
   "Train it by an ErnestTaskGroup to have it compared, and the model reused while nothing changes.";
 const NOT_KNOWN = "not known, so not compared";
 
-/** The card, for `life.conditions` of api/model. */
+/** The card, for `conditions` of api/model. */
 export function conditions(known) {
   const titled = { id: "conditions", title: "What it was trained under" };
   if (!known) return card(titled, element("p", { class: "muted" }, UNKNOWN));
+  const columns = known.input?.columns ?? null;
   return card(
     { ...titled, text: "A stored model is reused while these, and the application, are the same. More data of the " +
       "same shape is no difference." },
     facts([
       ["Spark", known.spark ?? NOT_KNOWN],
       ["Settings", settings(known)],
-      ["Input", input(known)],
-      ["Columns", known.columns === null ? NOT_KNOWN : count(known.columns)],
+      ["Input", known.input ? input(known.input) : NOT_KNOWN],
+      ["Columns", columns === null ? NOT_KNOWN : count(columns)],
       ["Cores of a machine", known.cores_per_machine === null ? NOT_KNOWN : count(known.cores_per_machine)],
     ]),
   );
 }
 
-function settings({ settings: number, setting_names: names }) {
-  if (number === null) return NOT_KNOWN;
-  if (!number) return "none are set";
-  const more = number > names.length ? ` and ${count(number - names.length)} more` : "";
+function settings({ settings: known }) {
+  if (known === null) return NOT_KNOWN;
+  const names = Object.keys(known);
+  if (!names.length) return "none are set";
   return element("details", { class: "settings" },
-    element("summary", {}, `${count(number)} compared`),
-    element("ul", {}, names.map((name) => element("li", {}, element("code", {}, name)))),
-    more ? element("p", { class: "muted" }, more) : null);
+    element("summary", {}, `${count(names.length)} compared`),
+    element("ul", {}, names.map((name) => element("li", {}, element("code", {}, name)))));
 }
 
-function input({ partitions, bytes_per_partition: each, total_bytes: all, format }) {
+function input({ partitions, total_bytes: all, format }) {
   const words = [
     partitions === null ? "" : counted(partitions, "partition"),
-    each === null ? "" : `${dataAmount(each)} each`,
+    partitions && all ? `${dataAmount(all / partitions)} each` : "",
     all === null ? "" : `${dataAmount(all)} in all`,
     format ?? "",
   ];

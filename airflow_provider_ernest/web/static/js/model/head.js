@@ -25,7 +25,7 @@ export function head(page) {
 /** The type that the page is of, and those that it can be changed to. */
 function types({ model, other_types: others }) {
   if (!others.length) return element("span", {}, "on ", element("strong", {}, model.instance_type));
-  const all = [model.instance_type, ...others.map((each) => each.instance_type)].sort();
+  const all = [model.instance_type, ...others].sort();
   const go = (event) => {
     window.location.href = pageUrl("model", { job: model.job, instance_type: event.target.value });
   };

@@ -1,15 +1,13 @@
 /** Past runs: production runs beside what was predicted, their deadlines, and the money. */
 import { airflowLink, externalLink, taskUrl } from "../airflow.js";
-import { fetchJson } from "../api.js";
 import { numeric } from "../charts/columns.js";
 import { stripFigure } from "../charts/strip.js";
-import { element, replace } from "../dom.js";
+import { element } from "../dom.js";
 import { downloadButtons } from "../download.js";
 import {
   count, counted, dateTime, dollars, duration, durationRange, inputShare, signedPercentage,
 } from "../format.js";
 import { facts } from "../header.js";
-import { announce } from "../states.js";
 import { dataTable } from "../table.js";
 import { figureSlot, part } from "./slot.js";
 
@@ -48,23 +46,21 @@ function verdict({ kept }) {
 
 /** The part of the page, for the answer of api/model. */
 export function history(page) {
-  const { model, production_runs: newest, production_total: total } = page;
+  const { model, production_runs: runs, production_total: total } = page;
   const titled = { id: "history", title: "Past runs" };
-  if (!newest.length) return part(titled, element("p", { class: "card muted" }, NO_PRODUCTION));
+  if (!runs.length) return part(titled, element("p", { class: "card muted" }, NO_PRODUCTION));
   const name = `${model.job}-${model.instance_type}-production`;
-  const state = { runs: newest, total };
   const slot = figureSlot({ id: "production", title: "Production runs", name, height: 160 });
-  const table = element("div", {});
-  const draw = () => {
-    slot.show(stripFigure({ runs: state.runs }));
-    const columns = COLUMNS.filter((column) => !column.isOptional || isKnown(column, state.runs));
-    replace(table, downloadButtons({ name, columns: [...COLUMNS, ...MORE_COLUMNS], rows: state.runs }), dataTable({
-      caption: "Production runs, newest first", captionHidden: true, columns, rows: state.runs, limit: ROWS_AT_FIRST,
-      highlight: (row) => (row.kept === false ? "warning" : null),
-    }));
-  };
-  draw();
-  return part(titled, element("div", { class: "card history" }, slot, table, olderRuns(model, state, draw), money(page)));
+  slot.show(stripFigure({ runs }));
+  const columns = COLUMNS.filter((column) => !column.isOptional || isKnown(column, runs));
+  const table = dataTable({
+    caption: "Production runs, newest first", captionHidden: true, columns, rows: runs, limit: ROWS_AT_FIRST,
+    highlight: (row) => (row.kept === false ? "warning" : null),
+  });
+  const older = total > runs.length
+    ? element("p", { class: "muted" }, `The newest ${count(runs.length)} of ${count(total)}.`) : null;
+  return part(titled, element("div", { class: "card history" }, slot,
+    downloadButtons({ name, columns: [...COLUMNS, ...MORE_COLUMNS], rows: runs }), table, older, money(page)));
 }
 
 function isKnown({ key, value = (row) => row[key] }, rows) {
@@ -88,38 +84,4 @@ function money({ money: known }) {
       : `${dollars(saved)}, against ${dollars(baseline)} a run ${before}`],
     ["Training paid back", even ? `by run ${count(even)}` : null],
   ]);
-}
-
-/** The button that asks for older runs; gone where there are none. */
-function olderRuns(model, state, draw) {
-  const button = element("button", { type: "button", class: "button small" });
-  const problem = element("span", { class: "muted", role: "status" });
-  const line = element("p", { class: "older-runs" }, button, " ", problem);
-  const refresh = () => {
-    const left = state.total - state.runs.length;
-    line.hidden = left <= 0;
-    button.textContent = `Show older runs (${count(left)})`;
-  };
-  button.addEventListener("click", async () => {
-    button.setAttribute("aria-busy", "true");
-    try {
-      const { job, instance_type, model_id } = model;
-      const asked = { job, instance_type, model_id, offset: state.runs.length };
-      const older = await fetchJson("api/production", asked);
-      const known = new Set(state.runs.map((run) => run.production_id));
-      const added = older.runs.filter((run) => !known.has(run.production_id));
-      state.runs = [...state.runs, ...added];
-      // Where some cannot be read, there are no more to ask for.
-      state.total = added.length ? older.total : state.runs.length;
-      problem.textContent = "";
-      draw();
-      refresh();
-      announce(`${count(state.runs.length)} production runs are shown.`);
-    } catch (error) {
-      problem.textContent = error.message;
-    }
-    button.removeAttribute("aria-busy");
-  });
-  refresh();
-  return line;
 }

@@ -9,7 +9,7 @@ import { dataTable } from "../table.js";
 import { card } from "./slot.js";
 
 const MARK_COLUMNS = [
-  { key: "marked_at", title: "Noted", class: "nowrap", render: (row) => dateTime(row.marked_at) },
+  { key: "at", title: "Noted", class: "nowrap", render: (row) => dateTime(row.at) },
   { key: "cause", title: "Cause" },
   { key: "reason", title: "Why", class: "wide", render: (row) => element("bdi", {}, unbroken(inReadersTime(row.reason))) },
   { key: "task", title: "By", class: "nowrap", sortable: false,

@@ -21,10 +21,6 @@ const NOTHING =
   "event logs, so run the Ernest DAG again to see what the time goes into; or give one of their event logs to " +
   "the command ernest analyze.";
 
-const NO_PROFILE =
-  "The profile of that run is not kept any more, or is of a DAG that you may not read: only what the report says of " +
-  "it is shown.";
-
 /** A replay that is further off says nothing about what was replayed with changes. */
 const FAR_OFF_PERCENT = 15;
 
@@ -92,7 +88,6 @@ export function explained(run, of, reportedBy = null) {
   const name = (subject) => `${of}-${subject}`;
   return element("div", { class: "why-run" },
     notice({ title: "Before you trust this", kind: "warning", level: 3, items: warningsOf(run) }),
-    run.has_profile ? null : element("p", { class: "muted" }, NO_PROFILE),
     facts(factsOf(run, reportedBy)),
     pair(limits(run, name("limits")), phases(run, name("phases"))),
     stages(run, name("stages")),
@@ -117,7 +112,6 @@ function limits(run, name) {
 }
 
 function phases(run, name) {
-  if (!run.phases) return null;
   return figure({
     id: idOf("phases", run), title: titleOf("The phases of the run", run),
     question: "What is it doing, moment by moment?", level: 3, name,
@@ -134,9 +128,15 @@ function advice(all) {
       each.documentation && [" ", externalLink(each.documentation, "Spark's documentation")]))));
 }
 
-function warningsOf({ warnings, replay_error_percent: error }) {
-  const told = warnings.map((words) => element("bdi", {}, unbroken(inReadersTime(words))));
-  if (Math.abs(error ?? 0) > FAR_OFF_PERCENT) {
+/** By how many percent the replay of the very same run is off. */
+function replayError({ seconds: taken, replayed_seconds: replayed }) {
+  return (100 * (replayed - taken)) / taken;
+}
+
+function warningsOf(run) {
+  const error = replayError(run);
+  const told = run.warnings.map((words) => element("bdi", {}, unbroken(inReadersTime(words))));
+  if (Math.abs(error) > FAR_OFF_PERCENT) {
     told.unshift(`The replay of the very same run is ${percentage(Math.abs(error))} off: what could be won, and other ` +
       "numbers of machines, are no better known than that.");
   }
@@ -165,9 +165,9 @@ function whichRun({ purpose, application_id: application, history_url: history, 
   return element("span", {}, isReport ? null : kind, named, task);
 }
 
-function conditionsOf({ recorded_at: at, has_profile: isKnown, machines: number, slots, scale, iterations }) {
+function conditionsOf({ recorded_at: at, machines: number, slots, scale, iterations }) {
   const told = [
-    `${isKnown && at ? `${dateTime(at).slice(0, 16)} ` : ""}on ${machines(number)}${slots ? `, ${counted(slots, "task")} at once` : ""}`,
+    `${at ? `${dateTime(at).slice(0, 16)} ` : ""}on ${machines(number)}, ${counted(slots, "task")} at once`,
     `${inputShare(scale)} of the input`,
     iterations ? counted(iterations, "iteration") : "",
   ];
@@ -175,13 +175,11 @@ function conditionsOf({ recorded_at: at, has_profile: isKnown, machines: number,
 }
 
 function timesOf({ seconds: taken, startup_seconds: startup, driver_seconds: driver }) {
-  if (!Number.isFinite(taken)) return null;
   const alone = driver > 0 ? `; of it ${duration(driver)} in which no task ran` : "";
   return `${duration(taken)} after ${duration(startup)} of start-up${alone}`;
 }
 
 function tasksOf({ tasks, failed_tasks: failed }) {
-  if (!Number.isFinite(tasks)) return null;
   return `${counted(tasks, "task")}${failed ? `, and ${failed} that failed or were killed` : ""}`;
 }
 
@@ -196,9 +194,8 @@ function capacityOf(capacity) {
   return `${told.filter(Boolean).join(", ")} (${sourceWords(source)})`;
 }
 
-function replayOf({ replayed_seconds: taken, replay_error_percent: error }) {
-  if (!Number.isFinite(taken)) return null;
-  return `${duration(taken)}, off by ${signedPercentage(error)}: what cannot be replayed cannot be predicted`;
+function replayOf(run) {
+  return `${duration(run.replayed_seconds)}, off by ${signedPercentage(replayError(run))}: what cannot be replayed cannot be predicted`;
 }
 
 const PLAIN = /^[A-Za-z0-9_@%+=:,./-]+$/;

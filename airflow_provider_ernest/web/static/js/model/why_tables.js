@@ -36,12 +36,16 @@ function waitsFor(row) {
   return most && `${resourceName(most.name)} ${percentage(most.percent)}`;
 }
 
+function secondsOf({ began_seconds: began, ended_seconds: ended }) {
+  return ended - began;
+}
+
 const STAGES = [
   { key: "name", title: "Stage", class: "words", render: (row) => element("bdi", {}, row.name) },
   { key: "stage_id", title: "Number", align: "right",
     render: (row) => (row.attempt ? `${row.stage_id}, attempt ${row.attempt + 1}` : String(row.stage_id)) },
   numeric("tasks", "Tasks", count),
-  numeric("seconds", "Took", number, { unit: "s" }),
+  numeric("seconds", "Took", number, { unit: "s", value: secondsOf }),
   { key: "bottleneck", title: "Bound by", class: "nowrap", value: (row) => resourceName(row.bottleneck) || null },
   { key: "waits_for", title: "Waits for", class: "nowrap", value: waitsFor },
   ...RESOURCES.map(ideal),
@@ -62,7 +66,7 @@ const MORE_OF_STAGES = [
 /** The stages, longest first. */
 export function stages(run, name) {
   if (!run.stages.length) return null;
-  const rows = [...run.stages].sort((one, other) => other.seconds - one.seconds);
+  const rows = [...run.stages].sort((one, other) => secondsOf(other) - secondsOf(one));
   const known = MORE_OF_STAGES.filter((column) => rows.some((row) => column.value(row)));
   const columns = [...STAGES, ...known];
   const left = run.stages_left_out
@@ -109,8 +113,7 @@ const STRAGGLERS_IN_WORDS =
 export function stragglers(run, name) {
   const titled = { id: idOf("stragglers", run), title: titleOf("Stragglers", run) };
   if (!run.straggler_causes.length) {
-    return card(titled, element("p", { class: "muted" },
-      run.has_profile ? "No task took over 1.5 times its stage's median." : "Nothing is kept of them."));
+    return card(titled, element("p", { class: "muted" }, "No task took over 1.5 times its stage's median."));
   }
   const causes = [
     { key: "cause", title: "Cause" },
