@@ -46,13 +46,6 @@ load_mark: Load[ModelMark] = lru_cache(256)(lambda store, *where: store.load(Mod
 load_profile: Load[ProfileRecord] = lru_cache(64)(lambda store, *where: store.load(ProfileRecord, *where))
 
 
-@lru_cache(maxsize=4096)
-def _made_for(store: ModelStore, job: str, instance_type: str, profile_id: str) -> tuple[str, str | None]:
-    """The purpose and the DAG of a profile's run: profiles are too large to keep many."""
-    record = store.load(ProfileRecord, job, instance_type, profile_id)
-    return record.purpose, record.origin.dag_id if record.origin else None
-
-
 def newest_profile_for(
     purpose: str, store: ModelStore, model: Model, readable: Readable, *, limit: int
 ) -> ProfileRecord | None:
@@ -63,9 +56,9 @@ def newest_profile_for(
     where = model.job, model.instance_type
     for profile_id in store.ids(ProfileRecord, *where, limit=limit):
         try:
-            made_for, dag_id = _made_for(store, *where, profile_id)
-            if made_for == purpose and readable(dag_id):
-                return load_profile(store, *where, profile_id)
+            record = load_profile(store, *where, profile_id)
+            if record.purpose == purpose and visible_records([record], readable):
+                return record
         except (StoreError, InvalidParameterError) as error:
             _leave_out("profile", profile_id, *where, error)
     return None

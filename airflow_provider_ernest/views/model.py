@@ -50,9 +50,11 @@ from airflow_provider_ernest.views.loaded import (
     visible_records,
 )
 from airflow_provider_ernest.views.outcomes import (
+    Badge,
     Money,
     Outcome,
     ShownDecision,
+    badges_of,
     baseline_of,
     decisions_by_id,
     entries_by_place,
@@ -61,7 +63,6 @@ from airflow_provider_ernest.views.outcomes import (
     shown_decision,
 )
 from airflow_provider_ernest.views.prediction_request import PredictionRequest, request_of
-from airflow_provider_ernest.views.standing import Badge, badges_of
 from airflow_provider_ernest.views.view import view_of
 
 log = logging.getLogger(__name__)

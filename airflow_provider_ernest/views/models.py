@@ -16,15 +16,19 @@ from airflow_provider_ernest.settings.values import read_name
 from airflow_provider_ernest.store.catalogue import DECISION, MODEL, PRODUCTION_RUN, CatalogueEntry
 from airflow_provider_ernest.views.loaded import Readable, visible_entries
 from airflow_provider_ernest.views.outcomes import (
+    BAD,
+    Badge,
     DeadlinesKept,
     Money,
+    badges_of,
     baseline_of,
     deadlines_kept,
     decisions_by_id,
     entries_by_place,
+    error_tone,
     money,
+    runs_per_month,
 )
-from airflow_provider_ernest.views.standing import BAD, Badge, badges_of, error_tone, runs_per_month
 from airflow_provider_ernest.views.survey import StoredSurvey
 from airflow_provider_ernest.views.view import view_of
 

@@ -27,12 +27,10 @@ from airflow_provider_ernest.settings.bounds import AVERAGING
 from airflow_provider_ernest.settings.goal import CHEAPEST
 from airflow_provider_ernest.store.catalogue import CatalogueEntry, entry_of
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.views.answer import Answer, Asked, answer_of
+from airflow_provider_ernest.views.answer import Answer, Asked, Replay, answer_of, latest_seconds, replays_of
 from airflow_provider_ernest.views.loaded import OtherType, Readable, other_types, visible_of_job
-from airflow_provider_ernest.views.outcomes import ShownDecision, shown_decision
+from airflow_provider_ernest.views.outcomes import ShownDecision, Standing, shown_decision, standing_of
 from airflow_provider_ernest.views.prediction_request import MOST_COMPUTED, PredictionRequest, in_bounds
-from airflow_provider_ernest.views.replays import Replay, latest_seconds, replays_of
-from airflow_provider_ernest.views.standing import Standing, standing_of
 from airflow_provider_ernest.views.view import view_of
 from airflow_provider_ernest.words import count
 

@@ -1,8 +1,8 @@
-"""Reports: a page of the Airflow UI as one HTML file that needs nothing else.
+"""The pages' scripts and styles, and reports: a page of the Airflow UI as one HTML file.
 
-The file contains the page's scripts and styles, and the answers of the JSON API that its scripts ask for. All
-text of users is in these answers, as JSON that cannot break out of its element, and the policy lets no other
-script run.
+A report needs nothing else: it contains the page's scripts and styles, and the answers of the JSON API that
+its scripts ask for. All text of users is in these answers, as JSON that cannot break out of its element, and
+the policy lets no other script run.
 """
 
 from __future__ import annotations
@@ -10,11 +10,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import posixpath
+import re
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.profiles import RunProfile
@@ -24,11 +27,95 @@ from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.clarity import Clarity, explained_run
 from airflow_provider_ernest.views.loaded import no_link
 from airflow_provider_ernest.views.model import model_page
-from airflow_provider_ernest.views.prediction import Prediction
 from airflow_provider_ernest.views.prediction_request import in_bounds
-from airflow_provider_ernest.views.scripts import CHARTS, STATIC, bundled, harmless, styles_of
 from airflow_provider_ernest.views.survey import survey_page
 from airflow_provider_ernest.views.view import json_ready
+
+if TYPE_CHECKING:
+    from airflow_provider_ernest.views.prediction import Prediction
+
+STATIC = Path(__file__).resolve().parents[1] / "web" / "static"
+
+CHARTS = "echarts.min.js"
+"""The charts' library, in ``static/vendor``."""
+
+COMMON_STYLES = ("tokens", "base", "components", "tables", "controls", "notices")
+STYLES = {
+    "models": ("models",),
+    "model": ("model", "life", "why"),
+    "run": ("run",),
+    "survey": ("model", "survey"),
+    "analysis": ("model", "why"),
+}
+"""The pages with their own style sheets; their scripts are ``js/pages/NAME.js``."""
+
+
+def styles_of(page: str) -> str:
+    """All style sheets of a page."""
+    names = (*COMMON_STYLES, *STYLES[page])
+    return "".join((STATIC / "css" / f"{name}.css").read_text(encoding="utf-8") for name in names)
+
+
+# All scripts of the pages are written like this; a test checks it.
+_IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";$', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) (\w+))", re.MULTILINE)
+
+
+@cache
+def modules_of(entry: str) -> tuple[str, ...]:
+    """A script and all that it imports, as paths in ``static/js``, each after what it imports.
+
+    Raises:
+        ValueError: two of them import each other.
+    """
+    found: dict[str, bool] = {}
+
+    def visit(name: str) -> None:
+        if found.setdefault(name, False) is False:
+            for _, imported in _IMPORT.findall(_source(name)):
+                module = _resolved(imported, name)
+                if found.get(module) is False:
+                    raise ValueError(f"{name} and {module} import each other.")
+                visit(module)
+            found[name] = True
+            ordered.append(name)
+
+    ordered: list[str] = []
+    visit(entry)
+    return tuple(ordered)
+
+
+@cache
+def bundled(entry: str) -> str:
+    """A script with all that it imports as one classic script, which needs no server."""
+    bodies = (f'modules["{name}"] = (() => {{\n{_as_function(name)}}})();\n' for name in modules_of(entry))
+    return f'(() => {{\n"use strict";\nconst modules = {{}};\n{"".join(bodies)}}})();\n'
+
+
+def harmless(data: str) -> str:
+    """JSON that cannot break out of its HTML element: it has no ``<``, ``>`` or ``&``."""
+    for sign in "<>&":
+        data = data.replace(sign, f"\\u{ord(sign):04x}")
+    return data
+
+
+def _as_function(name: str) -> str:
+    source = _source(name)
+
+    def imported(found: re.Match[str]) -> str:
+        names = found[1].replace(" as ", ": ")
+        return f'const {{{names}}} = modules["{_resolved(found[2], name)}"];'
+
+    exported = ", ".join(_EXPORT.findall(source))
+    return f"{_EXPORT.sub('', _IMPORT.sub(imported, source))}return {{ {exported} }};\n"
+
+
+def _source(name: str) -> str:
+    return (STATIC / "js" / name).read_text(encoding="utf-8")
+
+
+def _resolved(imported: str, by: str) -> str:
+    return posixpath.normpath(posixpath.join(posixpath.dirname(by), imported))
 
 
 def of_model(model: Model, prediction: Prediction, *, goal: SizingGoal | None = None) -> str:

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from airflow_provider_ernest.documents.base import Interval, moment_of
-from airflow_provider_ernest.documents.surveys import PredictedSize, Survey, SurveyedJob
+from airflow_provider_ernest.documents.surveys import Survey, SurveyedJob
 from airflow_provider_ernest.settings.billing import HOUR_SECONDS
 from airflow_provider_ernest.views.profile_words import short
-from airflow_provider_ernest.views.view import view_of
 from airflow_provider_ernest.words import (
     UNKNOWN,
     as_percent,
@@ -44,9 +43,9 @@ class Totals:
             any runs.
         saved: by the jobs for which a cheaper size is proposed.
         likely_saved: the sum of their bounds, which is at least as likely for the sum as for each job.
+        unknown: jobs of which it is not known what could be saved.
     """
 
-    jobs: int
     is_money: bool
     is_monthly: bool
     taken: float | None
@@ -65,7 +64,6 @@ def totals_of(survey: Survey) -> Totals:
     savings = [save(job, is_money=is_money) for job in survey.jobs]
     saving = [each for each in savings if each and each[0] > 0]
     return Totals(
-        jobs=len(survey.jobs),
         is_money=is_money,
         is_monthly=take is monthly,
         taken=sum(told) if told else None,
@@ -115,18 +113,18 @@ def _amounts(saving: tuple[float, Interval], *, is_money: bool) -> tuple[str, st
 
 def leading_line(survey: Survey) -> str:
     """What the jobs take, and what could be saved."""
-    totals = totals_of(survey)
-    jobs = counted(totals.jobs, "job")
-    if not totals.jobs:
+    totals, many = totals_of(survey), len(survey.jobs)
+    jobs = counted(many, "job")
+    if not many:
         return "No run of a job was found."
     if totals.taken is None:
         return f"{jobs}: how often they run is not known, nor what they take."
     unit = "" if totals.is_money else " machine-hours"
     taken = f"{(dollars if totals.is_money else number)(totals.taken)}{unit}"
     if totals.is_monthly:
-        takes = f"{jobs} {'takes' if totals.jobs == 1 else 'take'} {taken} a month"
+        takes = f"{jobs} {'takes' if many == 1 else 'take'} {taken} a month"
     else:
-        runs, they = ("A run", "it runs") if totals.jobs == 1 else (f"One run of each of {jobs}", "they run")
+        runs, they = ("A run", "it runs") if many == 1 else (f"One run of each of {jobs}", "they run")
         takes = f"{runs} takes {taken}; how often {they} is not known"
     if not totals.savers:
         return f"{takes}. No cheaper size is known to keep to the goal."
@@ -305,78 +303,41 @@ class StoredSurvey:
     at: str | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class ShownJob:
-    """A job of a survey. Null for what is not known.
+class ShownJob(SurveyedJob):
+    """A job of a survey, whose saving is null where as many machines are proposed as today.
 
     Attributes:
-        runs: that ended well.
-        seconds: of a run today, start-up included.
-        slot_utilisation: the share of its slots' time in which they ran tasks.
-        input_growth_per_month: so many times as much is read a month later.
         monthly: dollars that it takes in a month; machine-hours where no price is known.
         proposed_machines: null where none are proposed, or as many as today.
         saved: of `monthly` by the proposed machines; its bounds with 80 % probability are in likely_saved.
-        saved_share: of what a run costs, by the proposed machines, which needs no rate of runs.
-        limit_seconds: that a run may take on other machines.
-        proposed: the cheapest of them that keeps to the goal.
         proposal: what to change and what that saves, as a sentence.
         in_short: the same in few words; empty where nothing is to change.
-        unknown: what is not known, as sentences, and what a training would cost that tells it.
     """
 
-    job: str
-    runs: int
-    runs_per_month: float | None
-    machines: int | None
-    seconds: float | None
-    slot_utilisation: float | None
-    input_growth_per_month: float | None
     monthly: float | None
     proposed_machines: int | None
     is_as_today: bool
     saved: float | None
     likely_saved: Interval | None
-    saved_share: float | None
-    likely_saved_share: Interval | None
     bound_by: str
-    limit_seconds: float | None
-    sizes: tuple[PredictedSize, ...]
-    proposed: PredictedSize | None
     proposal: str
     in_short: str
-    why: str
     facts: tuple[tuple[str, str], ...]
-    unknown: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class SurveyPage:
-    """A survey.
+class SurveyPage(Totals):
+    """A survey, with the sums over its jobs.
 
     Attributes:
-        is_money: whether amounts are dollars; else they are machine-hours, since no price is known.
-        is_monthly: whether the sums are of a month; else of one run of each job, since it is not known how
-            often any runs.
-        taken: the sum over all jobs of which it is known.
-        saved: of it, by the jobs for which another size is proposed.
-        likely_saved: the sum of their bounds.
-        unknown: jobs of which it is not known what could be saved.
         others: further surveys in the store, newest first.
     """
 
     survey_id: str
     at: str
     logs: int
-    is_money: bool
-    is_monthly: bool
     headline: str
     remarks: tuple[str, ...]
-    taken: float | None
-    saved: float
-    likely_saved: Interval
-    savers: int
-    unknown: int
     jobs: tuple[ShownJob, ...]
     others: tuple[StoredSurvey, ...]
 
@@ -384,9 +345,8 @@ class SurveyPage:
 def survey_page(survey: Survey, survey_ids: Iterable[str]) -> SurveyPage:
     """What is shown of a survey, beside the ids of all in the store."""
     totals = totals_of(survey)
-    return view_of(
-        SurveyPage,
-        totals,
+    return SurveyPage(
+        **vars(totals),
         survey_id=survey.id,
         at=survey.at,
         logs=survey.logs,
@@ -407,20 +367,22 @@ def _shown(job: SurveyedJob, *, is_money: bool) -> ShownJob:
     proposed, is_other = job.proposed, is_change(job)
     saving = saved(job, is_money=is_money) if is_other else None
     value, likely, unit = _saving(job, is_money=is_money)
-    return view_of(
-        ShownJob,
-        job,
+    told = {
+        **vars(job),
+        "saved_share": job.saved_share if is_other else None,
+        "likely_saved_share": job.likely_saved_share if is_other else None,
+        "why": f"{job.why}." if job.why else "",
+        "unknown": tuple(filter(None, (*job.unknown, training(job)))),
+    }
+    return ShownJob(
+        **told,
         monthly=monthly(job, is_money=is_money),
         proposed_machines=proposed.machines if proposed and is_other else None,
         is_as_today=proposed is not None and not is_other,
         saved=saving[0] if saving else None,
         likely_saved=saving[1] if saving else None,
-        saved_share=job.saved_share if is_other else None,
-        likely_saved_share=job.likely_saved_share if is_other else None,
         bound_by=short(job.bottleneck) if job.bottleneck else "",
         proposal=proposal(job, is_money=is_money),
         in_short=f"saves {value}{unit} ({LIKELY}: {likely})" if is_other else "",
-        why=f"{job.why}." if job.why else "",
         facts=tuple(facts_of(job).items()),
-        unknown=tuple(filter(None, (*job.unknown, training(job)))),
     )

@@ -1,4 +1,4 @@
-"""Answers as JSON, errors in plain words, security headers, and a limit of requests at once.
+"""Answers as JSON and their description, errors in words, security headers, and a limit of requests at once.
 
 Errors are JSON for scripts, and a short page for people.
 """
@@ -9,11 +9,14 @@ import asyncio
 import json
 import logging
 from asyncio import AbstractEventLoop, Semaphore, Task
+from dataclasses import dataclass
 from html import escape
 from http import HTTPStatus
+from importlib import import_module
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import msgspec
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import MutableHeaders
@@ -247,3 +250,61 @@ async def _refuse(scope: Scope, receive: Receive, send: Send, detail: str) -> No
     answer = error_answer(scope, 503, detail)
     answer.headers["Retry-After"] = "60"
     await answer(scope, receive, send)
+
+
+REFERENCE = "#/components/schemas/{name}"
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why there is no answer.
+
+    Attributes:
+        detail: what is wrong, and what to do.
+    """
+
+    detail: str
+
+
+ANSWERS = {
+    "Clarity": "clarity",
+    "ModelPage": "model",
+    "Models": "models",
+    "Prediction": "prediction",
+    "Run": "run",
+    "SurveyPage": "survey",
+}
+"""The views that routes answer with, and their modules in `views`. Names, since some of these modules import
+the mathematics, which must not be loaded when the API server starts."""
+
+
+def _response(name: str, description: str) -> dict[str, Any]:
+    schema = {"$ref": REFERENCE.format(name=name)}
+    return {"description": description, "content": {"application/json": {"schema": schema}}}
+
+
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    401: _response("Refusal", "Nobody is logged in."),
+    403: _response("Refusal", "The user may not read this, if it exists at all."),
+}
+
+
+def answers(name: str) -> dict[str, Any]:
+    """The description of a route's answer, one of `ANSWERS`, as arguments of its decorator."""
+    return {
+        "responses": {
+            200: _response(name, "The answer."),
+            404: _response("Refusal", "There is no such thing."),
+            422: _response("Refusal", "A parameter cannot be; says which and why."),
+            503: _response("Refusal", "The model store cannot be read."),
+        }
+    }
+
+
+def schemas() -> dict[str, Any]:
+    """The schemas of all answers by name, described by the dataclasses' docstrings."""
+    views: list[Any] = [Refusal]
+    for name, module in ANSWERS.items():
+        views.append(getattr(import_module(f"airflow_provider_ernest.views.{module}"), name))
+    _, found = msgspec.json.schema_components(views, ref_template=REFERENCE)
+    return dict(sorted(found.items()))

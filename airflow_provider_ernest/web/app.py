@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import hashlib
-import json
-from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
 from threading import Thread
 from typing import Annotated, Any
-from urllib.parse import parse_qsl, quote, urlencode
 
-from fastapi import APIRouter, Depends, FastAPI, Header, HTTPException, Request
-from starlette.concurrency import run_in_threadpool
+from fastapi import APIRouter, Depends, FastAPI, Header, HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse, Response
-from starlette.types import Message
 
-from airflow_provider_ernest.settings.billing import BESIDE_THE_PRICE
-from airflow_provider_ernest.settings.goal import OBJECTIVES
 from airflow_provider_ernest.version import __version__
-from airflow_provider_ernest.views.scripts import (
+from airflow_provider_ernest.views.report import (
     CHARTS,
     STATIC,
     STYLES,
     bundled,
-    harmless,
     modules_of,
     styles_of,
 )
 from airflow_provider_ernest.web import models as models_api
 from airflow_provider_ernest.web import runs
 from airflow_provider_ernest.web.access import requires_pages
-from airflow_provider_ernest.web.answers import NOTHING_HERE, Headers, Limiter, handle_errors
-from airflow_provider_ernest.web.description import REFUSALS, schemas
+from airflow_provider_ernest.web.answers import (
+    NOTHING_HERE,
+    REFUSALS,
+    Headers,
+    Limiter,
+    handle_errors,
+    schemas,
+)
 
 PREDICTING = "airflow_provider_ernest.views.prediction"
 """Imports numpy and scipy, which takes most of a second."""
@@ -84,8 +81,8 @@ def asset(name: str) -> Asset:
 
 
 @cache
-def frame(name: str) -> str:
-    """A page's HTML without data.
+def page_html(name: str) -> str:
+    """A page's HTML; its script asks the API for the data.
 
     The script delays the first paint, so that nothing is shown in the wrong theme. It fetches the charts'
     library, five times as large, after what is read first.
@@ -99,104 +96,6 @@ def frame(name: str) -> str:
     )
     text = (STATIC / "page.html").read_text(encoding="utf-8")
     return text.replace("TITLE", name.capitalize()).replace("<!-- HEAD -->", "\n    ".join(head))
-
-
-def page_html(name: str, data: str = "") -> str:
-    """A page's HTML, with answers of the API in it; `data` is what `first_answers` returns."""
-    html = frame(name)
-    block = f'<script type="application/json" id="answers">{data}</script>\n  </body>'
-    return html.replace("</body>", block) if data else html
-
-
-# A model's page brings along the answers that its script would ask for first. They are requested from the API
-# as the script would, with the same login, so that a page never holds what the API refuses. Errors and slow
-# answers are left to the script, which shows either.
-
-MODEL, PREDICTION = "api/model", "api/prediction"
-NAMING = ("job", "instance_type", "model_id")
-"""The page's parameters that name the model; all others are part of a question to it."""
-
-MOST_SECONDS = 1.0
-"""After which a page is sent without its model: a page that says it is loading is better than a blank one."""
-MOST_SECONDS_OF_PREDICTION = 5.0
-"""By then everything is read: the script would have to wait as long, for the same started anew."""
-
-_late: set[asyncio.Task[str | None]] = set()
-
-
-async def first_answers(request: Request, *, predicts: bool) -> str:
-    """The first answers of a model's page, as JSON that is harmless in HTML; empty if there are none.
-
-    With `predicts`, the prediction is among them if only the model is named.
-    """
-    # A plus sign stays one, as the page's script reads its address.
-    params = dict(parse_qsl(request.url.query.replace("+", "%2B")))
-    if not {"job", "instance_type"} <= params.keys():
-        return ""
-    named = {name: params[name] for name in NAMING if name in params}
-    page = await _within(MOST_SECONDS, _answer(request, MODEL, named))
-    if page is None:
-        return ""
-    answers = [_brought(MODEL, named, page)]
-    if predicts and params.keys() <= set(NAMING):
-        question = first_question(json.loads(page))
-        prediction = await _within(MOST_SECONDS_OF_PREDICTION, _answer(request, PREDICTION, question))
-        answers += [] if prediction is None else [_brought(PREDICTION, question, prediction)]
-    return f"[{','.join(answers)}]"
-
-
-async def _within(seconds: float, answer: Coroutine[Any, Any, str | None]) -> str | None:
-    """The answer, or None if it is late. A late one still runs on: what it reads of the store is cached."""
-    work = asyncio.ensure_future(answer)
-    _late.add(work)
-    work.add_done_callback(_late.discard)
-    await asyncio.wait({work}, timeout=seconds)
-    return work.result() if work.done() else None
-
-
-def _brought(path: str, params: Mapping[str, Any], answer: str) -> str:
-    return harmless(f'{{"path":"{path}","params":{json.dumps(params)},"answer":{answer}}}')
-
-
-def first_question(page: Mapping[str, Any]) -> dict[str, Any]:
-    """What ``static/js/model/asked.js`` asks of a model if the address has no question."""
-    model, asked = page["model"], page["defaults"]
-    iterations = (asked["iterations"] or model["trained_iterations"]) if model["trained_iterations"] else None
-    is_limited = bool(asked["deadline_seconds"] or asked["budget_dollars"])
-    plain = ("scale", "deadline_seconds", "budget_dollars", "confidence", "price_per_hour")
-    question = {
-        **{name: model[name] for name in NAMING},
-        **{name: asked[name] for name in (*plain, "min_machines", "max_machines")},
-        **{name: asked["billing"][name] for name in BESIDE_THE_PRICE},
-        "iterations": iterations,
-        "objective": (asked["objective"] or OBJECTIVES[0]) if is_limited else None,
-    }
-    return {name: value for name, value in question.items() if value is not None}
-
-
-async def _answer(request: Request, path: str, params: Mapping[str, Any]) -> str | None:
-    """The API's answer; None if it is an error."""
-    status, parts = 0, []
-
-    async def received() -> Message:
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    async def send(message: Message) -> None:
-        nonlocal status
-        if message["type"] == "http.response.start":
-            status = message["status"]
-        else:
-            parts.append(message.get("body", b""))
-
-    whole = request.scope["path"].rpartition("/")[0] + f"/{path}"
-    scope = {
-        **request.scope,
-        "path": whole,
-        "raw_path": quote(whole).encode(),
-        "query_string": urlencode(params, quote_via=quote).encode(),
-    }
-    await request.app(scope, received, send)
-    return b"".join(parts).decode() if status == 200 else None
 
 
 @cache
@@ -216,23 +115,16 @@ def start() -> Response:
     return RedirectResponse("models")
 
 
-@router.get("/model")
-async def model_page(request: Request) -> Response:
-    """The page of a model, with its first answers."""
-    # The page does not wait for the mathematics.
-    data = await first_answers(request, predicts=not load_soon().is_alive())
-    html = await run_in_threadpool(page_html, "model", data)
-    return HTMLResponse(html, headers={"Cache-Control": "no-store" if data else "no-cache"})
-
-
 def _add_page(name: str) -> None:
     @router.get(f"/{name}")
     def page() -> Response:
+        if name == "model":
+            load_soon()
         return HTMLResponse(page_html(name), headers={"Cache-Control": "no-cache"})
 
 
 # An analysis is only a report: no answer of the API is about a single event log.
-for _name in STYLES.keys() - {"model", "analysis"}:
+for _name in STYLES.keys() - {"analysis"}:
     _add_page(_name)
 
 

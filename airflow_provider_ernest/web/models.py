@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from functools import lru_cache, partial
+from functools import lru_cache
 from inspect import Parameter, Signature
 from typing import Annotated, Any, get_type_hints
 
@@ -19,15 +19,6 @@ from airflow_provider_ernest.hooks.store_location import configured, store_root
 from airflow_provider_ernest.links.spark_history import configured_link
 from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.settings.billing import BESIDE_THE_PRICE
-from airflow_provider_ernest.settings.goal import check_confidence
-from airflow_provider_ernest.settings.values import (
-    Reader,
-    count,
-    not_negative,
-    positive,
-    read_name,
-    read_or_nothing,
-)
 from airflow_provider_ernest.store.catalogue import MODEL, CatalogueEntry
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.clarity import clarity_page
@@ -39,11 +30,10 @@ from airflow_provider_ernest.views.loaded import (
 )
 from airflow_provider_ernest.views.model import model_page
 from airflow_provider_ernest.views.models import MOST_ROWS, SORTS, STATES, list_models
-from airflow_provider_ernest.views.prediction_request import MOST_RUNS, PredictionRequest, measured
+from airflow_provider_ernest.views.prediction_request import PredictionRequest
 from airflow_provider_ernest.views.survey import stored_survey, survey_page
 from airflow_provider_ernest.web.access import AccessDep
-from airflow_provider_ernest.web.answers import JsonAnswer
-from airflow_provider_ernest.web.description import answers
+from airflow_provider_ernest.web.answers import JsonAnswer, answers
 
 
 @lru_cache(maxsize=4)
@@ -132,40 +122,19 @@ def found_model(
 FoundDep = Annotated[FoundModel, Depends(found_model)]
 
 
-BOUNDS: dict[Reader, dict[str, Any]] = {
-    measured: {"gt": 0, "allow_inf_nan": False},
-    positive: {"gt": 0, "allow_inf_nan": False},
-    not_negative: {"ge": 0, "allow_inf_nan": False},
-    count: {"ge": 1, "le": MOST_RUNS},
-    check_confidence: {"gt": 0, "lt": 1},
-}
-"""The bounds that OpenAPI states, by the reader of a setting."""
-
-
-def _query(told: Mapping[str, Any]) -> Any:
-    """The query parameter for a field of settings; see `settings.templates.setting`."""
-    read = told["read"]
-    if isinstance(read, partial) and read.func is read_or_nothing:
-        (read,) = read.args
-    if isinstance(read, partial) and read.func is read_name:
-        bounds: dict[str, Any] = {"json_schema_extra": {"enum": list(read.args[0])}}
-    else:
-        bounds = BOUNDS[read]
-    # After the semicolon come defaults that do not hold for an address.
-    says = told["says"].partition(";")[0]
-    return Query(**bounds, description=f"{says[0].upper()}{says[1:]}.")
-
-
 def _parameters(settings: Any, names: Collection[str]) -> Iterator[Parameter]:
     """A query parameter for each of these fields of settings."""
     types = get_type_hints(settings)
     for one in fields(settings):
         if one.name in names:
+            # After the semicolon come defaults that do not hold for an address.
+            says = one.metadata["says"].partition(";")[0]
+            described = Query(description=f"{says[0].upper()}{says[1:]}.")
             yield Parameter(
                 one.name,
                 Parameter.KEYWORD_ONLY,
                 default=one.default,
-                annotation=Annotated[types[one.name], _query(one.metadata)],
+                annotation=Annotated[types[one.name], described],
             )
 
 

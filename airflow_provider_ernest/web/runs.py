@@ -29,8 +29,7 @@ from airflow_provider_ernest.views.run import (
     run_page,
 )
 from airflow_provider_ernest.web.access import AccessDep
-from airflow_provider_ernest.web.answers import JsonAnswer
-from airflow_provider_ernest.web.description import answers
+from airflow_provider_ernest.web.answers import JsonAnswer, answers
 from airflow_provider_ernest.web.models import model_store
 
 log = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ import uvicorn
 from playwright.sync_api import Browser, Page, Route, StorageState, expect
 
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.views.scripts import STATIC
+from airflow_provider_ernest.views.report import STATIC
 from benchmarks.browser import chromium, find_chromium, log_in
 from benchmarks.demo.airflow_server import AirflowServer
 from tests.browser.api_server import api_server

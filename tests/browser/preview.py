@@ -18,7 +18,7 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.views.scripts import bundled, modules_of
+from airflow_provider_ernest.views.report import bundled, modules_of
 from airflow_provider_ernest.web.access import auth_manager, dag_teams
 from airflow_provider_ernest.web.app import asset, create_app, frame
 from airflow_provider_ernest.web.models import model_store

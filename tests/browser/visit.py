@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -66,8 +65,6 @@ def expect_no_scrolling_sideways(page: Page) -> None:
 
 
 OURS = "/ernest/"
-# The answers that the page of a model is sent with.
-BROUGHT_ALONG = r"""<script type="application/json" id="answers">.*?</script>"""
 LOOPBACK = ("127.0.0.1", "localhost")
 # What the browser says of the frame that Airflow puts all pages of plugins in.
 ABOUT_THE_FRAME = "allow-scripts and allow-same-origin"
@@ -116,12 +113,7 @@ class Visit:
             changed(told)
             route.fulfill(response=response, body=json.dumps(told))
 
-        def ask_for_it(route: Route) -> None:
-            response = route.fetch()
-            route.fulfill(response=response, body=re.sub(BROUGHT_ALONG, "", response.text(), flags=re.DOTALL))
-
         self.page.route(f"**/{path}?*", answer)
-        self.page.route(f"**{OURS}model?*", ask_for_it)
 
     def in_colours(self, scheme: str) -> None:
         """Let the reader's system change to "light" or "dark" colours, which our page follows at once."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, State
-from airflow_provider_ernest.views.standing import badges_of, standing_of
+from airflow_provider_ernest.views.outcomes import badges_of, standing_of
 from tests.unit.views.stored import entry
 
 

@@ -13,8 +13,8 @@ from jsonschema import Draft202012Validator
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.run import RunRecord
 from airflow_provider_ernest.web.access import auth_manager, dag_teams
+from airflow_provider_ernest.web.answers import REFERENCE, schemas
 from airflow_provider_ernest.web.app import create_app
-from airflow_provider_ernest.web.description import REFERENCE, schemas
 from airflow_provider_ernest.web.models import model_store
 from airflow_provider_ernest.web.runs import run_reader
 
@@ -70,8 +70,12 @@ class StubAuthManager:
 
 
 def assert_described(name: str, answer: Any) -> None:
-    """The answer has the form that the API's description gives to the view of that name."""
-    form = {"$ref": REFERENCE.format(name=name), "components": {"schemas": schemas()}}
+    """The answer has the form that the API's description gives to the view of that name, and nothing more."""
+    exact = {
+        each: {**form, "required": list(form["properties"]), "additionalProperties": False}
+        for each, form in schemas().items()
+    }
+    form = {"$ref": REFERENCE.format(name=name), "components": {"schemas": exact}}
     Draft202012Validator(form).validate(answer)
 
 

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from airflow_provider_ernest.views.scripts import CHARTS, STATIC, STYLES, bundled, modules_of
+from airflow_provider_ernest.views.report import CHARTS, STATIC, STYLES, bundled, modules_of
 from airflow_provider_ernest.web.app import asset, page_html
 
 JS, VENDOR = STATIC / "js", STATIC / "vendor"

@@ -83,19 +83,10 @@ async function readJson(response) {
 
 let brought = null;
 
+/** The answers that a report has with it. */
 function answersBrought() {
-  brought ??= JSON.parse(document.getElementById("answers")?.textContent ?? "[]");
+  brought ??= JSON.parse(document.getElementById("answers").textContent);
   return brought;
-}
-
-/** An answer that the page brought along. Each counts once: asked again, it may be another. */
-function broughtAlong(path, params) {
-  const answers = answersBrought();
-  if (isReport) return answers.find((each) => each.path === path)?.answer;
-  // In any order of the parameters.
-  const address = (asked) => query(asked).split("&").sort().join("&");
-  const at = answers.findIndex((each) => each.path === path && address(each.params) === address(params));
-  return at < 0 ? undefined : answers.splice(at, 1)[0].answer;
 }
 
 /**
@@ -107,9 +98,11 @@ function broughtAlong(path, params) {
  * @throws {ApiError}
  */
 export async function fetchJson(path, params = {}, { signal } = {}) {
-  const known = broughtAlong(path, params);
-  if (known !== undefined) return known;
-  if (isReport) throw new ApiError(404, NOT_BROUGHT);
+  if (isReport) {
+    const known = answersBrought().find((each) => each.path === path);
+    if (!known) throw new ApiError(404, NOT_BROUGHT);
+    return known.answer;
+  }
   let response;
   try {
     response = await fetch(pageUrl(path, params), {
