@@ -418,7 +418,7 @@ def _card(kept: _Kept, group: Group, production: TaskRow | None) -> Card:
     return Card(
         group_id=group.group_id,
         decision=shown_decision(record.decision, record) if record else None,
-        question=request_of(record) if record else None,
+        question=request_of(record, price=record.decision.price_per_hour) if record else None,
         latest_seconds=record.latest_seconds if record else None,
         production=_produced(kept, group, production, record) if production else None,
         training=_training(kept.run, group, record, trained),

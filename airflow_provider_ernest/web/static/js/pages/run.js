@@ -97,8 +97,7 @@ function trainingWords({ training, production, decision }) {
 /** The address of the model's page, with what was asked. */
 function modelUrl({ job, instance_type, model_id }, question) {
   const { billing, ...asked } = question ?? {};
-  const { market: _, ...billed } = billing ?? {};
-  return pageUrl("model", { job, instance_type, model_id, ...asked, ...billed });
+  return pageUrl("model", { job, instance_type, model_id, ...billing, ...asked });
 }
 
 function modelLink({ model, question }) {
