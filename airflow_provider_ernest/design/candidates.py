@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from airflow_provider_ernest.documents.runs import CandidateRange, Observation
 from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
@@ -119,11 +120,11 @@ def enumerate_candidates(
     )
 
 
-def times_made(candidates: Candidates, observed: Sequence[Observation]) -> IntArray:
-    """How often each of n candidates was run, shape (n,)."""
-    made = np.zeros(len(candidates), dtype=np.int64)
+def were_made(candidates: Candidates, observed: Sequence[Observation]) -> NDArray[np.bool_]:
+    """Which of n candidates were run, shape (n,)."""
+    made = np.zeros(len(candidates), dtype=np.bool_)
     for run in observed:
-        made += (candidates.machines == run.machines) & np.isclose(
+        made |= (candidates.machines == run.machines) & np.isclose(
             candidates.scale, run.scale, rtol=SAME_SCALE, atol=0.0
         )
     return made

@@ -21,10 +21,13 @@ from airflow_provider_ernest.prediction.numbers import (
 from airflow_provider_ernest.prediction.regression import ErnestRegression
 from airflow_provider_ernest.prediction.terms import Column
 from airflow_provider_ernest.settings import DesignBounds, SizingGoal
-from airflow_provider_ernest.settings.bounds import COST_UNITS, DOLLARS, MACHINE_SECONDS, PAPERS_COST, SECONDS
-
-Cost: TypeAlias = Callable[[Candidates], FloatArray]
-"""Gives the expected cost of each of n candidates, shape (n,), all above 0."""
+from airflow_provider_ernest.settings.bounds import (
+    COST_OPTIONS,
+    COST_UNITS,
+    DOLLARS,
+    MACHINE_SECONDS,
+    PAPERS_COST,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,80 +37,61 @@ class RelativeTime:
     It needs no knowledge of the job, but takes runs on many machines, and tiny ones, for nearly free.
     """
 
-    unit: ClassVar[str] = COST_UNITS["relative_time"]
-
-    # what every run costs besides, in cheapest runs; at 1 the cheapest spends half of its time starting up
-    run_overhead: float = 0.0
-
-    def __post_init__(self) -> None:
-        number_not_negative("run_overhead", self.run_overhead)
+    unit: ClassVar[str] = COST_UNITS[PAPERS_COST]
 
     def __call__(self, candidates: Candidates) -> FloatArray:
-        """Cost of each candidate, shape (n,); that of the cheapest is 1 + `run_overhead`."""
+        """Cost of each candidate, shape (n,); that of the cheapest is 1."""
         spreading = candidates.scale / candidates.machines
-        return np.asarray(self.run_overhead + spreading / spreading.min(), dtype=np.float64)
+        return np.asarray(spreading / spreading.min(), dtype=np.float64)
 
 
 relative_time = RelativeTime()
-"""The cost of the paper."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExpectedSeconds:
-    """The seconds that a run is expected to take if its work spreads perfectly."""
+class MachineSeconds:
+    """The seconds that a run is expected to take if its work spreads perfectly, times its machines.
+
+    That is what is paid for, in dollars if a price is given.
+    """
 
     full_seconds_on_one_machine: float  # a guess for the whole input, without overhead
     run_overhead_seconds: float = 0.0  # what every run takes besides: start-up, planning, result
-
-    @property
-    def unit(self) -> str:
-        """Of the costs."""
-        return COST_UNITS[SECONDS]
-
-    def __post_init__(self) -> None:
-        positive_number("full_seconds_on_one_machine", self.full_seconds_on_one_machine)
-        number_not_negative("run_overhead_seconds", self.run_overhead_seconds)
-
-    def __call__(self, candidates: Candidates) -> FloatArray:
-        """Cost of each candidate, shape (n,)."""
-        seconds = self.seconds(machines=candidates.machines, scale=candidates.scale)
-        return self.of_seconds(machines=candidates.machines, seconds=seconds)
-
-    def seconds(self, *, machines: FloatArray | IntArray, scale: FloatArray) -> FloatArray:
-        """The expected seconds of runs, shape (n,)."""
-        work = self.full_seconds_on_one_machine * scale / machines
-        return np.asarray(self.run_overhead_seconds + work, dtype=np.float64)
-
-    def of_seconds(self, *, machines: FloatArray | IntArray, seconds: FloatArray) -> FloatArray:
-        """What runs cost that take so many seconds, shape (n,)."""
-        return np.asarray(seconds, dtype=np.float64)
-
-
-@dataclass(frozen=True, kw_only=True)
-class MachineSeconds(ExpectedSeconds):
-    """The expected seconds of a run times its machines: what is paid for, in dollars if a price is given."""
-
     # paid for during a sample run, however few it uses: a cluster for the samples alone; 0 for the run's own
     billed_machines: float = 0.0
     price_per_hour: float | None = None  # dollars for one machine; None to count machine seconds
 
     @property
     def unit(self) -> str:
-        """Machine seconds or dollars."""
+        """Of the costs."""
         return COST_UNITS[MACHINE_SECONDS if self.price_per_hour is None else DOLLARS]
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        positive_number("full_seconds_on_one_machine", self.full_seconds_on_one_machine)
+        number_not_negative("run_overhead_seconds", self.run_overhead_seconds)
         number_not_negative("billed_machines", self.billed_machines)
         if self.price_per_hour is not None:
             positive_number("price_per_hour", self.price_per_hour)
 
-    def of_seconds(self, *, machines: FloatArray | IntArray, seconds: FloatArray) -> FloatArray:
-        """Machine seconds or dollars for runs that take so many seconds, shape (n,)."""
+    def __call__(self, candidates: Candidates) -> FloatArray:
+        """Cost of each candidate, shape (n,)."""
+        return self.of(machines=candidates.machines, scale=candidates.scale)
+
+    def seconds(self, *, machines: FloatArray | IntArray, scale: FloatArray) -> FloatArray:
+        """The expected seconds of runs, shape (n,)."""
+        work = self.full_seconds_on_one_machine * scale / machines
+        return np.asarray(self.run_overhead_seconds + work, dtype=np.float64)
+
+    def of(self, *, machines: FloatArray | IntArray, scale: FloatArray) -> FloatArray:
+        """What runs are expected to cost, shape (n,)."""
+        seconds = self.seconds(machines=machines, scale=scale)
         machine_seconds = np.asarray(np.maximum(machines, self.billed_machines) * seconds, dtype=np.float64)
-        return (
-            machine_seconds if self.price_per_hour is None else machine_seconds * self.price_per_hour / 3600.0
-        )
+        if self.price_per_hour is None:
+            return machine_seconds
+        return machine_seconds * self.price_per_hour / 3600.0
+
+
+Cost: TypeAlias = RelativeTime | MachineSeconds
 
 
 def resolve_cost(
@@ -115,48 +99,36 @@ def resolve_cost(
     *,
     full_seconds_on_one_machine: float | None = None,
     run_overhead_seconds: float = 0.0,
-    run_overhead: float = 0.0,
     price_per_hour: float | None = None,
     billed_machines: float = 0.0,
-) -> RelativeTime | ExpectedSeconds:
-    """The cost of that name, with the numbers that it needs.
+) -> Cost:
+    """The cost of that name (`settings.bounds.COST_UNITS`), with the numbers that it needs.
 
-    "relative_time" takes `run_overhead`; all other names need `full_seconds_on_one_machine`, and "dollars"
-    needs the price.
+    All but "relative_time" need `full_seconds_on_one_machine`, and "dollars" needs the price.
 
     Raises:
-        InvalidParameterError: the name is unknown, or a number that it needs is missing or invalid.
+        InvalidParameterError: a number that the cost needs is missing or invalid.
     """
+    if cost == PAPERS_COST:
+        return relative_time
 
-    def needed(parameter: str, value: float | None, remedy: str) -> float:
+    def needed(name: str, value: float | None) -> float:
         if value is None:
+            guess, _, _ = COST_OPTIONS[name].partition(",")
             raise InvalidParameterError(
-                parameter,
+                name,
                 value,
                 f'is missing, and cost="{cost}" needs it',
-                remedy=f'{remedy} Or use "relative_time".',
+                remedy=f'Give {guess}, or use "{PAPERS_COST}".',
             )
         return value
 
-    if cost not in COST_UNITS:
-        names = ", ".join(f'"{name}"' for name in COST_UNITS)
-        raise InvalidParameterError("cost", cost, "is not a known cost", remedy=f"Use one of {names}.")
-    if cost == "relative_time":
-        return RelativeTime(run_overhead=run_overhead)
-    guess = {
-        "full_seconds_on_one_machine": needed(
-            "full_seconds_on_one_machine",
-            full_seconds_on_one_machine,
-            "Give a rough guess of the whole input's seconds on one machine.",
-        ),
-        "run_overhead_seconds": run_overhead_seconds,
-    }
-    if cost == "seconds":
-        return ExpectedSeconds(**guess)
-    price = None
-    if cost == "dollars":
-        price = needed("price_per_hour", price_per_hour, "Give the dollars for one machine and hour.")
-    return MachineSeconds(**guess, billed_machines=billed_machines, price_per_hour=price)
+    return MachineSeconds(
+        full_seconds_on_one_machine=needed("full_seconds_on_one_machine", full_seconds_on_one_machine),
+        run_overhead_seconds=run_overhead_seconds,
+        billed_machines=billed_machines,
+        price_per_hour=needed("price_per_hour", price_per_hour) if cost == DOLLARS else None,
+    )
 
 
 # What runs are expected to take before they are made: designs weigh runs by it. Run times vary by per cent,
@@ -184,7 +156,7 @@ def expectation(*, candidates: Candidates, cost: Cost, observed: Sequence[Observ
             seconds=[run.seconds for run in observed],
         )
         return regression.predict
-    return cost.seconds if isinstance(cost, ExpectedSeconds) else half_fixed(candidates)
+    return cost.seconds if isinstance(cost, MachineSeconds) else half_fixed(candidates)
 
 
 def half_fixed(candidates: Candidates) -> Column:
@@ -216,8 +188,8 @@ class ProductionShare:
         whole_number("machines", self.machines)
         positive_number("scale", self.scale)
 
-    def of(self, cost: Cost, candidates: Candidates) -> float:
-        """The budget in the unit of the cost; the candidates tell the partitions of the production input.
+    def of(self, cost: Cost) -> float:
+        """The budget in the unit of the cost.
 
         Raises:
             InvalidParameterError: the cost is relative to the cheapest sample run, and says nothing of
@@ -231,16 +203,10 @@ class ProductionShare:
                 remedy='Use cost="machine_seconds" or "dollars" with full_seconds_on_one_machine, a rough '
                 "guess of the whole input's seconds on one machine.",
             )
-        if isinstance(cost, MachineSeconds):
-            # Production is not made on the cluster of the samples.
-            cost = replace(cost, billed_machines=0.0)
-        whole = float(np.median(candidates.partitions / candidates.scale))
-        production = Candidates(
-            machines=np.array([self.machines]),
-            scale=np.array([self.scale]),
-            partitions=np.array([max(1, round(self.scale * whole))]),
-        )
-        return self.share * float(cost(production)[0])
+        # Production is not made on the cluster of the samples.
+        production = replace(cost, billed_machines=0.0)
+        of_production = production.of(machines=np.array([self.machines]), scale=np.array([self.scale]))
+        return self.share * float(of_production[0])
 
 
 # What the sample runs may cost beside the production run they are for, before either was made.
@@ -256,7 +222,6 @@ LONG_SECONDS = 1200.0
 RUN_OVERHEAD_SECONDS = 45.0
 """What every run takes besides its work, where nobody says: start-up, result, the gap before the next one."""
 
-COSTS_OF_PRODUCTION = (MACHINE_SECONDS, DOLLARS)  # costs that a production run also has
 SHARE = 0.05  # of the cost of a long production run: what its sample runs are to cost at most
 PLANNED_SHARES = (0.04, SHARE, 0.07, 0.1, 0.14, 0.2, 0.3, 0.45, 0.7)
 """The design is planned with the first of these that allows one; if none does, the default design is made.
@@ -273,7 +238,7 @@ MIN_SCALE_WITHIN_SHARE = 0.001
 class Allowance:
     """One way to bound what sample runs cost."""
 
-    cost: RelativeTime | ExpectedSeconds  # of a run
+    cost: Cost  # of a run
     budget: float | ProductionShare | None  # of all runs; None for the default of designs
     min_scale: float  # the smallest share of the input that a run reads
     by_ratio: bool = False  # whether candidates are spread by the ratios of their scales
@@ -305,9 +270,8 @@ class Spending:
     def is_frugal(self) -> bool:
         """Whether training is to cost little although nobody says so: beside long production."""
         bounds, goal = self.bounds, self.goal
-        stated = (bounds.budget, bounds.budget_share) != (None, None) or "run_overhead" in bounds.cost_options
-        comparable = bounds.cost in (PAPERS_COST, *COSTS_OF_PRODUCTION)
-        if stated or not comparable or goal is None or self.machine_seconds is None:
+        stated = (bounds.budget, bounds.budget_share) != (None, None)
+        if stated or goal is None or self.machine_seconds is None:
             return False
         if goal.deadline_seconds is not None:
             return bool(goal.deadline_seconds >= LONG_SECONDS)
@@ -343,9 +307,9 @@ class Spending:
             if beside_production is None or not self.is_frugal:
                 return [usual]
             return [*(self._within(each, beside_production) for each in PLANNED_SHARES), usual]
-        if bounds.cost in COSTS_OF_PRODUCTION:
+        if bounds.cost != PAPERS_COST:
             return [self._within(share, own, machines=self.goal.min_machines if self.goal else 1)]
-        if bounds.cost == PAPERS_COST and beside_production is not None:
+        if beside_production is not None:
             return [self._within(share, beside_production)]
         raise InvalidParameterError(
             "budget_share",
@@ -361,10 +325,9 @@ class Spending:
             return None
         machines = np.array([run.machines for run in design.experiments])
         scale = np.array([run.scale for run in design.experiments])
-        seconds = cost.seconds(machines=machines, scale=scale)
-        return float(cost.of_seconds(machines=machines, seconds=seconds).sum()) / self.machine_seconds
+        return float(cost.of(machines=machines, scale=scale).sum()) / self.machine_seconds
 
-    def _within(self, share: float, cost: RelativeTime | ExpectedSeconds, *, machines: int = 1) -> Allowance:
+    def _within(self, share: float, cost: Cost, *, machines: int = 1) -> Allowance:
         least, scale = self.bounds.min_scale, self.goal.scale if self.goal else 1.0
         return Allowance(
             cost=cost,

@@ -113,7 +113,7 @@ def _by_width(model: Model, question: Question) -> Sufficiency:
     return Sufficiency(
         is_enough=True,
         reason=f"{counted(len(model.observations), 'past run')} of the job tell enough, and no sample run is "
-        f"made: even {told}.",
+        f"made: at worst, {told}.",
     )
 
 

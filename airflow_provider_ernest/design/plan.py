@@ -47,7 +47,6 @@ def plan_design(
     cost: Cost = relative_time,
     min_runs: int | None = None,
     max_runs: int | None = None,
-    max_repetitions: int = 1,
     observed: Sequence[Observation] = (),
     iterations: int | None = None,
 ) -> Design:
@@ -70,7 +69,6 @@ def plan_design(
             leave-one-out cross-validation still tells them. These are all p terms; for Bayesian criteria
             four: a constant, change with machines, its curve, and change with scale.
         max_runs: by default two more than that.
-        max_repetitions: how often the same run may be made.
         observed: runs already made: they count as information, at no cost.
         iterations: iterations to train with, for iterative jobs.
 
@@ -90,7 +88,7 @@ def plan_design(
             "weighting", weighting, "is unknown", remedy=f"Use one of {quoted(WEIGHTINGS)}."
         )
     _check_iterations(observed, iterations)
-    unit, costs = str(getattr(cost, "unit", "cost units")), cost(candidates)
+    costs = cost(candidates)
     guess = expectation(candidates=candidates, cost=cost, observed=observed)
     problem = design_problem(
         candidates=candidates,
@@ -103,11 +101,10 @@ def plan_design(
     )
     limits = resolve_limits(
         problem,
-        budget=budget.of(cost, candidates) if isinstance(budget, ProductionShare) else budget,
-        unit=unit,
+        budget=budget.of(cost) if isinstance(budget, ProductionShare) else budget,
+        unit=cost.unit,
         min_runs=min_runs,
         max_runs=max_runs,
-        max_repetitions=max_repetitions,
     )
     weights = optimal_weights(problem, whole_run_bounds(costs, limits))
     counts = round_design(problem, weights, limits=limits)
@@ -119,7 +116,7 @@ def plan_design(
         efficiency=min(1.0, problem.value(weights) / problem.value(counts)),
         cost=float(counts @ costs),
         budget=limits.budget,
-        cost_unit=unit,
+        cost_unit=cost.unit,
         candidates=len(candidates),
         candidate_ranges=candidates.ranges(),
     )
@@ -179,12 +176,10 @@ class Bounds:
     most: FloatArray  # bound on each weight, (n,); 0 leaves a candidate out
 
 
-def plain_bounds(
-    costs: FloatArray, *, budget: float, max_runs: float | None = None, max_repetitions: int = 1
-) -> Bounds:
-    """The paper's bounds: a budget and the allowed repetitions; here also the number of runs, if given."""
+def plain_bounds(costs: FloatArray, *, budget: float, max_runs: float | None = None) -> Bounds:
+    """The paper's bounds: a budget, and each run at most once; here also the number of runs, if given."""
     shares = [costs / budget] + ([] if max_runs is None else [np.full(len(costs), 1 / max_runs)])
-    return Bounds(shares=np.vstack(shares), most=np.full(len(costs), float(max_repetitions)))
+    return Bounds(shares=np.vstack(shares), most=np.ones(len(costs)))
 
 
 def whole_run_bounds(costs: FloatArray, limits: Limits) -> Bounds:
@@ -194,10 +189,8 @@ def whole_run_bounds(costs: FloatArray, limits: Limits) -> Bounds:
     runs that each cost more than a (k+1)-th of what the budget leaves beside the cheapest other runs,
     as many as `min_runs` asks for, do not fit; so at most k runs cost more than that.
     """
-    plain = plain_bounds(
-        costs, budget=limits.budget, max_runs=limits.max_runs, max_repetitions=limits.max_repetitions
-    )
-    cheapest = np.repeat(np.sort(costs)[: limits.min_runs], limits.max_repetitions)
+    plain = plain_bounds(costs, budget=limits.budget, max_runs=limits.max_runs)
+    cheapest = np.sort(costs)[: limits.min_runs]
     shares, most = [plain.shares], plain.most
     for dear_runs in range(limits.max_runs):
         others = max(0, limits.min_runs - dear_runs - 1)
@@ -281,7 +274,7 @@ def round_design(problem: DesignProblem, weights: FloatArray, *, limits: Limits)
     starts = [
         _heaviest(problem, weights, limits=limits),
         _heaviest_that_fit(problem, weights, limits=limits),
-        cheapest_regular(problem, runs=limits.min_runs, max_repetitions=limits.max_repetitions),
+        cheapest_regular(problem, runs=limits.min_runs),
     ]
     affordable = [
         start for start in starts if start is not None and start @ problem.costs <= limits.highest_cost
@@ -303,7 +296,6 @@ def _heaviest(problem: DesignProblem, weights: FloatArray, *, limits: Limits) ->
             problem.required_rows,
             preference,
             runs=runs,
-            max_repetitions=limits.max_repetitions,
             observed_rows=problem.required_known_rows,
         )
         if counts is None or counts @ problem.costs > limits.highest_cost:
@@ -316,16 +308,16 @@ def _heaviest(problem: DesignProblem, weights: FloatArray, *, limits: Limits) ->
 def _heaviest_that_fit(problem: DesignProblem, weights: FloatArray, *, limits: Limits) -> IntArray | None:
     """Runs in the order of their weights, each taken if the budget also pays for the fewest runs then."""
     costs = problem.costs
-    cheapest = np.repeat(np.sort(costs)[: limits.min_runs], limits.max_repetitions)
+    cheapest = np.sort(costs)[: limits.min_runs]
     by_weight = np.lexsort((costs, -weights))[: np.count_nonzero(weights)]
-    preference = np.repeat(np.concatenate([by_weight, np.argsort(costs)]), limits.max_repetitions)
+    preference = np.concatenate([by_weight, np.argsort(costs)])
     counts = np.zeros(len(costs), dtype=np.int64)
     runs, left = 0, limits.highest_cost
     for position in preference.tolist():
         reserve = float(cheapest[: max(0, limits.min_runs - runs - 1)].sum())
-        fits = counts[position] < limits.max_repetitions and costs[position] + reserve <= left
+        fits = not counts[position] and costs[position] + reserve <= left
         if fits and runs < limits.max_runs:
-            counts[position] += 1
+            counts[position] = 1
             runs += 1
             left -= float(costs[position])
     told = not missing_directions(problem.required(counts)) and np.isfinite(problem.value(counts))
@@ -385,8 +377,8 @@ class _Exchange:
         """Which candidate may enter instead of nothing (column 0) and of each run that is present."""
         costs, limits = self._problem.costs, self._limits
         new_costs = float(counts @ costs) + costs[:, None] - np.concatenate([[0.0], costs[present]])
-        room = (counts < limits.max_repetitions)[:, None]
-        allowed = np.asarray((new_costs <= limits.highest_cost) & room, dtype=np.bool_)
+        is_new = (counts == 0)[:, None]
+        allowed = np.asarray((new_costs <= limits.highest_cost) & is_new, dtype=np.bool_)
         allowed[:, 0] &= counts.sum() < limits.max_runs
         for column, position in enumerate(present, start=1):
             fewer = counts.copy()

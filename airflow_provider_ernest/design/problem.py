@@ -208,17 +208,15 @@ def greedy_selection(
     preference: IntArray,
     *,
     runs: int,
-    max_repetitions: int,
     observed_rows: FloatArray,
     independent: float = INDEPENDENT,
 ) -> IntArray | None:
-    """How often to make each candidate, shape (n,): the most preferred runs that determine all p terms.
+    """Which candidates to make, 1 for each, shape (n,): the most preferred that determine all p terms.
 
     Args:
         rows: the candidates' term values, shape (n, p), columns of similar size.
         preference: the candidates' positions, most preferred first, shape (n,).
         runs: how many runs to pick; None is returned where so many cannot determine the terms.
-        max_repetitions: how often the same candidate may be picked.
         observed_rows: term values of the runs already made, shape (m, p), which count, too.
         independent: the share of a row that must not be a combination of those picked before.
     """
@@ -226,7 +224,7 @@ def greedy_selection(
     remainder = _without(rows, _directions(observed_rows))
     counts = np.zeros(len(rows), dtype=np.int64)
     missing = missing_directions(observed_rows)
-    if missing > runs or runs > len(rows) * max_repetitions:
+    if missing > runs or runs > len(rows):
         return None
     for _ in range(missing):
         lengths_left = np.linalg.norm(remainder, axis=1)
@@ -236,8 +234,8 @@ def greedy_selection(
         first = int(possible[0])
         counts[first] = 1
         remainder = _without(remainder, remainder[first : first + 1] / lengths_left[first])
-    room = np.repeat(preference, max_repetitions - counts[preference])
-    np.add.at(counts, room[: runs - missing], 1)
+    others = preference[counts[preference] == 0]
+    counts[others[: runs - missing]] = 1
     return counts
 
 
@@ -285,12 +283,11 @@ INDEPENDENCE = (INDEPENDENT, 1e-4, 1e-3, 1e-2)
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What a design must respect: the sum of its costs, its number of runs, and how often one may be made."""
+    """What a design must respect: the sum of its costs, and its number of runs."""
 
     budget: float
     min_runs: int
     max_runs: int
-    max_repetitions: int = 1
 
     @property
     def highest_cost(self) -> float:
@@ -305,7 +302,6 @@ def resolve_limits(
     unit: str,
     min_runs: int | None,
     max_runs: int | None,
-    max_repetitions: int,
 ) -> Limits:
     """The user's limits with the defaults of `plan.plan_design` instead of None, if runs exist within them.
 
@@ -318,17 +314,16 @@ def resolve_limits(
     """
     costs = problem.costs
     needed = max(1, missing_directions(problem.required_known_rows))
-    possible = len(costs) * whole_number("max_repetitions", max_repetitions)
     made, required = problem.required_known_rows.shape
     min_runs, max_runs = _run_numbers(
         min_runs,
         max_runs,
         needed=needed,
-        possible=possible,
+        possible=len(costs),
         usual_least=required + MORE_RUNS_THAN_TERMS - made,
         usual_most=required + SPARE_RUNS - made,
     )
-    cheapest = cheapest_regular(problem, runs=min_runs, max_repetitions=max_repetitions)
+    cheapest = cheapest_regular(problem, runs=min_runs)
     if cheapest is None:
         raise DesignError(
             f"No {min_runs} of the candidates determine all terms with certainty.",
@@ -337,12 +332,7 @@ def resolve_limits(
     least = float(cheapest @ costs)
     if budget is None:
         budget = max(least, max_runs * float(costs.mean()))
-    limits = Limits(
-        budget=positive_number("budget", budget),
-        min_runs=min_runs,
-        max_runs=max_runs,
-        max_repetitions=max_repetitions,
-    )
+    limits = Limits(budget=positive_number("budget", budget), min_runs=min_runs, max_runs=max_runs)
     if limits.highest_cost < least:
         raise DesignError(
             f"A budget of {budget:g} {unit} is not enough: the cheapest {min_runs} runs that determine the "
@@ -352,7 +342,7 @@ def resolve_limits(
     return limits
 
 
-def cheapest_regular(problem: DesignProblem, *, runs: int, max_repetitions: int) -> IntArray | None:
+def cheapest_regular(problem: DesignProblem, *, runs: int) -> IntArray | None:
     """The cheapest so many runs that determine the terms with certainty, or None where none do.
 
     The very cheapest may differ so little (one scale; 29, 30, 31 and 32 machines) that their
@@ -364,7 +354,6 @@ def cheapest_regular(problem: DesignProblem, *, runs: int, max_repetitions: int)
             problem.required_rows,
             by_cost,
             runs=runs,
-            max_repetitions=max_repetitions,
             observed_rows=problem.required_known_rows,
             independent=independent,
         )
@@ -399,7 +388,7 @@ def _run_numbers(
             "min_runs",
             asked,
             f"is more than the {most} runs that max_runs={max_runs} and {possible} candidates allow",
-            remedy=f"Lower it to {most}, or raise max_runs or max_repetitions, or widen the bounds.",
+            remedy=f"Lower it to {most}, or raise max_runs, or widen the bounds.",
         )
     if min_runs is None:
         asked = min(usual_least, most)

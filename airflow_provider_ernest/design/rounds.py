@@ -18,7 +18,7 @@ from scipy.special import ndtr, ndtri
 
 from airflow_provider_ernest.decision.deciding import AS_PROBABLE
 from airflow_provider_ernest.decision.goals import HOPELESS, TOLERANCE, Goal
-from airflow_provider_ernest.design.candidates import Candidates, times_made
+from airflow_provider_ernest.design.candidates import Candidates, were_made
 from airflow_provider_ernest.design.criteria import Targets
 from airflow_provider_ernest.design.problem import require_varied
 from airflow_provider_ernest.documents.base import Document
@@ -118,7 +118,6 @@ def next_runs(
     most: int = 1,
     min_runs: int = FEWEST_RUNS,
     max_runs: int = MOST_RUNS,
-    max_repetitions: int = 1,
     max_error_percent: float | None = None,
     iterations: int | None = None,
     production_iterations: int | None = None,
@@ -142,7 +141,6 @@ def next_runs(
         most: the most runs of a round after the first.
         min_runs: the fewest runs, those already made included, before it may stop.
         max_runs: the most.
-        max_repetitions: how often the same run may be made.
         max_error_percent: the median leave-one-out error above which one more run is made, whatever it is
             worth: the model would be refused, and with it all runs. None for any error.
         iterations: of the sample runs, for iterative jobs.
@@ -157,9 +155,7 @@ def next_runs(
         first_index = 1 + max((run.index for run in observed), default=-1)
     rounds = _Rounds(candidates, Goal(goal), price_per_hour, billed_machines, iterations, first_index)
     most_left = whole_number("max_runs", max_runs) - len(observed)
-    usable = np.flatnonzero(
-        times_made(candidates, observed) < whole_number("max_repetitions", max_repetitions)
-    )
+    usable = np.flatnonzero(~were_made(candidates, observed))
     if most_left <= 0:
         return rounds.stop(f"{counted(len(observed), 'run')} were made, and max_runs is {max_runs}")
     if not usable.size:

@@ -19,7 +19,7 @@ from airflow_provider_ernest.clusters.emr.spec import (
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.settings import DesignBounds, ModelSettings, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.settings.billing import no_price
-from airflow_provider_ernest.settings.bounds import AVERAGING, DOLLARS, MACHINE_SECONDS, PAPERS_COST
+from airflow_provider_ernest.settings.bounds import AVERAGING, PAPERS_COST
 from airflow_provider_ernest.settings.goal import machine_counts, require_likeness
 from airflow_provider_ernest.settings.job import ARGUMENT, FIRST_ROWS
 from airflow_provider_ernest.settings.values import (
@@ -86,9 +86,7 @@ class SizingSettings:
 
     def _check_budget(self) -> None:
         share, cost = self.bounds.budget_share, self.bounds.cost
-        if share in NOTHING or is_template(cost) or cost in (MACHINE_SECONDS, DOLLARS):
-            return
-        if cost != PAPERS_COST or self.goal.deadline_seconds in NOTHING:
+        if share not in NOTHING and cost == PAPERS_COST and self.goal.deadline_seconds in NOTHING:
             raise InvalidParameterError(
                 "budget_share",
                 share,

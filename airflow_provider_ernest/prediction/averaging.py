@@ -3,7 +3,7 @@
 A few runs seldom tell which terms a job has. So the predictor weighs every set of terms (Bayesian model
 averaging; Hoeting et al. 1999) and every other hypothesis of `evidence`, draws coefficients from the weighted
 whole, and predicts with all draws: the median is the prediction, the spread the interval. Each draw is a sum
-    of non-negative terms, so the parts of a prediction are still seconds of something.
+of non-negative terms, so the parts of a prediction are still seconds of something.
 """
 
 from __future__ import annotations

@@ -20,7 +20,6 @@ InvalidParameterError.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median
@@ -29,7 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from airflow_provider_ernest.documents.base import Document
-from airflow_provider_ernest.documents.profiles import PhaseSeconds, ProfileRecord, RunProfile
+from airflow_provider_ernest.documents.profiles import PhaseSeconds, RunProfile
 from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
 from airflow_provider_ernest.prediction.numbers import (
@@ -57,7 +56,6 @@ class JobProfile(Document):
     unit_task_seconds: tuple[float, ...]  # M_k, of each unit task of an iteration
     variable_sharing_coefficient: float = 1.0  # coeff; the job's sharing as a multiple of the baseline
     communication_coefficient: float = 1.0  # cf_commn; its communication as a multiple of the baseline
-    baseline_unit_tasks: int | None = None  # n_unit baseline; if given, the number of `unit_task_seconds`
     baseline_scale: float = 1.0  # s baseline, the input of the baseline as a share of the target input
 
     def __post_init__(self) -> None:
@@ -73,13 +71,6 @@ class JobProfile(Document):
         for index, seconds in enumerate(self.unit_task_seconds):
             number_not_negative(f"unit_task_seconds[{index}]", seconds)
         positive_number("baseline_scale", self.baseline_scale)
-        if self.baseline_unit_tasks not in (None, len(self.unit_task_seconds)):
-            raise InvalidParameterError(
-                "baseline_unit_tasks",
-                self.baseline_unit_tasks,
-                f"is not the number of unit_task_seconds, {len(self.unit_task_seconds)}",
-                remedy="Give the time of each unit task.",
-            )
 
     @property
     def coefficients(self) -> FloatArray:
@@ -216,32 +207,6 @@ def profile_from_runs(observations: Sequence[Observation]) -> JobProfile:
     )
 
 
-# Job profiles by category, from the phases in event logs (OptEx, section 4). The paper profiles one
-# representative job of each category (SQL, streaming, MLlib, GraphX) and uses its profile for every job of
-# that category. A new job needs one run, and gets the representative's profile scaled to it.
-
-
-class CategoryProfile(Document):
-    """What is known of all jobs of a category on one type of machine.
-
-    The profile is the representative's, with the unit tasks of `baseline_scale`.
-    """
-
-    category: str  # see `documents.profiles`
-    instance_type: str
-    representative_job: str  # whose phases are most like those of the others
-    profile: JobProfile
-    phase_shares: PhaseSeconds  # of its time, on `reference_machines` and its largest input
-    reference_machines: int  # the median machine count of the runs, on which the jobs were compared
-    distances: dict[str, float]  # of each job to the representative: the share of the time in other phases
-    profile_ids: tuple[str, ...] = ()  # of the representative's runs
-
-    @property
-    def jobs(self) -> tuple[str, ...]:
-        """The category's jobs, the most alike first."""
-        return tuple(sorted(self.distances, key=lambda job: (self.distances[job], job)))
-
-
 def predicted_phases(
     profile: JobProfile, *, machines: int, scale: float = 1.0, iterations: int = 1
 ) -> PhaseSeconds:
@@ -252,81 +217,3 @@ def predicted_phases(
     ratio = positive_number("scale", scale) / profile.baseline_scale
     grown = replace(profile, unit_task_seconds=tuple(ratio * each for each in profile.unit_task_seconds))
     return phases(grown, machines=machines, iterations=iterations, scale=scale)
-
-
-def category_profiles(records: Sequence[ProfileRecord]) -> tuple[CategoryProfile, ...]:
-    """The sorted profiles of all categories and machine types; runs without phases are skipped."""
-    groups: dict[tuple[str, str], list[ProfileRecord]] = defaultdict(list)
-    for record in records:
-        if record.profile.phases.total_seconds > 0:
-            groups[record.profile.category, record.instance_type].append(record)
-    return tuple(
-        _category_profile(category, instance_type, groups[category, instance_type])
-        for category, instance_type in sorted(groups)
-    )
-
-
-def scaled_to_run(
-    category: CategoryProfile, *, seconds: float, machines: int, scale: float = 1.0, iterations: int = 1
-) -> JobProfile:
-    """The profile of a new job of a category, from the time of one run.
-
-    Initialisation and preparation take as long as for the representative, because they depend on the cluster.
-    The rest of the run's time is divided as the representative's is. The seconds include start-up. If the
-    run's own phases are known, use `job_profile`.
-    """
-    seconds = positive_number("seconds", seconds)
-    whole_number("machines", machines)
-    known = predicted_phases(category.profile, machines=machines, scale=scale, iterations=iterations)
-    fixed = known.initialisation_seconds + known.preparation_seconds
-    spread = known.total_seconds - fixed
-    if spread <= 0 or seconds <= fixed:
-        # A run shorter than the representative's start, or a representative that does nothing else.
-        of_fixed = of_spread = seconds / known.total_seconds
-    else:
-        of_fixed, of_spread = 1.0, (seconds - fixed) / spread
-    profile = category.profile
-    return replace(
-        profile,
-        initialisation_seconds=of_fixed * profile.initialisation_seconds,
-        preparation_seconds=of_fixed * profile.preparation_seconds,
-        variable_sharing_coefficient=of_spread * profile.variable_sharing_coefficient,
-        communication_coefficient=of_spread * profile.communication_coefficient,
-        unit_task_seconds=tuple(of_spread * each for each in profile.unit_task_seconds),
-    )
-
-
-def _category_profile(category: str, instance_type: str, records: Sequence[ProfileRecord]) -> CategoryProfile:
-    by_job: dict[str, list[ProfileRecord]] = defaultdict(list)
-    for record in records:
-        by_job[record.job].append(record)
-    profiles = {job: job_profile([each.profile for each in runs]) for job, runs in by_job.items()}
-    counts = sorted(record.profile.machines for record in records)
-    machines = counts[len(counts) // 2]
-    shares = {job: _phase_shares(profile, machines) for job, profile in profiles.items()}
-    job = min(
-        sorted(shares), key=lambda each: sum(_distance(shares[each], other) for other in shares.values())
-    )
-    return CategoryProfile(
-        category=category,
-        instance_type=instance_type,
-        representative_job=job,
-        profile=profiles[job],
-        phase_shares=shares[job],
-        reference_machines=machines,
-        distances={other: _distance(shares[job], shares[other]) for other in sorted(shares)},
-        profile_ids=tuple(sorted(record.id for record in by_job[job])),
-    )
-
-
-def _phase_shares(profile: JobProfile, machines: int) -> PhaseSeconds:
-    """The share of each phase in a run on so many machines; they add up to 1."""
-    seconds = predicted_phases(profile, machines=machines, scale=profile.baseline_scale)
-    names = PhaseSeconds.__dataclass_fields__
-    return PhaseSeconds(**{name: getattr(seconds, name) / seconds.total_seconds for name in names})
-
-
-def _distance(one: PhaseSeconds, other: PhaseSeconds) -> float:
-    """Half the sum of the absolute differences of two jobs' shares, 0..1."""
-    names = PhaseSeconds.__dataclass_fields__
-    return 0.5 * float(sum(abs(getattr(one, name) - getattr(other, name)) for name in names))

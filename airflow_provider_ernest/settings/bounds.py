@@ -47,11 +47,10 @@ IN_ROUNDS = "decision"
 MOST_ROUNDS = 3
 """Each is a task of the DAG file's, and while it begins the cluster is billed."""
 
-PAPERS_COST, SECONDS, MACHINE_SECONDS, DOLLARS = ("relative_time", "seconds", "machine_seconds", "dollars")
+PAPERS_COST, MACHINE_SECONDS, DOLLARS = "relative_time", "machine_seconds", "dollars"
 
 COST_UNITS = {
     PAPERS_COST: "cheapest runs",
-    SECONDS: "seconds",
     MACHINE_SECONDS: "machine seconds",
     DOLLARS: "dollars",
 }
@@ -61,7 +60,6 @@ COST_OPTIONS = {
     "full_seconds_on_one_machine": "a rough guess of the whole input's seconds on one machine, which all "
     "costs but relative_time need",
     "run_overhead_seconds": "what every run takes besides, for those costs",
-    "run_overhead": "what every run costs besides, in cheapest runs, for relative_time",
     "price_per_hour": "dollars for one machine and hour, which the cost dollars needs",
 }
 """What the costs may need to know."""

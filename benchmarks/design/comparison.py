@@ -212,7 +212,7 @@ def with_machine_seconds(*, repetitions: int) -> Iterator[Trial]:
     candidates = _candidates()
     for job in TABLE_1:
         cost = _machine_seconds(job)
-        yield _synthetic(job, candidates, cost, SHARE.of(cost, candidates), repetitions)
+        yield _synthetic(job, candidates, cost, SHARE.of(cost), repetitions)
 
 
 def measured(directory: Path) -> Iterator[Trial]:

@@ -28,20 +28,18 @@ def small_problem(criterion="A", *, max_machines=4, steps=3, observed=()):
     )
 
 
-def limits_of(problem, *, budget_runs, max_runs, min_runs=4, repetitions=1):
+def limits_of(problem, *, budget_runs, max_runs, min_runs=4):
     return Limits(
         budget=budget_runs * float(problem.costs.mean()),
         min_runs=min_runs,
         max_runs=max_runs,
-        max_repetitions=repetitions,
     )
 
 
 def all_designs(problem, limits):
     """Every allowed design that tells the terms that it must."""
-    pool = np.repeat(np.arange(len(problem.costs)), limits.max_repetitions)
     for runs in range(limits.min_runs, limits.max_runs + 1):
-        for chosen in set(itertools.combinations(pool.tolist(), runs)):
+        for chosen in set(itertools.combinations(range(len(problem.costs)), runs)):
             counts = np.bincount(chosen, minlength=len(problem.costs))
             if counts @ problem.costs > limits.highest_cost:
                 continue

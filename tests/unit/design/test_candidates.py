@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.design.candidates import enumerate_candidates, times_made
+from airflow_provider_ernest.design.candidates import enumerate_candidates, were_made
 from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
 from tests.examples import observe
 
@@ -95,9 +95,9 @@ def test_runs_made_are_told_by_what_they_nearly_read():
     points = list(zip(candidates.machines.tolist(), candidates.scale.tolist(), strict=True))
     observed = observe(machines=[2, 2, 1, 3], scale=[0.0502, 0.05, 0.06, 0.05], seconds=[1.0] * 4)
 
-    made = dict(zip(points, times_made(candidates, observed).tolist(), strict=True))
+    made = dict(zip(points, were_made(candidates, observed).tolist(), strict=True))
 
-    assert made == {(1, 0.05): 0, (2, 0.05): 2, (1, 0.06): 1, (2, 0.06): 0}
+    assert made == {(1, 0.05): False, (2, 0.05): True, (1, 0.06): True, (2, 0.06): False}
 
 
 def test_ranges_say_where_the_candidates_lie_by_number_of_machines():

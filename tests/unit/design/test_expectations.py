@@ -25,7 +25,7 @@ def test_the_runs_already_made_come_first():
 
 
 def test_two_runs_are_too_few_to_tell():
-    cost = resolve_cost("seconds", full_seconds_on_one_machine=100.0, run_overhead_seconds=3.0)
+    cost = resolve_cost("machine_seconds", full_seconds_on_one_machine=100.0, run_overhead_seconds=3.0)
 
     assert guess(observed=OBSERVED[:2], cost=cost).tolist() == pytest.approx([13.0, 53.0, 13.0])
 

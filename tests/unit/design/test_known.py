@@ -33,7 +33,7 @@ def test_runs_of_several_sizes_are_enough():
     told = asked(past((4, 6, 8, 12, 16), scales=(0.9, 1.0)))
 
     assert told.is_enough
-    assert told.reason.startswith("10 past runs of the job tell enough, and no sample run is made: even ")
+    assert told.reason.startswith("10 past runs of the job tell enough, and no sample run is made: at worst, ")
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,6 @@ def test_the_least_budget_that_works_is_named_and_works(candidates, criterion):
         ({"min_runs": 1000}, "min_runs=1000"),
         ({"min_runs": 0}, "min_runs=0"),
         *(({"budget": none}, "budget=") for none in (0.0, -1.0, float("nan"), float("inf"))),
-        ({"max_repetitions": 0}, "max_repetitions=0"),
         ({"iterations": 0}, "iterations=0"),
         ({"terms": ("1", "speed")}, "terms='speed'"),
         ({"criterion": "G"}, "criterion='G' is not a known criterion.*\"bayesian I\""),

@@ -24,8 +24,6 @@ def spending(*, goal=LONG, **bounds) -> Spending:
         {"goal": None},
         {"goal": sizing_goal(objective="cheapest")},
         {"budget": 3.0},
-        {"cost_options": {"run_overhead": 1.0}},
-        {"cost": "seconds", "cost_options": {"full_seconds_on_one_machine": 12_000.0}},
     ],
 )
 def test_nothing_is_bounded_that_was_not_where_production_is_short_or_the_user_says_otherwise(changes):

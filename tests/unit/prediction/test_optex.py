@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import astuple
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from airflow_provider_ernest.documents.profiles import MLLIB, SQL, PhaseSeconds
+from airflow_provider_ernest.documents.profiles import PhaseSeconds
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
 from airflow_provider_ernest.prediction.optex import (
     JobProfile,
-    category_profiles,
     job_profile,
     phases,
     predict,
     predicted_phases,
     profile_from_runs,
     regressors,
-    scaled_to_run,
 )
-from tests.examples import observation, profile_record, run_profile
+from tests.examples import observation, run_profile
 
 # Tinit and Tprep are those of the paper's Table II; the other numbers are round ones of our own.
 PROFILE = JobProfile(
@@ -33,7 +30,6 @@ PROFILE = JobProfile(
     baseline_communication_seconds=60.0,
     communication_coefficient=1.5,
     unit_task_seconds=(4.0, 30.0, 6.0),
-    baseline_unit_tasks=3,
     baseline_scale=0.25,
 )
 
@@ -63,7 +59,6 @@ def test_the_phases_by_hand():
         ({"variable_sharing_coefficient": math.inf}, "variable_sharing_coefficient=inf"),
         ({"unit_task_seconds": (1.0, -2.0, 3.0)}, r"unit_task_seconds\[1\]=-2\.0"),
         ({"baseline_scale": 0.0}, r"baseline_scale=0\.0"),
-        ({"baseline_unit_tasks": 4}, "baseline_unit_tasks=4 is not the number of unit_task_seconds, 3"),
     ],
 )
 def test_profiles_that_cannot_be(changes, named):
@@ -181,11 +176,6 @@ def seconds(initialisation, preparation, sharing, computation, communication):
     )
 
 
-def record(job="pca", machines=2, of=(5.0, 5.0, 0.0, 80.0, 10.0), *, number=0, type_="m5.large", **fields):
-    known = run_profile(**{"category": SQL, "scale": 1.0, **fields}, machines=machines, phases=seconds(*of))
-    return profile_record(job=job, id=f"{job}-{number}", instance_type=type_, profile=known)
-
-
 def test_samples_of_several_sizes_agree_on_the_unit_tasks():
     """Twice the input is twice the tasks: 80 s on 2 machines at 10 %, 80 s on 4 at 20 %."""
     runs = [
@@ -201,73 +191,3 @@ def test_samples_of_several_sizes_agree_on_the_unit_tasks():
     assert full.computation_seconds == pytest.approx(160.0 * 10 / 8)
     assert full.communication_seconds == pytest.approx(20.0 * 10 / 8)
     assert full.initialisation_seconds == 5.0
-
-
-def test_the_representative_is_the_job_that_the_others_are_most_like():
-    records = [
-        record("all start", of=(90, 5, 0, 5, 0)),
-        record("most computes", of=(10, 5, 0, 80, 5)),
-        record("some exchange", of=(10, 5, 0, 65, 20)),
-        record("much exchange", of=(10, 5, 0, 45, 40)),
-    ]
-
-    (profile,) = category_profiles(records)
-
-    assert profile.representative_job == "some exchange"
-    assert profile.jobs == ("some exchange", "most computes", "much exchange", "all start")
-    assert profile.distances["some exchange"] == 0.0
-    assert profile.distances["most computes"] == pytest.approx(0.15)
-    assert profile.phase_shares.total_seconds == pytest.approx(1.0)
-    assert profile.phase_shares.communication_seconds == pytest.approx(0.20)
-    assert profile.profile_ids == ("some exchange-0",)
-
-
-def test_jobs_of_other_sizes_are_compared_on_the_same_machines():
-    """The same job on 1 and on 8 machines: what spreads is another share of its time there."""
-    small = record("small", 1, (10, 0, 0, 160, 0))
-    large = record("large", 8, (10, 0, 0, 20, 0))
-
-    (profile,) = category_profiles([small, large])
-
-    assert profile.distances == pytest.approx({"small": 0.0, "large": 0.0})
-
-
-def test_categories_and_types_of_machines_are_kept_apart():
-    records = [
-        record("a"),
-        record("b", type_="c5.large"),
-        record("c", category=MLLIB, number=1),
-        record("c", category=MLLIB, number=0),
-    ]
-
-    profiles = category_profiles(records)
-
-    assert [(each.category, each.instance_type, each.representative_job) for each in profiles] == [
-        (MLLIB, "m5.large", "c"),
-        (SQL, "c5.large", "b"),
-        (SQL, "m5.large", "a"),
-    ]
-    assert profiles[0].profile_ids == ("c-0", "c-1")
-
-
-def test_profiles_without_phases_are_passed_over():
-    assert category_profiles([record(of=(0, 0, 0, 0, 0))]) == ()
-    assert category_profiles([]) == ()
-
-
-def test_a_new_job_keeps_the_cluster_s_start_and_shares_out_the_rest():
-    (category,) = category_profiles([record(of=(5, 5, 2, 80, 8))])
-
-    profile = scaled_to_run(category, seconds=10 + 3 * 90, machines=2)
-
-    assert isinstance(profile, JobProfile)
-    assert astuple(phases(profile, machines=2)) == pytest.approx((5.0, 5.0, 6.0, 240.0, 24.0))
-
-
-def test_a_new_job_s_run_may_be_of_another_size():
-    (category,) = category_profiles([record(of=(5, 5, 0, 80, 10), scale=1.0)])
-    profile = scaled_to_run(category, seconds=10 + 9, machines=4, scale=0.1)
-
-    assert predicted_phases(profile, machines=4, scale=0.1).total_seconds == pytest.approx(19.0)
-    # 9 s of what spreads, on 4 machines, of a tenth: the representative had 4.5 s there.
-    assert predicted_phases(profile, machines=2, scale=1.0).total_seconds == pytest.approx(10 + 2 * 90)
