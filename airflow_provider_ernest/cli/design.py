@@ -213,8 +213,8 @@ def _warn(args: Namespace, candidates: Candidates) -> None:
 
 def _design(args: Namespace, candidates: Candidates, observed: Sequence[Observation]) -> Design:
     from airflow_provider_ernest.design.costs import ProductionShare, resolve_cost
-    from airflow_provider_ernest.design.criteria import Targets
     from airflow_provider_ernest.design.plan import plan_design
+    from airflow_provider_ernest.design.problem import Targets
 
     budget: float | ProductionShare | None = args.budget
     if args.budget_share is not None:

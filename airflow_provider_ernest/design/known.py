@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from airflow_provider_ernest.design.criteria import Targets
+from airflow_provider_ernest.design.problem import Targets
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.runs import Design, Observation
 from airflow_provider_ernest.exceptions import FitError, InadequateModelError

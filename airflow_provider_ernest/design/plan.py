@@ -18,14 +18,17 @@ from numpy.typing import NDArray
 
 from airflow_provider_ernest.design.candidates import Candidates
 from airflow_provider_ernest.design.costs import Cost, ProductionShare, expectation, relative_time
-from airflow_provider_ernest.design.criteria import Targets, a_criterion, check_criterion, is_bayesian
 from airflow_provider_ernest.design.problem import (
     DesignProblem,
     Limits,
+    Targets,
+    a_criterion,
     cheapest_regular,
+    check_criterion,
     completing,
     design_problem,
     greedy_selection,
+    is_bayesian,
     missing_directions,
     resolve_limits,
 )

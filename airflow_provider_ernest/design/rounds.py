@@ -19,16 +19,14 @@ from scipy.special import ndtr, ndtri
 from airflow_provider_ernest.decision.deciding import AS_PROBABLE
 from airflow_provider_ernest.decision.goals import HOPELESS, TOLERANCE, Goal
 from airflow_provider_ernest.design.candidates import Candidates, were_made
-from airflow_provider_ernest.design.criteria import Targets
-from airflow_provider_ernest.design.problem import require_varied
+from airflow_provider_ernest.design.problem import Targets, require_varied
 from airflow_provider_ernest.documents.base import Document
 from airflow_provider_ernest.documents.models import AveragingPrior
 from airflow_provider_ernest.documents.runs import Design, Experiment, Observation
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError
-from airflow_provider_ernest.prediction.averaging import TermAveraging
+from airflow_provider_ernest.prediction.averaging import DRAWS, Draws, Posterior, TermAveraging
 from airflow_provider_ernest.prediction.numbers import FloatArray, IntArray, number_not_negative, whole_number
-from airflow_provider_ernest.prediction.posterior import DRAWS, Draws, Posterior
-from airflow_provider_ernest.prediction.predictors import observed_columns
+from airflow_provider_ernest.prediction.predict import observed_columns
 from airflow_provider_ernest.prediction.prior import prior_for
 from airflow_provider_ernest.prediction.regimes import effective_machines
 from airflow_provider_ernest.prediction.terms import DICTIONARY, Runs, check_terms

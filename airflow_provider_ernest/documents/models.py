@@ -147,7 +147,7 @@ class AveragingPrior(Document):
     disturbed_run: float = 0.025  # the probability that a conspicuous run was disturbed
     disturbed_spread: float = 0.7  # the relative standard deviation of runs in another regime or disturbed
     # the probability that from some number beyond the observed ones more machines do not help; how far beyond
-    # is in `prediction.posterior`
+    # is in `prediction.averaging`
     plateau: float = 0.2
     plateau_observed: float = 0.1  # the probability that they already did not within the observed ones
     # the probability that inputs beyond the observed ones consist of other rows, likewise. 0 where all are

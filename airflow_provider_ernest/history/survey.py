@@ -15,8 +15,8 @@ from airflow_provider_ernest.decision.deciding import Offered, decide
 from airflow_provider_ernest.decision.offers import HistoryOffer
 from airflow_provider_ernest.design.candidates import enumerate_candidates
 from airflow_provider_ernest.design.costs import Spending
-from airflow_provider_ernest.design.criteria import Targets
 from airflow_provider_ernest.design.plan import plan_design
+from airflow_provider_ernest.design.problem import Targets
 from airflow_provider_ernest.documents.base import Interval, new_stamp, time_of
 from airflow_provider_ernest.documents.models import FittedTerm, Model, Validation
 from airflow_provider_ernest.documents.profiles import FIRST_TASK, RunProfile
@@ -33,7 +33,7 @@ from airflow_provider_ernest.history.sizes import (
     sizes_to_ask,
     today_of,
 )
-from airflow_provider_ernest.prediction.predictors import default_terms, new_predictor, observed_columns
+from airflow_provider_ernest.prediction.predict import default_terms, new_predictor, observed_columns
 from airflow_provider_ernest.prediction.prior import prior_for
 from airflow_provider_ernest.prediction.terms import term_named
 from airflow_provider_ernest.settings import Billing, DesignBounds, SizingGoal

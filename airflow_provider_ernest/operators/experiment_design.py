@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
     from airflow_provider_ernest.design.candidates import Candidates
     from airflow_provider_ernest.design.costs import Allowance, Spending
-    from airflow_provider_ernest.design.criteria import Targets
     from airflow_provider_ernest.design.known import Sufficiency
     from airflow_provider_ernest.design.rounds import Proposal
+    from airflow_provider_ernest.design.problem import Targets
     from airflow_provider_ernest.documents.runs import Design, Observation
     from airflow_provider_ernest.settings import SparkJob
     from airflow_provider_ernest.settings.templates import Number
@@ -168,12 +168,12 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
 
     def _design(self, spending: Spending) -> Design:
         from airflow_provider_ernest.design.candidates import enumerate_candidates
-        from airflow_provider_ernest.design.criteria import Targets
         from airflow_provider_ernest.design.known import distinct, no_runs
         from airflow_provider_ernest.design.plan import plan_design
+        from airflow_provider_ernest.design.problem import Targets
         from airflow_provider_ernest.documents.runs import Observation
         from airflow_provider_ernest.operators.setting_checks import require_available
-        from airflow_provider_ernest.prediction.predictors import default_terms
+        from airflow_provider_ernest.prediction.predict import default_terms
         from airflow_provider_ernest.spark.sampling import list_input
 
         bounds, goal = spending.bounds, spending.goal
@@ -229,7 +229,7 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
         from airflow_provider_ernest.design.candidates import enumerate_candidates
         from airflow_provider_ernest.design.rounds import FEWEST_RUNS, MOST_RUNS, next_runs
         from airflow_provider_ernest.operators.setting_checks import require_averaging
-        from airflow_provider_ernest.prediction.predictors import default_terms
+        from airflow_provider_ernest.prediction.predict import default_terms
 
         bounds, goal = spending.bounds, spending.goal
         require_averaging(bounds, settings)
@@ -297,7 +297,7 @@ def _sufficiency(
 
 def _terms(settings: ModelSettings) -> tuple[str, ...] | None:
     """All terms that the model may have; None for the defaults of criterion and method."""
-    from airflow_provider_ernest.prediction.predictors import default_terms
+    from airflow_provider_ernest.prediction.predict import default_terms
 
     if not settings.terms and not settings.extension_terms:
         return None
@@ -458,7 +458,7 @@ class NextRunsOperator(OfJob, BaseOperator):
     def _believed(self, instance_type: str, observed: Sequence[Observation]) -> dict[str, Any]:
         from airflow_provider_ernest.hooks.store_location import store_root
         from airflow_provider_ernest.operators.fit_model import prior_of
-        from airflow_provider_ernest.prediction.predictors import default_terms
+        from airflow_provider_ernest.prediction.predict import default_terms
         from airflow_provider_ernest.prediction.terms import check_terms
         from airflow_provider_ernest.store.store import ModelStore
 

@@ -262,8 +262,8 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
     def _terms(
         self, observations: list[Observation], settings: ModelSettings, design: Design | None
     ) -> tuple[str, ...]:
-        from airflow_provider_ernest.design.criteria import is_bayesian
-        from airflow_provider_ernest.prediction.predictors import default_terms
+        from airflow_provider_ernest.design.problem import is_bayesian
+        from airflow_provider_ernest.prediction.predict import default_terms
         from airflow_provider_ernest.prediction.terms import check_terms
         from airflow_provider_ernest.prediction.training import extend_terms
 
@@ -347,8 +347,7 @@ def prior_of(
     None for the default prior, and for methods without one.
     """
     from airflow_provider_ernest.exceptions import InvalidParameterError
-    from airflow_provider_ernest.prediction.pooling import pooled_prior
-    from airflow_provider_ernest.prediction.prior import with_past_runs
+    from airflow_provider_ernest.prediction.prior import pooled_prior, with_past_runs
 
     if settings.method != AVERAGING or not settings.learn_from_other_jobs:
         return None

@@ -1,18 +1,22 @@
-"""What a model says of a configuration: seconds, what they are spent on, and whether to trust it."""
+"""What a model says of a configuration: seconds, what they are spent on, and whether to trust it.
+
+First the methods of prediction by name, behind one interface.
+"""
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, lru_cache
-from threading import Lock
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from airflow_provider_ernest.documents.models import Model
+from airflow_provider_ernest.documents.models import AveragingPrior, Model
+from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import ErnestError, FitError, InvalidParameterError
+from airflow_provider_ernest.prediction.averaging import TermAveraging
 from airflow_provider_ernest.prediction.calibration import LIKELY, factor_on
 from airflow_provider_ernest.prediction.numbers import (
     FloatArray,
@@ -20,75 +24,81 @@ from airflow_provider_ernest.prediction.numbers import (
     positive_number,
     whole_number,
 )
-from airflow_provider_ernest.prediction.predictors import Predictor, new_predictor, observed_columns
 from airflow_provider_ernest.prediction.regimes import (
     WHOLE_CACHE,
     RegimeForecast,
+    again_seconds,
     effective_machines,
     foresee,
 )
-from airflow_provider_ernest.prediction.regression import Widening
-from airflow_provider_ernest.prediction.terms import RunColumns
+from airflow_provider_ernest.prediction.regression import ErnestRegression, Widening
+from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST, ObservedColumns, RunColumns, quoted
+from airflow_provider_ernest.settings.bounds import AVERAGING, METHODS, RELATIVE
 from airflow_provider_ernest.words import as_percent, count, input_share
 from airflow_provider_ernest.words import machines as machines_in_words
 
-MOST_KEPT = 32  # about 2 MB each, for the few configurations that most models are fitted to
-MOST_SQUARED_CONFIGURATIONS = 400**2
-"""Kept in all, about 130 MB: an average over terms holds some 800 bytes for each pair of configurations."""
+Predictor: TypeAlias = TermAveraging | ErnestRegression
 
 
-class FittedPredictors:
-    """The predictor of each model, fitted once, however many threads ask for it at the same time.
+def observed_columns(
+    runs: Sequence[Observation], *, told_by: Sequence[Observation] | None = None
+) -> ObservedColumns:
+    """Runs as columns, each with the machines that its tasks could keep busy.
+
+    Their seconds are without those of making again what caches could not hold (`regimes.again_seconds`):
+    to a prediction those of its own configuration are added.
+
+    Args:
+        runs: what a predictor is to be fitted to.
+        told_by: the observations whose metrics tell the tasks; by default the runs themselves.
+    """
+    machines, scale = [run.machines for run in runs], [run.scale for run in runs]
+    return ObservedColumns(
+        machines=machines,
+        scale=scale,
+        row_width=[run.row_width for run in runs],
+        seconds=np.array([run.seconds for run in runs]) - again_seconds(runs, told_by=told_by),
+        workers=effective_machines(told_by or runs, machines=machines, scale=scale),
+    )
+
+
+def check_method(method: str) -> str:
+    """The name; refused with an InvalidParameterError if it is not one of `METHODS`."""
+    if method not in METHODS:
+        raise InvalidParameterError("method", method, "is unknown", remedy=f"Use one of {quoted(METHODS)}.")
+    return method
+
+
+def default_terms(method: str) -> tuple[str, ...]:
+    """The terms that a method takes unless told otherwise."""
+    return DICTIONARY if check_method(method) == AVERAGING else ERNEST
+
+
+def new_predictor(
+    method: str, *, terms: Sequence[str] | None = None, prior: AveragingPrior | None = None
+) -> Predictor:
+    """A predictor that has seen no runs yet; `prior` is for "averaging" alone."""
+    usual = default_terms(method)
+    chosen = usual if terms is None else tuple(terms)
+    if method == AVERAGING:
+        return TermAveraging(terms=chosen, prior=prior)
+    return ErnestRegression(terms=chosen, weighting="relative" if method == RELATIVE else "absolute")
+
+
+MOST_KEPT = 16
+"""An average over terms holds some 800 bytes for each pair of configurations: 8 MB for a hundred of them."""
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def fitted(model: Model) -> Predictor:
+    """The predictor of a model.
 
     It is not stored but fitted anew, which takes some hundredths of a second for the usual number of runs:
     so a stored model holds nothing that cannot be traced to its observations.
     """
+    predictor = new_predictor(model.method, terms=[term.name for term in model.terms], prior=model.prior)
+    return predictor.fit_undetermined(**observed_columns(model.observations))
 
-    def __init__(self) -> None:
-        self._fits: OrderedDict[Model, _Fit] = OrderedDict()
-        self._lock = Lock()
-
-    def __call__(self, model: Model) -> Predictor:
-        """The predictor of a model."""
-        with self._lock:
-            if model not in self._fits:
-                self._fits[model] = _Fit(model)
-            fit = self._fits[model]
-            self._fits.move_to_end(model)
-            # Forget those that were not asked for longest, until the others are small enough.
-            kept = sum(each.squared_configurations for each in self._fits.values())
-            while len(self._fits) > 1 and (len(self._fits) > MOST_KEPT or kept > MOST_SQUARED_CONFIGURATIONS):
-                kept -= self._fits.popitem(last=False)[1].squared_configurations
-        # Outside that lock: other models need not wait for this one.
-        return fit.predictor()
-
-    def cache_clear(self) -> None:
-        """Forget all."""
-        with self._lock:
-            self._fits.clear()
-
-
-class _Fit:
-    """A predictor that is fitted when it is first asked for."""
-
-    def __init__(self, model: Model) -> None:
-        self.squared_configurations = len({run.configuration for run in model.observations}) ** 2
-        self._model = model
-        self._predictor: Predictor | None = None
-        self._lock = Lock()
-
-    def predictor(self) -> Predictor:
-        with self._lock:
-            if self._predictor is None:
-                model = self._model
-                terms = [term.name for term in model.terms]
-                predictor = new_predictor(model.method, terms=terms, prior=model.prior)
-                self._predictor = predictor.fit_undetermined(**observed_columns(model.observations))
-            return self._predictor
-
-
-fitted = FittedPredictors()
-"""Those of this process."""
 
 FURTHEST_SCALE = 20.0
 """How many times the largest observed sample an input may be before a prediction is marked."""

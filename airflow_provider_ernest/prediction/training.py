@@ -29,7 +29,7 @@ from airflow_provider_ernest.exceptions import (
 from airflow_provider_ernest.prediction.averaging import TermAveraging, contradiction, wrong_points
 from airflow_provider_ernest.prediction.evidence import points_of
 from airflow_provider_ernest.prediction.numbers import positive_number
-from airflow_provider_ernest.prediction.predictors import (
+from airflow_provider_ernest.prediction.predict import (
     Predictor,
     check_method,
     default_terms,

@@ -39,7 +39,7 @@ errors in seconds."""
 BAYESIAN = "bayesian "
 
 CRITERIA = ("A", "D", "I", f"{BAYESIAN}A", f"{BAYESIAN}D", f"{BAYESIAN}I")
-"""What makes one design better than another; see `design.criteria`."""
+"""What makes one design better than another; see `design.problem`."""
 
 IN_ROUNDS = "decision"
 """The criterion of runs that are chosen in rounds; see `design.rounds`."""

@@ -19,8 +19,7 @@ from airflow_provider_ernest.exceptions import (
     MissingResourceError,
 )
 from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
-from airflow_provider_ernest.prediction.predict import ModelForecast, no_prediction
-from airflow_provider_ernest.prediction.predictors import check_method
+from airflow_provider_ernest.prediction.predict import ModelForecast, check_method, no_prediction
 from airflow_provider_ernest.prediction.terms import check_terms
 from airflow_provider_ernest.settings import Billing, SizingGoal
 from airflow_provider_ernest.settings.bounds import AVERAGING

@@ -13,7 +13,7 @@ from airflow_provider_ernest.documents.models import AveragingPrior
 from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
 from airflow_provider_ernest.prediction.averaging import TermAveraging
 from airflow_provider_ernest.prediction.numbers import FloatArray
-from airflow_provider_ernest.prediction.pooling import pooled_prior
+from airflow_provider_ernest.prediction.prior import pooled_prior
 from airflow_provider_ernest.prediction.regression import ErnestRegression
 from airflow_provider_ernest.prediction.terms import ERNEST, OPTEX
 from benchmarks.accuracy.runs import Runs

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from airflow_provider_ernest.design.candidates import enumerate_candidates
-from airflow_provider_ernest.design.criteria import Targets
 from airflow_provider_ernest.design.plan import plan_design
+from airflow_provider_ernest.design.problem import Targets
 from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.prediction.terms import ERNEST
 from benchmarks.accuracy.runs import Case, Round, Runs, gather

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from airflow_provider_ernest.design.candidates import Candidates
-from airflow_provider_ernest.design.criteria import Targets
 from airflow_provider_ernest.design.plan import plan_design
+from airflow_provider_ernest.design.problem import Targets
 from airflow_provider_ernest.design.rounds import FEWEST_RUNS, next_runs
 from airflow_provider_ernest.documents.runs import Experiment
 from airflow_provider_ernest.operators.experiment_design import MOST_OF_A_ROUND

@@ -16,8 +16,8 @@ import numpy as np
 
 from airflow_provider_ernest.design.candidates import Candidates, enumerate_candidates
 from airflow_provider_ernest.design.costs import Cost, ProductionShare, relative_time
-from airflow_provider_ernest.design.criteria import Targets, asks_for_targets
 from airflow_provider_ernest.design.plan import plan_design
+from airflow_provider_ernest.design.problem import Targets, asks_for_targets
 from airflow_provider_ernest.exceptions import ErnestError
 from airflow_provider_ernest.prediction.numbers import FloatArray, IntArray
 from airflow_provider_ernest.settings.bounds import CRITERIA

@@ -22,9 +22,14 @@ from cvxpy.atoms.matrix_frac import matrix_frac
 
 from airflow_provider_ernest.design.candidates import Candidates, enumerate_candidates
 from airflow_provider_ernest.design.costs import relative_time
-from airflow_provider_ernest.design.criteria import Targets, a_criterion, information_matrix, normalised
 from airflow_provider_ernest.design.plan import optimal_weights, plain_bounds, plan_design
-from airflow_provider_ernest.design.problem import design_problem
+from airflow_provider_ernest.design.problem import (
+    Targets,
+    a_criterion,
+    design_problem,
+    information_matrix,
+    normalised,
+)
 from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.prediction.terms import ERNEST, basis
 from airflow_provider_ernest.settings.bounds import CRITERIA

@@ -23,7 +23,7 @@ from airflow_provider_ernest.history.observations import History, TodaysRun, obs
 from airflow_provider_ernest.history.sizes import today_of
 from airflow_provider_ernest.history.survey import Prices, SurveyGoal, runs_to_profile, surveyed_job
 from airflow_provider_ernest.prediction.averaging import TermAveraging
-from airflow_provider_ernest.prediction.predictors import observed_columns
+from airflow_provider_ernest.prediction.predict import observed_columns
 from airflow_provider_ernest.prediction.prior import prior_for
 from airflow_provider_ernest.prediction.terms import RunColumns
 from benchmarks.recordings import LEVELS

@@ -19,8 +19,8 @@ from airflow_provider_ernest.clarity.replay import replay_sizes
 from airflow_provider_ernest.clarity.replay_scaled import replay_scaled
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.design.candidates import enumerate_candidates
-from airflow_provider_ernest.design.criteria import Targets, asks_for_targets
 from airflow_provider_ernest.design.plan import plan_design
+from airflow_provider_ernest.design.problem import Targets, asks_for_targets
 from airflow_provider_ernest.design.rounds import next_runs
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.runs import Observation
@@ -30,12 +30,12 @@ from airflow_provider_ernest.history.survey import Prices, SurveyGoal, surveyed_
 from airflow_provider_ernest.learning.production import learn
 from airflow_provider_ernest.prediction import optex
 from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
-from airflow_provider_ernest.prediction.pooling import pooled_prior
 from airflow_provider_ernest.prediction.predict import (
     ModelForecast,
     predict_interval,
     predict_seconds,
 )
+from airflow_provider_ernest.prediction.prior import pooled_prior
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.settings.bounds import CRITERIA, METHODS

@@ -7,7 +7,7 @@ import pytest
 
 from airflow_provider_ernest.design.candidates import enumerate_candidates
 from airflow_provider_ernest.design.costs import relative_time
-from airflow_provider_ernest.design.criteria import Targets
+from airflow_provider_ernest.design.problem import Targets
 from airflow_provider_ernest.learning.drift import evidence_of
 from benchmarks.accuracy.methods import LeastSquares
 from benchmarks.design import comparison

@@ -6,8 +6,7 @@ import numpy as np
 
 from airflow_provider_ernest.design.candidates import enumerate_candidates
 from airflow_provider_ernest.design.costs import half_fixed, relative_time
-from airflow_provider_ernest.design.criteria import Targets, a_criterion
-from airflow_provider_ernest.design.problem import Limits, design_problem
+from airflow_provider_ernest.design.problem import Limits, Targets, a_criterion, design_problem
 
 FEW_TERMS = ("1", "scale/machines", "machines")
 MORE_TERMS = ("1", "scale", "scale/machines", "log(machines)", "machines")

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.design.criteria import Criterion
+from airflow_provider_ernest.design.problem import Criterion
 from airflow_provider_ernest.settings.bounds import CRITERIA
 
 TARGET_ROWS = np.random.default_rng(7).random((5, 4))

@@ -7,8 +7,8 @@ import pytest
 
 from airflow_provider_ernest.design.candidates import enumerate_candidates
 from airflow_provider_ernest.design.costs import MachineSeconds, ProductionShare
-from airflow_provider_ernest.design.criteria import Targets
 from airflow_provider_ernest.design.plan import plan_design
+from airflow_provider_ernest.design.problem import Targets
 from airflow_provider_ernest.documents.runs import Design
 from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
 from airflow_provider_ernest.prediction.regression import undetermined_terms

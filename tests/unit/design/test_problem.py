@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from airflow_provider_ernest.design.candidates import enumerate_candidates
-from airflow_provider_ernest.design.criteria import Targets
-from airflow_provider_ernest.design.problem import design_problem
+from airflow_provider_ernest.design.problem import Targets, design_problem
 from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
 from airflow_provider_ernest.prediction.terms import basis
 from tests.examples import observe

@@ -5,8 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.design.criteria import a_criterion, information_matrix
-from airflow_provider_ernest.design.problem import greedy_selection
+from airflow_provider_ernest.design.problem import a_criterion, greedy_selection, information_matrix
 
 
 def cheapest_selection(rows, costs, **limits):

@@ -7,7 +7,7 @@ import pytest
 
 from airflow_provider_ernest.documents.models import AveragingPrior
 from airflow_provider_ernest.prediction.averaging import TermAveraging
-from airflow_provider_ernest.prediction.pooling import pooled_prior
+from airflow_provider_ernest.prediction.prior import pooled_prior
 from airflow_provider_ernest.prediction.terms import DICTIONARY
 from tests.examples import observe
 

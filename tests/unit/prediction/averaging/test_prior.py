@@ -11,7 +11,7 @@ from airflow_provider_ernest.documents.models import AveragingPrior, TermBelief
 from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.prediction.averaging import TermAveraging
-from airflow_provider_ernest.prediction.predictors import observed_columns
+from airflow_provider_ernest.prediction.predict import observed_columns
 from airflow_provider_ernest.prediction.prior import prior_for
 from tests import examples
 

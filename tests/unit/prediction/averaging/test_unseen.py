@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from airflow_provider_ernest.documents.models import AveragingPrior
-from airflow_provider_ernest.prediction.averaging import TermAveraging
-from airflow_provider_ernest.prediction.posterior import octaves_until
+from airflow_provider_ernest.prediction.averaging import TermAveraging, octaves_until
 from airflow_provider_ernest.prediction.predict import predict_interval
 from airflow_provider_ernest.prediction.training import train
 from tests.examples import observe
