@@ -10,8 +10,9 @@ to the runs without that time, which is then added to its predictions.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -67,6 +68,20 @@ def foresee(observations: Sequence[Observation], *, machines: int, scale: float 
         warnings=tuple(filter(None, (cap_warning, *cache.warnings, spill_warning))),
         widening=min(WIDEST, widening),
     )
+
+
+def _told(
+    observations: Sequence[Observation], tells: Callable[[RunMetrics], object]
+) -> list[tuple[Observation, RunMetrics]]:
+    """The runs whose metrics tell what is asked of them."""
+    return [(run, run.metrics) for run in observations if run.metrics is not None and tells(run.metrics)]
+
+
+def _column(told: Sequence[tuple[Observation, RunMetrics]], name: str) -> FloatArray:
+    """A figure of each run or of its metrics, shape (n,); NaN for None."""
+    of_runs = name in ("machines", "scale")
+    figures = [getattr(run if of_runs else metrics, name) for run, metrics in told]
+    return np.array(figures, dtype=np.float64)
 
 
 # How many of the machines a job can keep busy: its tasks against the slots that run them.
@@ -147,20 +162,13 @@ def parallelism(observations: Sequence[Observation], *, of_peak_stage: bool = Fa
 
     The tasks are those of the stages that take most of the time, or of the stage with the largest memory use.
     """
-    columns = [
-        (run.machines, run.scale, tasks, metrics.slots)
-        for run in observations
-        if (metrics := run.metrics) is not None
-        and metrics.slots > 0
-        and (tasks := metrics.peak_stage_tasks if of_peak_stage else metrics.dominant_stage_tasks)
-    ]
-    if not columns:
-        return None
-    machines, scale, tasks, slots = np.array(columns, dtype=np.float64).T
-    growths = _growths(machines, scale, tasks)
+    name = "peak_stage_tasks" if of_peak_stage else "dominant_stage_tasks"
+    told = _told(observations, lambda metrics: metrics.slots > 0 and getattr(metrics, name))
+    machines, tasks = _column(told, "machines"), _column(told, name)
+    growths = _growths(machines, _column(told, "scale"), tasks) if told else ()
     if not growths:
         return None
-    return Parallelism(slots_per_machine=float(np.median(slots / machines)), growths=growths)
+    return Parallelism(slots_per_machine=float(np.median(_column(told, "slots") / machines)), growths=growths)
 
 
 def effective_machines(
@@ -205,25 +213,18 @@ def fit_growth(
 
 def _growths(machines: FloatArray, scale: FloatArray, tasks: FloatArray) -> tuple[Growth, ...]:
     """The simplest ways of growth that explain the task counts; none where nothing nearly does."""
-    allowed = np.maximum(_SAME_SHARE, 0.6 / tasks)
 
-    def fits(causes: Sequence[tuple[str, ...]]) -> list[Growth]:
+    def fits(causes: Sequence[tuple[str, ...]], within: FloatArray | float) -> list[Growth]:
         found = (fit_growth(terms, machines=machines, scale=scale, values=tasks) for terms in causes)
-        return [growth for growth in found if growth is not None]
+        return [each for each in found if each is not None and np.all(np.abs(each.deviations) <= within)]
 
-    def explains(growth: Growth) -> bool:
-        return bool(np.all(np.abs(growth.deviations) <= allowed))
-
-    def largest_deviation(growth: Growth) -> float:
-        return float(np.max(np.abs(growth.deviations)))
-
-    simple = [growth for growth in fits(_ONE_CAUSE) if explains(growth)]
+    allowed = np.maximum(_SAME_SHARE, 0.6 / tasks)
+    simple = fits(_ONE_CAUSE, allowed)
     if simple:
         return tuple(simple)
-    several = fits(_MORE_CAUSES)
-    nearly = [growth for growth in several if largest_deviation(growth) <= _UNEXPLAINED_SHARE]
-    found = [growth for growth in several if explains(growth)] or sorted(nearly, key=largest_deviation)
-    return tuple(found[:1])
+    nearly = fits(_MORE_CAUSES, _UNEXPLAINED_SHARE)
+    nearly.sort(key=lambda growth: float(np.max(np.abs(growth.deviations))))
+    return tuple((fits(_MORE_CAUSES, allowed) or nearly)[:1])
 
 
 def _grown(scales: FloatArray, values: FloatArray, scale: float) -> float:
@@ -247,23 +248,19 @@ Resilient Distributed Datasets, NSDI 2012, abstract)."""
 _MISSED_NOTABLY = 0.02  # so few of the reads of a cache may miss by chance, as those of blocks that moved
 
 
-@dataclass(frozen=True, kw_only=True)
 class _CachingRuns:
-    """Columns of the runs that cached something, each of shape (n,)."""
+    """The runs that cached something, at least one, as columns of shape (n,)."""
 
-    machines: FloatArray
-    scale: FloatArray
-    wanted_bytes: FloatArray
-    cached_bytes: FloatArray
-    storage_bytes: FloatArray
-    execution_bytes: FloatArray
-    slots: FloatArray
-    partitions: FloatArray
-    missed: FloatArray
-
-    @property
-    def share(self) -> FloatArray:
-        return np.asarray(np.minimum(1.0, self.cached_bytes / self.wanted_bytes))
+    def __init__(self, told: Sequence[tuple[Observation, RunMetrics]]) -> None:
+        self.machines, self.scale = _column(told, "machines"), _column(told, "scale")
+        self.wanted_bytes = _column(told, "cache_wanted_bytes")
+        self.cached_bytes = np.nan_to_num(_column(told, "cached_bytes"))
+        self.storage_bytes, self.slots = _column(told, "storage_memory_bytes"), _column(told, "slots")
+        self.execution_bytes = np.nan_to_num(_column(told, "peak_execution_memory_bytes")) * self.slots
+        partitions = _column(told, "cache_partitions")
+        self.partitions = np.where(partitions > 0, partitions, math.nan)
+        self.missed = _column(told, "cache_missed_share")
+        self.share = np.minimum(1.0, self.cached_bytes / self.wanted_bytes)
 
     @property
     def usable_bytes_per_machine(self) -> float:
@@ -309,42 +306,15 @@ class _CachingRuns:
         return float(np.clip((room - partition / 2.0) / each, 0.0, 1.0))
 
 
-def _caching_runs(observations: Sequence[Observation]) -> _CachingRuns | None:
-    told = [
-        (run, metrics)
-        for run in observations
-        if (metrics := run.metrics) is not None
-        and metrics.cache_wanted_bytes
-        and metrics.storage_memory_bytes
-    ]
-    if not told:
-        return None
-
-    def column(name: str) -> FloatArray:
-        return np.array([getattr(metrics, name) for _, metrics in told], dtype=np.float64)  # NaN for None
-
-    slots, partitions = column("slots"), column("cache_partitions")
-    return _CachingRuns(
-        machines=np.array([run.machines for run, _ in told], dtype=np.float64),
-        scale=np.array([run.scale for run, _ in told], dtype=np.float64),
-        wanted_bytes=column("cache_wanted_bytes"),
-        cached_bytes=np.nan_to_num(column("cached_bytes")),
-        storage_bytes=column("storage_memory_bytes"),
-        execution_bytes=np.nan_to_num(column("peak_execution_memory_bytes")) * slots,
-        slots=slots,
-        partitions=np.where(partitions > 0, partitions, math.nan),
-        missed=column("cache_missed_share"),
-    )
-
-
 def foresee_cache(
     observations: Sequence[Observation], *, machines: int, scale: float, working_machines: float
 ) -> RegimeForecast:
     """Whether the cache still fits, and what a miss costs; `working_machines` make the data again."""
     forecast = RegimeForecast(effective_machines=working_machines)
-    runs = _caching_runs(observations)
-    if runs is None:
+    told = _told(observations, lambda metrics: metrics.cache_wanted_bytes and metrics.storage_memory_bytes)
+    if not told:
         return forecast
+    runs = _CachingRuns(told)
     wanted, usable = _grown(runs.scale, runs.wanted_bytes, scale), runs.usable_bytes_per_machine
     room = usable * machines
     share = min(1.0, room / wanted)
@@ -449,21 +419,18 @@ def cache_passes(observations: Sequence[Observation]) -> CachePasses | None:
     tells it: that both makes the data and does the pass's own work, or a part of that, which the further
     passes bound.
     """
-    told = [
-        (run, metrics)
-        for run in observations
-        if (metrics := run.metrics) is not None
-        and metrics.cache_share is not None
-        and metrics.cache_reads
-        and metrics.cache_filling_seconds
-        and metrics.cache_reading_seconds is not None
-    ]
+    told = _told(
+        observations,
+        lambda metrics: (
+            metrics.cache_share is not None
+            and metrics.cache_reads
+            and metrics.cache_filling_seconds
+            and metrics.cache_reading_seconds is not None
+        ),
+    )
     if not told:
         return None
-
-    def column(name: str) -> FloatArray:
-        return np.array([getattr(metrics, name) for _, metrics in told], dtype=np.float64)  # NaN for None
-
+    column = partial(_column, told)
     wanted, reads, missed = column("cache_wanted_bytes"), column("cache_reads"), column("cache_missed_share")
     reading = column("cache_reading_seconds") / reads / wanted
     missed_seconds = column("cache_missed_seconds") / np.where(missed > 0, missed * reads * wanted, math.nan)
@@ -490,7 +457,7 @@ def cache_passes(observations: Sequence[Observation]) -> CachePasses | None:
         seconds_per_byte=seconds,
         found_seconds_per_byte=found,
         spread=spread,
-        slots_per_machine=float(np.median([metrics.slots / run.machines for run, metrics in told])),
+        slots_per_machine=float(np.median(column("slots") / column("machines"))),
     )
 
 
@@ -504,12 +471,8 @@ def _seconds_per_byte(
 ) -> tuple[float, float]:
     """What a missing byte takes longer, and its spread, where no task is known to have missed its partition.
 
-    Args:
-        filling: run seconds for each byte of the first pass, which makes it, shape (n,).
-        reading: the same of the further passes.
-        missing: the share of the cache that did not fit, shape (n,).
-        is_told_by_tasks: all runs tell that their tasks missed next to nothing.
-        falls_to_disk: what does not fit is put on disk.
+    By run seconds for each byte of the first pass, which makes it, and of the further passes, and by the
+    share of the cache that did not fit, shape (n,) each. `is_told_by_tasks`: they all missed next to nothing.
     """
     missing = np.where(missing < 1.0 - WHOLE_CACHE, 0.0, missing)
     if not is_told_by_tasks and np.ptp(missing) >= _SHARES_APART:
@@ -557,18 +520,17 @@ def _foresee_spill(
     runs the largest memory that a task used tells, by how it grew with the task's input. The tasks are those
     of the stage that used it, which need not be as many as where most of the time goes.
     """
-    told = [(run, run.metrics) for run in observations if run.metrics is not None]
+    told = _told(observations, lambda _: True)
     if not told:
         return None, "", 1.0
     of_peak_stage = any(metrics.peak_stage_tasks for _, metrics in told)
     known = parallelism(observations, of_peak_stage=of_peak_stage)
     # Of the runs and then of the target. Where tasks are not known each slot is taken to have one.
-    counts = np.array([*(run.machines for run, _ in told), machines], dtype=np.float64)
-    shares = np.array([*(run.scale for run, _ in told), scale], dtype=np.float64)
+    counts, shares = np.append(_column(told, "machines"), machines), np.append(_column(told, "scale"), scale)
     all_loads = shares / (counts if known is None else known.tasks(machines=counts, scale=shares))
     loads, target = all_loads[:-1], float(all_loads[-1])
     configuration = f"With {input_share(scale)} of the input on {machines_in_words(machines)}"
-    spilled = np.array([metrics.spilled_bytes > 0 for _, metrics in told])
+    spilled = _column(told, "spilled_bytes") > 0
     lowest_spilling = float(loads[spilled].min(initial=math.inf))
     highest_dry = float(loads[~spilled].max(initial=0.0))
     if target * _SAME_LOAD >= max(lowest_spilling, highest_dry) and spilled.any():
