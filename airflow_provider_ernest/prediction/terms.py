@@ -43,48 +43,116 @@ class Term:
     spreads: bool = False
 
 
-NOMINAL_RECORDS = 1e9
-"""Records of the whole input that sorting is assumed to have: the logarithm hardly depends on it."""
+VARIABLES = ("machines", "scale")
 
-_LIBRARY = (
-    Term("1", "fixed work", lambda *, machines, scale: np.ones_like(machines)),
-    Term(
-        "scale/machines",
-        "work that spreads over the machines",
-        lambda *, machines, scale: scale / machines,
-        spreads=True,
-    ),
-    Term("log(machines)", "tree aggregation", lambda *, machines, scale: np.log(machines)),
-    Term("machines", "overhead of each machine", lambda *, machines, scale: machines),
-    Term("sqrt(machines)", "two-stage aggregation", lambda *, machines, scale: np.sqrt(machines)),
-    Term(
-        "scale^2/machines",
-        "work that grows with the square of the data and spreads",
-        lambda *, machines, scale: scale**2 / machines,
-        spreads=True,
-    ),
-    Term(
-        "scale*log2(1e9*scale)/machines",
-        "sorting, for 1e9 records in the whole input",
-        lambda *, machines, scale: scale * np.log2(np.maximum(NOMINAL_RECORDS * scale, 1.0)) / machines,
-        spreads=True,
-    ),
-    Term("scale", "work on the data that does not spread", lambda *, machines, scale: scale),
-    Term(
-        "scale/sqrt(machines)",
-        "work that spreads unevenly (skew)",
-        lambda *, machines, scale: scale / np.sqrt(machines),
-        spreads=True,
-    ),
-    Term(
-        "1/machines",
-        "fixed work that spreads over the machines",
-        lambda *, machines, scale: 1 / machines,
-        spreads=True,
-    ),
+OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+}
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "log": np.log,
+    "log2": np.log2,
+    "sqrt": np.sqrt,
+    "max": lambda *values: reduce(np.maximum, values),
+    "min": lambda *values: reduce(np.minimum, values),
+}
+
+LONGEST = 200  # characters; a longer formula is no term that a person could explain
+
+
+class Formula:
+    """A term written as a formula: ``"scale^1.5/machines"`` or ``"max(scale/machines - 0.05, 0)"``.
+
+    A formula is data: it is stored with a model and read back elsewhere. It is parsed, never executed: only
+    numbers, ``machines``, ``scale``, ``+ - * / ^`` and a few functions can occur in it. ``^`` and ``**`` both
+    raise to a power.
+
+    Raises:
+        InvalidParameterError: the text is no such formula.
+
+    Example:
+        >>> import numpy as np
+        >>> spilling = Formula("max(scale/machines - 0.05, 0)")
+        >>> spilling(machines=np.array([1.0, 4.0]), scale=np.array([0.1, 0.1])).tolist()
+        [0.05, 0.0]
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        try:
+            if len(text) > LONGEST:
+                raise ValueError(f"it is longer than {LONGEST} characters")
+            # Written as a power from the start: in Python ^ binds less than + does.
+            self._value = _value_of(ast.parse(text.replace("^", "**").strip(), mode="eval").body)
+        except (SyntaxError, ValueError, RecursionError) as error:
+            raise InvalidParameterError(
+                "terms",
+                text,
+                f"is neither a known term nor a formula: {error}",
+                remedy="Name a term of prediction.terms.TERMS, or write a formula with "
+                f"{', '.join(VARIABLES)}, numbers, + - * / ^ and {', '.join(FUNCTIONS)}.",
+            ) from error
+
+    def __call__(self, *, machines: FloatArray, scale: FloatArray) -> FloatArray:
+        """The formula's value for each run, shape (n,); not finite where it has none."""
+        with np.errstate(all="ignore"):
+            value = self._value({"machines": machines, "scale": scale})
+        return np.asarray(np.broadcast_to(value, machines.shape), dtype=np.float64)
+
+
+def _value_of(node: ast.expr) -> Callable[[dict[str, FloatArray]], Any]:
+    """The value of an expression as a function of the variables; refuses everything that is no arithmetic."""
+    match node:
+        case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+            # As a float: whole powers of whole numbers could grow without end.
+            return lambda _: np.float64(number)
+        case ast.Name(id=name) if name in VARIABLES:
+            return operator.itemgetter(name)
+        case ast.BinOp(left=left, op=operation, right=right) if type(operation) in OPERATORS:
+            apply, one, other = OPERATORS[type(operation)], _value_of(left), _value_of(right)
+            return lambda variables: apply(one(variables), other(variables))
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            positive = _value_of(operand)
+            return lambda variables: -positive(variables)
+        case ast.Call(func=ast.Name(id=name), args=[_, *_] as arguments, keywords=[]) if name in FUNCTIONS:
+            if (len(arguments) == 1) == (name in ("max", "min")):
+                raise ValueError(f"{name} has {len(arguments)} arguments")
+            values = [_value_of(argument) for argument in arguments]
+            return lambda variables: FUNCTIONS[name](*(value(variables) for value in values))
+        case _:
+            raise ValueError(f"{ast.unparse(node)!r} is not arithmetic on {' and '.join(VARIABLES)}")
+
+
+_MEANINGS = {
+    "1": "fixed work",
+    "scale/machines": "work that spreads over the machines",
+    "log(machines)": "tree aggregation",
+    "machines": "overhead of each machine",
+    "sqrt(machines)": "two-stage aggregation",
+    "scale^2/machines": "work that grows with the square of the data and spreads",
+    # Of the whole input; the logarithm hardly depends on their number.
+    "scale*log2(1e9*scale)/machines": "sorting, for 1e9 records in the whole input",
+    "scale": "work on the data that does not spread",
+    "scale/sqrt(machines)": "work that spreads unevenly (skew)",
+    "1/machines": "fixed work that spreads over the machines",
+}
+
+# As they are computed where that is not as the name says: no logarithm is below 0.
+_COMPUTED = {
+    "scale^2/machines": "scale*scale/machines",
+    "scale*log2(1e9*scale)/machines": "scale*log2(max(1e9*scale, 1))/machines",
+}
+
+TERMS: Mapping[str, Term] = MappingProxyType(
+    {
+        name: Term(name, meaning, Formula(_COMPUTED.get(name, name)), spreads="/" in name)
+        for name, meaning in _MEANINGS.items()
+    }
 )
-
-TERMS: Mapping[str, Term] = MappingProxyType({term.name: term for term in _LIBRARY})
 """The library of terms by name."""
 
 ERNEST = ("1", "scale/machines", "log(machines)", "machines")
@@ -201,87 +269,3 @@ def basis(terms: Sequence[str], **runs: Unpack[RunColumns]) -> FloatArray:
 def iteration_factors(terms: Sequence[str], ratio: float) -> FloatArray:
     """What each term is multiplied by for `ratio` times the iterations, shape (p,)."""
     return np.array([1.0 if name == FIXED_TERM else ratio for name in terms])
-
-
-VARIABLES = ("machines", "scale")
-
-OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.Pow: operator.pow,
-}
-
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "log": np.log,
-    "log2": np.log2,
-    "sqrt": np.sqrt,
-    "max": lambda *values: reduce(np.maximum, values),
-    "min": lambda *values: reduce(np.minimum, values),
-}
-
-LONGEST = 200  # characters; a longer formula is no term that a person could explain
-
-
-class Formula:
-    """A term written as a formula: ``"scale^1.5/machines"`` or ``"max(scale/machines - 0.05, 0)"``.
-
-    A formula is data: it is stored with a model and read back elsewhere. It is parsed, never executed: only
-    numbers, ``machines``, ``scale``, ``+ - * / ^`` and a few functions can occur in it. ``^`` and ``**`` both
-    raise to a power.
-
-    Raises:
-        InvalidParameterError: the text is no such formula.
-
-    Example:
-        >>> import numpy as np
-        >>> spilling = Formula("max(scale/machines - 0.05, 0)")
-        >>> spilling(machines=np.array([1.0, 4.0]), scale=np.array([0.1, 0.1])).tolist()
-        [0.05, 0.0]
-    """
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        try:
-            if len(text) > LONGEST:
-                raise ValueError(f"it is longer than {LONGEST} characters")
-            # Written as a power from the start: in Python ^ binds less than + does.
-            self._value = _value_of(ast.parse(text.replace("^", "**").strip(), mode="eval").body)
-        except (SyntaxError, ValueError, RecursionError) as error:
-            raise InvalidParameterError(
-                "terms",
-                text,
-                f"is neither a known term nor a formula: {error}",
-                remedy="Name a term of prediction.terms.TERMS, or write a formula with "
-                f"{', '.join(VARIABLES)}, numbers, + - * / ^ and {', '.join(FUNCTIONS)}.",
-            ) from error
-
-    def __call__(self, *, machines: FloatArray, scale: FloatArray) -> FloatArray:
-        """The formula's value for each run, shape (n,); not finite where it has none."""
-        with np.errstate(all="ignore"):
-            value = self._value({"machines": machines, "scale": scale})
-        return np.asarray(np.broadcast_to(value, machines.shape), dtype=np.float64)
-
-
-def _value_of(node: ast.expr) -> Callable[[dict[str, FloatArray]], Any]:
-    """The value of an expression as a function of the variables; refuses everything that is no arithmetic."""
-    match node:
-        case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
-            # As a float: whole powers of whole numbers could grow without end.
-            return lambda _: np.float64(number)
-        case ast.Name(id=name) if name in VARIABLES:
-            return operator.itemgetter(name)
-        case ast.BinOp(left=left, op=operation, right=right) if type(operation) in OPERATORS:
-            apply, one, other = OPERATORS[type(operation)], _value_of(left), _value_of(right)
-            return lambda variables: apply(one(variables), other(variables))
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            positive = _value_of(operand)
-            return lambda variables: -positive(variables)
-        case ast.Call(func=ast.Name(id=name), args=[_, *_] as arguments, keywords=[]) if name in FUNCTIONS:
-            if (len(arguments) == 1) == (name in ("max", "min")):
-                raise ValueError(f"{name} has {len(arguments)} arguments")
-            values = [_value_of(argument) for argument in arguments]
-            return lambda variables: FUNCTIONS[name](*(value(variables) for value in values))
-        case _:
-            raise ValueError(f"{ast.unparse(node)!r} is not arithmetic on {' and '.join(VARIABLES)}")
