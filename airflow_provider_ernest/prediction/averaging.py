@@ -34,7 +34,6 @@ from airflow_provider_ernest.prediction.evidence import (
     points_of,
     same_machines,
     shared_deviation,
-    term_columns,
     ways_to_count,
     weigh,
 )
@@ -225,7 +224,7 @@ def wrong_points(points: Points, terms: tuple[str, ...], prior: AveragingPrior) 
     Raises:
         FitError: points contradict each other, and it cannot be told which are wrong.
     """
-    columns = [term_columns(terms, points, counting) for counting in ways_to_count(points, prior)]
+    columns = [counting.columns(terms, points.runs) for counting in ways_to_count(points, prior)]
     every = np.ones(len(points.seconds), dtype=bool)
     if _agree(columns, points.seconds, every):
         return ~every
@@ -518,13 +517,14 @@ class Posterior:
             these = self.draws.counting == position
             busy = np.minimum(workers, self.unseen.most_workers[these, None])
             of_each = np.broadcast_arrays(machines, scale, width, busy)[:3]
-            columns[these] = counting.columns(
-                self.terms,
+            of_draws = Runs(
                 machines=of_each[0].ravel(),
                 scale=of_each[1].ravel(),
                 workers=busy.ravel(),
                 row_width=of_each[2].ravel(),
-            ).reshape(*busy.shape, len(self.terms))
+            )
+            values = counting.columns(self.terms, of_draws)
+            columns[these] = values.reshape(*busy.shape, len(self.terms))
         return np.asarray(columns * coefficients[:, None, :], dtype=np.float64)
 
     def log_seconds(self, runs: Runs) -> tuple[FloatArray, FloatArray]:

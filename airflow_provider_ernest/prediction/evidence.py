@@ -93,6 +93,11 @@ class Points:
         return np.asarray(self.repetitions.astype(np.float64) ** powers, dtype=np.float64)
 
     @property
+    def runs(self) -> Runs:
+        """The points as runs that are asked about."""
+        return Runs(machines=self.machines, scale=self.scale, workers=self.workers, row_width=self.row_width)
+
+    @property
     def configurations(self) -> FloatArray:
         """Machines and scale, shape (n, 2)."""
         return np.column_stack([self.machines, self.scale])
@@ -244,7 +249,7 @@ class Evidence:
 def weigh(points: Points, terms: tuple[str, ...], prior: AveragingPrior) -> Evidence:
     """All hypotheses about a job with these terms, by its points, of which there is at least one."""
     countings = ways_to_count(points, prior)
-    columns = [term_columns(terms, points, counting) for counting in countings]
+    columns = [counting.columns(terms, points.runs) for counting in countings]
     usual = columns[_usual(countings)]
     least = _least(terms, prior, points.seconds)
     reference = _reference(usual, points.seconds, least)
@@ -292,30 +297,12 @@ class Counting:
     weight: float  # how much it is believed; the weights of all ways need not add up to 1
     most_workers: float = np.inf  # machines beyond these do no work that spreads
 
-    def columns(
-        self,
-        terms: tuple[str, ...],
-        *,
-        machines: FloatArray,
-        scale: FloatArray,
-        workers: FloatArray,
-        row_width: FloatArray,
-    ) -> FloatArray:
+    def columns(self, terms: tuple[str, ...], runs: Runs) -> FloatArray:
         """The terms' values of n runs, shape (n, p)."""
+        machines, scale, workers, row_width = runs.columns()
         working = np.maximum(np.minimum(workers, self.most_workers) - self.driver_machines, LEAST_WORKERS)
         work = scale / row_width * (1.0 - self.row_share + self.row_share * row_width)
         return basis(terms, machines=machines, scale=work, workers=working)
-
-
-def term_columns(terms: tuple[str, ...], points: Points, counting: Counting) -> FloatArray:
-    """The terms' values at the points, shape (n, p)."""
-    return counting.columns(
-        terms,
-        machines=points.machines,
-        scale=points.scale,
-        workers=points.workers,
-        row_width=points.row_width,
-    )
 
 
 def ways_to_count(points: Points, prior: AveragingPrior) -> tuple[Counting, ...]:

@@ -20,36 +20,35 @@ FloatArray: TypeAlias = "NDArray[np.float64]"
 IntArray: TypeAlias = "NDArray[np.int64]"
 
 
-def positive_number(parameter: str, value: float, *, remedy: str = "") -> float:
+def positive_number(parameter: str, value: float) -> float:
     """A finite number above 0."""
-    return _number(parameter, value, zero_allowed=False, remedy=remedy)
+    return _number(parameter, value, zero_allowed=False)
 
 
-def number_not_negative(parameter: str, value: float, *, remedy: str = "") -> float:
+def number_not_negative(parameter: str, value: float) -> float:
     """A finite number of at least 0."""
-    return _number(parameter, value, zero_allowed=True, remedy=remedy)
+    return _number(parameter, value, zero_allowed=True)
 
 
-def _number(parameter: str, value: float, *, zero_allowed: bool, remedy: str) -> float:
+def _number(parameter: str, value: float, *, zero_allowed: bool) -> float:
     try:
         number = math.nan if isinstance(value, str) else float(value)
     except (TypeError, ValueError):
         number = math.nan
     if not math.isfinite(number) or number < 0 or (number == 0 and not zero_allowed):
         bound = "of at least 0" if zero_allowed else "above 0"
-        raise InvalidParameterError(parameter, value, f"is not a finite number {bound}", remedy=remedy)
+        raise InvalidParameterError(parameter, value, f"is not a finite number {bound}")
     return number
 
 
-def whole_number(parameter: str, value: int, *, minimum: int = 1, remedy: str = "") -> int:
+def whole_number(parameter: str, value: int, *, minimum: int = 1) -> int:
     """A whole number of at least `minimum`."""
     try:
         number = operator.index(value)
     except TypeError:
         number = minimum - 1
     if number < minimum:
-        problem = f"is not a whole number of at least {minimum}"
-        raise InvalidParameterError(parameter, value, problem, remedy=remedy)
+        raise InvalidParameterError(parameter, value, f"is not a whole number of at least {minimum}")
     return number
 
 

@@ -187,8 +187,8 @@ class ErnestRegression:
             return
         worst = int(np.argmax(np.abs(explained / seconds - 1.0)))
         raise FitError(
-            "By the least squares of these runs one of them, or one on one machine takes no time: nothing is "
-            f"left of fixed work and work that spreads. Furthest off is the run on "
+            "By the least squares of these runs one of them or a run on one machine takes no time: nothing "
+            "is left of fixed work and work that spreads. Furthest off is the run on "
             f"{machines_in_words(machines[worst])} at scale {plain(scale[worst])}: "
             f"{seconds_in_words(explained[worst])} for {seconds_in_words(seconds[worst])}.",
             remedy="Look at that run and observe it again, or let errors count by their share of the run's "
