@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import cvxpy as cp
 import numpy as np
@@ -27,7 +26,6 @@ from airflow_provider_ernest.design.problem import (
     check_criterion,
     completing,
     design_problem,
-    greedy_selection,
     is_bayesian,
     missing_directions,
     resolve_limits,
@@ -109,7 +107,7 @@ def plan_design(
         min_runs=min_runs,
         max_runs=max_runs,
     )
-    weights = optimal_weights(problem, whole_run_bounds(costs, limits))
+    weights = optimal_weights(problem, *whole_run_bounds(costs, limits))
     counts = round_design(problem, weights, limits=limits)
     return Design(
         experiments=_experiments(candidates, counts, weights, costs, iterations),
@@ -171,43 +169,40 @@ def _experiments(
 SOLVER_TOLERANCE = 1e-6  # weights below it are what the solver leaves of a zero
 
 
-@dataclass(frozen=True, kw_only=True)
-class Bounds:
-    """Linear bounds on the weights."""
-
-    shares: FloatArray  # each row bounds the weights by ``row @ weights <= 1``, (k, n)
-    most: FloatArray  # bound on each weight, (n,); 0 leaves a candidate out
-
-
-def plain_bounds(costs: FloatArray, *, budget: float, max_runs: float | None = None) -> Bounds:
-    """The paper's bounds: a budget, and each run at most once; here also the number of runs, if given."""
+def plain_bounds(costs: FloatArray, *, budget: float, max_runs: float | None = None) -> FloatArray:
+    """The paper's bounds, (k, n), as ``bounds @ weights <= 1``: a budget, here also a number of runs."""
     shares = [costs / budget] + ([] if max_runs is None else [np.full(len(costs), 1 / max_runs)])
-    return Bounds(shares=np.vstack(shares), most=np.ones(len(costs)))
+    return np.vstack(shares)
 
 
-def whole_run_bounds(costs: FloatArray, limits: Limits) -> Bounds:
-    """Tighter bounds that every allowed set of whole runs keeps, but fractions of dear runs do not.
+def whole_run_bounds(costs: FloatArray, limits: Limits) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """Tighter bounds, (k, n), that every allowed set of whole runs keeps, but fractions of dear runs do not.
 
     A relaxed optimum likes a tenth of a run that costs five times the budget. For k = 0, 1, 2, ...: k + 1
     runs that each cost more than a (k+1)-th of what the budget leaves beside the cheapest other runs,
-    as many as `min_runs` asks for, do not fit; so at most k runs cost more than that.
+    as many as `min_runs` asks for, do not fit; so at most k runs cost more than that. Also returns which runs
+    leave a budget for the others, (n,).
     """
-    plain = plain_bounds(costs, budget=limits.budget, max_runs=limits.max_runs)
     cheapest = np.sort(costs)[: limits.min_runs]
-    shares, most = [plain.shares], plain.most
+    bounds = [plain_bounds(costs, budget=limits.budget, max_runs=limits.max_runs)]
+    affordable = np.ones(len(costs), dtype=np.bool_)
     for dear_runs in range(limits.max_runs):
         others = max(0, limits.min_runs - dear_runs - 1)
         left = limits.highest_cost - float(cheapest[:others].sum())
         dear = costs > left / (dear_runs + 1)
         if dear_runs == 0:
-            most = np.where(dear, 0.0, most)
+            affordable = ~dear
         elif dear.any():
-            shares.append(dear[None, :] / dear_runs)
-    return Bounds(shares=np.vstack(shares), most=most)
+            bounds.append(dear[None, :] / dear_runs)
+    return np.vstack(bounds), affordable
 
 
-def optimal_weights(problem: DesignProblem, bounds: Bounds) -> FloatArray:
-    """The weights lambda of the relaxed optimum, shape (n,).
+def optimal_weights(
+    problem: DesignProblem, bounds: FloatArray, affordable: NDArray[np.bool_] | None = None
+) -> FloatArray:
+    """The weights lambda of the relaxed optimum, 0 to 1, within linear bounds, shape (n,).
+
+    They are 0 where a run is not affordable.
 
     Solved in coordinates in which the candidates spread evenly in all directions: the solver needs a quarter
     fewer steps.
@@ -215,17 +210,15 @@ def optimal_weights(problem: DesignProblem, bounds: Bounds) -> FloatArray:
     Raises:
         DesignError: the candidates cannot determine all terms, or the solver found no optimum.
     """
-    usable = np.flatnonzero(bounds.most > 0)
-    weights = np.zeros(len(bounds.most))
+    weights = np.zeros(len(problem.costs))
+    usable = np.flatnonzero(np.ones_like(weights) if affordable is None else affordable)
     if usable.size:
-        weights[usable] = _solved(
-            problem.of(usable), Bounds(shares=bounds.shares[:, usable], most=bounds.most[usable])
-        )
-    weights = np.clip(weights, 0.0, bounds.most)
+        weights[usable] = _solved(problem.of(usable), bounds[:, usable])
+    weights = np.clip(weights, 0.0, 1.0)
     return np.where(weights > SOLVER_TOLERANCE, weights, 0.0)
 
 
-def _solved(problem: DesignProblem, bounds: Bounds) -> FloatArray:
+def _solved(problem: DesignProblem, bounds: FloatArray) -> FloatArray:
     rows, known = problem.rows, problem.known_rows
     everything = problem.information(np.ones(len(rows)))
     if not np.isfinite(a_criterion(everything)):
@@ -241,7 +234,7 @@ def _solved(problem: DesignProblem, bounds: Bounds) -> FloatArray:
     weights = cp.Variable(len(rows), nonneg=True)
     gained = (cp.Constant(outer_products.T) @ weights).reshape((terms, terms), order="C")
     objective, constraints = problem.criterion.relaxed(gained + known.T @ known, to_whitened)
-    within = [weights <= bounds.most, cp.Constant(bounds.shares) @ weights <= 1]
+    within = [weights <= np.ones(len(rows)), cp.Constant(bounds) @ weights <= 1]
     relaxed = cp.Problem(cp.Minimize(objective), within + constraints)
     remedy = "Raise the budget, or widen the bounds of machines and scale."
     try:
@@ -295,12 +288,7 @@ def _heaviest(problem: DesignProblem, weights: FloatArray, *, limits: Limits) ->
     """As many runs of the largest weights as the limits allow."""
     preference = np.lexsort((problem.costs, -weights))
     for runs in range(limits.max_runs, limits.min_runs - 1, -1):
-        counts = greedy_selection(
-            problem.required_rows,
-            preference,
-            runs=runs,
-            observed_rows=problem.required_known_rows,
-        )
+        counts = problem.selection(preference, runs=runs)
         if counts is None or counts @ problem.costs > limits.highest_cost:
             continue
         if np.isfinite(problem.value(counts)):

@@ -226,6 +226,10 @@ From two numbers of machines all between and beyond them would be a matter of be
 """
 
 
+INDEPENDENT = 1e-5
+"""A row counts as independent of others where this share of it is not a combination of theirs."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class DesignProblem:
     """What to choose runs from, and by what."""
@@ -260,6 +264,37 @@ class DesignProblem:
             costs=self.costs[chosen],
             required_rows=self.required_rows[chosen],
         )
+
+    def selection(
+        self, preference: IntArray, *, runs: int, independent: float = INDEPENDENT
+    ) -> IntArray | None:
+        """So many runs that determine the required terms, the most preferred: 1 for each that is made, (n,).
+
+        The sets of runs that determine all terms form a matroid, so picking greedily is exact: in the order
+        of cost it gives the cheapest selection that determines the terms, so the least budget that can work.
+
+        Args:
+            preference: the candidates' positions, most preferred first, shape (n,).
+            runs: how many runs to pick; None is returned where so many cannot determine the terms.
+            independent: the share of a row that must not be a combination of those picked before.
+        """
+        rows, lengths = self.required_rows, np.linalg.norm(self.required_rows, axis=1)
+        remainder = _without(rows, _directions(self.required_known_rows))
+        counts = np.zeros(len(rows), dtype=np.int64)
+        missing = missing_directions(self.required_known_rows)
+        if missing > runs or runs > len(rows):
+            return None
+        for _ in range(missing):
+            lengths_left = np.linalg.norm(remainder, axis=1)
+            possible = preference[(lengths_left > independent * lengths)[preference]]
+            if not possible.size:
+                return None
+            first = int(possible[0])
+            counts[first] = 1
+            remainder = _without(remainder, remainder[first : first + 1] / lengths_left[first])
+        others = preference[counts[preference] == 0]
+        counts[others[: runs - missing]] = 1
+        return counts
 
 
 def design_problem(
@@ -378,50 +413,6 @@ def _all_runs(candidates: Candidates, observed: Sequence[Observation]) -> tuple[
     return machines.astype(np.float64), np.concatenate([candidates.scale, [run.scale for run in observed]])
 
 
-# Whole runs that respect all limits, picked in an order of preference. The sets of runs that determine all
-# terms form a matroid, so picking greedily is exact: in the order of cost it gives the cheapest selection
-# that determines the terms, and so the least budget that can work.
-
-INDEPENDENT = 1e-5
-"""A row counts as independent of others where this share of it is not a combination of theirs."""
-
-
-def greedy_selection(
-    rows: FloatArray,
-    preference: IntArray,
-    *,
-    runs: int,
-    observed_rows: FloatArray,
-    independent: float = INDEPENDENT,
-) -> IntArray | None:
-    """Which candidates to make, 1 for each, shape (n,): the most preferred that determine all p terms.
-
-    Args:
-        rows: the candidates' term values, shape (n, p), columns of similar size.
-        preference: the candidates' positions, most preferred first, shape (n,).
-        runs: how many runs to pick; None is returned where so many cannot determine the terms.
-        observed_rows: term values of the runs already made, shape (m, p), which count, too.
-        independent: the share of a row that must not be a combination of those picked before.
-    """
-    lengths = np.linalg.norm(rows, axis=1)
-    remainder = _without(rows, _directions(observed_rows))
-    counts = np.zeros(len(rows), dtype=np.int64)
-    missing = missing_directions(observed_rows)
-    if missing > runs or runs > len(rows):
-        return None
-    for _ in range(missing):
-        lengths_left = np.linalg.norm(remainder, axis=1)
-        possible = preference[(lengths_left > independent * lengths)[preference]]
-        if not possible.size:
-            return None
-        first = int(possible[0])
-        counts[first] = 1
-        remainder = _without(remainder, remainder[first : first + 1] / lengths_left[first])
-    others = preference[counts[preference] == 0]
-    counts[others[: runs - missing]] = 1
-    return counts
-
-
 def missing_directions(observed_rows: FloatArray) -> int:
     """How many independent runs the observed ones, of shape (m, p), lack for determining all p terms."""
     return int(observed_rows.shape[1] - len(_directions(observed_rows)))
@@ -533,13 +524,7 @@ def cheapest_regular(problem: DesignProblem, *, runs: int) -> IntArray | None:
     """
     by_cost = np.argsort(problem.costs, kind="stable")
     for independent in INDEPENDENCE:
-        counts = greedy_selection(
-            problem.required_rows,
-            by_cost,
-            runs=runs,
-            observed_rows=problem.required_known_rows,
-            independent=independent,
-        )
+        counts = problem.selection(by_cost, runs=runs, independent=independent)
         if counts is not None and np.isfinite(problem.value(counts)):
             return counts
     return None

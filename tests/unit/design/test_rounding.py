@@ -12,7 +12,7 @@ from .problems import all_designs, limits_of, small_problem
 
 
 def rounded(problem, limits):
-    weights = optimal_weights(problem, whole_run_bounds(problem.costs, limits))
+    weights = optimal_weights(problem, *whole_run_bounds(problem.costs, limits))
     return round_design(problem, weights, limits=limits)
 
 

@@ -5,11 +5,24 @@ import itertools
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.design.problem import a_criterion, greedy_selection, information_matrix
+from airflow_provider_ernest.design.problem import (
+    Criterion,
+    DesignProblem,
+    a_criterion,
+    information_matrix,
+)
 
 
-def cheapest_selection(rows, costs, **limits):
-    return greedy_selection(rows, np.argsort(costs, kind="stable"), **limits)
+def cheapest_selection(rows, costs, runs, observed):
+    problem = DesignProblem(
+        rows=rows,
+        known_rows=observed,
+        costs=costs,
+        criterion=Criterion(loadings=None),
+        required_rows=rows,
+        required_known_rows=observed,
+    )
+    return problem.selection(np.argsort(costs, kind="stable"), runs=runs)
 
 
 def cheapest_by_trying_all(rows, costs, runs, observed):
@@ -29,7 +42,7 @@ def test_no_cheaper_selection_exists(observed_runs):
         rows = generator.integers(0, 3, size=(7, 3)).astype(float) + np.array([1e-3, 0, 0])
         costs = generator.integers(1, 20, size=7).astype(float)
         observed = rows[:observed_runs]
-        counts = cheapest_selection(rows, costs, runs=4, observed_rows=observed)
+        counts = cheapest_selection(rows, costs, 4, observed)
         expected = cheapest_by_trying_all(rows, costs, 4, observed)
         if counts is None:
             assert expected == np.inf
