@@ -30,7 +30,7 @@ from airflow_provider_ernest.settings import (
     SizingGoal,
     SparkJob,
 )
-from airflow_provider_ernest.settings.bounds import COST_OPTIONS, COST_UNITS, CRITERIA, PAPERS_COST
+from airflow_provider_ernest.settings.bounds import COST_OPTIONS, COST_UNITS, CRITERIA
 from airflow_provider_ernest.settings.goal import BEST_VALUE
 from airflow_provider_ernest.words import counted, machines, number, plain
 
@@ -212,24 +212,16 @@ def _warn(args: Namespace, candidates: Candidates) -> None:
 
 
 def _design(args: Namespace, candidates: Candidates, observed: Sequence[Observation]) -> Design:
-    from airflow_provider_ernest.design.costs import ProductionShare, resolve_cost
+    from airflow_provider_ernest.design.costs import resolve_cost, share_of_production
     from airflow_provider_ernest.design.plan import plan_design
     from airflow_provider_ernest.design.problem import Targets
 
-    budget: float | ProductionShare | None = args.budget
-    if args.budget_share is not None:
-        if args.cost == PAPERS_COST:
-            raise InvalidParameterError(
-                "budget_share",
-                args.budget_share,
-                f"needs to know what production costs, and --cost {args.cost} does not say",
-                remedy="Use --cost machine_seconds or dollars with full_seconds_on_one_machine, a rough "
-                "guess of the whole input's seconds on one machine.",
-            )
-        budget = ProductionShare(
-            share=args.budget_share, machines=args.production_machines, scale=args.target_scale
-        )
     stated = {name: getattr(args, name) for name in COST_OPTIONS if getattr(args, name) is not None}
+    cost, budget = resolve_cost(args.cost, **stated), args.budget
+    if args.budget_share is not None:
+        budget = share_of_production(
+            cost, args.budget_share, machines=args.production_machines, scale=args.target_scale
+        )
     targets = None
     if args.target_machines is not None:
         targets = Targets(machines=args.target_machines, scale=args.target_scale)
@@ -239,7 +231,7 @@ def _design(args: Namespace, candidates: Candidates, observed: Sequence[Observat
         targets=targets,
         criterion=args.criterion.replace("-", " ") if args.criterion else None,
         budget=budget,
-        cost=resolve_cost(args.cost, **stated),
+        cost=cost,
         min_runs=args.min_runs,
         max_runs=args.max_runs,
         iterations=args.iterations,

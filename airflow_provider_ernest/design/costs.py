@@ -174,39 +174,34 @@ def half_fixed(candidates: Candidates) -> Column:
     return shape
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProductionShare:
-    """A budget as a share (0.05 is 5 %) of what one production run is predicted to cost."""
+def share_of_production(cost: Cost, share: float, *, machines: int = 1, scale: float = 1.0) -> float:
+    """A budget: the share (0.05 is 5 %) of what one production run is predicted to cost.
 
-    share: float = 0.05
-    # of the production run, such as now; work that spreads costs the same on any number, only overhead grows
-    machines: int = 1
-    scale: float = 1.0  # its input, relative to the target input
+    Args:
+        cost: tells what it costs, and the unit.
+        share: of that.
+        machines: of the production run, such as now; work that spreads costs the same on any number, only
+            overhead grows.
+        scale: its input, relative to the target input.
 
-    def __post_init__(self) -> None:
-        positive_number("share", self.share)
-        whole_number("machines", self.machines)
-        positive_number("scale", self.scale)
-
-    def of(self, cost: Cost) -> float:
-        """The budget in the unit of the cost.
-
-        Raises:
-            InvalidParameterError: the cost is relative to the cheapest sample run, and says nothing of
-                production.
-        """
-        if isinstance(cost, RelativeTime):
-            raise InvalidParameterError(
-                "budget",
-                self,
-                "is a share of what production costs, and nothing says what that is",
-                remedy='Use cost="machine_seconds" or "dollars" with full_seconds_on_one_machine, a rough '
-                "guess of the whole input's seconds on one machine.",
-            )
-        # Production is not made on the cluster of the samples.
-        production = replace(cost, billed_machines=0.0)
-        of_production = production.of(machines=np.array([self.machines]), scale=np.array([self.scale]))
-        return self.share * float(of_production[0])
+    Raises:
+        InvalidParameterError: a number is invalid, or the cost is relative to the cheapest sample run, and
+            says nothing of production.
+    """
+    if isinstance(cost, RelativeTime):
+        raise InvalidParameterError(
+            "budget_share",
+            share,
+            f'needs to know what production costs, and cost="{PAPERS_COST}" does not say',
+            remedy='Use cost="machine_seconds" or "dollars" with full_seconds_on_one_machine, a rough guess '
+            "of the whole input's seconds on one machine.",
+        )
+    # Production is not made on the cluster of the samples.
+    of_production = replace(cost, billed_machines=0.0).of(
+        machines=np.array([whole_number("machines", machines)]),
+        scale=np.array([positive_number("scale", scale)]),
+    )
+    return positive_number("share", share) * float(of_production[0])
 
 
 # What the sample runs may cost beside the production run they are for, before either was made.
@@ -239,7 +234,7 @@ class Allowance:
     """One way to bound what sample runs cost."""
 
     cost: Cost  # of a run
-    budget: float | ProductionShare | None  # of all runs; None for the default of designs
+    budget: float | None  # of all runs; None for the default of designs
     min_scale: float  # the smallest share of the input that a run reads
     by_ratio: bool = False  # whether candidates are spread by the ratios of their scales
 
@@ -331,7 +326,7 @@ class Spending:
         least, scale = self.bounds.min_scale, self.goal.scale if self.goal else 1.0
         return Allowance(
             cost=cost,
-            budget=ProductionShare(share=share, machines=machines, scale=scale),
+            budget=share_of_production(cost, share, machines=machines, scale=scale),
             min_scale=MIN_SCALE_WITHIN_SHARE if least is None else least,
             by_ratio=True,
         )

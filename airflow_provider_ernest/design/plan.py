@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airflow_provider_ernest.design.candidates import Candidates
-from airflow_provider_ernest.design.costs import Cost, ProductionShare, expectation, relative_time
+from airflow_provider_ernest.design.costs import Cost, expectation, relative_time
 from airflow_provider_ernest.design.problem import (
     DesignProblem,
     Limits,
@@ -44,7 +44,7 @@ def plan_design(
     criterion: str | None = None,
     targets: Targets | None = None,
     weighting: str | None = None,
-    budget: float | ProductionShare | None = None,
+    budget: float | None = None,
     cost: Cost = relative_time,
     min_runs: int | None = None,
     max_runs: int | None = None,
@@ -62,9 +62,8 @@ def plan_design(
         targets: the configurations that predictions will be asked for; "I" and "bayesian I" need them.
         weighting: "relative" where the model is fitted to errors as a share of the run's time, "absolute"
             where in seconds; by default "absolute" for "A", as in the paper, else "relative".
-        budget: bound on the summed cost of the runs, in the unit of `cost`, or as a share of what
-            production costs. By default the cost of `max_runs` runs of mean cost, or, if that is more, the
-            least budget that can work.
+        budget: bound on the summed cost of the runs, in the unit of `cost`. By default the cost of `max_runs`
+            runs of mean cost, or, if that is more, the least budget that can work.
         cost: of the candidates, such as `costs.resolve_cost` gives; its `unit` is named in messages.
         min_runs: by default two more than the terms to be told apart, less the observed runs, so that
             leave-one-out cross-validation still tells them. These are all p terms; for Bayesian criteria
@@ -102,7 +101,7 @@ def plan_design(
     )
     limits = resolve_limits(
         problem,
-        budget=budget.of(cost) if isinstance(budget, ProductionShare) else budget,
+        budget=budget,
         unit=cost.unit,
         min_runs=min_runs,
         max_runs=max_runs,

@@ -114,11 +114,11 @@ def _wrong_length(parameter: str, column: FloatArray, runs: int, *, remedy: str)
     return InvalidParameterError(parameter, column.tolist(), problem, remedy=remedy)
 
 
-def column_for_runs(parameter: str, values: ArrayLike, runs: int) -> FloatArray:
-    """Finite numbers above 0, one for each run, shape (runs,); a single number is repeated."""
+def column_for_runs(parameter: str, values: ArrayLike, runs: int, *, minimum: float = 0.0) -> FloatArray:
+    """As `positive_column`, one for each run, shape (runs,); a single number is repeated."""
     import numpy as np
 
-    column = positive_column(parameter, values)
+    column = positive_column(parameter, values, minimum=minimum)
     if column.size not in (1, runs):
         raise _wrong_length(parameter, column, runs, remedy="Pass one for each run, or a single one.")
     return np.broadcast_to(column, (runs,))

@@ -30,12 +30,12 @@ from numpy.typing import ArrayLike
 from airflow_provider_ernest.documents.base import Document
 from airflow_provider_ernest.documents.profiles import PhaseSeconds, RunProfile
 from airflow_provider_ernest.documents.runs import Observation
-from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
+from airflow_provider_ernest.exceptions import FitError, TooFewObservationsError
 from airflow_provider_ernest.prediction.numbers import (
     FloatArray,
+    column_for_runs,
     machines_and_scale,
     number_not_negative,
-    positive_column,
     positive_number,
     whole_number,
 )
@@ -59,15 +59,9 @@ class JobProfile(Document):
     baseline_scale: float = 1.0  # s baseline, the input of the baseline as a share of the target input
 
     def __post_init__(self) -> None:
-        for name in (
-            "initialisation_seconds",
-            "preparation_seconds",
-            "baseline_variable_sharing_seconds",
-            "baseline_communication_seconds",
-            "variable_sharing_coefficient",
-            "communication_coefficient",
-        ):
-            number_not_negative(name, getattr(self, name))
+        for name, value in vars(self).items():
+            if name != "unit_task_seconds":
+                number_not_negative(name, value)
         for index, seconds in enumerate(self.unit_task_seconds):
             number_not_negative(f"unit_task_seconds[{index}]", seconds)
         positive_number("baseline_scale", self.baseline_scale)
@@ -85,13 +79,7 @@ class JobProfile(Document):
         )
 
 
-def phases(
-    profile: JobProfile,
-    *,
-    machines: int,
-    iterations: int = 1,
-    scale: float = 1.0,
-) -> PhaseSeconds:
+def phases(profile: JobProfile, *, machines: int, iterations: int = 1, scale: float = 1.0) -> PhaseSeconds:
     """The seconds of each phase of a run; they add up to `predict`.
 
     The scale is in the unit of the profile's `baseline_scale`.
@@ -120,18 +108,15 @@ def predict(
 def regressors(*, machines: ArrayLike, scale: ArrayLike, iterations: ArrayLike) -> FloatArray:
     """The values of `REGRESSORS` for n runs, shape (n, 4)."""
     machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
-    iteration_column = positive_column("iterations", iterations, minimum=1.0)
-    try:
-        columns = np.broadcast_arrays(machine_column, scale_column, iteration_column)
-    except ValueError as error:
-        raise InvalidParameterError(
-            "iterations",
-            iteration_column.tolist(),
-            f"has {iteration_column.size} values for {machine_column.size} runs",
-            remedy="Pass the iterations of each run, or a single number.",
-        ) from error
-    count, size, repeated = columns
-    return np.column_stack([np.ones_like(count), repeated * count, repeated / count, size / count])
+    repeated = column_for_runs("iterations", iterations, machine_column.size, minimum=1.0)
+    return np.column_stack(
+        [
+            np.ones_like(machine_column),
+            repeated * machine_column,
+            repeated / machine_column,
+            scale_column / machine_column,
+        ]
+    )
 
 
 def job_profile(runs: Sequence[RunProfile]) -> JobProfile:

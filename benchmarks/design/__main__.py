@@ -31,15 +31,15 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer sizes and repetitions, within seconds")
     options = parser.parse_args()
     repetitions = 10 if options.quick else 100
-    noise, most, share = f"{comparison.NOISE:.0%} noise", f"at most {comparison.RUNS} runs", comparison.SHARE
+    noise, most = f"{comparison.NOISE:.0%} noise", f"at most {comparison.RUNS} runs"
     comparisons: list[tuple[str, Iterable[Trial]]] = [
         (
             f"Table 1, {noise}, cost scale/machines, budget {comparison.RUNS} runs of mean cost, {most}",
             comparison.with_the_papers_cost(repetitions=repetitions),
         ),
         (
-            f"Table 1, {noise}, cost machine seconds, budget {share.share:.0%} of a production run on "
-            f"{share.machines} machines, {most}",
+            f"Table 1, {noise}, cost machine seconds, budget {comparison.SHARE:.0%} of a production run on "
+            f"{comparison.PRODUCTION_MACHINES} machines, {most}",
             comparison.with_machine_seconds(repetitions=repetitions),
         ),
     ]

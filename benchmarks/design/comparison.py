@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from airflow_provider_ernest.design.candidates import Candidates, enumerate_candidates
-from airflow_provider_ernest.design.costs import Cost, ProductionShare, relative_time
+from airflow_provider_ernest.design.costs import Cost, relative_time, share_of_production
 from airflow_provider_ernest.design.plan import plan_design
 from airflow_provider_ernest.design.problem import Targets, asks_for_targets
 from airflow_provider_ernest.exceptions import ErnestError
@@ -191,7 +191,7 @@ RUNS = 8
 
 TARGETS = Targets(machines=(45, 64))
 
-SHARE = ProductionShare(share=0.2, machines=64)
+SHARE, PRODUCTION_MACHINES = 0.2, 64
 
 POINTS = (4, 5, 6)
 """How many measured runs are trained on."""
@@ -212,7 +212,8 @@ def with_machine_seconds(*, repetitions: int) -> Iterator[Trial]:
     candidates = _candidates()
     for job in TABLE_1:
         cost = _machine_seconds(job)
-        yield _synthetic(job, candidates, cost, SHARE.of(cost), repetitions)
+        budget = share_of_production(cost, SHARE, machines=PRODUCTION_MACHINES)
+        yield _synthetic(job, candidates, cost, budget, repetitions)
 
 
 def measured(directory: Path) -> Iterator[Trial]:

@@ -8,8 +8,8 @@ import pytest
 from airflow_provider_ernest.design.candidates import Candidates
 from airflow_provider_ernest.design.costs import (
     MachineSeconds,
-    ProductionShare,
     resolve_cost,
+    share_of_production,
 )
 from airflow_provider_ernest.exceptions import InvalidParameterError
 
@@ -73,24 +73,24 @@ def test_a_cluster_that_is_there_for_the_samples_is_billed_whole_while_one_runs(
     ],
 )
 def test_five_per_cent_of_a_production_run_on_ten_machines(cost, expected):
-    assert ProductionShare(share=0.05, machines=10).of(cost) == pytest.approx(expected)
+    assert share_of_production(cost, 0.05, machines=10) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("kind", [MachineSeconds, partial(MachineSeconds, price_per_hour=1.8)])
 def test_production_is_not_billed_the_cluster_of_the_samples(kind):
     own, whole = kind(**PRIOR), kind(**PRIOR, billed_machines=64)
 
-    assert ProductionShare().of(whole) == ProductionShare().of(own)
+    assert share_of_production(whole, 0.05) == share_of_production(own, 0.05)
 
 
 def test_nothing_says_what_production_costs():
     cost = resolve_cost("relative_time")
 
-    with pytest.raises(InvalidParameterError, match=r"nothing says what that is.*machine_seconds"):
-        ProductionShare().of(cost)
+    with pytest.raises(InvalidParameterError, match=r"budget_share=0\.05 needs to know.*machine_seconds"):
+        share_of_production(cost, 0.05)
 
 
 @pytest.mark.parametrize("wrong", [{"share": 0.0}, {"machines": 0}, {"scale": -1.0}, {"share": float("nan")}])
 def test_shares_that_cannot_be(wrong):
     with pytest.raises(InvalidParameterError):
-        ProductionShare(**wrong)
+        share_of_production(MachineSeconds(**PRIOR), **{"share": 0.05, **wrong})

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from airflow_provider_ernest.design.candidates import enumerate_candidates
-from airflow_provider_ernest.design.costs import MachineSeconds, ProductionShare
+from airflow_provider_ernest.design.costs import MachineSeconds, share_of_production
 from airflow_provider_ernest.design.plan import plan_design
 from airflow_provider_ernest.design.problem import Targets
 from airflow_provider_ernest.documents.runs import Design
@@ -64,7 +64,7 @@ def test_the_relaxed_optimum_takes_no_fractions_of_runs_that_nobody_can_pay():
 
 def test_a_budget_as_a_share_of_production(candidates):
     cost = MachineSeconds(full_seconds_on_one_machine=3600, run_overhead_seconds=2)
-    share = ProductionShare(share=0.1, machines=20)
+    share = share_of_production(cost, 0.1, machines=20)
 
     design = plan_design(candidates=candidates, cost=cost, budget=share)
 

@@ -37,10 +37,10 @@ def test_nothing_is_bounded_that_was_not_where_production_is_short_or_the_user_s
 def test_beside_long_production_ever_larger_shares_are_tried_before_the_usual_design():
     *frugal, usual = spending().allowances()
 
-    shares = [allowance.budget.share for allowance in frugal]
-    assert shares == sorted(shares)
-    assert len(set(shares)) == len(shares) > 3
-    assert shares[0] < SHARE, "runs cost more than planned, too"
+    budgets = [allowance.budget for allowance in frugal]
+    assert budgets == sorted(budgets)
+    assert len(set(budgets)) == len(budgets) > 3
+    assert budgets[0] < SHARE * spending().machine_seconds, "runs cost more than planned, too"
     assert {allowance.min_scale for allowance in frugal} == {0.001}
     assert (usual.budget, usual.min_scale, usual.cost.unit) == (None, 0.01, "cheapest runs")
 
@@ -80,9 +80,10 @@ def test_an_error_that_no_money_mends_is_not_tried_again():
 
 
 def test_a_share_of_the_users_is_the_only_one_and_kept_to():
-    (only,) = spending(budget_share=0.3, goal=SHORT).allowances()
+    asked = spending(budget_share=0.3, goal=SHORT)
+    (only,) = asked.allowances()
 
-    assert only.budget.share == 0.3
+    assert only.budget == pytest.approx(0.3 * (asked.machine_seconds + 45.0))
     assert only.cost.unit == "machine seconds"
 
 
