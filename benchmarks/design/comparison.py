@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from airflow_provider_ernest.design.candidates import Candidates, enumerate_candidates
-from airflow_provider_ernest.design.costs import Cost, relative_time, share_of_production
+from airflow_provider_ernest.design.costs import Cost, RelativeTime, relative_time
 from airflow_provider_ernest.design.plan import plan_design
 from airflow_provider_ernest.design.problem import Targets, asks_for_targets
 from airflow_provider_ernest.exceptions import ErnestError
@@ -211,9 +211,9 @@ def with_machine_seconds(*, repetitions: int) -> Iterator[Trial]:
     """The same samples, which cost the machine seconds that they take; budget: a share of production."""
     candidates = _candidates()
     for job in TABLE_1:
-        cost = _machine_seconds(job)
-        budget = share_of_production(cost, SHARE, machines=PRODUCTION_MACHINES)
-        yield _synthetic(job, candidates, cost, budget, repetitions)
+        cost = TrueCost(of=lambda runs, job=job: _machine_seconds(job, runs.machines, runs.scale))
+        (production,) = _machine_seconds(job, np.array([PRODUCTION_MACHINES]), np.ones(1))
+        yield _synthetic(job, candidates, cost, SHARE * float(production), repetitions)
 
 
 def measured(directory: Path) -> Iterator[Trial]:
@@ -237,7 +237,7 @@ def _measured(train: Runs, test: Runs, runs: int, seed: int) -> Trial:
                 scale=train.scale,
                 partitions=np.ones(len(train), dtype=np.int64),
             ),
-            cost=lambda _: costs,
+            cost=TrueCost(of=lambda _: costs),
             budget=runs * float(costs.mean()),
             runs=runs,
             min_runs=runs,
@@ -256,12 +256,19 @@ def _candidates() -> Candidates:
     )
 
 
-def _machine_seconds(job: str) -> Cost:
-    def cost(candidates: Candidates) -> FloatArray:
-        seconds = seconds_of(job, machines=candidates.machines, scale=candidates.scale)
-        return np.asarray(candidates.machines * seconds, dtype=np.float64)
+@dataclass(frozen=True, kw_only=True)
+class TrueCost(RelativeTime):
+    """What runs really cost, which no design can know: it takes the seconds for unknown."""
 
-    return cost
+    of: Callable[[Candidates], FloatArray]
+
+    def __call__(self, candidates: Candidates) -> FloatArray:
+        """Cost of each candidate, shape (n,)."""
+        return self.of(candidates)
+
+
+def _machine_seconds(job: str, machines: IntArray, scale: FloatArray) -> FloatArray:
+    return np.asarray(machines * seconds_of(job, machines=machines, scale=scale), dtype=np.float64)
 
 
 def _synthetic(job: str, candidates: Candidates, cost: Cost, budget: float, repetitions: int) -> Trial:
