@@ -88,7 +88,7 @@ def train(
         observations: runs of the job on one type of machine, all with the same iterations.
         method: one of `settings.bounds.METHODS`.
         terms: names of the terms; None for the method's own.
-        prior: for "averaging": what is believed before the runs; see `prior.prior_for`.
+        prior: for "averaging": what is believed before the runs; see `prior_for`.
         warnings: what is to be known of the runs before the model is trusted.
         kept: what the model keeps beside it; `job` at least, and "local" for a type that is not told. With a
             design that makes no runs, past runs were found to tell enough, even if all had the same machines.
@@ -178,9 +178,8 @@ def leave_one_out(
 
     Repetitions of a run are left out together: otherwise they would predict each other. No run is predicted
     from those that are `apart`, since they contradict all others. Where the others alone do not determine
-    the terms, the fold is still predicted, from one of the fits that are then possible. Its error tells of
-    the missing run more than of the model and is as a rule too large, so that no model looks better for
-    having too few runs; `undetermined_folds` names these folds.
+    the terms, the fold is predicted from one of the fits that are then possible. Its error is as a rule too
+    large, so that no model looks better for having too few runs.
 
     Raises:
         TooFewObservationsError: there are fewer than two configurations.
@@ -203,20 +202,6 @@ def leave_one_out(
         residual_sum_of_squares=float(residuals @ residuals),
         median_error_percent=float(np.median(errors_percent)),
         max_error_percent=float(errors_percent.max()),
-    )
-
-
-def undetermined_folds(terms: Sequence[str], observations: Sequence[Observation]) -> tuple[Observation, ...]:
-    """The observations without whose configuration the others do not determine the terms."""
-    terms = check_terms(terms)
-    return tuple(
-        run
-        for left_out, rest in _splits(observations)
-        if undetermined_terms(
-            basis(terms, machines=[other.machines for other in rest], scale=[other.scale for other in rest]),
-            terms,
-        )
-        for run in left_out
     )
 
 
@@ -258,14 +243,11 @@ PROBABLY_DISTURBED = 0.5
 
 
 def check_adequacy(model: Model, *, max_error_percent: float) -> None:
-    """Refuse a model whose median leave-one-out error is above the threshold.
+    """Refuse a model whose median leave-one-out error is above the threshold by an InadequateModelError.
 
     The median is the error to expect of a prediction like those of the observed runs. The largest error is
     shown but does not decide: it is usually of the run at the edge of the design, which the others only
     extrapolate to.
-
-    Raises:
-        InadequateModelError: with both errors and what can be done.
     """
     threshold = positive_number("max_error_percent", max_error_percent)
     validation = model.validation
@@ -289,8 +271,13 @@ def warnings_about(
     counts = "Their median counts." if isinstance(predictor, TermAveraging) else "All of them count."
     warnings = [*_about_the_design(observations), *_about_different_work(observations, counts)]
     if isinstance(predictor, TermAveraging):
-        return (*warnings, *_about_the_averaging(predictor, observations))
-    return (*warnings, *_about_the_terms(terms, observations))
+        warnings += _about_the_averaging(predictor, observations)
+    elif len(observations) == len(terms):
+        warnings.append(
+            f"There are as many observations as terms ({len(terms)}): the model fits them whatever they are, "
+            "and only the cross-validation error says something about it."
+        )
+    return tuple(warnings)
 
 
 def _about_the_design(observations: Sequence[Observation]) -> list[str]:
@@ -333,16 +320,14 @@ def _about_the_averaging(predictor: TermAveraging, observations: Sequence[Observ
         )
     told = list(zip(observations, predictor.disturbed_, predictor.apart_, strict=True))
     warnings += [
-        f"Run {run.index} ({_configuration(run)}, {duration(run.seconds)}) does not fit the others: it was "
-        f"disturbed or short of memory (probability {as_percent(probability)}), and counts "
-        "accordingly less."
+        f"{_named(run)} does not fit the others: it was disturbed or short of memory (probability "
+        f"{as_percent(probability)}), and counts accordingly less."
         for run, probability, apart in told
         if probability > PROBABLY_DISTURBED and not apart
     ]
     warnings += [
-        f"Run {run.index} ({_configuration(run)}, {duration(run.seconds)}) contradicts the others, which "
-        "agree with each other: it is left out. Look at it: a run that ended early or was held up says "
-        "nothing of the job."
+        f"{_named(run)} contradicts the others, which agree with each other: it is left out. Look at it: a "
+        "run that ended early or was held up says nothing of the job."
         for run, _, apart in told
         if apart
     ]
@@ -355,20 +340,8 @@ def _about_the_averaging(predictor: TermAveraging, observations: Sequence[Observ
     return warnings
 
 
-def _about_the_terms(terms: Sequence[str], observations: Sequence[Observation]) -> list[str]:
-    if len(observations) == len(terms):
-        return [
-            f"There are as many observations as terms ({len(terms)}): the model fits them whatever they are, "
-            "and only the cross-validation error says something about it."
-        ]
-    undetermined = undetermined_folds(terms, observations)
-    if not undetermined:
-        return []
-    listed = "; ".join(f"run {run.index}: {_configuration(run)}" for run in undetermined)
-    return [
-        f"Without one of these runs the others do not determine the model, so its cross-validation error "
-        f"says little ({listed})."
-    ]
+def _named(run: Observation) -> str:
+    return f"Run {run.index} ({_configuration(run)}, {duration(run.seconds)})"
 
 
 def _configuration(run: Observation | Fold) -> str:
@@ -395,13 +368,12 @@ def extend_terms(
     above_percent: float = 10.0,
     method: str = RELATIVE,
 ) -> tuple[str, ...]:
-    """The terms, with those extensions that bring the leave-one-out error below a threshold.
+    """The terms, with those extensions that bring the median leave-one-out error below a threshold.
 
-    One term after the other is added, each time the one that lowers the median leave-one-out error most,
-    until the error is at most `above_percent`, none lowers it, or the runs determine no more. The paper adds
-    terms when the error is high (Ernest, section 3.4); but on noisy runs a further term describes noise, so
-    it must lower the error of runs that the fit has not seen. The method is "relative" or "classic":
-    "averaging" weighs all its terms by itself.
+    One term after the other is added, each time the one that lowers the error most, until it is at most
+    `above_percent`, none lowers it, or the runs determine no more. The paper adds terms when the error is
+    high (Ernest, section 3.4); but on noisy runs a further term describes noise, so it must lower the error
+    of runs that the fit has not seen. The method is "relative" or "classic".
 
     Raises:
         InvalidParameterError: a term or the method is unknown.
@@ -417,21 +389,20 @@ def extend_terms(
     threshold = positive_number("above_percent", above_percent)
     chosen = check_terms(terms)
     left = [term for term in check_terms(extensions) if term not in chosen] if extensions else []
-    error = _error(observations, chosen, method)
+
+    def error_with(names: tuple[str, ...]) -> float:
+        return leave_one_out(lambda: new_predictor(method, terms=names), observations).median_error_percent
+
+    error = error_with(chosen)
     while error > threshold:
         possible = [term for term in left if _determined(observations, (*chosen, term))]
-        errors = {term: _error(observations, (*chosen, term), method) for term in possible}
+        errors = {term: error_with((*chosen, term)) for term in possible}
         best = min(errors, key=errors.__getitem__, default=None)
         if best is None or errors[best] >= error:
             break
         chosen, error = (*chosen, best), errors[best]
         left.remove(best)
     return chosen
-
-
-def _error(observations: Sequence[Observation], terms: tuple[str, ...], method: str) -> float:
-    """Median leave-one-out error in per cent."""
-    return leave_one_out(lambda: new_predictor(method, terms=terms), observations).median_error_percent
 
 
 def _determined(observations: Sequence[Observation], terms: tuple[str, ...]) -> bool:

@@ -211,9 +211,11 @@ def with_machine_seconds(*, repetitions: int) -> Iterator[Trial]:
     """The same samples, which cost the machine seconds that they take; budget: a share of production."""
     candidates = _candidates()
     for job in TABLE_1:
-        cost = TrueCost(of=lambda runs, job=job: _machine_seconds(job, runs.machines, runs.scale))
-        (production,) = _machine_seconds(job, np.array([PRODUCTION_MACHINES]), np.ones(1))
-        yield _synthetic(job, candidates, cost, SHARE * float(production), repetitions)
+        cost = TrueCost(of=partial(_machine_seconds, job))
+        production = Candidates(
+            machines=np.array([PRODUCTION_MACHINES]), scale=np.ones(1), partitions=np.ones(1, dtype=np.int64)
+        )
+        yield _synthetic(job, candidates, cost, SHARE * float(cost(production)[0]), repetitions)
 
 
 def measured(directory: Path) -> Iterator[Trial]:
@@ -267,8 +269,9 @@ class TrueCost(RelativeTime):
         return self.of(candidates)
 
 
-def _machine_seconds(job: str, machines: IntArray, scale: FloatArray) -> FloatArray:
-    return np.asarray(machines * seconds_of(job, machines=machines, scale=scale), dtype=np.float64)
+def _machine_seconds(job: str, runs: Candidates) -> FloatArray:
+    seconds = seconds_of(job, machines=runs.machines, scale=runs.scale)
+    return np.asarray(runs.machines * seconds, dtype=np.float64)
 
 
 def _synthetic(job: str, candidates: Candidates, cost: Cost, budget: float, repetitions: int) -> Trial:
