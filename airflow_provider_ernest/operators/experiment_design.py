@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.design.candidates import Candidates
     from airflow_provider_ernest.design.costs import Allowance, Spending
     from airflow_provider_ernest.design.known import Sufficiency
-    from airflow_provider_ernest.design.rounds import Proposal
     from airflow_provider_ernest.design.problem import Targets
+    from airflow_provider_ernest.design.rounds import Proposal
     from airflow_provider_ernest.documents.runs import Design, Observation
     from airflow_provider_ernest.settings import SparkJob
     from airflow_provider_ernest.settings.templates import Number
