@@ -325,7 +325,6 @@ def user_data_of(
         keep_trailing_newline=True,
     )
     template = environment.from_string(files(__package__).joinpath("user_data.sh.j2").read_text("utf-8"))
-    digest = spec.spark_distribution_sha512
     script = template.render(
         secret=secret,
         expires_at=expires_at.isoformat(timespec="seconds"),
@@ -340,9 +339,7 @@ def user_data_of(
         java_home=spec.java_home,
         python=spec.python,
         spark_user=spec.spark_user,
-        spark_is_path=spec.spark_distribution.startswith("/"),
         spark_distribution=spec.spark_distribution,
-        spark_sha512=None if digest is None else digest.lower(),
         network_encryption=spec.network_encryption,
         master_host=master_host,
         cores=cores,

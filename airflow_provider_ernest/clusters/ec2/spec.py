@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import field, fields
 from functools import partial
 from typing import Any, ClassVar
-from urllib.parse import urlsplit
 
 from airflow_provider_ernest.clusters.ec2.identity import tag_value
 from airflow_provider_ernest.clusters.local_spec import (
@@ -66,9 +65,7 @@ class EC2ClusterSpec(Document):
             there is none; setup_script may create one, such as with the number that owns shared files. So
             that no job can call off the time to live, "root" is refused, and sudo has no effect. Name no
             user who may log in, or is in a group that amounts to root, such as docker.
-        spark_distribution: where Spark is: a path on the image ("/opt/spark"), or the https:// or s3://
-            address of a .tgz that each machine unpacks (s3:// needs the AWS CLI on the image).
-        spark_distribution_sha512: hexadecimal digest that the .tgz must have; an https:// address needs it.
+        spark_distribution: path of Spark on the machines: on the image, or where setup_script unpacks it.
         java_home: on the machines; None to use what is on their PATH.
         python: of PySpark's workers; its minor version must be that of the drivers.
         cores_per_machine: offered to executors; None for all that the type has.
@@ -113,7 +110,6 @@ class EC2ClusterSpec(Document):
     setup_script: str = ""
     spark_user: str = "ernest"
     spark_distribution: str = "/opt/spark"
-    spark_distribution_sha512: str | None = None
     java_home: str | None = None
     python: str = "python3"
     cores_per_machine: int | None = None
@@ -143,7 +139,6 @@ class EC2ClusterSpec(Document):
         if smallest is not None and not has_template([self.machines, smallest]):
             require_whole("smallest_acceptable", smallest, minimum=1, maximum=self.machines)
         self._check_times()
-        self._check_digest()
 
     def _check_without_template(self) -> None:
         if self.image is None:
@@ -170,26 +165,6 @@ class EC2ClusterSpec(Document):
                 f"leaves no time for jobs: the start and the probe may take {duration(before_jobs)}",
                 remedy="Make it larger, or start_timeout_seconds smaller.",
             )
-
-    def _check_digest(self) -> None:
-        name, distribution, sha512 = (
-            "spark_distribution_sha512",
-            self.spark_distribution,
-            self.spark_distribution_sha512,
-        )
-        if has_template([distribution, sha512]):
-            return
-        if sha512 is None and distribution.startswith("https:"):
-            raise InvalidParameterError(
-                name,
-                None,
-                "is missing: whoever answers at that address would run code on the machines",
-                remedy="Give the digest that the project publishes beside the .tgz, or use an s3:// address "
-                "of yours.",
-            )
-        if sha512 is not None and distribution.startswith("/"):
-            problem = "belongs to a .tgz, but spark_distribution is a path"
-            raise InvalidParameterError(name, sha512, problem, remedy="Leave it out.")
 
     def require_literal(self) -> None:
         """Refuse templates where a DAG is planned by the specification, before anything is rendered."""
@@ -240,29 +215,10 @@ def _texts(form: str, problem: str, remedy: str) -> _Check:
     return check_all
 
 
-def _check_distribution(name: str, distribution: Any) -> None:
-    if not is_line(distribution):
-        raise InvalidParameterError(name, distribution, "is not a path or address of one line")
-    if distribution.startswith("/"):
-        return
-    try:
-        parts = urlsplit(distribution)
-        host = parts.hostname
-        _ = parts.port  # raises where it is no number
-    except ValueError as error:
-        raise InvalidParameterError(name, distribution, f"is not an address: {error}") from error
-    if "@" in parts.netloc or _URL_CREDENTIALS.search(parts.query):
-        # Not quoted: a specification and its errors are shown to whoever may see the DAG.
-        remedy = "Let the machines' instance profile read an s3:// address instead."
-        raise InvalidParameterError(name, f"{parts.scheme}://...", "holds credentials", remedy=remedy)
-    if parts.scheme not in ("https", "s3") or not host or not parts.path.strip("/") or " " in distribution:
-        problem = "is neither an absolute path nor an https:// or s3:// address of a .tgz"
-        raise InvalidParameterError(name, distribution, problem)
-
-
-def _check_java_home(name: str, value: Any) -> None:
+def _check_path(name: str, value: Any) -> None:
     if not (is_line(value) and value.startswith("/")):
-        raise InvalidParameterError(name, value, "is not an absolute path on the machines")
+        remedy = "What is not on the image can be put there by setup_script."
+        raise InvalidParameterError(name, value, "is not an absolute path on the machines", remedy=remedy)
 
 
 def _check_python(name: str, value: Any) -> None:
@@ -325,7 +281,6 @@ def _check_host(name: str, value: Any) -> None:
             ) from None
 
 
-_URL_CREDENTIALS = re.compile(r"(?:x-amz-(?:signature|credential|security-token)|signature|sig|token)=", re.I)
 _HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)(?:\.(?!-)[A-Za-z0-9-]{1,63}(?<!-))*\.?")
 _MAX_TAG_KEY = 128
 _MAX_VOLUME_GIGABYTES = 65_536
@@ -384,11 +339,8 @@ _CHECKS: Mapping[str, _Check] = {
     "tags": _check_tags,
     "setup_script": _check_script,
     "spark_user": _check_user,
-    "spark_distribution": _check_distribution,
-    "spark_distribution_sha512": _text(
-        "[0-9a-fA-F]{128}", "is not a SHA-512 digest of 128 hexadecimal digits"
-    ),
-    "java_home": _check_java_home,
+    "spark_distribution": _check_path,
+    "java_home": _check_path,
     "python": _check_python,
     "cores_per_machine": _count,
     "memory_megabytes_per_machine": partial(require_whole, minimum=MIN_MEMORY_MEGABYTES),

@@ -7,11 +7,9 @@ import re
 import shlex
 import shutil
 import subprocess
-import tarfile
 import time
 from datetime import UTC, datetime
 from functools import partial
-from hashlib import sha512
 from importlib.resources import files
 from itertools import cycle
 from pathlib import Path
@@ -56,7 +54,7 @@ NASTY = [
 ]
 
 # Programs that do no harm: the real ones run, and leave a note of how they were called.
-REAL = ["base64", "bash", "cat", "chmod", "find", "gzip", "mkdir", "rm", "setsid", "sha512sum", "tail", "tar"]
+REAL = ["base64", "bash", "cat", "chmod", "find", "mkdir", "setsid", "tail"]
 
 STUBS = {
     "shutdown": '[ ! -e "$HARNESS/shutdown-fails" ]',
@@ -64,14 +62,10 @@ STUBS = {
     # The short pauses are skipped. A time to live passes when the test says so.
     "sleep": '[ "$1" -lt 60 ] || until [ -e "$HARNESS/time-is-over" ]; do {sleep} 0.05; done',
     "timeout": '[ ! -e "$HARNESS/master-is-gone" ]',
-    "aws": ': >"${@: -1}"',
     "curl": """
         case "$*" in
           *latest/api/token) echo a-token ;;
           *latest/meta-data/local-ipv4) echo "$ADDRESS" ;;
-          *) printf %s "${@: -1}" >"$HARNESS/address"
-             while [ "$1" != --output ]; do shift; done
-             [ -e "$HARNESS/archive" ] && {cat} "$HARNESS/archive" >"$2" ;;
         esac""",
     # The user is there as soon as it was created. Nobody becomes another.
     "id": '[ -e "$HARNESS/user" ] && cat "$HARNESS/user"',
@@ -431,17 +425,10 @@ def test_paths_arrive_unchanged_and_run_nothing(machine, make_spec, render, nast
 
 @pytest.mark.parametrize("nasty", NASTY)
 def test_other_texts_arrive_unchanged_and_run_nothing(machine, make_spec, nasty):
-    digest = pack_spark(machine)
-    address = f"https://example.com/{nasty}"
-    spec = make_spec(
-        spark_distribution=address,
-        spark_distribution_sha512=digest,
-        setup_script=f": <<'THE_END'\n{nasty}\nTHE_END\n",
-    )
+    spec = make_spec(setup_script=f": <<'THE_END'\n{nasty}\nTHE_END\n")
     machine.boot(worker(spec, master_host=nasty))
     machine.require_nothing_injected()
     assert machine.arguments[-1] == f"spark://{nasty}:7077"
-    assert (machine.directory / "address").read_bytes().decode() == address
     assert machine.file("opt/ernest/setup.sh").read_bytes().decode() == spec.setup_script
 
 
@@ -450,29 +437,10 @@ def test_other_texts_arrive_unchanged_and_run_nothing(machine, make_spec, nasty)
     list(zip(cycle(["python", "java_home", "spark_distribution"]), NASTY, strict=False)),
 )
 def test_a_text_that_leads_nowhere_is_told_and_runs_nothing(machine, make_spec, field, nasty):
-    prefix = "s3://bucket/" if field == "spark_distribution" else ""
-    console = machine.boot(master(make_spec(**{field: prefix + nasty})))
+    console = machine.boot(master(make_spec(**{field: nasty})))
     machine.require_nothing_injected()
     assert console.splitlines()[-1] == GAVE_UP
     assert not machine.started
-
-
-def pack_spark(machine):
-    """An archive of Spark as Apache packs it: below one folder."""
-    with tarfile.open(machine.directory / "archive", "w:gz") as archive:
-        archive.add(machine.spark_home, arcname="spark-4.2.0-bin-hadoop3")
-    return sha512((machine.directory / "archive").read_bytes()).hexdigest()
-
-
-def test_spark_is_fetched_and_checked(machine, make_spec):
-    digest = pack_spark(machine).upper()
-    spec = make_spec(spark_distribution="https://example.com/spark.tgz", spark_distribution_sha512=digest)
-    stale = machine.file("opt/ernest-spark/jars/spark-core-of-an-older-image.jar")
-    stale.parent.mkdir(parents=True)
-    stale.touch()
-    machine.boot(worker(spec))
-    assert machine.settings["SPARK_HOME"] == str(machine.file("opt/ernest-spark"))
-    assert not stale.exists()
 
 
 def assert_ended(machine, console, reason):
@@ -509,11 +477,6 @@ NO_JAVA = "no Java 17 or newer found as java"
         (None, {"setup_script": "exit 7\n"}, "the setup script failed with exit code 7"),
         (None, {"spark_distribution": "/nowhere/spark"}, "no Spark found in /nowhere/spark"),
         (
-            lambda machine: machine.without("aws"),
-            {"spark_distribution": "s3://bucket/spark.tgz"},
-            "no AWS CLI found to read Spark from S3",
-        ),
-        (
             lambda machine: machine.program(machine.programs / "curl", "echo '<html>'"),
             {},
             "the metadata service tells no address of this machine",
@@ -540,28 +503,6 @@ def test_a_machine_that_cannot_run_spark_says_why_and_ends_at_once(
     console = machine.boot(worker(make_spec(**changes)))
     reason = reason.format(programs=machine.programs, spark=machine.spark_home)
     assert_ended(machine, console, f"ernest: {reason}")
-
-
-@pytest.mark.parametrize(
-    ("content", "digest", "reason", "requests"),
-    [
-        (None, "0" * 128, "Spark could not be fetched from https://example.com/spark.tgz", 5),
-        ("spark", "0" * 128, "what was fetched is not the Spark that the digest names", 1),
-        (b"<html>moved</html>", None, "what was fetched is no .tgz of Spark", 1),
-    ],
-)
-def test_what_is_not_the_archive_of_spark_is_not_unpacked(
-    machine, make_spec, content, digest, reason, requests
-):
-    address = "https://example.com/spark.tgz"
-    if content == "spark":
-        pack_spark(machine)
-    elif content:
-        (machine.directory / "archive").write_bytes(content)
-        digest = sha512(content).hexdigest()
-    spec = make_spec(spark_distribution=address, spark_distribution_sha512=digest)
-    assert_ended(machine, machine.boot(master(spec)), f"ernest: {reason}")
-    assert len([call for call in machine.calls if call.startswith("curl") and address in call]) == requests
 
 
 def test_the_setup_script_runs_first_and_shows_its_output(machine, make_spec):
