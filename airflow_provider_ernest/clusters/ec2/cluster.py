@@ -10,10 +10,10 @@ import base64
 import logging
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.ec2.aws_errors import explained
@@ -37,16 +37,21 @@ from airflow_provider_ernest.clusters.ec2.instances import (
     workers,
 )
 from airflow_provider_ernest.clusters.ec2.launching import Launcher
-from airflow_provider_ernest.clusters.ec2.readiness import Means, Watch, ask_master, web_url
-from airflow_provider_ernest.clusters.ec2.requests import MASTER_PORT, new_secret, secret_of
+from airflow_provider_ernest.clusters.ec2.readiness import Readiness, ask_master, console_lines, look, web_url
+from airflow_provider_ernest.clusters.ec2.requests import MASTER_PORT, WEB_PORT, new_secret, secret_of
 from airflow_provider_ernest.clusters.ec2.spec import EC2
 from airflow_provider_ernest.clusters.probe import choose_culled, warnings_after
-from airflow_provider_ernest.exceptions import ClusterError, ClusterLostError, InvalidParameterError
+from airflow_provider_ernest.exceptions import (
+    ClusterError,
+    ClusterLostError,
+    ClusterStartError,
+    InvalidParameterError,
+)
 from airflow_provider_ernest.spark.machines import Bandwidth, Machine
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
-    from airflow_provider_ernest.clusters.ec2.readiness import Probe
+    from airflow_provider_ernest.clusters.ec2.readiness import Means, Probe
     from airflow_provider_ernest.clusters.ec2.requests import Plan
     from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
     from airflow_provider_ernest.spark.master import MasterState
@@ -58,6 +63,11 @@ _POLL_SECONDS = 1.0
 # The master counts a worker as dead when its connection ends, at the latest when its heartbeats stop.
 _FORGET_SECONDS = 90.0
 _MASTER_SECONDS = 30.0
+_BUSY_SECONDS = 60.0
+_CONSOLES = 3
+_LINES_IN_ERROR = 8
+
+_Answer = TypeVar("_Answer")
 
 
 class _Launches:
@@ -68,7 +78,8 @@ class _Launches:
         self.name = attempt.cluster_name
         self._means = means
         self._guard = AttemptGuard(attempt, means.client)
-        self._watch = Watch(spec=spec, guard=self._guard, means=means)
+        self._overlooked: frozenset[str] = frozenset()
+        """Ids of machines that had ended before this try began."""
 
     def abandon(self) -> None:
         """End this try's machines, from another thread or a signal handler. Quick: nothing is waited for.
@@ -105,6 +116,77 @@ class _Launches:
         launcher.launch_workers(master or launcher.launch_master(), present=present)
         launcher.wait_until_visible()
 
+    def _instances(self, states: Sequence[str]) -> list[Instance]:
+        """The cluster's machines in these states; see `instances.of_cluster`."""
+        return self._patiently(lambda: of_cluster(self._guard.ec2, self.name, states=states))
+
+    def _wait_until_ready(self, deadline: float) -> None:
+        """Wait until all launched workers are alive; at the monotonic deadline those that are must suffice.
+
+        Raises a ClusterStartError with what the machines said last.
+        """
+        last_message = ""
+        while True:
+            self._guard.check()
+            readiness = self._patiently(
+                lambda: look(self._guard.ec2, self.name, self.spec, overlooked=self._overlooked)
+            )
+            if readiness.message != last_message:
+                self._means.log.info("Cluster %s: %s", self.name, readiness.message)
+                last_message = readiness.message
+            if readiness.ready:
+                return
+            if readiness.failed:
+                raise self._failure(f"did not start: {readiness.failed}", readiness)
+            if time.monotonic() >= deadline:
+                break
+            self._guard.sleep(min(self._means.poll_seconds, max(0.0, deadline - time.monotonic())))
+        if not readiness.enough:
+            raise self._failure(f"was not ready in time: {readiness.message}", readiness)
+        late = readiness.waited_for
+        self._means.log.warning(
+            "The time is up; going on with %d workers, and ending %d that did not come: %s",
+            *(readiness.alive, len(late), ", ".join(late)),
+        )
+        self._show_consoles(late)
+        end_machines(self._guard.ec2, late)
+
+    def _patiently(self, call: Callable[[], _Answer]) -> _Answer:
+        """Call AWS, and again while it is busy: machines that boot or run are not ended for that."""
+        deadline = time.monotonic() + _BUSY_SECONDS
+        while True:
+            try:
+                return call()
+            except ClusterError as error:
+                if time.monotonic() >= deadline:
+                    raise
+                self._means.log.warning("Trying again after: %s", error.message)
+                self._guard.sleep(self._means.poll_seconds)
+
+    def _failure(self, what: str, readiness: Readiness) -> ClusterStartError:
+        self._guard.check()  # machines that were ended on purpose did not fail
+        ended = [entry.split(" ", 1)[0] for entry in readiness.ended]
+        suspects = [*ended, *readiness.waited_for] if readiness.failed else [*readiness.waited_for, *ended]
+        last_words = self._show_consoles(suspects)
+        remedy = "Look at what the machines said, in the task's log."
+        if readiness.is_master_silent:
+            remedy += (
+                " If the master has booted: let the security groups admit this host to its ports "
+                f"{MASTER_PORT} and {WEB_PORT}."
+            )
+        return ClusterStartError(f"Cluster {self.name} {what}.{last_words}", remedy=remedy)
+
+    def _show_consoles(self, ids: Sequence[str]) -> str:
+        """Log what up to three machines wrote to their consoles; returns the last lines for the error."""
+        last_words = ""
+        for instance_id in ids[:_CONSOLES]:
+            lines = console_lines(self._guard.ec2, instance_id)
+            told = "\n".join(lines) or "(nothing yet)"
+            self._means.log.warning("Console of %s ends with:\n%s", instance_id, told)
+            if lines and not last_words:
+                last_words = f" {instance_id} said last:\n" + "\n".join(lines[-_LINES_IN_ERROR:]) + "\n"
+        return last_words
+
     def _assemble(self, probe: Probe | None, scores: Mapping[str, Bandwidth]) -> ClusterHandle:
         """Make a cluster of the living machines: measure, choose, end the others, wait for the master.
 
@@ -133,7 +215,7 @@ class _Launches:
         for warning in warnings_after(kept, floor=floor):
             log.warning("%s", warning)
         self._end_all_but(handle.master, kept)
-        return replace(self._handle(self._watch.instances(COMING_OR_THERE), kept), culled=tuple(culled))
+        return replace(self._handle(self._instances(COMING_OR_THERE), kept), culled=tuple(culled))
 
     def _handle_of_all(self, scores: Mapping[str, Bandwidth]) -> ClusterHandle:
         """Of the workers that both AWS and the Spark master know, matched by their private addresses.
@@ -161,7 +243,7 @@ class _Launches:
         deadline = time.monotonic() + _MASTER_SECONDS
         while True:
             self._guard.check()
-            instances = self._watch.instances(COMING_OR_THERE)
+            instances = self._instances(COMING_OR_THERE)
             state, problem = ask_master(instances)
             if state is not None:
                 return instances, state
@@ -234,7 +316,7 @@ class _Launches:
         hosts = {machine.host for machine in kept}
         deadline = time.monotonic() + _FORGET_SECONDS
         while True:
-            found = self._watch.instances(TO_BE_ENDED)
+            found = self._instances(TO_BE_ENDED)
             end_machines(self._guard.ec2, [i.id for i in found if i.id not in keepers])
             state, _ = ask_master(found)
             dying = {machine.host for machine in state.machines} - hosts if state else set()
@@ -289,7 +371,7 @@ class EC2Cluster(_Launches):
         After the deadline, looks once and decides.
         """
         with self._guard.ending_on_failure():
-            self._watch.wait_until_ready(deadline)
+            self._wait_until_ready(deadline)
 
     def assemble(self) -> ClusterHandle:
         """Measure the workers, end the slowest and whatever is too many, and say what remains."""
@@ -394,8 +476,7 @@ class ClusterResize(_Launches):
         spec, before = self.spec, self._before
         with self._guard.ending_on_failure():
             every = of_cluster(self._guard.ec2, self.name, states=())
-            ended = frozenset(instance.id for instance in every if not instance.usable)
-            self._watch = replace(self._watch, overlooked=ended)
+            self._overlooked = frozenset(instance.id for instance in every if not instance.usable)
             master = _require_master(every, self.name)
             present = [w for w in workers(every) if w.usable and w.instance_type == spec.instance_type]
             self._means.log.info("Cluster %s: %d workers to %d", self.name, len(present), spec.machines)
@@ -408,7 +489,7 @@ class ClusterResize(_Launches):
                 strays = [instance.id for instance in present if instance.id not in known]
                 add_tags(self._guard.ec2, strays, {TRY_TAG: self._guard.attempt.number})
                 self._launch(plan, now=master.told_at, master=master, present=present, every=every)
-                self._watch.wait_until_ready(deadline)
+                self._wait_until_ready(deadline)
             scores = {m.host: m.bandwidth for m in before.machines if m.bandwidth is not None}
             handle = self._assemble(self._means.probe if grows else None, scores)
             return replace(handle, culled=(*before.culled, *handle.culled))

@@ -1,19 +1,17 @@
-"""Waiting, bounded, until a cluster's machines are there; and what a machine said that did not come."""
+"""How far a cluster's machines have come, and what a machine said that did not come."""
 
 from __future__ import annotations
 
 import logging
 import re
-import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.clusters.ec2.aws_errors import Meaning, meaning_of, said
-from airflow_provider_ernest.clusters.ec2.ending import AttemptGuard, end_machines
 from airflow_provider_ernest.clusters.ec2.instances import Instance, master_of, masters, of_cluster, workers
-from airflow_provider_ernest.clusters.ec2.requests import MASTER_PORT, WEB_PORT
-from airflow_provider_ernest.exceptions import ClusterError, ClusterLostError, ClusterStartError
+from airflow_provider_ernest.clusters.ec2.requests import WEB_PORT
+from airflow_provider_ernest.exceptions import ClusterLostError
 from airflow_provider_ernest.spark.master import MasterState, read_state
 
 if TYPE_CHECKING:
@@ -27,19 +25,15 @@ GIVEN_UP = "given up"
 CONSOLE_LINES = 60
 """How much of a machine's console output is logged."""
 
-# The form of `user_data.new_secret`: a setup script that traces its steps could have written it there.
+# The form of `requests.new_secret`: a setup script that traces its steps could have written it there.
 _LIKE_A_SECRET = re.compile(r"[0-9a-f]{64}")
-_CONSOLES = 3
-_LINES_IN_ERROR = 8
 _READ_SECONDS = 5.0
-_BUSY_SECONDS = 60.0
 
 Probe = Callable[["ClusterHandle"], Mapping[str, "Bandwidth"]]
 """Measures the machines of a cluster; the keys are their addresses."""
 ClientMaker = Callable[[str], Any]
 """Makes a boto3 client of a service by its name ("ec2", "ssm"), with retries in mode "standard"."""
 
-_Answer = TypeVar("_Answer")
 _log = logging.getLogger(__name__)
 
 
@@ -167,92 +161,6 @@ def _ended_by_themselves(instances: Sequence[Instance], living: Sequence[Instanc
         for instance in candidates
         if not instance.usable and instance.attempt in attempts
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Watch:
-    """How a cluster is looked at while machines are launched into it."""
-
-    spec: EC2ClusterSpec
-    guard: AttemptGuard
-    means: Means
-    overlooked: Collection[str] = ()  # ids of machines that had ended before the attempt began
-
-    @property
-    def cluster_name(self) -> str:
-        """Value of the machines' cluster tag."""
-        return self.guard.attempt.cluster_name
-
-    def instances(self, states: Sequence[str]) -> list[Instance]:
-        """The cluster's machines in these states; see `instances.of_cluster`."""
-        return self._patiently(lambda: of_cluster(self.guard.ec2, self.cluster_name, states=states))
-
-    def wait_until_ready(self, deadline: float) -> None:
-        """Wait until all launched workers are alive; at the monotonic deadline those that are must suffice.
-
-        Raises a ClusterStartError with what the machines said last.
-        """
-        last_message = ""
-        while True:
-            self.guard.check()
-            readiness = self._patiently(
-                lambda: look(self.guard.ec2, self.cluster_name, self.spec, overlooked=self.overlooked)
-            )
-            if readiness.message != last_message:
-                self.means.log.info("Cluster %s: %s", self.cluster_name, readiness.message)
-                last_message = readiness.message
-            if readiness.ready:
-                return
-            if readiness.failed:
-                raise self._failure(f"did not start: {readiness.failed}", readiness)
-            if time.monotonic() >= deadline:
-                break
-            self.guard.sleep(min(self.means.poll_seconds, max(0.0, deadline - time.monotonic())))
-        if not readiness.enough:
-            raise self._failure(f"was not ready in time: {readiness.message}", readiness)
-        late = readiness.waited_for
-        self.means.log.warning(
-            "The time is up; going on with %d workers, and ending %d that did not come: %s",
-            *(readiness.alive, len(late), ", ".join(late)),
-        )
-        self._show_consoles(late)
-        end_machines(self.guard.ec2, late)
-
-    def _patiently(self, call: Callable[[], _Answer]) -> _Answer:
-        """Call AWS, and again while it is busy: machines that boot or run are not ended for that."""
-        deadline = time.monotonic() + _BUSY_SECONDS
-        while True:
-            try:
-                return call()
-            except ClusterError as error:
-                if time.monotonic() >= deadline:
-                    raise
-                self.means.log.warning("Trying again after: %s", error.message)
-                self.guard.sleep(self.means.poll_seconds)
-
-    def _failure(self, what: str, readiness: Readiness) -> ClusterStartError:
-        self.guard.check()  # machines that were ended on purpose did not fail
-        ended = [entry.split(" ", 1)[0] for entry in readiness.ended]
-        suspects = [*ended, *readiness.waited_for] if readiness.failed else [*readiness.waited_for, *ended]
-        last_words = self._show_consoles(suspects)
-        remedy = "Look at what the machines said, in the task's log."
-        if readiness.is_master_silent:
-            remedy += (
-                " If the master has booted: let the security groups admit this host to its ports "
-                f"{MASTER_PORT} and {WEB_PORT}."
-            )
-        return ClusterStartError(f"Cluster {self.cluster_name} {what}.{last_words}", remedy=remedy)
-
-    def _show_consoles(self, ids: Sequence[str]) -> str:
-        """Log what up to three machines wrote to their consoles; returns the last lines for the error."""
-        last_words = ""
-        for instance_id in ids[:_CONSOLES]:
-            lines = console_lines(self.guard.ec2, instance_id)
-            told = "\n".join(lines) or "(nothing yet)"
-            self.means.log.warning("Console of %s ends with:\n%s", instance_id, told)
-            if lines and not last_words:
-                last_words = f" {instance_id} said last:\n" + "\n".join(lines[-_LINES_IN_ERROR:]) + "\n"
-        return last_words
 
 
 def console_lines(ec2: Any, instance_id: str) -> list[str]:

@@ -211,7 +211,7 @@ def test_a_console_that_cannot_be_had_does_not_hide_the_failure(bed, caplog):
 
 
 def test_throttling_without_end_is_a_retryable_error(bed, monkeypatch):
-    monkeypatch.setattr("airflow_provider_ernest.clusters.ec2.readiness._BUSY_SECONDS", 0.0)
+    monkeypatch.setattr("airflow_provider_ernest.clusters.ec2.cluster._BUSY_SECONDS", 0.0)
     cluster = bed.launched()
     bed.api.fail("DescribeInstances", code="RequestLimitExceeded", status=503)
     with bed.leaves_nothing(ClusterError, match=r"RequestLimitExceeded") as caught:
