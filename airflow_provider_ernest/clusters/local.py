@@ -285,7 +285,7 @@ class ClusterDirectory:
 
         order.json      what the starter wants of the keeper
         state.json      who the keeper is, and the cluster's handle once it is ready; there while it runs
-        starting        held by a starter while it starts the cluster; says which process that is
+        starting        held by a starter while it starts the cluster
         lock            held by the keeper while it lives
         stopped         why the last cluster ended
         keeper.log      what the keeper says
@@ -332,20 +332,15 @@ class ClusterDirectory:
     def starting(self, *, wait_seconds: float) -> Iterator[None]:
         """Be the only process that starts a cluster here; wait while another one does, but not longer."""
         give_up_at = time.monotonic() + wait_seconds
-        with (self.path / "starting").open("a+", encoding="utf-8") as file:
+        with (self.path / "starting").open("w") as file:
             while not _is_locked_by_us(file):
                 if time.monotonic() >= give_up_at:
-                    file.seek(0)
-                    other = file.read() or "of unknown id"
                     raise ClusterStartError(
-                        f"Process {other} has been starting a cluster in {self.path} for more than "
+                        f"Another process has been starting a cluster in {self.path} for more than "
                         f"{duration(wait_seconds)}.",
                         remedy="Let it end, or end it, and try again.",
                     )
                 time.sleep(_POLL_SECONDS)
-            file.truncate(0)
-            file.write(str(os.getpid()))
-            file.flush()
             yield
 
     def write_order(self, order: KeeperOrder) -> None:

@@ -7,7 +7,6 @@ import ipaddress
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.clusters.ec2.aws_errors import (
@@ -259,7 +258,7 @@ _NO_PARAMETER = ("ParameterNotFound", "ParameterVersionNotFound", "ValidationExc
 
 
 def resolve_image(image: str, *, ec2: Any, ssm: Callable[[], Any]) -> Image:
-    """Find an image, by its id or the SSM parameter that holds it. A deprecated one is taken, with a warning.
+    """Find an image, by its id or the SSM parameter that holds it. A deprecated one is taken.
 
     Raises:
         MissingResourceError: there is no such parameter or image, or it is not available.
@@ -277,9 +276,6 @@ def resolve_image(image: str, *, ec2: Any, ssm: Callable[[], Any]) -> Image:
         )
     if facts.get("Platform", "").lower() == "windows":
         raise InvalidParameterError("image", image, "is an image of Windows", remedy="Name one of Linux.")
-    deprecation = facts.get("DeprecationTime")
-    if deprecation and datetime.fromisoformat(deprecation) <= datetime.now(UTC):
-        log.warning("%s is deprecated since %s: its owner may remove it any day.", named, deprecation)
     root_device = facts.get("RootDeviceName", "")
     ebs = [mapping.get("DeviceName") for mapping in facts.get("BlockDeviceMappings", ()) if "Ebs" in mapping]
     return Image(

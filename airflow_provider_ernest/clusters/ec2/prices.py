@@ -11,7 +11,6 @@ from typing import Any
 
 from airflow_provider_ernest.clusters.ec2.aws_errors import Meaning, meaning_of, said
 from airflow_provider_ernest.clusters.ec2.requests import ON_DEMAND, SPOT
-from airflow_provider_ernest.exceptions import InvalidParameterError
 
 log = logging.getLogger(__name__)
 
@@ -20,7 +19,6 @@ PRICING_REGION = "us-east-1"
 have it, and each knows the prices of all regions (AWS Price List user guide, "Endpoints")."""
 
 _EVERY_ZONE = ""  # an on-demand price holds in all zones of a region
-_PERMISSION = {ON_DEMAND: "pricing:GetProducts", SPOT: "ec2:DescribeSpotPriceHistory"}
 _OTHER_PRICE_LISTS = ("cn-", "eusc-", "us-gov-", "us-iso", "eu-iso")
 _LINUX = ["Linux/UNIX", "Linux/UNIX (Amazon VPC)"]  # which of the two AWS says depends on the account's age
 
@@ -67,8 +65,6 @@ class PriceBook:
 
     def listed_per_hour(self, instance_type: str, market: str, zone: str | None = None) -> float | None:
         """As `per_hour`, but what AWS says even where there is an override: for the master."""
-        if market not in _PERMISSION:
-            raise InvalidParameterError("market", market, f"is neither {ON_DEMAND!r} nor {SPOT!r}")
         key = (instance_type, market)
         if key not in self._by_zone:
             self._by_zone[key] = self._asked(instance_type, market)
@@ -97,11 +93,6 @@ class PriceBook:
                     return by_zone
             except (BotoCoreError, ClientError) as error:
                 problem = f"AWS did not answer ({said(error)})"
-                if meaning_of(error) is Meaning.NOT_ALLOWED:
-                    problem = (
-                        f"Airflow's AWS credentials lack the permission {_PERMISSION[market]}: grant it "
-                        f"({said(error)})"
-                    )
                 # Whatever is not wrong with this type would only cost another timeout for the next.
                 if meaning_of(error) is not Meaning.WRONG:
                     self._unreachable[market] = problem

@@ -267,21 +267,15 @@ def test_an_image_that_cannot_be_used_is_refused_with_the_reason(bed, images, er
         resolve_stubbed(bed, *images)
 
 
-@pytest.mark.parametrize(("year", "warns"), [("2024", True), ("2999", False)])
-def test_a_deprecated_image_is_taken_with_a_warning(bed, caplog, year, warns):
-    with caplog.at_level(logging.WARNING):
-        image = resolve_stubbed(bed, {"DeprecationTime": f"{year}-01-01T00:00:00.000Z"})
-    assert (image.id, image.root_device, image.architecture) == (UNKNOWN_IMAGE, "/dev/xvda", "arm64")
-    assert ("is deprecated since 2024-01-01" in caplog.text) == warns
-
-
 def test_further_volumes_are_those_of_ebs(bed):
     mappings = [
         {"DeviceName": "/dev/xvda", "Ebs": {"VolumeSize": 8}},
         {"DeviceName": "/dev/sdb", "Ebs": {"VolumeSize": 100, "DeleteOnTermination": False}},
         {"DeviceName": "/dev/sdc", "VirtualName": "ephemeral0"},
     ]
-    assert resolve_stubbed(bed, {"BlockDeviceMappings": mappings}).volumes == ("/dev/sdb",)
+    image = resolve_stubbed(bed, {"BlockDeviceMappings": mappings})
+    assert (image.id, image.root_device, image.architecture) == (UNKNOWN_IMAGE, "/dev/xvda", "arm64")
+    assert image.volumes == ("/dev/sdb",)
 
 
 def test_all_types_are_asked_for_in_one_request_of_all_pages(bed):
