@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.cli.command import (
     MACHINES_HELP,
@@ -36,75 +34,38 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.decision.offers import Offer
     from airflow_provider_ernest.documents.models import Model
 
-Value = TypeVar("Value")
-
 LIMITS = ("deadline_seconds", "budget_dollars", "objective")
 """The options of which one or two make a goal."""
-
-UNTRAINED = re.compile(r"(?P<type>[^=]+)=(?P<speed>[0-9.]+)(x(?P<like>[^@]+))?@(?P<dollars>[0-9.]+)")
 
 MOST_POINTS = 32
 """As many numbers of machines are shown by default."""
 
 
-class Extrapolation(NamedTuple):
-    """A type of machine without a model of its own; it is like the first one's where `like` is None."""
-
-    instance_type: str
-    relative_speed: float
-    like: str | None
-    price_per_hour: float
-
-
-def _dollars(text: str) -> float:
+def _price(text: str) -> tuple[str, float]:
+    """A type of machine, empty if there is none, and dollars: ``0.096`` or ``m5.large=0.096``."""
+    instance_type, equals, dollars = text.rpartition("=")
     try:
-        return float(text)
+        if bool(equals) == bool(instance_type):
+            return instance_type, float(dollars)
     except ValueError:
-        raise ArgumentTypeError(f"{text!r} is neither dollars nor TYPE=DOLLARS") from None
+        pass
+    raise ArgumentTypeError(f"{text!r} is neither dollars nor TYPE=DOLLARS")
 
 
-def _of_a_type(value_of: Callable[[str], Value]) -> Callable[[str], tuple[str | None, Value]]:
-    """Reads a value, with or without the type of machine that it is for: ``m5.large=0.096``."""
-
-    def read(text: str) -> tuple[str | None, Value]:
-        instance_type, equals, value = text.rpartition("=")
-        if equals and not instance_type:
-            raise ArgumentTypeError(f"{text!r} names no type of machine before the =")
-        return instance_type or None, value_of(value)
-
-    return read
-
-
-def by_type(
-    option: str, given: Iterable[tuple[str | None, Value]], types: Sequence[str], *, one_for_all: bool
-) -> dict[str, Value]:
-    """The value of an option for each of the types; of two for one type the last one counts.
-
-    One without a type is, with `one_for_all`, for all types that have none of their own. An
-    `InvalidParameterError` says which type has none, or is not among them.
-    """
-    values = dict(given)
-    unknown = [name for name in values if name is not None and name not in types]
-    if unknown:
+def prices_of(given: Sequence[tuple[str, float]] | None, types: Sequence[str]) -> dict[str, float]:
+    """Dollars per hour of each type; of two for one type the last one counts."""
+    if not given:
+        raise no_price(types[0])
+    alone = types[0] if len(types) == 1 else ""
+    prices = {instance_type or alone: dollars for instance_type, dollars in given}
+    if prices.keys() != set(types):
         raise InvalidParameterError(
-            option,
-            unknown[0],
-            "is a type of machine without a model",
-            remedy=f"Name {'one of ' if len(types) > 1 else ''}{', '.join(types)}. "
-            "Another type needs its own model, or --extrapolate-to.",
+            "price_per_hour",
+            [f"{name}={dollars:g}" if name else dollars for name, dollars in prices.items()],
+            f"is not one for each type of machine that has a model: {', '.join(types)}",
+            remedy=f"Give {' '.join(f'--price-per-hour {name}=...' for name in types)}.",
         )
-    missing = [name for name in types if name not in values and not (one_for_all and None in values)]
-    if missing:
-        as_option = f"--{option.replace('_', '-')}"
-        raise InvalidParameterError(
-            option,
-            values.get(None),
-            f"is for no type in particular, and {' and '.join(missing)} must have one each"
-            if None in values
-            else f"is missing for {' and '.join(missing)}",
-            remedy=f"Give {' '.join(f'{as_option} {name}=...' for name in missing)}.",
-        )
-    return {name: values[name] if name in values else values[None] for name in types}
+    return prices
 
 
 def confidence(text: str) -> float:
@@ -116,20 +77,6 @@ def confidence(text: str) -> float:
     if not 0.5 <= number < 1:
         raise ArgumentTypeError(f"{text!r} is not a probability from 0.5 to below 1, such as 0.95")
     return number
-
-
-def untrained_type(text: str) -> Extrapolation:
-    """A type from ``TYPE=SPEED@DOLLARS`` or ``TYPE=SPEEDxTRAINED@DOLLARS``."""
-    found = UNTRAINED.fullmatch(text)
-    try:
-        if found:
-            return Extrapolation(found["type"], float(found["speed"]), found["like"], float(found["dollars"]))
-    except ValueError:  # two points
-        pass
-    raise ArgumentTypeError(
-        f"{text!r} is not TYPE=SPEED@DOLLARS, such as c5.xlarge=2@0.17, or TYPE=SPEEDxTRAINED@DOLLARS, such "
-        "as c5.xlarge=2xm5.large@0.17"
-    )
 
 
 def _add_goal_arguments(parser: ArgumentParser) -> None:
@@ -144,7 +91,7 @@ def _add_billing_arguments(parser: ArgumentParser) -> None:
     group.add_argument(
         "--price-per-hour",
         metavar="[TYPE=]DOLLARS",
-        type=_of_a_type(_dollars),
+        type=_price,
         action="append",
         help="dollars for one machine and hour; with several types of machines once for each, such as "
         "m5.large=0.096",
@@ -184,9 +131,9 @@ def offers_of(args: Namespace, models: Sequence[Model]) -> list[Offer]:
     """What may be chosen, one offer for each type; an `InvalidParameterError` says what does not fit."""
     from airflow_provider_ernest.decision.offers import Offer
 
-    trained = {model.instance_type: model for model in models}
-    for name in trained:
-        same = [file for file, model in zip(args.models, models, strict=True) if model.instance_type == name]
+    types = [model.instance_type for model in models]
+    for name in types:
+        same = [file for file, of_type in zip(args.models, types, strict=True) if of_type == name]
         if len(same) > 1:
             raise InvalidParameterError(
                 "MODEL",
@@ -194,48 +141,16 @@ def offers_of(args: Namespace, models: Sequence[Model]) -> list[Offer]:
                 f"are two of the type {name}",
                 remedy="Fit each with its own --instance-type, or name it in the file of runs.",
             )
-    untrained = _by_untrained_type(args.extrapolate_to or [], list(trained))
-    types = [*trained, *untrained]
-    if not args.price_per_hour and not untrained:
-        raise no_price(types[0])
-    machines = by_type("machines", args.machines, types, one_for_all=True)
-    stated = [(name, each.price_per_hour) for name, each in untrained.items()]
-    prices = by_type(
-        "price_per_hour", [*(args.price_per_hour or ()), *stated], types, one_for_all=len(trained) == 1
-    )
-    first = models[0].instance_type
+    prices = prices_of(args.price_per_hour, types)
     return [
         Offer(
-            model=trained[(untrained[name].like or first) if name in untrained else name],
-            machines=machines[name],
-            billing=billing_of(args, price_per_hour=prices[name], models=models),
-            instance_type=name,
-            relative_speed=untrained[name].relative_speed if name in untrained else 1.0,
+            model=model,
+            machines=args.machines,
+            billing=billing_of(args, price_per_hour=prices[model.instance_type], models=models),
+            instance_type=model.instance_type,
         )
-        for name in types
+        for model in models
     ]
-
-
-def _by_untrained_type(named: Sequence[Extrapolation], trained: Sequence[str]) -> dict[str, Extrapolation]:
-    by_type: dict[str, Extrapolation] = {}
-    for each in named:
-        if each.instance_type in trained or each.instance_type in by_type:
-            has_model = each.instance_type in trained
-            raise InvalidParameterError(
-                "extrapolate_to",
-                each.instance_type,
-                "is of a type that has a model" if has_model else "is of a type that is named twice",
-                remedy="Name each type that was not trained once.",
-            )
-        if each.like not in (None, *trained):
-            raise InvalidParameterError(
-                "extrapolate_to",
-                each.like,
-                "is likened to, and has no model",
-                remedy=f"Name one of {', '.join(trained)} after the x.",
-            )
-        by_type[each.instance_type] = each
-    return by_type
 
 
 def _add_choose_arguments(parser: ArgumentParser) -> None:
@@ -249,21 +164,10 @@ def _add_choose_arguments(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("machines")
     group.add_argument(
         "--machines",
-        metavar="[TYPE=]NUMBERS",
-        type=_of_a_type(machine_numbers),
-        action="append",
+        metavar="NUMBERS",
+        type=machine_numbers,
         required=True,
-        help=f"to choose from: {MACHINES_HELP}; where a type of machine has others, once more for it, such "
-        "as m5.large=1-16",
-    )
-    group.add_argument(
-        "--extrapolate-to",
-        metavar="TYPE=SPEED[xTRAINED]@DOLLARS",
-        type=untrained_type,
-        action="append",
-        help="consider a type of machine without a model, too: work on data goes SPEED times as fast as on "
-        "the first model's type, or on the type after the x; it costs DOLLARS per hour. Such as "
-        "c5.xlarge=2xm5.large@0.17. It is marked, and its interval is wide",
+        help=f"to choose from: {MACHINES_HELP}",
     )
     add_setting(group, SizingGoal, "allow_mixed")
     add_setting(group, SizingGoal, "only_in_memory")
@@ -276,59 +180,32 @@ def _add_choose_arguments(parser: ArgumentParser) -> None:
         help="where the goal is out of reach, choose what keeps to it most probably, with a warning, instead "
         "of failing",
     )
-    group.add_argument(
-        "--pareto",
-        action="store_true",
-        help="show only the chosen one and the alternatives that no other beats in both seconds and dollars",
-    )
-    group.add_argument(
-        "--same-cost",
-        action="store_true",
-        help="compare the types of machines at the same dollars per hour as well",
-    )
-    group.add_argument(
-        "--dollars-per-hour",
-        metavar="DOLLARS",
-        type=float,
-        help="the rate of that comparison; default: some at which whole machines of all types cost about the "
-        "same",
-    )
 
 
 def _run_choose(args: Namespace) -> None:
     from airflow_provider_ernest.decision.deciding import Offered, decide
-    from airflow_provider_ernest.decision.same_cost import same_cost
-    from airflow_provider_ernest.views.tables import decision_table, same_cost_table
+    from airflow_provider_ernest.views.tables import decision_table
 
     if args.models.count(STANDARD) > 1:
         raise InvalidParameterError(
             "MODEL", args.models, "names standard input twice", remedy="Write the models to files."
         )
     models = [read_model(name) for name in args.models]
-    offers = offers_of(args, models)
     goal = goal_of(
         args,
-        {count for offer in offers for count in offer.counts},
+        args.machines,
         allow_mixed=args.allow_mixed,
         only_in_memory=args.only_in_memory,
         on_failure=MOST_PROBABLE if args.most_probable else FAIL,
     )
-    choice = decide(goal, Offered(offers=offers), iterations=args.iterations)
+    choice = decide(goal, Offered(offers=offers_of(args, models)), iterations=args.iterations)
     if choice.decision is None:
         _say_out_of_reach(choice, args)
-    decision = shown = choice.required()
-    if args.pareto:
-        kept = (each for each in decision.alternatives if each.is_pareto or decision.is_for(each))
-        shown = replace(decision, alternatives=tuple(kept))
-    document = shown.to_dict()
-    lines = decision_table(decision, only_front=args.pareto)
-    if args.same_cost or args.dollars_per_hour is not None:
-        compared = same_cost(choice.offers, choice.alternatives, dollars_per_hour=args.dollars_per_hour)
-        document["same_cost"] = [each.to_dict() for each in compared]
-        lines = [*lines, "", *same_cost_table(compared)]
+    decision = choice.required()
+    document = decision.to_dict()
     tell(
         args,
-        lambda: lines,
+        lambda: decision_table(decision),
         json=lambda: as_json(document),
         csv=lambda: rows_as_csv(document["alternatives"]),
     )
@@ -347,7 +224,6 @@ def _say_out_of_reach(choice: Choice, args: Namespace) -> None:
             goal=Goal(choice.goal).in_words,
             confidence=choice.goal.confidence,
             nearest=choice.error.most_probable,
-            only_front=args.pareto,
         )
         say(table, args)
 
@@ -360,7 +236,7 @@ CHOOSE = Command(
     example="""\
   %(prog)s model.json --deadline-seconds 600 --machines 1-64 --price-per-hour 0.19
   %(prog)s runs.csv --budget-dollars 0.5 --machines 4-64:4 --price-per-hour 0.19 --format json
-  %(prog)s m5.json c5.json --deadline-seconds 600 --confidence 0.95 --machines 1-32 --same-cost \\
+  %(prog)s m5.json c5.json --deadline-seconds 600 --confidence 0.95 --machines 1-32 \\
       --price-per-hour m5.large=0.096 --price-per-hour c5.large=0.085 --allow-mixed""",
     add_arguments=_add_choose_arguments,
     run=_run_choose,
@@ -391,8 +267,8 @@ def _run_report(args: Namespace) -> None:
     model = read_model(args.model)
     billing = None
     if args.price_per_hour is not None:
-        prices = by_type("price_per_hour", args.price_per_hour, [model.instance_type], one_for_all=True)
-        billing = billing_of(args, price_per_hour=prices[model.instance_type], models=[model])
+        (price,) = prices_of(args.price_per_hour, [model.instance_type]).values()
+        billing = billing_of(args, price_per_hour=price, models=[model])
     machines = args.machines
     if machines is None:
         most = 2 * max(run.machines for run in model.observations)

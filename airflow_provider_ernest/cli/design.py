@@ -15,17 +15,15 @@ from airflow_provider_ernest.cli.command import (
     as_json,
     machine_numbers,
     metavar_of,
-    read_text,
     tell,
     warn,
 )
-from airflow_provider_ernest.cli.runs_file import runs_file_of
+from airflow_provider_ernest.cli.models import read_runs
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.settings import (
     Billing,
     ConnectedCluster,
     DesignBounds,
-    ModelSettings,
     SampledInput,
     SizingGoal,
     SparkJob,
@@ -47,64 +45,28 @@ def _add_arguments(parser: ArgumentParser) -> None:
     bounds = parser.add_argument_group("runs to choose from")
     for name in ("max_machines", "min_machines", "max_scale", "min_scale"):
         add_setting(bounds, DesignBounds, name)
-    add_setting(
-        bounds,
-        SampledInput,
-        "partitions",
-        required=True,
-        help="partitions of the whole input (file blocks or files): the unit of sampling",
-    )
-    add_setting(
-        bounds,
-        ConnectedCluster,
-        "cores_per_machine",
-        required=True,
-        help="cores that each offers: a run has a partition for each core at least",
-    )
-    bounds.add_argument(
-        "--scale-steps",
-        metavar="N",
-        type=int,
-        default=20,
-        help="how many scales to consider; default %(default)s",
-    )
+    says = "partitions of the whole input (file blocks or files): the unit of sampling"
+    add_setting(bounds, SampledInput, "partitions", required=True, help=says)
+    says = "cores that each offers: a run has a partition for each core at least"
+    add_setting(bounds, ConnectedCluster, "cores_per_machine", required=True, help=says)
     add_setting(bounds, SparkJob, "iterations", help="iterations of the sample runs, for iterative jobs")
-
     purpose = parser.add_argument_group("purpose")
     purpose.add_argument(
         "--target-machines",
         metavar="NUMBERS",
         type=machine_numbers,
-        help=f"the design is for predictions of these: {MACHINES_HELP}",
-    )
-    purpose.add_argument(
-        "--target-scale",
-        metavar="SCALE",
-        type=float,
-        default=1.0,
-        help="and of this size of input, relative to the whole one; default %(default)g",
+        help=f"the design is for predictions of these, with the whole input: {MACHINES_HELP}",
     )
     hyphenated = [name.replace(" ", "-") for name in CRITERIA]
     add_setting(purpose, DesignBounds, "criterion", choices=hyphenated)
-    add_setting(purpose, ModelSettings, "terms", nargs="+", metavar="TERM")
-
     cost = parser.add_argument_group("cost and budget")
     budget = cost.add_mutually_exclusive_group()
-    add_setting(budget, DesignBounds, "budget")
-    add_setting(budget, DesignBounds, "budget_share")
-    cost.add_argument(
-        "--production-machines",
-        metavar="N",
-        type=int,
-        default=1,
-        help="machines of that production run; default %(default)s",
-    )
+    for name in ("budget", "budget_share"):
+        add_setting(budget, DesignBounds, name)
     add_setting(cost, DesignBounds, "cost", choices=tuple(COST_UNITS))
     for name, says in COST_OPTIONS.items():
-        cost.add_argument(
-            f"--{name.replace('_', '-')}", metavar=metavar_of(name, float), type=float, help=says
-        )
-
+        option = f"--{name.replace('_', '-')}"
+        cost.add_argument(option, metavar=metavar_of(name, float), type=float, help=says)
     runs = parser.add_argument_group("number of runs")
     add_setting(runs, DesignBounds, "min_runs")
     add_setting(runs, DesignBounds, "max_runs", help="the most; default: two more (with --next: 12)")
@@ -118,26 +80,12 @@ def _add_arguments(parser: ArgumentParser) -> None:
     rounds.add_argument(
         "--next",
         action="store_true",
-        help="propose the next runs after those observed: first what makes a model possible, then what the "
-        "decision gains by more than it costs; or say that none does",
-    )
-    rounds.add_argument(
-        "--most",
-        type=int,
-        default=1,
-        metavar="N",
-        help="runs of a round after the first, at most; default %(default)s",
+        help="propose the next run after those observed: first three that make a model possible, then the "
+        "one that the decision gains by more than it costs; or say that none does",
     )
     for name in ("deadline_seconds", "confidence"):
         add_setting(rounds, SizingGoal, name)
     add_setting(rounds, Billing, "expected_runs")
-    rounds.add_argument(
-        "--billed-machines",
-        type=float,
-        default=0.0,
-        metavar="N",
-        help="machines that are paid for while a sample run is on, however few it uses; default: its own",
-    )
     add_result_arguments(
         parser,
         result="the design, or the proposal of --next (csv is a file of runs to fill in)",
@@ -147,11 +95,17 @@ def _add_arguments(parser: ArgumentParser) -> None:
 def _run(args: Namespace) -> None:
     from airflow_provider_ernest.views.tables import design_table
 
-    observed: list[Observation] = []
-    if args.observed:
-        observed = runs_file_of(read_text(args.observed), args.observed, args.job).runs
+    observed = read_runs(args.observed, args.job).runs if args.observed else []
     candidates = _candidates(args)
-    _warn(args, candidates)
+    largest = int(candidates.machines.max())
+    if largest < args.max_machines:
+        warn(
+            [
+                f"No sample run can have more than {machines(largest)}: at --max-scale "
+                f"{plain(args.max_scale)} the {args.partitions} partitions do not give every core one. "
+                "Raise --max-scale, or split the input into more partitions."
+            ]
+        )
     result: Design | Proposal
     if args.next:
         result = proposal = _proposal(args, candidates, observed)
@@ -187,28 +141,8 @@ def _candidates(args: Namespace) -> Candidates:
         max_scale=args.max_scale,
         partitions=args.partitions,
         cores_per_machine=args.cores_per_machine,
-        scale_steps=args.scale_steps,
         by_ratio=within_share,
     )
-
-
-def _warn(args: Namespace, candidates: Candidates) -> None:
-    largest, smallest = int(candidates.machines.max()), float(candidates.scale.min())
-    if largest < args.max_machines:
-        warn(
-            [
-                f"No sample run can have more than {machines(largest)}: at --max-scale "
-                f"{plain(args.max_scale)} the {args.partitions} partitions do not give every core one. "
-                "Raise --max-scale, or split the input into more partitions."
-            ]
-        )
-    if args.target_machines is not None and args.target_scale < smallest:
-        warn(
-            [
-                f"The target scale {plain(args.target_scale)} is less than any sample run may read, "
-                f"{plain(smallest)}. A scale of 1 is the whole input that the samples are taken of."
-            ]
-        )
 
 
 def _design(args: Namespace, candidates: Candidates, observed: Sequence[Observation]) -> Design:
@@ -219,15 +153,12 @@ def _design(args: Namespace, candidates: Candidates, observed: Sequence[Observat
     stated = {name: getattr(args, name) for name in COST_OPTIONS if getattr(args, name) is not None}
     cost, budget = resolve_cost(args.cost, **stated), args.budget
     if args.budget_share is not None:
-        budget = share_of_production(
-            cost, args.budget_share, machines=args.production_machines, scale=args.target_scale
-        )
+        budget = share_of_production(cost, args.budget_share)
     targets = None
     if args.target_machines is not None:
-        targets = Targets(machines=args.target_machines, scale=args.target_scale)
+        targets = Targets(machines=args.target_machines)
     return plan_design(
         candidates=candidates,
-        terms=args.terms,
         targets=targets,
         criterion=args.criterion.replace("-", " ") if args.criterion else None,
         budget=budget,
@@ -242,7 +173,6 @@ def _design(args: Namespace, candidates: Candidates, observed: Sequence[Observat
 def _proposal(args: Namespace, candidates: Candidates, observed: Sequence[Observation]) -> Proposal:
     """What `--next` asks for."""
     from airflow_provider_ernest.design.rounds import FEWEST_RUNS, MOST_RUNS, next_runs
-    from airflow_provider_ernest.prediction.terms import DICTIONARY
 
     if args.target_machines is None:
         raise InvalidParameterError(
@@ -266,14 +196,10 @@ def _proposal(args: Namespace, candidates: Candidates, observed: Sequence[Observ
             confidence=args.confidence,
             objective=BEST_VALUE,
             allowed_machines=tuple(args.target_machines),
-            scale=args.target_scale,
             billing=Billing(expected_runs=args.expected_runs),
         ),
         observed=observed,
         price_per_hour=args.price_per_hour,
-        billed_machines=args.billed_machines,
-        terms=args.terms or DICTIONARY,
-        most=args.most,
         min_runs=args.min_runs or FEWEST_RUNS,
         max_runs=args.max_runs or MOST_RUNS,
         iterations=args.iterations,

@@ -56,7 +56,7 @@ COLUMNS = (
     "main",
     "event_log",
 )
-"""Of a runs file, which ``fit`` and ``design`` read; see `runs_file`."""
+"""Of a runs file, which ``fit`` and ``design`` read; see `cli.models`."""
 
 _OF_RUN = tuple(name for name in COLUMNS if name not in ("scale", "row_width", "left_out"))
 

@@ -1,9 +1,14 @@
-"""``ernest fit``, and ``predict``: a model from runs, and the times that it predicts."""
+"""``ernest fit`` and ``predict``: a model from a file of runs, and the times that it predicts.
+
+A file of runs is CSV of machines, fraction and seconds, as ``ernest design`` and ``history`` write it.
+"""
 
 from __future__ import annotations
 
+import csv
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +18,6 @@ from airflow_provider_ernest.cli.command import (
     STANDARD,
     TABLE,
     Command,
-    above_zero,
     add_result_arguments,
     add_setting,
     as_csv,
@@ -25,13 +29,8 @@ from airflow_provider_ernest.cli.command import (
     tell,
     warn,
 )
-from airflow_provider_ernest.cli.runs_file import RunsFile, parsed_json, runs_file_of
 from airflow_provider_ernest.cli.store import add_keep_argument, open_store
-from airflow_provider_ernest.exceptions import (
-    ErnestError,
-    InvalidDocumentError,
-    InvalidParameterError,
-)
+from airflow_provider_ernest.exceptions import ErnestError, InvalidDocumentError, InvalidParameterError
 from airflow_provider_ernest.settings import ModelSettings, SizingGoal, SparkJob
 from airflow_provider_ernest.settings.bounds import AVERAGING, METHODS
 from airflow_provider_ernest.words import as_percent, confidence, duration, input_share, tenths
@@ -40,54 +39,270 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.documents.models import AveragingPrior, Model
     from airflow_provider_ernest.documents.runs import Observation
 
+USUAL = ("machines", "fraction", "seconds")
+"""What the columns are without a heading."""
 
-MODEL_HELP = "a model that fit has written (JSON), or a file of runs (CSV or JSON), which is fitted at once"
+READ: Mapping[str, type] = {
+    **dict.fromkeys(("machines", "iterations"), int),
+    **dict.fromkeys(("scale", "row_width", "seconds", "startup_seconds"), float),
+    **dict.fromkeys(("instance_type", "application_id", "event_log"), str),
+}
+"""The columns that are fields of an observation."""
+
+SELECTING = ("job", "left_out")
+"""The job of a run in a file of several, and why a run does not count."""
+
+ALIASES = {"cores": "machines", "fraction": "scale", "time": "seconds"}
+
+COLUMNS = (
+    *(*READ, *ALIASES, *SELECTING),
+    *("mean_machines", "cores_per_machine", "memory_megabytes_per_machine", "input_bytes", "input_records"),
+    *("started_at", "spark", "main"),
+)
+"""All that are understood; the last ones are what ``ernest history`` says of runs besides."""
+
+LARGEST_FRACTION = 10.0
+"""Of the input that a fraction may say: from there on it is a percentage."""
+
+_NAMED_JOBS = 20
+
+EXPLANATION = (
+    "Each line holds machines,fraction,seconds, such as 8,0.05,12.3; a first line may name the columns, and "
+    "lines that begin with # are comments."
+)
+
+PERCENTAGE = (
+    "If it is a percentage, write 0.1 for 10 %. If a run really read more than the input of today, name the "
+    "column scale in a first line."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunsFile:
+    """What a file of runs says.
+
+    Attributes:
+        runs: that were made, and count.
+        job: of which they are; None where the file does not name it.
+        has_one_shape: whether the inputs differ in their amount only, or in what is stated of their rows.
+    """
+
+    runs: list[Observation]
+    job: str | None = None
+    has_one_shape: bool = False
+
+
+def read_runs(name: str, job: str | None = None) -> RunsFile:
+    """The runs in a CSV file or of a model; of the job where the file has those of several."""
+    text = read_text(name)
+    model = _model_in(text, name)
+    return RunsFile(runs=[*model.observations], job=model.job) if model else runs_of(text, name, job)
+
+
+def runs_of(text: str, name: str, job: str | None = None) -> RunsFile:
+    """The runs in a CSV file; those without seconds have not been made, and are left out with a warning.
+
+    Raises:
+        InvalidDocumentError: it holds something else, and says in which line; or runs of several jobs, and
+            not of the one asked for.
+    """
+    titles, rows = _table_of(text, name)
+    rows, of_job = _of_job(rows, name, job)
+    counting = [(place, row) for place, row in rows if "left_out" not in row]
+    if len(counting) < len(rows):
+        left_out = f"{len(rows) - len(counting)} of the {len(rows)} runs in {described(name)} do not count"
+        warn([f"{left_out}, and are left out; the column left_out says why."])
+    is_fraction, is_history = "scale" not in titles, "left_out" in titles
+    runs = [
+        _run(index, row, place, is_fraction=is_fraction, is_history=is_history)
+        for index, (place, row) in enumerate(counting)
+    ]
+    made = [run for run in runs if run is not None]
+    largest = max((run.scale for run in made), default=0.0)
+    if is_fraction and largest > 1:
+        of_input = f"a fraction of {largest:g} is {as_percent(largest)} of the input"
+        warn([f"{described(name)}: {of_input}. {PERCENTAGE}"])
+    if missing := len(runs) - len(made):
+        of_all = f"{missing} of the {len(runs)} runs in {described(name)}"
+        warn([f"{of_all} have no seconds yet, and are left out."])
+    has_one_shape = is_fraction or ("row_width" in titles and not is_history)
+    return RunsFile(runs=made, job=of_job, has_one_shape=has_one_shape)
+
+
+def _table_of(text: str, name: str) -> tuple[Sequence[str], list[tuple[str, dict[str, str]]]]:
+    """The titles of the columns, and for each line its place and its values that are not empty, by field."""
+    reader = csv.reader(text.splitlines())
+    titles: Sequence[str] = ()
+    rows = []
+    try:
+        for line in reader:
+            cells = [cell.strip() for cell in line]
+            place = f"{described(name)}, line {reader.line_num}"
+            if not any(cells):
+                continue
+            if not titles:
+                titles = _heading(cells, place)
+                if titles:
+                    continue
+                titles = USUAL
+            if cells[0].startswith("#"):
+                continue
+            if any(cells[len(titles) :]):
+                raise InvalidDocumentError(
+                    f"{place}: there are {len(cells)} values for {len(titles)} columns.", remedy=EXPLANATION
+                )
+            named = zip((ALIASES.get(title, title) for title in titles), cells, strict=False)
+            # An empty job is another one; a line that ends before the job says nothing of it.
+            rows.append((place, {field: cell for field, cell in named if cell or field == "job"}))
+    except csv.Error as error:
+        where = f"{described(name)}, line {reader.line_num}"
+        raise InvalidDocumentError(f"{where}: {error}.", remedy=EXPLANATION) from error
+    return titles, rows
+
+
+def _heading(cells: Sequence[str], place: str) -> list[str]:
+    """The titles in the first line; none where it holds numbers or a comment."""
+    titles = [cell.lstrip("# ").lower() for cell in cells]
+    unknown = [title for title in titles if title not in COLUMNS]
+    if unknown:
+        if cells[0].startswith("#") or any(map(_is_number, cells)):
+            return []
+        raise InvalidDocumentError(
+            f"{place}: {unknown[0]!r} is neither a number nor the name of a column ({', '.join(COLUMNS)}).",
+            remedy=EXPLANATION,
+        )
+    fields = [ALIASES.get(title, title) for title in titles]
+    if len(set(fields)) < len(fields) or not {"machines", "scale"} <= set(fields):
+        raise InvalidDocumentError(
+            f"{place}: the heading must name machines and fraction, each once.", remedy=EXPLANATION
+        )
+    return titles
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _of_job(
+    rows: list[tuple[str, dict[str, str]]], name: str, job: str | None
+) -> tuple[list[tuple[str, dict[str, str]]], str | None]:
+    """The rows of one job, where the file names several, and the job."""
+    jobs = dict.fromkeys(row["job"] for _, row in rows if "job" in row)
+    if len(jobs) < 2:
+        # Whoever asks for another one gives it that name.
+        return rows, next(iter(jobs), None) or None
+    if job not in jobs:
+        which = f"none of {job!r}" if job is not None else f"of {len(jobs)} jobs"
+        named = ", ".join(list(jobs)[:_NAMED_JOBS])
+        raise InvalidDocumentError(
+            f"{described(name)} holds runs {which}.",
+            remedy=f"Name one by --job: {named}{' ...' if len(jobs) > _NAMED_JOBS else ''}. "
+            "A command without that option takes the model that `ernest fit --job` writes.",
+        )
+    return [(place, row) for place, row in rows if row.get("job", "") == job], job
+
+
+def _run(
+    index: int, row: Mapping[str, str], place: str, *, is_fraction: bool, is_history: bool
+) -> Observation | None:
+    """The run of a line; None where it has no seconds."""
+    from airflow_provider_ernest.documents.runs import Observation
+
+    if not {"machines", "scale"} <= row.keys():
+        raise InvalidDocumentError(f"{place}: machines or fraction is missing.", remedy=EXPLANATION)
+    fields = {field: _value(field, cell, place) for field, cell in row.items() if field in READ}
+    if "seconds" not in fields:
+        return None
+    try:
+        run = Observation(index=index, from_history=is_history, **fields)
+    except ErnestError as error:
+        raise InvalidDocumentError(f"{place}: {error.message}", remedy=error.remedy) from error
+    if is_fraction and run.scale >= LARGEST_FRACTION:
+        raise InvalidDocumentError(
+            f"{place}: the fraction {run.scale:g} would be {as_percent(run.scale)} of the input.",
+            remedy=PERCENTAGE,
+        )
+    return run
+
+
+def _value(field: str, cell: str, place: str) -> Any:
+    if READ[field] is str:
+        return cell
+    try:
+        number = float(cell)
+        value = READ[field](number)
+    except (ValueError, OverflowError):
+        raise InvalidDocumentError(
+            f"{place}: {field} {cell!r} is not a number.", remedy=EXPLANATION
+        ) from None
+    if READ[field] is int and value != number:
+        raise InvalidDocumentError(
+            f"{place}: {field} {cell} is not a whole number.",
+            remedy="Machines come first, then the fraction of the input.",
+        )
+    return value
+
+
+MODEL_HELP = "a model that fit has written (JSON), or a file of runs (CSV), which is fitted at once"
+
+
+def _model_in(text: str, name: str) -> Model | None:
+    """The model in a file; None where it is not meant to be JSON, as a CSV file."""
+    from airflow_provider_ernest.documents.models import Model
+    from airflow_provider_ernest.store.files import decode_json
+
+    if not text.lstrip().startswith(("{", "[")):
+        return None
+    try:
+        return Model.from_dict(decode_json(text))
+    except ErnestError as error:
+        raise InvalidDocumentError(f"{described(name)}: {error.message}", remedy=error.remedy) from error
 
 
 def read_model(name: str) -> Model:
     """The model in a file, or one fitted by default to the runs in it; prints its warnings."""
-    from airflow_provider_ernest.documents.models import Model
-    from airflow_provider_ernest.prediction.training import train
-
     text = read_text(name)
-    content = parsed_json(text, name)
-    if isinstance(content, dict):
-        try:
-            model = Model.from_dict(content)
-        except ErnestError as error:
-            raise InvalidDocumentError(f"{described(name)}: {error.message}", remedy=error.remedy) from error
-        if not (model.observations and model.terms and model.validation.folds):
-            raise InvalidDocumentError(
-                f"{described(name)} is a model without observations, terms or validation.",
-                remedy="Fit it anew from its runs.",
-            )
-    else:
-        file = runs_file_of(text, name)
-        model = train(
-            file.runs,
-            job=file.job or _job(name),
-            instance_type=_instance_type(file.runs),
-            prior=_of_one_shape(file) if file.are_samples else None,
+    model = _model_in(text, name)
+    if model is None:
+        model = _fitted(runs_of(text, name), name)
+    elif not (model.observations and model.terms and model.validation.folds):
+        raise InvalidDocumentError(
+            f"{described(name)} is a model without observations, terms or validation.",
+            remedy="Fit it anew from its runs.",
         )
     warn(model.warnings)
     return model
 
 
-def _job(name: str) -> str:
-    stem = Path(name).stem
-    return stem if name != STANDARD and stem.isprintable() else "job"
-
-
-def _of_one_shape(file: RunsFile, prior: AveragingPrior | None = None) -> AveragingPrior:
-    """The prior of a job whose inputs differ in their amount only, or in what is stated of rows."""
+def _fitted(
+    file: RunsFile,
+    name: str,
+    *,
+    job: str | None = None,
+    instance_type: str | None = None,
+    method: str = AVERAGING,
+    terms: Sequence[str] | None = None,
+    prior: AveragingPrior | None = None,
+) -> Model:
     from airflow_provider_ernest.documents.models import AveragingPrior
     from airflow_provider_ernest.prediction.prior import with_past_runs
+    from airflow_provider_ernest.prediction.training import train
 
-    return replace(prior or with_past_runs(AveragingPrior(), file.runs), other_shape=0.0)
-
-
-def _instance_type(runs: list[Observation]) -> str:
-    return next((run.instance_type for run in runs), "local")
+    if file.has_one_shape and method == AVERAGING:
+        prior = replace(prior or with_past_runs(AveragingPrior(), file.runs), other_shape=0.0)
+    stem = Path(name).stem
+    return train(
+        file.runs,
+        job=job or file.job or (stem if name != STANDARD and stem.isprintable() else "job"),
+        instance_type=instance_type or next((run.instance_type for run in file.runs), "local"),
+        method=method,
+        terms=terms,
+        prior=prior,
+    )
 
 
 def add_run_arguments(parser: ArgumentParser) -> None:
@@ -108,21 +323,11 @@ def name_of_job(text: str) -> str:
     return text
 
 
-def _amount(text: str) -> tuple[str, float]:
-    """A column's name and what the whole input has of it."""
-    column, _, amount = text.partition("=")
-    try:
-        return name_of_job(column).lower(), above_zero(amount)
-    except ArgumentTypeError:
-        raise ArgumentTypeError(f"{text!r} is not COLUMN=AMOUNT with an amount above 0") from None
-
-
 def _add_fit_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "runs",
         metavar="RUNS",
-        help="file of runs: CSV of machines,fraction,seconds, a JSON list of observations, or a model to fit "
-        "anew; - is standard input",
+        help="file of runs: CSV of machines,fraction,seconds, or a model to fit anew; - is standard input",
     )
     group = parser.add_argument_group("fitting")
     add_setting(group, ModelSettings, "method", choices=METHODS)
@@ -143,14 +348,6 @@ def _add_fit_arguments(parser: ArgumentParser) -> None:
         help="for averaging: the probability that one of the machines counted runs only the driver: 0 where "
         "the numbers are of executors, 1 where they include the driver's machine; default: inferred",
     )
-    group.add_argument(
-        "--input",
-        nargs="+",
-        type=_amount,
-        metavar="COLUMN=AMOUNT",
-        help="what the whole input consists of, where inputs differed in more than their size: columns of "
-        "RUNS, first the rows, then what a row holds, such as rows=2e8 features=15; replaces the fraction",
-    )
     add_setting(parser, SizingGoal, "max_error_percent")
     outputs = add_result_arguments(
         parser, formats=(TABLE, JSON), result="the model, also one that is inadequate"
@@ -159,24 +356,11 @@ def _add_fit_arguments(parser: ArgumentParser) -> None:
 
 
 def _run_fit(args: Namespace) -> None:
+    from airflow_provider_ernest.documents.models import AveragingPrior
     from airflow_provider_ernest.prediction.training import check_adequacy
     from airflow_provider_ernest.views.tables import model_table
 
     store = None if args.store is None else open_store(args, must_exist=False)
-    model = _fitted(args)
-    if store is not None:
-        model = store.newest_of_its_job(model)
-    tell(args, lambda: model_table(model), json=lambda: as_json(model.to_dict()))
-    if store is not None:
-        say(["", f"written: {store.save(model)}"], args)
-    warn(model.warnings)
-    check_adequacy(model, max_error_percent=args.max_error_percent)
-
-
-def _fitted(args: Namespace) -> Model:
-    from airflow_provider_ernest.documents.models import AveragingPrior
-    from airflow_provider_ernest.prediction.training import train
-
     prior = None
     if args.known_driver_share is not None:
         if args.method != AVERAGING:
@@ -187,19 +371,15 @@ def _fitted(args: Namespace) -> Model:
                 remedy=f"Leave it out, or use --method {AVERAGING}.",
             )
         prior = AveragingPrior(driver_share=args.known_driver_share)
-    whole = dict(args.input or ())
-    file = runs_file_of(read_text(args.runs), args.runs, args.job, whole=whole)
-    # What is told of rows is told, also where all runs read the same ones.
-    if (file.are_samples or len(whole) > 1) and args.method == AVERAGING:
-        prior = _of_one_shape(file, prior)
-    return train(
-        file.runs,
-        job=args.job or file.job or _job(args.runs),
-        instance_type=args.instance_type or _instance_type(file.runs),
-        method=args.method,
-        terms=args.terms,
-        prior=prior,
-    )
+    stated = {name: getattr(args, name) for name in ("job", "instance_type", "method", "terms")}
+    model = _fitted(read_runs(args.runs, args.job), args.runs, prior=prior, **stated)
+    if store is not None:
+        model = store.newest_of_its_job(model)
+    tell(args, lambda: model_table(model), json=lambda: as_json(model.to_dict()))
+    if store is not None:
+        say(["", f"written: {store.save(model)}"], args)
+    warn(model.warnings)
+    check_adequacy(model, max_error_percent=args.max_error_percent)
 
 
 FIT = Command(
@@ -209,8 +389,7 @@ FIT = Command(
     example="""\
   %(prog)s runs.csv --job grep --output model.json
   %(prog)s runs.csv --method classic
-  %(prog)s runs.csv --input rows=2e8 features=15 --output model.json
-  %(prog)s runs.json --known-driver-share 1 --terms 1 scale/machines 'log(machines)'""",
+  %(prog)s runs.csv --known-driver-share 1 --terms 1 scale/machines 'log(machines)'""",
     add_arguments=_add_fit_arguments,
     run=_run_fit,
 )

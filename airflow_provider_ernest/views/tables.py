@@ -28,7 +28,6 @@ from airflow_provider_ernest.words import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from airflow_provider_ernest.decision.same_cost import SameCost, TypeAtRate
     from airflow_provider_ernest.documents.decisions import Alternative, Decision
     from airflow_provider_ernest.documents.models import Model
     from airflow_provider_ernest.documents.runs import Design, Observation, PastRun
@@ -48,11 +47,10 @@ NEIGHBOURS = 2
 """Number of alternatives shown on either side of the chosen one."""
 
 
-def decision_table(decision: Decision, *, only_front: bool = False) -> list[str]:
+def decision_table(decision: Decision) -> list[str]:
     """The configurations considered, and the one chosen.
 
-    Of more than `MOST_ALTERNATIVES` the chosen one with its neighbours, mixes of types and the Pareto front;
-    with `only_front` just the Pareto front and the chosen one.
+    Of more than `MOST_ALTERNATIVES` the chosen one with its neighbours, mixes of types and the Pareto front.
     """
     lines = [f"goal: {decision.goal}"]
     lines += _table_of(
@@ -60,7 +58,6 @@ def decision_table(decision: Decision, *, only_front: bool = False) -> list[str]
         marked=next(filter(decision.is_for, decision.alternatives), None),
         mark="<- fallback" if decision.fallback_reason else "<- chosen",
         asked=decision.confidence,
-        only_front=only_front,
     )
     if decision.predicted_seconds is None:
         return [*lines, f"fallback: {_machines(decision)}, without a prediction"]
@@ -73,43 +70,18 @@ def decision_table(decision: Decision, *, only_front: bool = False) -> list[str]
     return [line.rstrip() for line in lines]
 
 
-def same_cost_table(rows: Sequence[SameCost]) -> list[str]:
-    """What each type of machine makes of each rate of dollars per hour."""
-    if not rows:
-        return ["the same dollars per hour: the types have no rate in common"]
-    width = max(len("type"), *(len(each.instance_type) for row in rows for each in row.types))
-    lines = [
-        "the same dollars per hour (of the machines alone), by type",
-        f"  rate  {'type':{width}}  machines  $ per hour    seconds   80 % of runs take, s    dollars",
-    ]
-    for row in rows:
-        rates = [f"{dollars(row.dollars_per_hour):>6s}", *[" " * 6] * (len(row.types) - 1)]
-        lines += [f"{rate}  {_at_rate(each, width)}" for rate, each in zip(rates, row.types, strict=True)]
-    return lines
-
-
-def _at_rate(each: TypeAtRate, width: int) -> str:
-    line = f"{each.instance_type:{width}}  {each.machines:8d}  {dollars(each.dollars_per_hour):>10s}  "
-    line += f"{tenths(each.seconds):>9s}  {_range(each.likely_seconds):>21s}  {dollars(each.dollars):>9s}  "
-    marks = ("<- fastest" if each.is_fastest else "", f"[{each.extrapolates}]" if each.extrapolates else "")
-    return (line + _joined(marks, SCREEN_WIDTH - len(line))).rstrip()
-
-
 def out_of_reach_table(
     alternatives: tuple[Alternative, ...],
     *,
     goal: str,
     confidence: float,
     nearest: Alternative | None,
-    only_front: bool = False,
 ) -> list[str]:
     """The configurations considered, none of which keeps to the goal, as by `decision_table`.
 
     The nearest is the one most likely to keep to the goal.
     """
-    table = _table_of(
-        alternatives, marked=nearest, mark="<- nearest", asked=confidence, only_front=only_front
-    )
+    table = _table_of(alternatives, marked=nearest, mark="<- nearest", asked=confidence)
     return [line.rstrip() for line in (f"goal: {goal}", *table)]
 
 
@@ -119,7 +91,6 @@ def _table_of(
     marked: Alternative | None,
     mark: str,
     asked: float | None,
-    only_front: bool,
 ) -> list[str]:
     """A heading, and a line for each alternative that is shown; nothing without alternatives.
 
@@ -128,8 +99,6 @@ def _table_of(
     if not alternatives:
         return []
     names = {each.instance_type for each in alternatives}
-    if only_front:
-        alternatives = [each for each in alternatives if each.is_pareto or each == marked]
     shown = _shown(alternatives, marked)
     width = max(len("type"), *(len(each.instance_type) for each in shown)) if len(names) > 1 else 0
     certain = any(each.probability is not None for each in shown)

@@ -35,12 +35,9 @@ COMMANDS = {
     "choose": "choose m5.json --deadline-seconds 400 --machines 4-32:4 --price-per-hour 0.19",
     "choose_budget": "choose m5.json --budget-dollars 0.3 --machines 4-32:4 --price-per-hour 0.19",
     "choose_billed": f"choose m5.json --deadline-seconds 400 --machines 4-32:4 {BILLED}",
-    "choose_pareto": "choose m5.json --objective balanced --machines 1-64 --price-per-hour 0.19 --pareto",
+    "choose_many": "choose m5.json --objective balanced --machines 1-64 --price-per-hour 0.19",
     "choose_types": f"choose m5.json c5.json --deadline-seconds 400 --machines 4-16:4 {TWO_TYPES}",
-    "choose_mixed": "choose m5.json c5.json --deadline-seconds 400 --machines 1-8 --same-cost --allow-mixed"
-    f" {TWO_TYPES}",
-    "choose_untrained": "choose m5.json --deadline-seconds 400 --machines 8-16:4"
-    " --price-per-hour m5.large=0.1 --extrapolate-to m5.xlarge=0.19@0.2",
+    "choose_mixed": f"choose m5.json c5.json --deadline-seconds 400 --machines 1-8 --allow-mixed {TWO_TYPES}",
     "choose_out_of_reach": "choose m5.json --deadline-seconds 30 --machines 4-32:4 --price-per-hour 0.19",
     "choose_most_probable": "choose m5.json --deadline-seconds 30 --machines 4-32:4 --price-per-hour 0.19"
     " --most-probable",
@@ -48,7 +45,7 @@ COMMANDS = {
     "analyze": "analyze shuffle.zstd --what-if network=2 --what-if cores=2 machines=6 --scale 0.05",
     "analyze_job_profile": "analyze shuffle.zstd --job-profile profile.json --machines 3,6,12",
 }
-AS_JSON = ["predict", "predict_scale", "choose", "choose_types", "choose_mixed", "choose_untrained"]
+AS_JSON = ["predict", "predict_scale", "choose", "choose_types", "choose_mixed"]
 
 
 @pytest.fixture(scope="module")

@@ -2,13 +2,12 @@ import json
 
 import pytest
 
-from airflow_provider_ernest.cli.runs_file import runs_file_of
+from airflow_provider_ernest.cli.models import runs_of
 from airflow_provider_ernest.design.rounds import Proposal
 from airflow_provider_ernest.documents.runs import Design
 from tests.unit.cli.conftest import csv_of_runs, seconds_of
 
 BOUNDS = ["design", "--max-machines", "8", "--cores-per-machine", "1", "--partitions", "400"]
-BOUNDS += ["--scale-steps", "6"]
 
 
 @pytest.fixture
@@ -29,10 +28,9 @@ def test_each_core_gets_a_partition(designed):
 
 
 def test_the_options_reach_the_design(designed):
-    options = ["--criterion", "A", "--terms", "1", "scale/machines", "--min-runs", "5", "--max-runs", "5"]
-    design = designed(*options, "--iterations", "3")
-    assert (design.criterion, design.terms, design.weighting) == ("A", ("1", "scale/machines"), "absolute")
-    assert len(design.experiments) == 5
+    design = designed("--criterion", "A", "--min-runs", "7", "--max-runs", "7", "--iterations", "3")
+    assert (design.criterion, design.weighting) == ("A", "absolute")
+    assert len(design.experiments) == 7
     assert {run.iterations for run in design.experiments} == {3}
     assert designed("--target-machines", "8-64:8").criterion == "bayesian I"
 
@@ -58,7 +56,7 @@ def test_the_csv_of_an_iterative_job_keeps_its_iterations(ernest):
     assert said.out.startswith("#machines,fraction,seconds,iterations\n")
     assert all(line.endswith(",,5") for line in said.out.splitlines()[1:])
     assert "optimal design" in said.err
-    (run, *_) = runs_file_of(said.out.replace(",,5", ",20,5"), "runs.csv").runs
+    (run, *_) = runs_of(said.out.replace(",,5", ",20,5"), "runs.csv").runs
     assert run.iterations == 5
 
 
@@ -85,27 +83,17 @@ def test_what_cannot_be_designed(ernest, options, problem):
     assert problem in ernest(*BOUNDS, *options, code=1).err
 
 
-@pytest.mark.parametrize(
-    ("options", "warning"),
-    [
-        (["--cores-per-machine", "10"], "No sample run can have more than 4 machines"),
-        (
-            ["--min-scale", "0.02", "--target-machines", "8", "--target-scale", "0.001"],
-            "target scale 0.001 is less than any sample run may read, 0.02",
-        ),
-        (["--min-scale", "0.02", "--target-machines", "8", "--target-scale", "1"], None),
-    ],
-)
-def test_what_the_sample_cannot_feed_or_tell_is_warned_of(ernest, options, warning):
-    said = ernest(*BOUNDS, *options).err
+@pytest.mark.parametrize(("cores", "warning"), [(1, ""), (10, "No sample run can have more than 4 machines")])
+def test_machines_that_the_sample_cannot_feed_are_warned_of(ernest, cores, warning):
+    said = ernest(*BOUNDS, "--cores-per-machine", cores).err
     assert warning in said if warning else said == ""
 
 
 def test_runs_are_proposed_in_rounds_until_the_decision_is_clear(tmp_path, ernest):
     observed, output = tmp_path / "runs.csv", tmp_path / "next.json"
     observed.write_text("#machines,fraction,seconds\n")
-    argv = [*BOUNDS, "--target-machines", "8,16", "--target-scale", "0.5", "--next", "--observed", observed]
-    argv += ["--deadline-seconds", "60", "--expected-runs", "1000", "--output", output, "--force"]
+    argv = [*BOUNDS, "--target-machines", "8,16", "--next", "--observed", observed]
+    argv += ["--deadline-seconds", "120", "--expected-runs", "1000", "--output", output, "--force"]
     made = []
     for _ in range(13):
         said = ernest(*argv).out

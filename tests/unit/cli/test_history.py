@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_ernest.cli.runs_file import runs_file_of
+from airflow_provider_ernest.cli.models import runs_of
 from airflow_provider_ernest.documents.runs import PastRun
 from tests.unit.eventlog.event_log_texts import removed, write
 from tests.unit.history.past_logs import events_of, log_of
@@ -69,7 +69,7 @@ def test_where_no_log_is_the_user_reads_what_to_name(tmp_path, history):
 def test_fit_and_design_read_the_runs_of_one_job(logs, tmp_path, history, ernest):
     runs = tmp_path / "runs.csv"
     history(logs, "--output", runs)
-    observed = runs_file_of(runs.read_text(), "runs.csv", "etl").runs
+    observed = runs_of(runs.read_text(), "runs.csv", "etl").runs
     assert len(observed) == 7
     assert all(run.from_history for run in observed)
     assert {run.machines for run in observed} == {1, 2, 4, 8}

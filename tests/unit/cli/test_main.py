@@ -90,8 +90,8 @@ def test_names_of_files_and_values_are_left_as_the_user_wrote_them(tmp_path, run
     missing = tmp_path / "price_per_hour" / "only_in_memory.csv"
     choose = ["--machines", "1-4", "--price-per-hour", "1", "--deadline-seconds", "60"]
     assert str(missing) in ernest("choose", missing, *choose, code=1).err
-    said = ernest("choose", runs_csv, *choose, "--objective", "same_cost.only_in_memory", code=1).err
-    assert "ernest choose: --objective='same_cost.only_in_memory' cannot" in said
+    said = ernest("choose", runs_csv, *choose, "--objective", "price_per_hour.only_in_memory", code=1).err
+    assert "ernest choose: --objective='price_per_hour.only_in_memory' cannot" in said
 
 
 def test_a_reader_that_has_had_enough_is_no_error_to_tell(runs_csv):

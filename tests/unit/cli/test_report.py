@@ -41,7 +41,7 @@ def test_all_that_is_billed_and_the_confidence_count(model_json, ernest):
         (["--budget-dollars", "1"], "--price-per-hour=None is missing"),
         (
             ["--price-per-hour", "c5.large=0.1"],
-            "--price-per-hour='c5.large' is a type of machine without a model.\nName local. Another type",
+            "is not one for each type of machine that has a model: local.\nGive --price-per-hour local=...",
         ),
     ],
 )
