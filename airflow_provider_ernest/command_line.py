@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
@@ -20,8 +21,7 @@ from airflow_provider_ernest.cli import (
     store,
     survey,
 )
-from airflow_provider_ernest.cli import main as program
-from airflow_provider_ernest.cli.command import Command
+from airflow_provider_ernest.cli.command import SUMMARY, Command, build_parser, run_command
 
 if TYPE_CHECKING:
     from airflow.cli.cli_config import CLICommand
@@ -43,8 +43,21 @@ COMMANDS = (
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The program ``ernest``; see `cli.main.main`."""
-    return program.main(argv, commands=COMMANDS)
+    """Run a command line; `argv` is None for this process's own.
+
+    Returns:
+        See `cli.command.EXIT_CODES`.
+
+    Raises:
+        SystemExit: with 2 where the command line cannot be understood, with 0 after ``--help``.
+    """
+    parser = build_parser(COMMANDS)
+    if argv is None and "_ARGCOMPLETE" in os.environ:
+        from argcomplete import autocomplete
+
+        autocomplete(parser)
+    args = parser.parse_args(argv)
+    return run_command(args.command, args, program="ernest")
 
 
 def get_ernest_commands() -> list[CLICommand]:
@@ -72,13 +85,9 @@ def get_ernest_commands() -> list[CLICommand]:
         )
         for command in COMMANDS
     ]
-    return [
-        GroupCommand(
-            name="ernest", help="Size Spark clusters", description=program.SUMMARY, subcommands=actions
-        )
-    ]
+    return [GroupCommand(name="ernest", help="Size Spark clusters", description=SUMMARY, subcommands=actions)]
 
 
 def _run_for_airflow(command: Command, args: Namespace) -> None:
     # Airflow's own main drops what a command returns.
-    sys.exit(program.run_command(command, args, program="airflow ernest"))
+    sys.exit(run_command(command, args, program="airflow ernest"))

@@ -1,4 +1,4 @@
-"""What a command is, and what commands share: files, lines, and the options that several of them have."""
+"""What a command is and how it is run, and what commands share: files, lines, and options of several."""
 
 from __future__ import annotations
 
@@ -9,24 +9,23 @@ import json
 import math
 import os
 import re
-import secrets
 import sys
 import textwrap
-import threading
-import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any, NoReturn
 
 from airflow_provider_ernest.exceptions import (
+    ErnestError,
     InvalidDocumentError,
     InvalidParameterError,
     MissingResourceError,
 )
-from airflow_provider_ernest.words import duration
+from airflow_provider_ernest.version import __version__
+
+SUMMARY = "Size Spark clusters: a few cheap sample runs, a small explainable model, the cheapest cluster."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +83,58 @@ def add_commands(parser: ArgumentParser, commands: Iterable[Command], *, metavar
         added.set_defaults(**{metavar.lower(): command})
 
 
+def build_parser(commands: Sequence[Command]) -> ArgumentParser:
+    """The parser of the commands; ``command`` of what it returns is the `Command`."""
+    parser = Parser(
+        prog="ernest", description=SUMMARY, epilog=EXIT_CODES, formatter_class=RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    add_commands(parser, commands, metavar="COMMAND")
+    return parser
+
+
+FAILED = 1
+INTERRUPTED = 130
+"""What shells report of a program that was interrupted."""
+
+
+def run_command(command: Command, args: Namespace, *, program: str) -> int:
+    """Run a command and return the exit code; prints errors that are ours, raises others."""
+    try:
+        refuse_to_overwrite(getattr(args, "output", None), force=getattr(args, "force", False))
+        command.run(args)
+        sys.stdout.flush()
+    except ErnestError as raised:
+        error = _in_options(raised, args)
+        problem = f"{program} {command.name}: {error.message}"
+        told = problem if not error.remedy else f"{problem}\n{error.remedy}"
+        sys.stderr.write(f"{printable(told)}\n")
+        return FAILED
+    except BrokenPipeError:
+        # The reader, such as head, has had enough. Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return 0
+
+
+def _in_options(error: ErnestError, args: Namespace) -> ErnestError:
+    """An error of a parameter, or of a pair of them, as one of the options: max_scale is --max-scale.
+
+    Only the name is replaced: the rest of a message holds names of files and values, which may be spelled
+    as parameters are.
+    """
+
+    def option(name: re.Match[str]) -> str:
+        return f"--{name[0].replace('_', '-')}" if name[0] in vars(args) else name[0]
+
+    if not isinstance(error, InvalidParameterError):
+        return error
+    is_pair = error.parameter.startswith("(")
+    return error.called(re.sub(r"\w+", option, error.parameter, count=0 if is_pair else 1))
+
+
 STANDARD = "-"
 """The name of a file that stands for standard input or output."""
 
@@ -129,22 +180,14 @@ def write_text(name: str, text: str, *, force: bool) -> None:
     Raises:
         InvalidParameterError: it cannot be written, or it exists and `force` is not set.
     """
+    from airflow_provider_ernest.store.files import replace_whole
+
     refuse_to_overwrite(name, force=force)
     if name == STANDARD:
         sys.stdout.write(text)
         return
-    path = Path(name)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        try:
-            with temporary.open("xb") as target:
-                target.write(text.encode("utf-8", errors="xmlcharrefreplace"))
-                target.flush()
-                os.fsync(target.fileno())
-            temporary.replace(path)
-        finally:
-            # This fails, too, on a read-only file system.
-            temporary.unlink(missing_ok=True)
+        replace_whole(Path(name), text.encode("utf-8", errors="xmlcharrefreplace").decode("utf-8"))
     except OSError as error:
         raise _not_written(name, error.strerror) from error
 
@@ -265,29 +308,6 @@ def as_csv(heading: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     writer.writerow(heading)
     writer.writerows(rows)
     return text.getvalue()
-
-
-SECONDS_BETWEEN_REPORTS = 5.0
-"""Of long work."""
-
-
-@contextmanager
-def progress(what: str, *, every_seconds: float = SECONDS_BETWEEN_REPORTS) -> Iterator[None]:
-    """Report now and then on standard error that work such as "reading app-1" goes on."""
-    began_at, ended = time.monotonic(), threading.Event()
-
-    def report() -> None:
-        while not ended.wait(every_seconds):
-            sys.stderr.write(f"{printable(what)}: {duration(round(time.monotonic() - began_at))} so far\n")
-            sys.stderr.flush()
-
-    reporter = threading.Thread(target=report, daemon=True)
-    reporter.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        reporter.join()
 
 
 def aligned(heading: Sequence[str], rows: Iterable[Sequence[str]], *, right: str = "") -> list[str]:

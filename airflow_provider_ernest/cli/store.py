@@ -23,7 +23,6 @@ from airflow_provider_ernest.cli.command import (
     aligned,
     as_json,
     at_least_one,
-    progress,
     rows_as_csv,
     tell,
     warn,
@@ -301,19 +300,17 @@ def _run_prune(args: Namespace) -> None:
             "leaves open what is old, and the configuration keeps everything",
             remedy="Give an age, such as --older-than 90d.",
         )
-    with progress("looking through the store"):
-        prune = Prune(
-            store=store,
-            now=datetime.now(UTC),
-            older_than_days=days,
-            keep_models=args.keep_models or retention_models(configured("retention_models")),
-            event_logs=LogFolder(args.event_logs) if args.event_logs else None,
-        )
+    prune = Prune(
+        store=store,
+        now=datetime.now(UTC),
+        older_than_days=days,
+        keep_models=args.keep_models or retention_models(configured("retention_models")),
+        event_logs=LogFolder(args.event_logs) if args.event_logs else None,
+    )
     if not args.dry_run:
         if prune.has_work and not args.yes:
             _confirm(prune)
-        with progress("removing"):
-            prune.carry_out()
+        prune.carry_out()
         # Samples of runs that were killed on this host; they lie as `SampleRunOperator` puts them.
         sweep(Path(configured("staging") or airflow_home() / "ernest" / "staging"), pattern="*/*/*/*")
     tell(args, prune.lines, json=lambda: as_json(prune.summary()))

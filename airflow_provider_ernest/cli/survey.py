@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.cli.analyze_text import wrapped
+from airflow_provider_ernest.cli.analyze import wrapped
 from airflow_provider_ernest.cli.choose import confidence
 from airflow_provider_ernest.cli.command import (
     Command,
@@ -26,7 +26,7 @@ from airflow_provider_ernest.cli.command import (
     warn,
     write_text,
 )
-from airflow_provider_ernest.cli.scanning import (
+from airflow_provider_ernest.cli.history import (
     add_scan_arguments,
     cache_of,
     progress_of,
@@ -63,20 +63,13 @@ FEW_JOBS = 8
 """So many are surveyed sooner than further processes begin to work."""
 
 
-def _percent(text: str) -> float:
-    value = above_zero(text.removesuffix("%").strip() or "x")
-    if value >= 1000:
-        raise ArgumentTypeError(f"{text!r} is no percentage that anybody means; 10 is 10 %")
-    return value
-
-
 def _add_arguments(parser: ArgumentParser) -> None:
     add_scan_arguments(parser)
     goal = parser.add_argument_group("what another size must keep to").add_mutually_exclusive_group()
     goal.add_argument(
         "--within",
         metavar="PERCENT",
-        type=_percent,
+        type=above_zero,
         default=10.0,
         help="a run may take so much longer than today; default %(default)g",
     )

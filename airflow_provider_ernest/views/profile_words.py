@@ -26,7 +26,6 @@ from airflow_provider_ernest.documents.profiles import (
     SQL,
     STREAMING,
     UNMEASURED,
-    Capacity,
     ExecutorLoss,
     RunProfile,
     StageProfile,
@@ -51,13 +50,6 @@ _WITH_ARTICLE = {
     SCHEDULER: "the scheduler",
     PYTHON_WORKER: "Python workers",
 }
-
-_SOURCES = {
-    "measured": "measured by the cluster's probe",
-    "stated": "as stated",
-    "achieved": "the most that this run's own tasks got, so it may be more",
-}
-"""How a capacity is known."""
 
 _LOST = {
     KILLED_FOR_MEMORY: (
@@ -99,15 +91,6 @@ LEAST_UNMEASURED = 0.1
 
 LEAST_SHARE = 0.05
 """Smaller shares of a stage's task time are not mentioned as waiting."""
-
-PHASES = (
-    ("initialisation", "initialisation_seconds"),
-    ("preparation", "preparation_seconds"),
-    ("variable sharing", "variable_sharing_seconds"),
-    ("computation", "computation_seconds"),
-    ("communication", "communication_seconds"),
-)
-"""OptEx's phases in their order: the name and the field of `PhaseSeconds`."""
 
 
 def cautions(profile: RunProfile) -> list[str]:
@@ -161,21 +144,6 @@ def what_if_in_words(each: WhatIf) -> str:
     """Its time, and by how many percent that is longer or shorter."""
     is_same = abs(each.change_percent) < 0.5
     return f"{duration(each.seconds)} ({'no change' if is_same else signed_percentage(each.change_percent)})"
-
-
-def capacity_in_words(capacity: Capacity | None) -> str:
-    """What a machine is assumed to do, as a sentence; empty if nothing is known."""
-    if capacity is None:
-        return ""
-    cores = counted(capacity.cores, "core")
-    known = (
-        (capacity.network_gigabytes_per_second, "network in each direction"),
-        (capacity.disk_gigabytes_per_second, "disk"),
-    )
-    rates = [f"{data_amount(1e9 * rate)}/s of {what}" for rate, what in known if rate is not None]
-    if not rates:
-        return f"A machine has {cores}; what its network and its disks can do is not known."
-    return f"A machine has {cores}, {' and '.join(rates)}: {_SOURCES.get(capacity.source, capacity.source)}."
 
 
 @dataclass(frozen=True, kw_only=True)

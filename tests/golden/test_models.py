@@ -43,7 +43,6 @@ COMMANDS = {
     " --most-probable",
     "no_such_file": "predict nowhere.json --machines 4",
     "analyze": "analyze shuffle.zstd --what-if network=2 --what-if cores=2 machines=6 --scale 0.05",
-    "analyze_job_profile": "analyze shuffle.zstd --job-profile profile.json --machines 3,6,12",
 }
 AS_JSON = ["predict", "predict_scale", "choose", "choose_types", "choose_mixed"]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import airflow_provider_ernest
-from airflow_provider_ernest.cli.main import build_parser
+from airflow_provider_ernest.cli.command import build_parser
 from airflow_provider_ernest.command_line import COMMANDS
 from airflow_provider_ernest.provider_info import get_provider_info
 

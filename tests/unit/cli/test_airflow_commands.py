@@ -4,7 +4,7 @@ import json
 import pytest
 from airflow.cli.cli_config import GroupCommand
 
-from airflow_provider_ernest.cli.main import build_parser
+from airflow_provider_ernest.cli.command import build_parser
 from airflow_provider_ernest.command_line import COMMANDS, get_ernest_commands
 from airflow_provider_ernest.provider_info import get_provider_info
 from tests.unit.cli.conftest import csv_of_runs

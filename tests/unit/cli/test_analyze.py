@@ -2,15 +2,12 @@ import json
 import re
 import subprocess
 import sys
-import threading
 
 import pytest
 
 from airflow_provider_ernest.clarity.profile import profile_run
-from airflow_provider_ernest.cli.command import progress
 from airflow_provider_ernest.documents.profiles import RunProfile
 from airflow_provider_ernest.eventlog.reading import read_event_log
-from airflow_provider_ernest.prediction.optex import JobProfile, predicted_phases
 from tests.unit.cli.conftest import LOG
 from tests.unit.report_page import answers
 
@@ -29,7 +26,7 @@ def test_it_says_what_binds_the_run_first(analyze):
         r"shuffle \(app-\S+\) Network-bound: up to \d+ % \(.* from an infinitely fast network", told
     )
     assert re.search(r"[\d.]+ s on 3 machines, 3 tasks at once; a start-up of [\d.]+ s comes on top", told)
-    titles = ["what to change", "what could be won at most", "\nstages", "\non other machines", "\nphases"]
+    titles = ["what to change", "what could be won at most", "\nstages", "\non other machines"]
     places = [out.index(title) for title in titles]
     assert places == sorted(places)
 
@@ -74,17 +71,6 @@ def test_several_logs_have_a_line_each(analyze, other_log):
     assert "50 %" in second
     documents = json.loads(analyze(LOG, other_log, "--output", "-").out)
     assert [RunProfile.from_dict(each).event_log for each in documents] == [str(LOG), str(other_log)]
-
-
-def test_the_jobs_profile_and_what_it_foretells(analyze, other_log, tmp_path):
-    file = tmp_path / "job.json"
-    out, _ = analyze(LOG, other_log, "--scale", "0.1", "--job-profile", file, "--machines", "2,16")
-    job = JobProfile.from_dict(json.loads(file.read_text()))
-    assert job.baseline_scale == 0.1
-    predicted = out[out.index("seconds at scale 1 by the job's profile") :].splitlines()[2:4]
-    assert [line.split()[0] for line in predicted] == ["2", "16"]
-    seconds = predicted_phases(job, machines=16).total_seconds
-    assert float(predicted[1].split()[1].replace(",", "")) == pytest.approx(seconds, abs=0.06)
 
 
 @pytest.mark.parametrize("keep", [0.5, 0.9])
@@ -211,35 +197,3 @@ def test_neither_airflow_nor_spark_is_loaded(tmp_path):
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     foreign = ("airflow.", "pyspark", "py4j", "boto3", "cvxpy", "pandas")
     assert not [name for name in done.stderr.split() if name.startswith(foreign)]
-
-
-class Told:
-    """Stands for standard error, and says when something has been written to it."""
-
-    def __init__(self) -> None:
-        self.text = ""
-        self.something = threading.Event()
-
-    def write(self, text: str) -> None:
-        self.text += text
-        self.something.set()
-
-    def flush(self) -> None:
-        pass
-
-
-def test_long_work_is_told_of_while_it_goes_on(monkeypatch):
-    told = Told()
-    # Not in a fixture: pytest captures the test's own streams only after it.
-    monkeypatch.setattr("sys.stderr", told)
-    with progress("reading app-1\x1b[2J", every_seconds=0.01):
-        assert told.something.wait(30)
-    assert told.text.splitlines()[0] == "reading app-1\ufffd[2J: 0 s so far"
-
-
-def test_it_ends_with_the_work_whatever_becomes_of_that(capsys):
-    before = threading.active_count()
-    with pytest.raises(ValueError, match="odd"), progress("reading app-1"):
-        raise ValueError("odd")
-    assert threading.active_count() == before
-    assert capsys.readouterr().err == "", "of short work nothing is told"

@@ -165,8 +165,3 @@ def test_hostile_names_command_no_terminal(tmp_path, history):
     (row,) = csv.DictReader(io.StringIO(said.out))
     assert "\n" not in row["job"]
     assert row["application_id"] == "'=cmd()"
-
-
-def test_a_bar_is_drawn_on_a_terminal_alone(logs, monkeypatch, history):
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    assert "] 9 of 9 event logs read" in history(logs).err

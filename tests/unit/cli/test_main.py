@@ -2,11 +2,10 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from airflow_provider_ernest.cli.main import build_parser
+from airflow_provider_ernest.cli.command import build_parser
 from airflow_provider_ernest.command_line import COMMANDS, main
 from airflow_provider_ernest.version import __version__
 
@@ -113,7 +112,7 @@ def test_the_parser_loads_nothing_heavy():
     """Airflow reads the options of all providers' commands whichever is called."""
     program = (
         "import sys; from airflow_provider_ernest import command_line as c;"
-        "from airflow_provider_ernest.cli.main import build_parser as b;"
+        "from airflow_provider_ernest.cli.command import build_parser as b;"
         "b(c.COMMANDS); print(*sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -127,20 +126,3 @@ def test_all_options_with_a_default_say_it():
         for action in subparser._actions:
             if action.default not in (None, False, "==SUPPRESS=="):
                 assert "%(default)" in (action.help or ""), action.option_strings
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
-def test_a_full_disk_is_told_with_the_remedy():
-    program = "from airflow_provider_ernest.command_line import main; raise SystemExit(main())"
-    argv = ["design", "--max-machines", "4", "--partitions", "40", "--cores-per-machine", "1"]
-    with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [sys.executable, "-c", program, *argv],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
-    assert done.returncode == 1
-    assert done.stderr.startswith("ernest design: No space left on device.\nMake room")
-    assert "Traceback" not in done.stderr

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest.cli.analyze_text import MOST_STAGES, overview_lines, profile_lines
+from airflow_provider_ernest.cli.analyze import MOST_STAGES, overview_lines, profile_lines
 from airflow_provider_ernest.documents.profiles import FIRST_TASK, SLOW_HOST, RunProfile, StragglerCause
 from tests.unit.run_profiles import HOSTILE, bare, cpu_bound, hostile, network_bound
 
@@ -42,10 +42,8 @@ def test_the_lines_of_a_network_bound_run():
         "3 sort merge join, then the… 27.7 192 1.00 3.90 network network 62 %",
         "1 6.00 GB 2.10 GB 3 3",
         "slow fetch 9 14.2 s 40.9 8.3 %",
-        "network 32.8 75 %",
         "half the network 71.9 s (+63 %)",
         "4 44.6 the run itself",
-        "communication 18.5 37 %",
     } <= told
 
 
@@ -53,7 +51,6 @@ def test_what_is_not_known_has_no_lines():
     text = "\n".join(profile_lines(bare()))
     for title in ("what to change", "what could be won", "stages", "stragglers", "on other machines"):
         assert title not in text
-    assert "phases" in text
 
 
 def test_of_many_stages_the_longest_are_listed():
