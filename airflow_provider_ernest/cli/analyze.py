@@ -27,10 +27,8 @@ from airflow_provider_ernest.cli.command import (
 )
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.views.profile_words import (
-    amounts,
     category_name,
     cautions,
-    counts,
     longest,
     most_to_be_won,
     quantile,
@@ -70,8 +68,6 @@ CHANGE_HELP = (
     "cores=8; may be repeated, each for a prediction of its own"
 )
 
-LOGS_FIRST = "event logs stand before this option"
-
 
 def one_change(text: str) -> tuple[str, float]:
     """A name and a number of ``NAME=NUMBER``."""
@@ -82,19 +78,10 @@ def one_change(text: str) -> tuple[str, float]:
         value = math.nan
     if name not in (*FACTORS, *COUNTS) or math.isnan(value):
         names = ", ".join((*FACTORS, *COUNTS))
-        raise ArgumentTypeError(
-            f"{text!r} is not NAME=NUMBER with a number above 0 and a name of {names}; {LOGS_FIRST}"
-        )
+        raise ArgumentTypeError(f"{text!r} is not NAME=NUMBER with a number above 0 and a name of {names}")
     if name in COUNTS and value != int(value):
         raise ArgumentTypeError(f"{text!r} is no whole number")
     return name, value
-
-
-def _scale(text: str) -> float:
-    try:
-        return above_zero(text)
-    except ArgumentTypeError as error:
-        raise ArgumentTypeError(f"{error}; {LOGS_FIRST}") from None
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
@@ -113,7 +100,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     run.add_argument(
         "--scale",
         metavar="SCALE",
-        type=_scale,
+        type=above_zero,
         nargs="+",
         help="the share of the whole input that it read, one for each log or one for all; default 1",
     )
@@ -251,7 +238,7 @@ LONGEST_NAME = 26
 
 
 def stage_lines(profile: RunProfile) -> list[str]:
-    """What the longest stages did with their time, and what data they moved."""
+    """What the longest stages did with their time."""
     shown = longest(profile.stages, MOST_STAGES)
     every = len(profile.stages) + profile.stages_left_out
     title = "stages" if len(shown) == every else f"the {len(shown)} longest of {count(every)} stages"
@@ -269,30 +256,11 @@ def stage_lines(profile: RunProfile) -> list[str]:
             for stage in shown
         ],
     }
-    figures = {
-        "input": amounts(stage.input_bytes for stage in shown),
-        "fetched": amounts(stage.shuffle_remote_bytes for stage in shown),
-        "read locally": amounts(stage.shuffle_local_bytes for stage in shown),
-        "shuffle written": amounts(stage.shuffle_written_bytes for stage in shown),
-        "spilled": amounts(stage.spilled_bytes for stage in shown),
-        "output": amounts(stage.output_bytes for stage in shown),
-        "failed": counts(stage.failed_tasks for stage in shown),
-        "stragglers": counts(stage.stragglers for stage in shown),
-    }
     # Columns that say nothing are left out.
-    times = {name: cells for name, cells in times.items() if any(cells)}
-    figures = {name: cells for name, cells in figures.items() if any(cells)}
-    moved = zip(times.get("stage", ()), *figures.values(), strict=False)
-    return [
-        *titled_table(
-            title, tuple(times), zip(*times.values(), strict=True), words=("name", "bound by", "waits for")
-        ),
-        *titled_table(
-            "what they moved, and how many of their tasks failed or took too long",
-            ("stage", *figures),
-            (row for row in moved if any(row[1:])),
-        ),
-    ]
+    told = {name: cells for name, cells in times.items() if any(cells)}
+    return titled_table(
+        title, tuple(told), zip(*told.values(), strict=True), words=("name", "bound by", "waits for")
+    )
 
 
 def straggler_lines(profile: RunProfile) -> list[str]:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import importlib.metadata
-import re
 import secrets
 import shutil
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -20,7 +18,7 @@ from airflow_provider_ernest.cli.command import (
     rows_as_csv,
     tell,
 )
-from airflow_provider_ernest.cli.machines import add_account_arguments, clients_by_region
+from airflow_provider_ernest.cli.machines import Clients, add_account_arguments, clients_by_region
 from airflow_provider_ernest.cli.store import add_store_argument, airflow_home, configured, open_store
 from airflow_provider_ernest.clusters.ec2.preflight import RIGHTS
 from airflow_provider_ernest.exceptions import ClusterError, ErnestError, MissingResourceError
@@ -33,8 +31,6 @@ Look: TypeAlias = Callable[[Namespace], str]
 
 OK, MISSING, UNKNOWN = "ok", "missing", "not known"
 
-LEAST_AIRFLOW = (3, 1, 1)
-
 PUBLIC_IMAGE = "/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64"
 EMR_RELEASE = "emr-7.5.0"
 
@@ -43,35 +39,15 @@ class UntellableError(Exception):
     """Why a check can neither succeed nor fail."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Finding:
-    """What a check found.
-
-    Attributes:
-        state: OK, MISSING or UNKNOWN.
-        found: what is there, or what is wrong.
-        remedy: what to change; empty where nothing is missing.
-        needed_for: kinds of clusters.
-    """
-
-    check: str
-    state: str
-    found: str
-    remedy: str
-    needed_for: tuple[str, ...]
-
-
 def _airflow(args: Namespace) -> str:
-    remedy = (
-        "Install it with its constraints: https://airflow.apache.org/docs/apache-airflow/stable/installation."
-    )
     try:
-        version = importlib.metadata.version("apache-airflow")
+        return importlib.metadata.version("apache-airflow")
     except importlib.metadata.PackageNotFoundError as error:
-        raise MissingResourceError("Airflow is not installed here.", remedy=remedy) from error
-    if tuple(int(part) for part in re.findall(r"\d+", version)[:3]) < LEAST_AIRFLOW:
-        raise MissingResourceError(f"Airflow is {version}; 3.1.1 or newer is needed.", remedy=remedy)
-    return version
+        raise MissingResourceError(
+            "Airflow is not installed here.",
+            remedy="Install it with its constraints: "
+            "https://airflow.apache.org/docs/apache-airflow/stable/installation.",
+        ) from error
 
 
 def _java(args: Namespace) -> str:
@@ -164,52 +140,46 @@ def _asked(call: Callable[[], Any]) -> Any:
         raise UntellableError(said(error)) from None
 
 
-def _right(action: str, request: Mapping[str, Any]) -> Look:
+LAUNCH = "RunInstances"
+
+
+def _right(action: str) -> Look:
     def look(args: Namespace) -> str:
+        from airflow_provider_ernest.clusters.ec2.preflight import require_right
+
         for clients in clients_by_region(args).values():
-            _judged(clients("ec2"), action, request)
-        return "allowed"
+            request = _launch(args, clients) if action == LAUNCH else RIGHTS[action]
+            try:
+                require_right(clients("ec2"), action, request)
+            except ClusterError as error:
+                raise UntellableError(error.message) from None
+        return f"allowed for {args.instance_type}, tags included" if action == LAUNCH else "allowed"
 
     return look
 
 
-def _judged(ec2: Any, action: str, request: Mapping[str, Any]) -> None:
-    from airflow_provider_ernest.clusters.ec2.preflight import require_right
-
-    try:
-        require_right(ec2, action, request)
-    except ClusterError as error:
-        raise UntellableError(error.message) from None
-
-
-def _run_instances(args: Namespace) -> str:
+def _launch(args: Namespace, clients: Clients) -> dict[str, Any]:
+    """A request to launch a machine with the tag that the policy asks for."""
     from airflow_provider_ernest.clusters.ec2.identity import DEPLOYMENT_TAG
 
     tags = [{"Key": DEPLOYMENT_TAG, "Value": args.deployment or configured("deployment") or "doctor"}]
-    for clients in clients_by_region(args).values():
-        image = args.image or str(
-            _asked(lambda: clients("ssm").get_parameter(Name=PUBLIC_IMAGE))["Parameter"]["Value"]  # noqa: B023
-        )
-        request = {
-            "ImageId": image,
-            "InstanceType": args.instance_type,
-            "MinCount": 1,
-            "MaxCount": 1,
-            "TagSpecifications": [{"ResourceType": kind, "Tags": tags} for kind in ("instance", "volume")],
-            **({"SubnetId": args.subnet} if args.subnet else {}),
-        }
-        _judged(clients("ec2"), "RunInstances", request)
-    return f"allowed for {args.instance_type}, tags included"
+    image = args.image or str(
+        _asked(lambda: clients("ssm").get_parameter(Name=PUBLIC_IMAGE))["Parameter"]["Value"]
+    )
+    return {
+        "ImageId": image,
+        "InstanceType": args.instance_type,
+        "MinCount": 1,
+        "MaxCount": 1,
+        "TagSpecifications": [{"ResourceType": kind, "Tags": tags} for kind in ("instance", "volume")],
+        **({"SubnetId": args.subnet} if args.subnet else {}),
+    }
 
 
 def _instance_types_of_emr(args: Namespace) -> str:
     for clients in clients_by_region(args).values():
         _asked(lambda: clients("emr").list_supported_instance_types(ReleaseLabel=EMR_RELEASE))  # noqa: B023
     return "allowed"
-
-
-def _steps(args: Namespace) -> str:
-    raise UntellableError("EMR has no dry run of steps; docs/iam_policy_emr.json lists what they need")
 
 
 ACCOUNT = ("boto3", "credentials")
@@ -225,17 +195,19 @@ CHECKS: tuple[tuple[str, tuple[str, ...], Look], ...] = (
     ("connection", (EXISTING,), _connection),
     ("boto3", (EC2, EMR), lambda args: f"boto3, regions: {', '.join(clients_by_region(args))}"),
     ("credentials", (EC2, EMR), _identity),
-    *((f"ec2:{action}", (EC2,), _right(action, request)) for action, request in RIGHTS.items()),
-    ("ec2:RunInstances", (EC2,), _run_instances),
+    *((f"ec2:{action}", (EC2,), _right(action)) for action in (*RIGHTS, LAUNCH)),
     ("elasticmapreduce:ListSupportedInstanceTypes", (EMR,), _instance_types_of_emr),
-    ("elasticmapreduce:AddJobFlowSteps", (EMR,), _steps),
 )
 """Names, the kinds of clusters that need them, and what says what is there or raises what is wrong."""
 
 
-def findings(args: Namespace) -> list[Finding]:
-    """What the checks find that the kinds asked for need; no rights where boto3 knows no credentials."""
-    result: list[Finding] = []
+def findings(args: Namespace) -> list[dict[str, Any]]:
+    """What the checks find that the kinds asked for need; no rights where boto3 knows no credentials.
+
+    The state is OK, MISSING or UNKNOWN; `found` is what is there or what is wrong, and the remedy what to
+    change, empty where nothing is missing.
+    """
+    result = []
     for name, needed_for, look in CHECKS:
         if not set(needed_for) & set(args.kinds or KINDS):
             continue
@@ -246,22 +218,22 @@ def findings(args: Namespace) -> list[Finding]:
             state, found, remedy = MISSING, error.message, error.remedy or ""
         except UntellableError as reason:
             state, found = UNKNOWN, str(reason)
-        result.append(Finding(check=name, state=state, found=found, remedy=remedy, needed_for=needed_for))
+        result.append(
+            {"check": name, "state": state, "found": found, "remedy": remedy, "needed_for": needed_for}
+        )
         if name in ACCOUNT and state != OK:
             break
     return result
 
 
-def _lines(found: Sequence[Finding], missing: dict[str, list[str]]) -> Iterator[str]:
-    yield from aligned(("check", "state", "found"), ((each.check, each.state, each.found) for each in found))
+def _lines(found: Sequence[Mapping[str, Any]], missing: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    columns = ("check", "state", "found")
+    yield from aligned(columns, ([each[name] for name in columns] for each in found))
     yield ""
     for kind, names in missing.items():
-        yield (
-            f"{kind}: not ready, for want of {', '.join(names)}"
-            if names
-            else f"{kind}: ready, as far as can be told"
-        )
-    remedies = {each.remedy: each.check for each in reversed(found) if each.state == MISSING}
+        lacking = f"not ready, for want of {', '.join(names)}"
+        yield f"{kind}: {lacking if names else 'ready, as far as can be told'}"
+    remedies = {each["remedy"]: each["check"] for each in reversed(found) if each["state"] == MISSING}
     if remedies:
         yield from ("", "what to change")
         yield from (f"  {name}: {remedy}" for remedy, name in reversed(remedies.items()))
@@ -298,14 +270,11 @@ def _add_arguments(parser: ArgumentParser) -> None:
 def _run(args: Namespace) -> None:
     found = findings(args)
     missing = {
-        kind: [each.check for each in found if each.state == MISSING and kind in each.needed_for]
+        kind: [each["check"] for each in found if each["state"] == MISSING and kind in each["needed_for"]]
         for kind in args.kinds or KINDS
     }
-    listed = [asdict(each) for each in found]
-    document = {"checks": listed, "missing": missing, "ready": {kind: not missing[kind] for kind in missing}}
-    tell(
-        args, lambda: _lines(found, missing), json=lambda: as_json(document), csv=lambda: rows_as_csv(listed)
-    )
+    document = {"checks": found, "missing": missing, "ready": {kind: not missing[kind] for kind in missing}}
+    tell(args, lambda: _lines(found, missing), json=lambda: as_json(document), csv=lambda: rows_as_csv(found))
     lacking = [kind for kind in args.kinds or () if missing[kind]]
     if lacking:
         raise MissingResourceError(

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.ec2.prices import PriceBook
 
 
-Clients = Callable[[str], Any]
-"""Makes a boto3 client of a service, such as "ec2"."""
+Clients = Callable[..., Any]
+"""Makes a boto3 client of a service, such as "ec2"; `region_name` is of another region."""
 
 
 def add_account_arguments(parser: Any) -> None:
@@ -79,6 +79,7 @@ def _add_clusters_arguments(parser: ArgumentParser) -> None:
 
 def _run_clusters(args: Namespace) -> None:
     from airflow_provider_ernest.clusters.ec2.ending import cluster_table, find_clusters
+    from airflow_provider_ernest.clusters.ec2.requests import ON_DEMAND
 
     clients = clients_by_region(args)
     found = {region: find_clusters(make("ec2"), deployment=None) for region, make in clients.items()}
@@ -86,33 +87,30 @@ def _run_clusters(args: Namespace) -> None:
     def table() -> list[str]:
         if not any(found.values()):
             return [f"No clusters in {', '.join(found)}."]
-        return cluster_table(found, prices_per_hour=_prices(found, clients, args) if args.prices else None)
+        if not args.prices:
+            return cluster_table(found)
+        books = {region: price_book(region, make) for region, make in clients.items()}
+        types = {
+            (region, name)
+            for region, clusters in found.items()
+            for cluster in clusters
+            for name in cluster.instance_types
+        }
+        prices = {(region, name): books[region].per_hour(name, ON_DEMAND) for region, name in types}
+        return cluster_table(found, prices_per_hour=prices)
 
     listed = {region: [one.to_dict() for one in all_of] for region, all_of in found.items()}
     rows = [{"region": region, **one} for region, all_of in listed.items() for one in all_of]
     tell(args, table, json=lambda: as_json(listed), csv=lambda: rows_as_csv(rows))
 
 
-def _prices(
-    found: Mapping[str, Sequence[TaggedCluster]], clients: Mapping[str, Clients], args: Namespace
-) -> dict[tuple[str, str], float | None]:
-    from airflow_provider_ernest.clusters.ec2.requests import ON_DEMAND
-
-    prices: dict[tuple[str, str], float | None] = {}
-    for region, clusters in found.items():
-        book = price_book(region, clients[region], profile=args.profile, endpoint_url=args.endpoint_url)
-        for name in {name for cluster in clusters for name in cluster.instance_types}:
-            prices[region, name] = book.per_hour(name, ON_DEMAND)
-    return prices
-
-
-def price_book(region: str, clients: Clients, *, profile: str | None, endpoint_url: str | None) -> PriceBook:
+def price_book(region: str, clients: Clients) -> PriceBook:
     """AWS's prices in a region; the list prices of all regions are those of one."""
     from airflow_provider_ernest.clusters.ec2.prices import PRICING_REGION, PriceBook
 
-    asked = Namespace(region=[PRICING_REGION], profile=profile, endpoint_url=endpoint_url)
-    (pricing,) = clients_by_region(asked).values()
-    return PriceBook(ec2=clients("ec2"), pricing=lambda: pricing("pricing"), region=region)
+    return PriceBook(
+        ec2=clients("ec2"), pricing=lambda: clients("pricing", region_name=PRICING_REGION), region=region
+    )
 
 
 CLUSTERS = Command(

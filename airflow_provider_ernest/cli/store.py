@@ -314,7 +314,7 @@ def _run_prune(args: Namespace) -> None:
         # Samples of runs that were killed on this host; they lie as `SampleRunOperator` puts them.
         sweep(Path(configured("staging") or airflow_home() / "ernest" / "staging"), pattern="*/*/*/*")
     tell(args, prune.lines, json=lambda: as_json(prune.summary()))
-    prune.raise_failures()
+    prune.raise_failure()
 
 
 def _confirm(prune: Prune) -> None:

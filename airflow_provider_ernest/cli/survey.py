@@ -194,9 +194,8 @@ def _with_aws_prices(stated: Prices, jobs: Mapping[str, Sequence[PastRun]], args
     from airflow_provider_ernest.clusters.ec2.requests import ON_DEMAND
     from airflow_provider_ernest.history.survey import Prices
 
-    account: dict[str, Any] = {"profile": None, "endpoint_url": None}
-    clients = clients_by_region(Namespace(region=[args.aws_prices], **account))[args.aws_prices]
-    book = price_book(args.aws_prices, clients, **account)
+    asked = Namespace(region=[args.aws_prices], profile=None, endpoint_url=None)
+    book = price_book(args.aws_prices, clients_by_region(asked)[args.aws_prices])
     known = dict(stated.by_type or {})
     types = {run.instance_type for runs in jobs.values() for run in runs if run.instance_type}
     for name in sorted(types - known.keys()):

@@ -42,7 +42,7 @@ class PruneStoreOperator(BaseOperator):
 
     Raises:
         InvalidParameterError: a number is impossible.
-        StoreError: the store cannot be read, or something could not be removed; the rest is gone.
+        StoreError: the store cannot be read, or something could not be removed; what comes after it stays.
     """
 
     template_fields: Sequence[str] = ("older_than_days", "keep_models", "event_logs", "is_dry_run", "store")
@@ -100,7 +100,7 @@ class PruneStoreOperator(BaseOperator):
                 prune.carry_out()
             for line in prune.lines():
                 self.log.info("%s", line)
-            prune.raise_failures()
+            prune.raise_failure()
             summary = prune.summary()
         return {
             "older_than_days": days,

@@ -47,10 +47,6 @@ ORDER: tuple[type[Record], ...] = (
 """The order of removal: no record ever lacks what it refers to, and marks go after their model."""
 _POSITION = {form.kind: position for position, form in enumerate(ORDER)}
 
-YOUNG, NEWEST, REFERRED = "young", "among the newest", "other documents refer to them"
-
-MOST_FAILURES = 20
-"""After so many the rest is not tried: the store cannot be written to."""
 MOST_NAMED = 50
 """So many documents are named in lines; all are in the summary."""
 
@@ -88,40 +84,36 @@ class Item:
         return self.kind, self.id
 
 
-def reasons_to_stay(
-    items: Iterable[Item], *, now: datetime, older_than_days: float, newest: int
-) -> dict[Key, str]:
-    """Which records stay, with the reason. Records of one key stay together."""
+def what_stays(items: Iterable[Item], *, now: datetime, older_than_days: float, newest: int) -> set[Key]:
+    """The keys of the records that stay. Records of one key stay together."""
     items = list(items)
-    kept: dict[Key, str] = {}
+    kept: set[Key] = set()
     seen: Counter[tuple[str, str, str]] = Counter()
     for item in sorted(items, key=lambda item: item.id, reverse=True):
         seen[item.kind, item.job, item.instance_type] += 1
-        if item.at is None or now - item.at <= timedelta(days=older_than_days):
-            kept[item.key] = YOUNG
-        elif seen[item.kind, item.job, item.instance_type] <= newest:
-            kept.setdefault(item.key, NEWEST)
+        is_young = item.at is None or now - item.at <= timedelta(days=older_than_days)
+        if is_young or seen[item.kind, item.job, item.instance_type] <= newest:
+            kept.add(item.key)
     _keep_referred(kept, items)
     models = {item.key: item.lineage for item in items if item.kind == Model.kind}
     lineages = {models[key] for key in kept if key in models}
     for item in items:
         if item.kind == ModelMark.kind and any(models.get(need) in lineages for need in item.needs):
-            kept.setdefault(item.key, REFERRED)
+            kept.add(item.key)
     _keep_referred(kept, items)
     return kept
 
 
-def _keep_referred(kept: dict[Key, str], items: Iterable[Item]) -> None:
+def _keep_referred(kept: set[Key], items: Iterable[Item]) -> None:
     """Keep, too, what the kept records refer to, in turn."""
     needs: dict[Key, list[Key]] = {}
     for item in items:
         needs.setdefault(item.key, []).extend(item.needs)
     waiting = list(kept)
     while waiting:
-        for needed in needs[waiting.pop()]:
-            if needed in needs and needed not in kept:
-                kept[needed] = REFERRED
-                waiting.append(needed)
+        further = [need for need in needs[waiting.pop()] if need in needs and need not in kept]
+        kept.update(further)
+        waiting += further
 
 
 class Prune:
@@ -144,11 +136,10 @@ class Prune:
         count_of("keep_models", keep_models)
         self._store, self._folder, self._days = store, event_logs, older_than_days
         items = list(map(Item.of, store.all_documents()))
-        kept = reasons_to_stay(items, now=now, older_than_days=older_than_days, newest=keep_models)
+        kept = what_stays(items, now=now, older_than_days=older_than_days, newest=keep_models)
         self._known = {item.key for item in items}
         self._named_logs = Counter(location for item in items for location in item.event_logs)
         self._stays = [item for item in items if item.key in kept]
-        self._reasons = Counter(kept[item.key] for item in self._stays)
         self.items = sorted(
             (item for item in items if item.key not in kept),
             # Learned models go before the one that they go on from.
@@ -161,7 +152,7 @@ class Prune:
         kept_logs = {location for item in self._stays for location in item.event_logs}
         free = (name for name in self._named_logs if name not in kept_logs)
         self.event_logs = [path for name in free if event_logs and (path := event_logs.find(name))]
-        self.failures: list[str] = []
+        self._failure = ""
         self._is_done = False
 
     @property
@@ -170,28 +161,31 @@ class Prune:
         return bool(self.items or self.surveys)
 
     def carry_out(self) -> None:
-        """Remove what is planned. It may be interrupted and repeated, and tasks may write meanwhile.
+        """Remove what is planned, up to the first that cannot be; see `raise_failure`.
 
-        What cannot be removed stays with all that it refers to.
+        It may be interrupted and repeated, and tasks may write meanwhile.
         """
         going, self.items, self.event_logs, self._is_done = self.items, [], [], True
-        needed: set[Key] | None = None
-        spared: set[Key] = set()
-        for item in going:
-            if item.kind in (Model.kind, ModelMark.kind) and needed is None:
-                # Asked only now that nothing old needs a model: a task may just have decided by an old one.
-                needed = self._models_needed_since()
-                spared |= needed
-            if item.key in spared or (item.kind == ModelMark.kind and spared.intersection(item.needs)):
-                spared.update((item.key, *item.needs))
-            elif len(self.failures) >= MOST_FAILURES or not self._remove(item):
-                spared.update(item.needs)
         going_surveys, self.surveys = self.surveys, []
-        for survey_id in going_surveys:
-            try:
+        spared: set[Key] = set()
+        is_asked, name = False, ""
+        # The libraries behind object stores raise errors of their own.
+        try:
+            for item in going:
+                name = f"{item.kind} {item.id}"
+                if item.kind in (Model.kind, ModelMark.kind) and not is_asked:
+                    # Only now that nothing old needs a model: a task may just have decided by an old one.
+                    spared, is_asked = self._models_needed_since(), True
+                if item.key in spared or (item.kind == ModelMark.kind and spared.intersection(item.needs)):
+                    spared.update((item.key, *item.needs))
+                else:
+                    self._remove(item)
+            for survey_id in going_surveys:
+                name = f"survey {survey_id}"
                 self.surveys += [survey_id] if self._store.remove_survey(survey_id) else []
-            except StoreError as error:
-                self.failures.append(error.message)
+        except Exception as error:
+            log.debug("Cannot remove %s", name, exc_info=True)
+            self._failure = f"{name}: {error}"
 
     def _models_needed_since(self) -> set[Key]:
         """The models that documents refer to which were written since the plan was made."""
@@ -199,23 +193,15 @@ class Prune:
         new = [entry for entry in entries if (entry.kind, entry.id) not in self._known]
         return {(Model.kind, each) for entry in new for each in (entry.model_id, entry.base_model_id) if each}
 
-    def _remove(self, item: Item) -> bool:
-        try:
-            # Before the document: without it nobody would know of them.
-            for location in item.event_logs:
-                self._named_logs[location] -= 1
-                if self._folder is not None and not self._named_logs[location]:
-                    self.event_logs += self._folder.remove(location)
-            if self._store.remove(
-                item.kind, job=item.job, instance_type=item.instance_type, document_id=item.id
-            ):
-                self.items.append(item)
-        # The libraries behind object stores raise errors of their own.
-        except Exception as error:
-            log.debug("Cannot remove %s %s", item.kind, item.id, exc_info=True)
-            self.failures.append(f"{item.kind} {item.id}: {error}")
-            return False
-        return True
+    def _remove(self, item: Item) -> None:
+        # Before the document: without it nobody would know of them.
+        for location in item.event_logs:
+            self._named_logs[location] -= 1
+            if self._folder is not None and not self._named_logs[location]:
+                self.event_logs += self._folder.remove(location)
+        names = {"job": item.job, "instance_type": item.instance_type, "document_id": item.id}
+        if self._store.remove(item.kind, **names):
+            self.items.append(item)
 
     def summary(self) -> dict[str, Any]:
         """What was removed, or would be, as JSON can hold it."""
@@ -231,7 +217,7 @@ class Prune:
             "kept": dict(Counter(item.kind for item in self._stays)),
             "event_logs": [str(path) for path in self.event_logs],
             "surveys": self.surveys,
-            "failed": self.failures,
+            "failed": self._failure,
         }
 
     def lines(self) -> list[str]:
@@ -251,16 +237,13 @@ class Prune:
             lines.append(f"  and {count(len(self.items) - MOST_NAMED)} more")
         if self.event_logs:
             lines.append(f"{verb} {counted(len(self.event_logs), 'event log')}")
-        lines += [f"{verb} survey {each}" for each in self.surveys]
-        kept = [(why, self._reasons[why]) for why in (NEWEST, REFERRED) if self._reasons[why]]
-        return [*lines, *(f"Keeping {counted(many, 'document')} of that age: {why}" for why, many in kept)]
+        return [*lines, *(f"{verb} survey {each}" for each in self.surveys)]
 
-    def raise_failures(self) -> None:
-        """Raise a `StoreError` if something could not be removed; the rest is gone."""
-        if self.failures:
+    def raise_failure(self) -> None:
+        """Raise a `StoreError` if something could not be removed: that and the rest are there."""
+        if self._failure:
             raise StoreError(
-                f"{counted(len(self.failures), 'document')} could not be removed: "
-                f"{'; '.join(self.failures[:3])}",
+                f"Pruning stopped at a document that could not be removed: {self._failure}",
                 remedy="Check what may be done with the store's files, and prune again.",
             )
 

@@ -6,7 +6,6 @@ Surveys of event logs lie there, too.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -36,8 +35,6 @@ from airflow_provider_ernest.store.files import (
     safe_name,
     store_errors,
 )
-
-log = logging.getLogger(__name__)
 
 
 class ModelStore:
@@ -92,15 +89,8 @@ class ModelStore:
     def _wanted(self, form: type[Kept], path: Any, job: str | None, instance_type: str) -> Kept | None:
         """The record in a file where it is one of that job (None: of any) on that type of machine."""
         record = catalogue.read_or_skip(form, path)
-        if record is None:
-            return None
         # Names that differ in case only share a folder on some file systems.
-        wanted = (record.job if job is None else job, instance_type)
-        if (record.job, record.instance_type) != wanted:
-            of = (record.job, record.instance_type)
-            log.warning(
-                "Skipping %s: it is a %s of %r on %s, not of %r on %s.", path, form.words, *of, *wanted
-            )
+        if record is None or record.instance_type != instance_type or job not in (None, record.job):
             return None
         return record
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from airflow_provider_ernest.documents.models import UNEXPLAINED
@@ -35,7 +35,6 @@ from airflow_provider_ernest.words import (
     as_percent,
     count,
     counted,
-    data_amount,
     duration,
     number,
     signed_percentage,
@@ -207,16 +206,6 @@ def quantile(stage: StageProfile, share: float) -> str:
     """The seconds that this share of its tasks did not exceed."""
     seconds = stage.quantiles_seconds
     return number(seconds[round(share * (len(seconds) - 1))]) if seconds else ""
-
-
-def counts(values: Iterable[int]) -> list[str]:
-    """Numbers, and nothing for zeros."""
-    return [count(value) if value else "" for value in values]
-
-
-def amounts(values: Iterable[int]) -> list[str]:
-    """Bytes with their units, and nothing for zeros."""
-    return [data_amount(value) if value else "" for value in values]
 
 
 def longest(stages: Sequence[StageProfile], most: int) -> list[StageProfile]:

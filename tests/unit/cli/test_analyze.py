@@ -177,11 +177,6 @@ def test_a_command_line_that_cannot_be_understood(options, misunderstood):
     misunderstood("analyze", *options)
 
 
-@pytest.mark.parametrize("option", [("--what-if", "disk=2"), ("--scale", "0.5")])
-def test_a_log_after_an_option_that_takes_several_values_is_told_where_to_stand(option, misunderstood):
-    assert "event logs stand before this option" in misunderstood("analyze", *option, LOG)
-
-
 def test_two_numbers_for_one_thing_are_refused(analyze):
     out, err = analyze(LOG, "--what-if", "disk=2", "disk=3", code=1)
     assert out == ""

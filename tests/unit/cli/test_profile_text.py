@@ -40,7 +40,6 @@ def test_the_lines_of_a_network_bound_run():
         "network 131.0 41 % 26.3 41 %",
         "stage name seconds tasks median longest bound by waits for",
         "3 sort merge join, then the… 27.7 192 1.00 3.90 network network 62 %",
-        "1 6.00 GB 2.10 GB 3 3",
         "slow fetch 9 14.2 s 40.9 8.3 %",
         "half the network 71.9 s (+63 %)",
         "4 44.6 the run itself",

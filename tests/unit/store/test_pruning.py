@@ -13,7 +13,7 @@ from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.exceptions import MissingResourceError, StoreError
 from airflow_provider_ernest.learning.freshness import Lineage
 from airflow_provider_ernest.store.catalogue import entry_of
-from airflow_provider_ernest.store.pruning import Item, LogFolder, Prune, reasons_to_stay
+from airflow_provider_ernest.store.pruning import Item, LogFolder, Prune, what_stays
 from airflow_provider_ernest.store.store import ModelStore
 from tests.examples import (
     NOW,
@@ -32,7 +32,7 @@ from tests.unit.store.store_samples import save_all
 def gone(*documents, older_than_days=90, newest=1):
     """Kinds and ids of what goes."""
     items = [Item.of(document) for document in documents]
-    kept = reasons_to_stay(items, now=NOW, older_than_days=older_than_days, newest=newest)
+    kept = what_stays(items, now=NOW, older_than_days=older_than_days, newest=newest)
     return {item.key for item in items if item.key not in kept}
 
 
@@ -228,7 +228,8 @@ def test_another_process_may_prune_at_the_same_time(store):
     planned = prune_of(store)
     prune(ModelStore(store.root))
     planned.carry_out()
-    assert (planned.items, planned.failures) == ([], [])
+    planned.raise_failure()
+    assert planned.items == []
 
 
 def test_what_cannot_be_removed_stays_with_all_that_it_refers_to(store, monkeypatch):
@@ -242,12 +243,11 @@ def test_what_cannot_be_removed_stays_with_all_that_it_refers_to(store, monkeypa
     monkeypatch.setattr(store, "remove", refuse)
     done = prune(store)
     with pytest.raises(
-        StoreError, match=f"1 document could not be removed: decision {decision_record(0).id}"
+        StoreError, match=f"could not be removed: decision {decision_record(0).id}: read only"
     ):
-        done.raise_failures()
+        done.raise_failure()
     assert needs_met(store)
-    stays = {("decision", decision_record(0).id), ("model", id_of(0)), ("model", id_of(1)), ("mark", "a")}
-    assert left_in(store) == keys(*KEPT) | stays
+    assert left_in(store) == keys(*KEPT, *OLD) - {production_run(0).key}, "pruning ends there"
 
 
 def test_an_age_from_before_the_first_year_keeps_everything(store):
@@ -312,7 +312,7 @@ def test_a_document_whose_event_log_cannot_be_removed_stays(logs, tmp_path, monk
 
     monkeypatch.setattr(LogFolder, "remove", refuse)
     with pytest.raises(StoreError, match="Permission denied"):
-        prune(store, event_logs=LogFolder(logs)).raise_failures()
+        prune(store, event_logs=LogFolder(logs)).raise_failure()
     assert old.key in left_in(store)
 
 
@@ -380,7 +380,7 @@ def test_tasks_may_write_meanwhile(store):
     with ThreadPoolExecutor(9) as pool:
         writers = [pool.submit(write, number) for number in range(8)]
         while not all(writer.done() for writer in writers):
-            assert not prune(ModelStore(store.root)).failures
+            prune(ModelStore(store.root)).raise_failure()
         for writer in writers:
             writer.result()
     prune(store)
