@@ -30,7 +30,6 @@ from airflow_provider_ernest.views.profile_words import (
     category_name,
     cautions,
     longest,
-    most_to_be_won,
     quantile,
     share_without,
     short,
@@ -44,7 +43,6 @@ from airflow_provider_ernest.words import (
     count,
     counted,
     duration,
-    input_share,
     machines,
     percentage,
     shortened,
@@ -101,8 +99,8 @@ def _add_arguments(parser: ArgumentParser) -> None:
         "--scale",
         metavar="SCALE",
         type=above_zero,
-        nargs="+",
-        help="the share of the whole input that it read, one for each log or one for all; default 1",
+        default=1.0,
+        help="the share of the whole input that it read; default %(default)g",
     )
     run.add_argument("--iterations", metavar="N", type=at_least_one, help="that it had, of an iterative job")
     run.add_argument(
@@ -132,15 +130,12 @@ def _run(args: Namespace) -> None:
             "html", args.html, "is of one run", remedy="Give one event log at a time."
         )
     refuse_further(args, "html")
-    scales, changes = _scales(args.scale, len(args.event_log)), _changes(args.what_if)
-    profiles = [
-        _profile(source, args, scale=scale, changes=changes)
-        for source, scale in zip(args.event_log, scales, strict=True)
-    ]
+    changes = _changes(args.what_if)
+    profiles = [_profile(source, args, changes=changes) for source in args.event_log]
     documents = [profile.to_dict() for profile in profiles]
     tell(
         args,
-        lambda: profile_lines(profiles[0]) if len(profiles) == 1 else overview_lines(profiles),
+        lambda: [line for profile in profiles for line in (*profile_lines(profile), "")][:-1],
         json=lambda: as_json(documents if len(documents) > 1 else documents[0]),
     )
     for profile in profiles:
@@ -172,18 +167,7 @@ def _changes(asked: Sequence[Sequence[tuple[str, float]]] | None) -> tuple[Chang
     return tuple(changes)
 
 
-def _scales(given: Sequence[float] | None, logs: int) -> list[float]:
-    scales = list(given or [1.0])
-    if len(scales) == 1:
-        return scales * logs
-    if len(scales) != logs:
-        raise InvalidParameterError(
-            "scale", scales, f"are not as many as the {logs} event logs", remedy="Give one for each, or one."
-        )
-    return scales
-
-
-def _profile(source: str, args: Namespace, *, scale: float, changes: tuple[Change, ...] | None) -> RunProfile:
+def _profile(source: str, args: Namespace, *, changes: tuple[Change, ...] | None) -> RunProfile:
     from airflow_provider_ernest.clarity.monotasks import stated_capacity
     from airflow_provider_ernest.clarity.profile import profile_run
     from airflow_provider_ernest.eventlog.reading import read_event_log
@@ -194,7 +178,7 @@ def _profile(source: str, args: Namespace, *, scale: float, changes: tuple[Chang
         capacity = stated_capacity(log, network=args.network, disk=args.disk)
     return profile_run(
         log,
-        scale=scale,
+        scale=args.scale,
         iterations=args.iterations,
         capacity=capacity,
         machine_counts=args.machines,
@@ -307,32 +291,6 @@ def profile_lines(profile: RunProfile) -> list[str]:
     ]
 
 
-def overview_lines(profiles: Sequence[RunProfile]) -> list[str]:
-    """One line for each of several runs, without the empty line before it."""
-    rows = []
-    for profile in profiles:
-        most = most_to_be_won(profile)
-        rows.append(
-            (
-                profile.application_id,
-                category_name(profile.category),
-                count(profile.machines),
-                input_share(profile.scale),
-                tenths(profile.seconds),
-                tenths(profile.startup_seconds),
-                short(profile.bottleneck),
-                "" if most is None else f"{as_percent(most.share)} ({most.name})",
-            )
-        )
-    lines = titled_table(
-        counted(len(profiles), "run"),
-        ("application", "category", "machines", "scale", "seconds", "start-up", "bound by", "most to be won"),
-        rows,
-        words=("application", "category", "bound by", "most to be won"),
-    )
-    return lines[1:]
-
-
 def _run_in_words(profile: RunProfile) -> Iterator[str]:
     at_once = counted(profile.slots, "task")
     yield f"{duration(profile.seconds)} on {machines(profile.machines)}, {at_once} at once"
@@ -408,13 +366,13 @@ COMMAND = Command(
     summary="show from Spark's event log why a run took as long as it did",
     description="Read the event log that Spark wrote of a run and show what the run is bound by, what a "
     "faster network or disk could win at most, which stages and tasks held it up, what other machines would "
-    "make of it, and what to change. Of several logs each has a line. Logs are read as they are: plain or "
+    "make of it, and what to change. Logs are read as they are: plain or "
     "compressed, rolled over, of a run that was cut off; neither Spark nor Airflow is needed.",
     example="""\
   %(prog)s /var/log/spark/app-20260312101500-0007.zstd --html why.html
   %(prog)s s3://bucket/spark-events/application_17_0042 --machines 2-32:2
   %(prog)s app-1 --network 0.6 --disk 0.25 --what-if network=2 --what-if cores=8 disk=2
-  %(prog)s app-1 app-2 app-3 --scale 0.05 0.1 0.1 --format json""",
+  %(prog)s app-1 app-2 --scale 0.1 --format json""",
     add_arguments=_add_arguments,
     run=_run,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,6 @@ from airflow_provider_ernest.cli.command import (
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.clusters.ec2.ending import TaggedCluster
     from airflow_provider_ernest.clusters.ec2.prices import PriceBook
 
 
@@ -128,26 +127,9 @@ CLUSTERS = Command(
 )
 
 
-def _minutes(text: str) -> float:
-    try:
-        minutes = float(text)
-    except ValueError:
-        minutes = -1.0
-    if not 0 <= minutes < float("inf"):
-        raise ArgumentTypeError(f"{text!r} is not a number of minutes of at least 0")
-    return minutes
-
-
 def _add_reap_arguments(parser: ArgumentParser) -> None:
     add_account_arguments(parser)
     parser.add_argument("--dry-run", action="store_true", help="end nothing, only list what would be ended")
-    parser.add_argument(
-        "--grace-minutes",
-        metavar="MINUTES",
-        type=_minutes,
-        default=5.0,
-        help="how long after its expiry a machine may take to end itself; default %(default)g",
-    )
     whose = parser.add_mutually_exclusive_group()
     whose.add_argument(
         "--deployment",
@@ -180,12 +162,12 @@ def _deployment(args: Namespace) -> str | None:
 
 
 def _run_reap(args: Namespace) -> None:
-    from airflow_provider_ernest.clusters.ec2.ending import reap_regions
+    from airflow_provider_ernest.clusters.ec2.ending import GRACE_SECONDS, reap_regions
 
     report = reap_regions(
         clients_by_region(args),
         deployment=_deployment(args),
-        grace_seconds=60 * args.grace_minutes,
+        grace_seconds=GRACE_SECONDS,
         dry_run=args.dry_run,
     )
     tell(args, report.lines, json=lambda: as_json(report.summary()))

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
 from airflow_provider_ernest.cli.command import (
     JSON,
@@ -77,22 +76,17 @@ def age_in_days(text: str) -> float:
 def configured(option: str) -> str:
     """The value of an option of ``[ernest]`` in Airflow's environment, else in its file; empty for none."""
     given = os.environ.get(f"AIRFLOW__{SECTION.upper()}__{option.upper()}")
-    return _expanded(_in_file(option) if given is None else given)
+    return os.path.expandvars(_in_file(option) if given is None else given)
 
 
 def airflow_home() -> Path:
     """Airflow's folder."""
-    return Path(_expanded(os.environ.get("AIRFLOW_HOME", "~/airflow"))).expanduser()
-
-
-def _expanded(text: str) -> str:
-    """The text with the environment variables that it names replaced, as Airflow does."""
-    return os.path.expandvars(text)
+    return Path(os.path.expandvars(os.environ.get("AIRFLOW_HOME", "~/airflow"))).expanduser()
 
 
 def _in_file(option: str) -> str:
     config = os.environ.get("AIRFLOW_CONFIG") or str(airflow_home() / "airflow.cfg")
-    path = Path(_expanded(config)).expanduser()
+    path = Path(os.path.expandvars(config)).expanduser()
     parser = configparser.ConfigParser(strict=False)
     try:
         parser.read(path, encoding="utf-8")
@@ -143,47 +137,28 @@ def _root(address: str) -> Any:
     return UPath(address)
 
 
-COUNTED = {
-    "models": "model",
-    "decisions": "decision",
-    "production runs": "production",
-    "sample runs": "observation",
-}
+COUNTED = {"models": "model", "decisions": "decision", "production runs": "production"}
 """Columns of the list, and the kinds of documents that they count."""
 
 
 def _rows(store: ModelStore, job: str | None) -> list[dict[str, Any]]:
     """For each job and type of machine the newest model, its state, and how many documents there are."""
     from airflow_provider_ernest.learning.freshness import Lineage
-    from airflow_provider_ernest.store.files import safe_name
 
-    of_job, models = defaultdict(list), defaultdict(list)
+    of_job, of_pair = defaultdict(list), defaultdict(list)
     for entry in store.catalogue.entries(job):
         of_job[entry.job].append(entry)
-        if entry.kind == "model":
-            models[entry.job, entry.instance_type].append(entry)
-    # What a long name was cannot be told from its folder's.
-    names = {
-        safe_name("name", each): each
-        for entries in of_job.values()
-        for entry in entries
-        for each in (entry.job, entry.instance_type)
-    }
-    counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    for place in store.places():
-        own_job, instance_type = (
-            names.get(each) or unquote(each) for each in (place.job, place.instance_type)
-        )
-        if job in (None, own_job):
-            counts[own_job, instance_type][place.form.kind] += 1
+        of_pair[entry.job, entry.instance_type].append(entry)
     rows = []
-    for pair, many in sorted(counts.items()):
-        model = max(models[pair], key=lambda entry: (entry.at, entry.id), default=None)
-        state = Lineage(model, of_job[pair[0]]).state() if model else None
+    for (own_job, instance_type), entries in sorted(of_pair.items()):
+        models = [entry for entry in entries if entry.kind == "model"]
+        model = max(models, key=lambda entry: (entry.at, entry.id), default=None)
+        state = Lineage(model, of_job[own_job]).state() if model else None
+        many = Counter(entry.kind for entry in entries)
         rows.append(
             {
-                "job": pair[0],
-                "instance_type": pair[1],
+                "job": own_job,
+                "instance_type": instance_type,
                 "id": model.id if model else None,
                 "at": model.at if model else None,
                 "state": state.name if state else None,
@@ -236,7 +211,7 @@ def _run_list(args: Namespace) -> None:
         if rows:
             yield from _table(rows)
         else:
-            yield "Nothing in the store matches." if surveys or args.job else "The store is empty."
+            yield "There is no model, decision or production run."
         if surveys and not args.job:
             yield f"{counted(len(surveys), 'survey')} of event logs, the newest {surveys[0]}"
         if unreadable:

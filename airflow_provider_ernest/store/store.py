@@ -140,11 +140,6 @@ class ModelStore:
         except OverflowError:  # no time follows on that
             return model
 
-    def places(self) -> list[catalogue.Place]:
-        """Where all records lie, by their files' names: job by job, oldest first in each folder."""
-        with store_errors(f"The documents in {self.root} cannot be listed"):
-            return [*catalogue.places(self.root)]
-
     def all_documents(self) -> Iterator[Record]:
         """Every record of all kinds, listed or not, job by job; read as they are asked for."""
         with store_errors(f"The documents in {self.root} cannot be read"):

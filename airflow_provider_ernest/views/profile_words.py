@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from airflow_provider_ernest.documents.models import UNEXPLAINED
 from airflow_provider_ernest.documents.profiles import (
     CORE,
     CPU,
     DECOMMISSIONED,
-    DISK,
-    FIRST_TASK,
     GRAPHX,
     HEAP_FULL,
     KILLED_FOR_MEMORY,
     LOST,
     MLLIB,
-    NETWORK,
     PREEMPTED,
-    PYTHON_WORKER,
     PYTHON_WORKER_KILLED,
-    SCHEDULER,
     SHUFFLE_LOST,
     SQL,
     STREAMING,
@@ -41,14 +34,6 @@ from airflow_provider_ernest.words import (
 )
 
 _CATEGORIES = {SQL: "SQL", STREAMING: "streaming", MLLIB: "MLlib", GRAPHX: "GraphX", CORE: "RDDs"}
-
-_WITH_ARTICLE = {
-    CPU: "the CPU",
-    NETWORK: "the network",
-    DISK: "the disks",
-    SCHEDULER: "the scheduler",
-    PYTHON_WORKER: "Python workers",
-}
 
 _LOST = {
     KILLED_FOR_MEMORY: (
@@ -143,44 +128,6 @@ def what_if_in_words(each: WhatIf) -> str:
     """Its time, and by how many percent that is longer or shorter."""
     is_same = abs(each.change_percent) < 0.5
     return f"{duration(each.seconds)} ({'no change' if is_same else signed_percentage(each.change_percent)})"
-
-
-@dataclass(frozen=True, kw_only=True)
-class ToBeWon:
-    """An upper bound of what could be won.
-
-    Attributes:
-        without: what would have to go, as in "waiting for the network".
-    """
-
-    share: float
-    without: str
-    name: str
-
-
-def most_to_be_won(profile: RunProfile) -> ToBeWon | None:
-    """The most expensive of waiting and stragglers; None if nothing is known.
-
-    First tasks do not count, since every executor has one.
-    """
-    waits = [
-        ToBeWon(
-            share=max(0.0, limit.improvement_percent) / 100,
-            without=f"waiting for {_WITH_ARTICLE.get(limit.resource, limit.resource)}",
-            name=short(limit.resource),
-        )
-        for limit in profile.limits
-    ]
-    stragglers = [
-        ToBeWon(
-            share=share_without(profile, cause.seconds_without),
-            without=f"its stragglers ({cause.cause})",
-            name="stragglers" if cause.cause == UNEXPLAINED else cause.cause,
-        )
-        for cause in profile.straggler_causes
-        if cause.cause != FIRST_TASK
-    ]
-    return max([*waits, *stragglers], key=lambda one: one.share, default=None)
 
 
 def share_without(profile: RunProfile, seconds: float) -> float:

@@ -2,8 +2,8 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest.cli.analyze import MOST_STAGES, overview_lines, profile_lines
-from airflow_provider_ernest.documents.profiles import FIRST_TASK, SLOW_HOST, RunProfile, StragglerCause
+from airflow_provider_ernest.cli.analyze import MOST_STAGES, profile_lines
+from airflow_provider_ernest.documents.profiles import RunProfile
 from tests.unit.run_profiles import HOSTILE, bare, cpu_bound, hostile, network_bound
 
 WIDTH = 110
@@ -23,7 +23,7 @@ def long_names() -> RunProfile:
     "profile", [network_bound(), cpu_bound(), bare(), hostile(HOSTILE[0]), long_names()], ids=range(5)
 )
 def test_no_line_is_wider_than_a_screen(profile: RunProfile):
-    lines = [*profile_lines(profile), *overview_lines([profile, profile])]
+    lines = profile_lines(profile)
     assert max(map(len, lines)) <= WIDTH
     assert all("\n" not in line for line in lines)
 
@@ -73,17 +73,3 @@ def test_names_cannot_break_lines():
     (first, *_) = network_bound().stages
     named = network_bound(stages=(replace(first, name="two\nlines\x1b[2J"),))
     assert any("two lines\ufffd[2J" in line for line in profile_lines(named))
-
-
-def test_several_runs_side_by_side():
-    title, _, network, cpu = overview_lines([network_bound(), cpu_bound()])
-    assert title == "2 runs"
-    assert network.split()[1:] == ["SQL", "4", "10", "%", "44.0", "6.2", "network", "41", "%", "(network)"]
-    assert cpu.split()[-5:] == ["CPU", "8.3", "%", "(slow", "fetch)"]
-
-
-def test_stragglers_may_cost_more_than_any_waiting():
-    held_up = StragglerCause(cause=SLOW_HOST, tasks=7, excess_seconds=40.0, seconds_without=22.3)
-    warm_up = StragglerCause(cause=FIRST_TASK, tasks=8, excess_seconds=90.0, seconds_without=4.46)
-    *_, line = overview_lines([network_bound(straggler_causes=(warm_up, held_up))])
-    assert line.endswith("50 % (slow host)"), "first tasks are slow whatever the cluster"

@@ -58,10 +58,10 @@ def test_a_dry_run_only_lists(api, run):
     assert len(api.live_instances()) == 7
 
 
-@pytest.mark.usefixtures("clusters")
-def test_the_grace_is_kept(api, run):
-    run("reap", "--region", "us-east-1", "--grace-minutes", "180")
-    assert len(api.live_instances()) == 7
+def test_a_machine_has_some_minutes_to_end_itself(api, run):
+    launch(api, workers=2, expires_in=timedelta(minutes=-4))
+    run("reap", "--region", "us-east-1")
+    assert len(api.live_instances()) == 3
 
 
 @pytest.mark.usefixtures("clusters")
@@ -139,8 +139,3 @@ def test_whose_machines_are_meant_must_be_known(api, run, monkeypatch, tmp_path)
     assert "Ended 0" in run("reap", "--region", "us-east-1", "--deployment", "theirs").out
     assert len(api.live_instances()) == 7
     assert "Ended 4" in run("reap", "--region", "us-east-1", "--all-deployments").out
-
-
-@pytest.mark.parametrize("minutes", ["-1", "soon", "nan", "inf"])
-def test_a_grace_that_is_none_is_a_usage_error(minutes, misunderstood):
-    assert "is not a number of minutes of at least 0" in misunderstood("reap", "--grace-minutes", minutes)

@@ -14,22 +14,16 @@ from airflow.configuration import expand_env_var
 from airflow_provider_ernest.store.store import ModelStore
 from tests.examples import (
     ago,
-    bottleneck_report,
     decision_record,
     mark,
     model,
-    observation_record,
     production_run,
-    profile_record,
     survey,
 )
 from tests.unit.cli.test_airflow_commands import airflow_parser
 from tests.unit.store.store_samples import save_all
 
 TODAY = datetime.now(UTC)
-
-NEW = "große/new"
-"""Of this job nothing is stored that the catalogue lists."""
 
 
 def days_ago(days):
@@ -38,7 +32,7 @@ def days_ago(days):
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A job with two models, one of them learned, and what came of it; one of a mark; one without a model."""
+    """A job with two models, one of them learned, and what came of it; another whose model is stale."""
     learned = model(1, base_model_id=model(0).id, learned_from=("run-1",))
     save_all(
         ModelStore(tmp_path / "store"),
@@ -48,7 +42,6 @@ def root(tmp_path: Path) -> Path:
         decision_record(1, at=days_ago(5)),
         production_run(0, at=days_ago(19)),
         production_run(3, at=days_ago(2), decision_id="gone", seconds=51.0),
-        observation_record(id="sample-1", days=30),
         model(2, job="sums", at=days_ago(40)),
         mark(
             id="k",
@@ -58,10 +51,6 @@ def root(tmp_path: Path) -> Path:
             model_id=model(2).id,
             reason="The input has grown. Train again.",
         ),
-        observation_record(id="sample-2", days=30, job=NEW),
-        profile_record(0, days=30),
-        profile_record(1, days=10, purpose="production"),
-        bottleneck_report(0, days=30),
     )
     return tmp_path / "store"
 
@@ -84,18 +73,16 @@ def rows(run):
 
 def test_a_line_for_each_job_and_type(root, run, rows):
     heading, *lines = run("list", "--store", root).splitlines()
-    assert len(lines) == 3
     assert heading.split("  ")[0] == "job"
-    new, pca, sums = ([cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines)
-    assert new[:3] == [NEW, "m5.large", "–"]
-    assert pca[2:] == ["fresh", model(1).id, "10 days", "3 %", "2", "2", "2", "1"]
+    pca, sums = ([cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines)
+    assert pca == ["pca", "m5.large", "fresh", model(1).id, "10 days", "3 %", "2", "2", "2"]
     assert sums[2] == "stale (data)"
 
-    new, pca, sums = rows("--store", root)
-    assert (new["id"], new["observations"], pca["id"]) == (None, 1, model(1).id)
-    assert [pca[name] for name in ("models", "decisions", "productions", "observations")] == [2, 2, 2, 1]
+    pca, sums = rows("--store", root)
+    assert [pca[name] for name in ("id", "models", "decisions", "productions")] == [model(1).id, 2, 2, 2]
     assert (sums["state"], sums["cause"], sums["marks"]) == ("stale", "data", 1)
     assert sums["reason"] == "The input has grown. Train again."
+    assert [row["job"] for row in rows("--store", root, "--job", "pca")] == ["pca"]
 
 
 def test_surveys_are_counted(root, run):
@@ -105,14 +92,10 @@ def test_surveys_are_counted(root, run):
     assert listed["surveys"] == [survey().id, survey(days=9).id]
 
 
-def test_the_list_can_be_of_one_job(root, rows):
-    assert [row["job"] for row in rows("--store", root, "--job", "pca")] == ["pca"]
-
-
 def test_an_empty_store_and_one_where_nothing_matches(tmp_path, root, run):
     (tmp_path / "empty").mkdir()
-    assert run("list", "--store", tmp_path / "empty") == "The store is empty.\n"
-    assert run("list", "--store", root, "--job", "no") == "Nothing in the store matches.\n"
+    for options in (["--store", tmp_path / "empty"], ["--store", root, "--job", "no"]):
+        assert run("list", *options) == "There is no model, decision or production run.\n"
 
 
 def test_files_that_cannot_be_read_are_counted_in_one_line(root, run):
@@ -214,9 +197,9 @@ def test_storage_that_nobody_knows_is_named_and_no_folder_is_made(tmp_path, monk
 def test_object_storage_works_without_airflow(rows):
     from upath import UPath
 
-    save_all(ModelStore(UPath("memory://h6/store")), model(0), observation_record(id="o", days=1))
+    save_all(ModelStore(UPath("memory://h6/store")), model(0))
     (row,) = rows("--store", "memory://h6/store")
-    assert (row["id"], row["observations"]) == (model(0).id, 1)
+    assert row["id"] == model(0).id
     assert rows("--store", "memory://aws_default@h6/store") == [row]
 
 
