@@ -366,6 +366,20 @@ def machine_numbers(text: str) -> list[int]:
     return sorted(numbers)
 
 
+UNITS = {
+    "seconds": "SECONDS",
+    "dollars": "DOLLARS",
+    "price": "DOLLARS",
+    "gigabytes": "GIGABYTES",
+    "percent": "PERCENT",
+    "share": "SHARE",
+    "scale": "SCALE",
+    "confidence": "PROBABILITY",
+    "budget": "COST",
+    "overhead": "COST",
+}
+"""Metavars, by the first of these words that is in the option's name."""
+
 TYPES = {"Count": int, "OptionalCount": int, "Number": float, "OptionalNumber": float, "int": int}
 """By the annotation of a setting."""
 
@@ -399,7 +413,7 @@ def add_setting(parser: Any, kind: Any, name: str, **changes: Any) -> None:
 
 
 def metavar_of(name: str, kind: type | None) -> str:
-    """The metavar of an option: the unit that ends its name, DOLLARS of prices."""
+    """The metavar of an option."""
     if kind is int:
         return "N"
-    return "DOLLARS" if "price" in name else name.rpartition("_")[2].upper()
+    return next((UNITS[word] for word in UNITS if word in name.split("_")), "NAME")
