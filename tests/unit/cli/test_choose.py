@@ -45,6 +45,7 @@ def test_the_best_of_all_types_is_chosen(two_models, choose, ernest):
         (["--objective", "nicest"], "--objective='nicest' is unknown"),
         (["--deadline-seconds", "-1"], "--deadline-seconds=-1.0 is not above 0"),
         (["--deadline-seconds", "1"], "Fastest: 4 machines"),
+        (["--deadline-seconds", "1", "--only-in-memory"], "No allowed configuration that holds the data in"),
         (["--budget-dollars", "1", "--increment-seconds", "0"], "--increment-seconds=0.0 is"),
         (["--budget-dollars", "1", "--expected-runs", "0"], "--expected-runs=0 is not a number of at least"),
     ],
@@ -163,29 +164,3 @@ def test_the_most_probable_where_the_goal_is_out_of_reach(model_json, choose, er
     decision = choose(*argv, "--most-probable")
     assert decision.fallback_reason.startswith("No allowed configuration ends within 80 s")
     assert decision.probability == max(each.probability for each in decision.alternatives)
-
-
-def test_only_machines_that_hold_the_data(model_json, choose, ernest):
-    document, gigabyte = json.loads(model_json.read_text()), 1_000_000_000
-    for run in document["observations"]:
-        wanted = int(40 * gigabyte * run["scale"])
-        run["metrics"] = {
-            "tasks": 100,
-            "slots": 2 * run["machines"],
-            "executor_run_seconds": 100.0,
-            "garbage_collection_seconds": 1.0,
-            "input_bytes": gigabyte,
-            "shuffle_read_bytes": 0,
-            "spilled_bytes": 0,
-            "storage_memory_bytes": 5 * gigabyte * run["machines"],
-            "cache_wanted_bytes": wanted,
-            "cached_bytes": wanted,
-            "cached_on_disk_bytes": 0,
-        }
-    model_json.write_text(json.dumps(document))
-    argv = [model_json, *ONE_PRICE, "--machines", "1-12", "--objective", "cheapest"]
-
-    # 40 GB of cache in 5 GB of each machine.
-    assert choose(*argv).config.machines < 8
-    assert choose(*argv, "--only-in-memory").config.machines >= 8
-    assert "of the data to be cached" in ernest("choose", *argv).out

@@ -26,11 +26,6 @@ def predict(ernest):
     return lambda *argv: json.loads(ernest("predict", *argv, "--format", "json").out)["predictions"]
 
 
-def test_fit_writes_the_model(fit):
-    model = fit("--job", "grep", "--instance-type", "m5")
-    assert (model.job, model.instance_type, model.method) == ("grep", "m5", "averaging")
-
-
 def test_a_model_on_standard_output_is_alone_there(runs_csv, ernest):
     said = ernest("fit", runs_csv, "--output", "-")
     assert Model.from_dict(json.loads(said.out)).job == "runs"
@@ -45,19 +40,12 @@ def test_the_originals_method_finds_the_coefficients(fit):
     )
 
 
-def test_terms_and_the_drivers_share_are_passed_on(fit):
+def test_the_options_reach_the_model(fit):
     terms = ["1", "scale/machines", "max(machines - 4, 0)"]
-    model = fit("--terms", *terms, "--known-driver-share", "0")
+    model = fit("--terms", *terms, "--known-driver-share", "0", "--job", "grep", "--instance-type", "m5")
+    assert (model.job, model.instance_type, model.method) == ("grep", "m5", "averaging")
     assert [term.name for term in model.terms] == terms
     assert model.driver_share == 0.0
-
-
-def test_fractions_are_of_one_input_and_scales_of_inputs_that_may_have_another_shape(runs_csv, fit):
-    assert fit().prior.other_shape == 0
-    text = runs_csv.read_text()
-    assert "fraction" in text
-    runs_csv.write_text(text.replace("fraction", "scale"))
-    assert fit("--force").prior.other_shape > 0
 
 
 @pytest.mark.parametrize(
@@ -130,16 +118,6 @@ def test_iterations_need_a_model_trained_with_some(tmp_path, runs_csv, predict, 
     path.write_text("\n".join(["machines,fraction,seconds,iterations", *lines]))
     (few,), (many,) = (predict(path, "--machines", "4", "--iterations", count) for count in ("5", "50"))
     assert many["seconds"] > 5 * few["seconds"], "spreading work dominates at scale 1"
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [('{"schema": 99}', "has schema 99"), ("{}", "This is no Model document"), ("{", "is not JSON")],
-)
-def test_what_is_no_model_is_refused(tmp_path, ernest, text, problem):
-    path = tmp_path / "model.json"
-    path.write_text(text)
-    assert problem in ernest("predict", path, "--machines", "4", code=1).err
 
 
 def test_a_file_of_the_model_store_is_read_also_with_the_digest_of_an_earlier_version(

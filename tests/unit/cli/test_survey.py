@@ -57,12 +57,6 @@ def test_the_jobs_of_a_folder_are_told_with_what_they_take(ernest, logs):
     assert "<script>" in out
 
 
-def test_without_a_price_there_are_machine_hours(ernest, logs):
-    out = ernest("survey", logs, "--processes", 1).out
-    assert "machine-hours a month" in out
-    assert "$" not in out
-
-
 def test_the_page_and_the_document_are_written(ernest, logs, tmp_path):
     page, document = tmp_path / "survey.html", tmp_path / "survey.json"
     options = ("--processes", 1, "--price", 0.192, "--html", page, "--output", document)
@@ -85,6 +79,8 @@ def test_how_often_jobs_run_may_be_stated(ernest, tmp_path):
 
 def test_a_survey_is_kept_in_a_store_where_its_page_finds_it(ernest, logs, tmp_path):
     told = ernest("survey", logs, "--processes", 1, "--store", tmp_path / "store").out
+    assert "machine-hours a month" in told
+    assert "$" not in told, "without a price"
     store = ModelStore(tmp_path / "store")
     (kept,) = store.survey_ids()
     assert f"written: survey {kept} in the store {tmp_path / 'store'}" in told
@@ -141,10 +137,6 @@ def test_what_an_application_was_given_stays_where_it_is(ernest, tmp_path):
     said = ernest("survey", folder, "--processes", 1, "--html", page, "--output", document)
     for text in (said.out, said.err, page.read_text(), document.read_text()):
         assert SECRET not in text
-
-
-def test_a_folder_without_logs_is_told(ernest, tmp_path):
-    assert "no event log" in ernest("survey", tmp_path, code=1).err
 
 
 def test_one_goal_is_stated(misunderstood, logs):

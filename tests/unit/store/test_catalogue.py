@@ -15,7 +15,6 @@ from airflow_provider_ernest.store.catalogue import (
     FOLDER,
     MOST_UNWRITTEN,
     Catalogue,
-    CatalogueEntry,
     entry_of,
     place_of,
 )
@@ -95,6 +94,8 @@ UNREADABLE = {
     "nested": b"[" * 100_000 + b"]" * 100_000,
     "of a newer version": json.dumps({**model(1).to_dict(), "schema": 999}).encode(),
     "of another job": json.dumps(model(1, job="sort").to_dict()).encode(),
+    "without a job": json.dumps({**model(1).to_dict(), "job": ""}).encode(),
+    "beyond all numbers": WHOLE.replace(b'"machines": 2', b'"machines": 1' + 400 * b"0"),
     **{f"cut off at {length}": WHOLE[:length] for length in range(1, len(WHOLE) - 1, 400)},
 }
 
@@ -116,9 +117,9 @@ def test_a_file_that_holds_no_document_stays_is_named_and_hides_no_other(root, c
         "the catalogue warns once"
     )
     assert [place.path(root) for place in store.catalogue.unreadable] == [path]
-    assert path.read_bytes() == content
     with pytest.raises(StoreError, match="cannot be written"):
         store.save(model(1))
+    assert path.read_bytes() == content
 
 
 def test_a_file_that_was_still_growing_is_listed_when_it_is_whole(tmp_path):
@@ -274,39 +275,8 @@ def test_a_decision_in_a_few_words():
     )
     decision = examples.decision_record(decision=made)
 
-    assert entry_of(decision) == CatalogueEntry(
-        kind="decision",
-        id=decision.id,
-        job="pca",
-        instance_type="m5.large",
-        at=examples.WHEN,
-        dag_id="nightly",
-        model_id=decision.model_id,
-        artifact_sha256="ab" * 32,
-        machines=8,
-        predicted_seconds=50.0,
-        warnings=1,
-        predicted_cost=0.4,
-        latest_seconds=45.0,
-        probability=0.9,
-        is_fallback=True,
-    )
-
-
-@pytest.mark.parametrize("field", ["production_id", "job", "instance_type"])
-def test_a_document_without_a_name_hides_no_other(tmp_path, field, caplog):
-    store = save_all(ModelStore(tmp_path), model())
-    path = store.save(production_run())
-    path.write_text(json.dumps({**production_run().to_dict(), field: ""}))
-    assert list(store.all_documents()) == [model()]
-    assert [entry.id for entry in ModelStore(tmp_path).catalogue.entries()] == [model().id]
-    assert str(path) in caplog.text
-
-
-def test_a_number_beyond_all_numbers_hides_no_other(tmp_path):
-    store = save_all(ModelStore(tmp_path), model(0), model(1))
-    path = store.save(model(2))
-    document = model(2).to_dict()
-    document["observations"][0]["machines"] = 10**400
-    path.write_text(json.dumps(document))
-    assert store.history("pca", "m5.large") == [model(0), model(1)]
+    entry = entry_of(decision)
+    assert entry.key == (decision.id, "decision", "pca", "m5.large")
+    assert (entry.dag_id, entry.model_id, entry.machines) == ("nightly", decision.model_id, 8)
+    assert (entry.predicted_seconds, entry.predicted_cost, entry.latest_seconds) == (50.0, 0.4, 45.0)
+    assert (entry.probability, entry.warnings, entry.is_fallback) == (0.9, 1, True)
