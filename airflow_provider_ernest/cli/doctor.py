@@ -32,7 +32,7 @@ Look: TypeAlias = Callable[[Namespace], str]
 OK, MISSING, UNKNOWN = "ok", "missing", "not known"
 
 PUBLIC_IMAGE = "/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64"
-EMR_RELEASE = "emr-7.5.0"
+INSTANCE_TYPE, EMR_RELEASE = "m5.large", "emr-7.5.0"
 
 
 class UntellableError(Exception):
@@ -103,13 +103,11 @@ def _written_to(root: Any, what: str, *, remedy: str) -> str:
 def _connection(args: Namespace) -> str:
     try:
         from airflow_provider_ernest.operators.existing_cluster import master_of_connection
-    except ImportError as error:
-        raise UntellableError(f"Airflow cannot be imported here: {error}") from error
-    try:
+
         return f"{args.connection} is {master_of_connection(args.connection)}"
     except ErnestError:
         raise
-    except Exception as error:  # a database that is not there, or not of this version
+    except Exception as error:  # no Airflow here, or a database that is not there or not of this version
         raise UntellableError(f"Airflow's connections cannot be read here: {error}") from error
 
 
@@ -153,7 +151,7 @@ def _right(action: str) -> Look:
                 require_right(clients("ec2"), action, request)
             except ClusterError as error:
                 raise UntellableError(error.message) from None
-        return f"allowed for {args.instance_type}, tags included" if action == LAUNCH else "allowed"
+        return "allowed, tags included" if action == LAUNCH else "allowed"
 
     return look
 
@@ -168,7 +166,7 @@ def _launch(args: Namespace, clients: Clients) -> dict[str, Any]:
     )
     return {
         "ImageId": image,
-        "InstanceType": args.instance_type,
+        "InstanceType": INSTANCE_TYPE,
         "MinCount": 1,
         "MaxCount": 1,
         "TagSpecifications": [{"ResourceType": kind, "Tags": tags} for kind in ("instance", "volume")],
@@ -260,9 +258,6 @@ def _add_arguments(parser: ArgumentParser) -> None:
         "--deployment", metavar="ID", help="in the tag that the policy asks for; default: Airflow's"
     )
     aws.add_argument("--image", metavar="AMI", help="of the dry run; default: Amazon Linux 2023")
-    aws.add_argument(
-        "--instance-type", metavar="TYPE", default="m5.large", help="of the dry run; default %(default)s"
-    )
     aws.add_argument("--subnet", metavar="ID", help="of the dry run; default: the default VPC's")
     add_result_arguments(parser, result="what was found")
 

@@ -13,7 +13,6 @@ from airflow_provider_ernest.cli.command import (
     Command,
     add_result_arguments,
     as_json,
-    rows_as_csv,
     tell,
 )
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
@@ -73,7 +72,7 @@ def _add_clusters_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--prices", action="store_true", help="ask AWS for on-demand prices, to show what each cluster costs"
     )
-    add_result_arguments(parser, result="the list")
+    add_result_arguments(parser, formats=(TABLE, JSON), result="the list")
 
 
 def _run_clusters(args: Namespace) -> None:
@@ -99,8 +98,7 @@ def _run_clusters(args: Namespace) -> None:
         return cluster_table(found, prices_per_hour=prices)
 
     listed = {region: [one.to_dict() for one in all_of] for region, all_of in found.items()}
-    rows = [{"region": region, **one} for region, all_of in listed.items() for one in all_of]
-    tell(args, table, json=lambda: as_json(listed), csv=lambda: rows_as_csv(rows))
+    tell(args, table, json=lambda: as_json(listed))
 
 
 def price_book(region: str, clients: Clients) -> PriceBook:

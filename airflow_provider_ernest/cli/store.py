@@ -5,7 +5,6 @@ from __future__ import annotations
 import configparser
 import os
 import re
-import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -31,12 +30,10 @@ from airflow_provider_ernest.exceptions import InvalidParameterError, MissingRes
 from airflow_provider_ernest.words import UNKNOWN, age, counted, percentage
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.store.pruning import Prune
     from airflow_provider_ernest.store.store import ModelStore
 
 SECTION = "ernest"
 
-CONNECTION = re.compile(r"^(?P<scheme>[a-z0-9+.-]+://)(?P<connection>[^/@]*)@", re.IGNORECASE)
 NAMES_A_CONTAINER = ("abfs", "wasb", "adl")
 """Schemes in which what stands before the @ is part of the place."""
 
@@ -123,11 +120,12 @@ def _root(address: str) -> Any:
     from fsspec import get_filesystem_class
     from upath import UPath
 
+    scheme, _, place = address.partition("://")
     # For a scheme that it does not know, UPath is a local path.
-    get_filesystem_class(address.partition("://")[0])
-    connection = CONNECTION.match(address)
-    if connection and not connection["scheme"].lower().startswith(NAMES_A_CONTAINER):
-        address = CONNECTION.sub(r"\g<scheme>", address)
+    get_filesystem_class(scheme)
+    connection, at, _ = place.partition("/")[0].rpartition("@")
+    if at and not scheme.lower().startswith(NAMES_A_CONTAINER):
+        address = f"{scheme}://{place.removeprefix(f'{connection}@')}"
         warn(
             [
                 f"connections are Airflow's: {address} is opened with the credentials that the storage's "
@@ -258,7 +256,7 @@ def _add_prune_arguments(parser: ArgumentParser) -> None:
         help="remove event logs, too, that lie in this folder and that only removed documents name",
     )
     parser.add_argument("--dry-run", action="store_true", help="remove nothing, only list what would go")
-    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument("--yes", action="store_true", help="remove what --dry-run lists")
     add_result_arguments(parser, formats=(TABLE, JSON), result="what was removed")
 
 
@@ -266,6 +264,13 @@ def _run_prune(args: Namespace) -> None:
     from airflow_provider_ernest.processes import sweep
     from airflow_provider_ernest.store.pruning import LogFolder, Prune, retention_days, retention_models
 
+    if not (args.dry_run or args.yes):
+        raise InvalidParameterError(
+            "yes",
+            False,
+            "is needed to remove anything",
+            remedy="See with --dry-run what goes, then add it.",
+        )
     store = open_store(args)
     days = args.older_than
     if days is None and not (days := retention_days(configured("retention_days"))):
@@ -283,25 +288,11 @@ def _run_prune(args: Namespace) -> None:
         event_logs=LogFolder(args.event_logs) if args.event_logs else None,
     )
     if not args.dry_run:
-        if prune.has_work and not args.yes:
-            _confirm(prune)
         prune.carry_out()
         # Samples of runs that were killed on this host; they lie as `SampleRunOperator` puts them.
         sweep(Path(configured("staging") or airflow_home() / "ernest" / "staging"), pattern="*/*/*/*")
     tell(args, prune.lines, json=lambda: as_json(prune.summary()))
     prune.raise_failure()
-
-
-def _confirm(prune: Prune) -> None:
-    if not sys.stdin.isatty():
-        raise InvalidParameterError(
-            "yes", False, "is needed where nobody can be asked", remedy="Add --yes, or see with --dry-run."
-        )
-    sys.stderr.write("".join(f"{line}\n" for line in prune.lines()))
-    sys.stderr.write("Remove them? [y/N] ")
-    sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise InvalidParameterError("answer", "no", "was given, and nothing was removed")
 
 
 PRUNE = Command(

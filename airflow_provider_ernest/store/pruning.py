@@ -155,11 +155,6 @@ class Prune:
         self._failure = ""
         self._is_done = False
 
-    @property
-    def has_work(self) -> bool:
-        """Whether anything goes."""
-        return bool(self.items or self.surveys)
-
     def carry_out(self) -> None:
         """Remove what is planned, up to the first that cannot be; see `raise_failure`.
 

@@ -166,7 +166,7 @@ def test_a_configuration_that_cannot_be_read_is_told(tmp_path, content, run):
     assert "airflow.cfg cannot be read" in run("list", code=1)
 
 
-@pytest.mark.parametrize("action", [["list"], ["prune", "--older-than", "1d"]])
+@pytest.mark.parametrize("action", [["list"], ["prune", "--older-than", "1d", "--yes"]])
 def test_a_store_that_is_not_there_is_named_and_not_made(tmp_path, monkeypatch, action, run):
     monkeypatch.chdir(tmp_path)
     assert f"There is no model store at {tmp_path / 'gone'}." in run(

@@ -1,4 +1,3 @@
-import io
 import json
 import socket
 from datetime import UTC, datetime
@@ -76,22 +75,9 @@ def test_as_json(store, prune):
     assert json.loads(prune("--older-than", "90d", "--yes", "--format", "json").out)["removed"] == {}
 
 
-def test_nobody_to_be_asked(store, monkeypatch, prune):
-    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
-    assert "--yes" in prune("--older-than", "90d", code=1).err
+def test_nothing_is_removed_without_yes(store, prune):
+    assert "--yes=False is needed to remove anything" in prune("--older-than", "90d", code=1).err
     assert count(store) == 14
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-@pytest.mark.parametrize(("answer", "code", "left"), [("y\n", 0, 11), ("n\n", 1, 14), ("", 1, 14)])
-def test_somebody_is_asked(store, monkeypatch, answer, code, left, prune):
-    monkeypatch.setattr("sys.stdin", Terminal(answer))
-    assert "Remove them? [y/N]" in prune("--older-than", "90d", code=code).err
-    assert count(store) == left
 
 
 def test_without_an_age_it_is_the_configured_one(store, monkeypatch, prune):

@@ -185,13 +185,13 @@ def needs_met(store: ModelStore) -> bool:
 
 def test_only_what_stays_is_there_and_listed(store):
     planned = prune_of(store)
-    assert planned.has_work
+    assert planned.items
     assert len(left_in(store)) == len(OLD) + len(KEPT), "nothing goes before it is carried out"
     planned.carry_out()
     assert planned.summary()["removed"] == Counter(each.kind for each in OLD)
     assert left_in(store) == keys(*KEPT)
     assert len(ModelStore(store.root).catalogue.entries()) == 4
-    assert not prune_of(store).has_work, "a second time nothing is left to do"
+    assert not prune_of(store).items, "a second time nothing is left to do"
 
 
 @pytest.mark.parametrize("removals", range(len(OLD) + 1))
@@ -251,14 +251,14 @@ def test_what_cannot_be_removed_stays_with_all_that_it_refers_to(store, monkeypa
 
 
 def test_an_age_from_before_the_first_year_keeps_everything(store):
-    assert not prune_of(store, older_than_days=1_000_000.0).has_work
+    assert not prune_of(store, older_than_days=1_000_000.0).items
 
 
 def test_old_surveys_go_but_the_newest(tmp_path):
     store = ModelStore(tmp_path)
     surveys = [survey(days=days) for days in (1, *range(100, 107))]
     save_all(store, *surveys)
-    assert not prune_of(store, older_than_days=200).has_work
+    assert not prune_of(store, older_than_days=200).surveys
     planned = prune_of(store)
     assert f"Would remove survey {surveys[-1].id}" in planned.lines()
     planned.carry_out()
