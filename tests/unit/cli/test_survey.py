@@ -157,7 +157,7 @@ def test_aws_is_asked_for_the_types_that_the_logs_tell(ernest, tmp_path, monkeyp
 
     monkeypatch.setattr(prices, "on_demand_price", on_demand)
     monkeypatch.setattr(
-        machines, "clients_by_region", lambda args: dict.fromkeys(args.region, lambda *_: None)
+        machines, "clients_by_region", lambda args: dict.fromkeys(args.region, lambda *_, **__: None)
     )
     log_of(tmp_path / "logs" / "app-1", **{"spark.databricks.workerNodeTypeId": "m5.xlarge"})
     document = tmp_path / "survey.json"

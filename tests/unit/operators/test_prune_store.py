@@ -67,7 +67,6 @@ def test_the_configured_retention(store, context, monkeypatch, capsys):
     assert summary["kept"] == {"model": 6, "observation": 6}
     told = capsys.readouterr().out
     assert f"model {model(0).id} of 'pca'" in told
-    assert "Keeping 6 documents of that age: among the newest" in told
     assert prune(context)["removed"] == {}, "a second time nothing is left to do"
 
 
