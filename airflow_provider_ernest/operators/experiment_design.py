@@ -174,7 +174,7 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
         from airflow_provider_ernest.documents.runs import Observation
         from airflow_provider_ernest.operators.setting_checks import require_available
         from airflow_provider_ernest.prediction.predict import default_terms
-        from airflow_provider_ernest.spark.sampling import list_input
+        from airflow_provider_ernest.spark.input import list_input
 
         bounds, goal = spending.bounds, spending.goal
         settings = settings_of(ModelSettings, self.model, "model")

@@ -227,7 +227,7 @@ class FindModelOperator(OfJob, EmitsLineage, BaseOperator, SkipMixin):
     def _conditions(self) -> dict[str, RunConditions]:
         from airflow_provider_ernest.documents.runs import RunConditions
         from airflow_provider_ernest.learning.conditions import settings_digests
-        from airflow_provider_ernest.spark.input_fingerprint import input_fingerprint
+        from airflow_provider_ernest.spark.input import input_fingerprint
 
         sampled, model = self._rendered_input(), settings_of(ModelSettings, self.model, "model")
         settings = settings_digests(
@@ -426,7 +426,7 @@ def _rehearse(operator: BaseOperator, job: SparkJob, sampled: SampledInput, cont
     machines that are paid for.
     """
     from airflow_provider_ernest.spark.artifact import listed_paths, require_dependencies
-    from airflow_provider_ernest.spark.sampling import Sample
+    from airflow_provider_ernest.spark.input import Sample
 
     iterations = job.sample_iterations
     for scale in (0.1, 1.0):

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.documents.runs import Experiment, Observation
     from airflow_provider_ernest.eventlog.tables import EventLog
     from airflow_provider_ernest.settings.templates import Number
+    from airflow_provider_ernest.spark.input import Sample
     from airflow_provider_ernest.spark.run_watch import RunLimits
-    from airflow_provider_ernest.spark.sampling import Sample
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook
 
 
@@ -289,7 +289,7 @@ def staged_sample(
     may run as another user. What a killed try of the task left in `folder` is deleted before.
     """
     from airflow_provider_ernest.processes import make_owned
-    from airflow_provider_ernest.spark.sampling import take_sample
+    from airflow_provider_ernest.spark.input import take_sample
 
     shutil.rmtree(folder, ignore_errors=True)
     staged = make_owned(folder)

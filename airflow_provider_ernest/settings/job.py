@@ -28,7 +28,7 @@ from airflow_provider_ernest.settings.values import (
 )
 
 FILES, FIRST_ROWS, ARGUMENT = SAMPLINGS = ("files", "first_rows", "argument")
-"""How a sample of the input is taken; see `spark.sampling`."""
+"""How a sample of the input is taken; see `spark.input`."""
 
 
 def _conf(parameter: str, value: Any) -> Mapping[str, Any]:
@@ -111,7 +111,7 @@ class SampledInput:
         default=None,
     )
     sampling: str = setting(
-        one_of(SAMPLINGS), '"files", "first_rows" or "argument"; see `spark.sampling`', default=FILES
+        one_of(SAMPLINGS), '"files", "first_rows" or "argument"; see `spark.input`', default=FILES
     )
     header: bool = setting(truth, 'each file begins with a header line ("first_rows" only)', default=False)
     seed: Count = setting(whole_number, "the same seed takes the same samples", default=0)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.documents.base import Origin
     from airflow_provider_ernest.documents.runs import Experiment
     from airflow_provider_ernest.eventlog.tables import EventLog
-    from airflow_provider_ernest.spark.sampling import Sample
+    from airflow_provider_ernest.spark.input import Sample
 
 _VERSION = re.compile(r"[0-9]+(\.[0-9]+)*")
 

@@ -17,8 +17,8 @@ from airflow_provider_ernest.eventlog.run_facts import (
     run_seconds,
 )
 from airflow_provider_ernest.exceptions import SampleRunError
+from airflow_provider_ernest.spark.input import Sample
 from airflow_provider_ernest.spark.observing import observe
-from airflow_provider_ernest.spark.sampling import Sample
 from tests.unit.eventlog.event_log_texts import (
     REAL,
     block,

@@ -27,9 +27,9 @@ from airflow_provider_ernest.exceptions import (
     InvalidParameterError,
     SampleRunError,
 )
+from airflow_provider_ernest.spark.input import Sample
 from airflow_provider_ernest.spark.observing import observe
 from airflow_provider_ernest.spark.run_watch import RunLimits
-from airflow_provider_ernest.spark.sampling import Sample
 
 from .conftest import BUCKET, REGION, job_flow, specification, started, throttled
 

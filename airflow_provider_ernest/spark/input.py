@@ -1,6 +1,6 @@
-"""Samples of a job's input, so that the unmodified job reads only a share of it.
+"""A job's input: its files, its shape, and samples of it, so that the unmodified job reads only a share.
 
-Three ways (Ernest, sections 3.2 and 4.2):
+Three ways to sample (Ernest, sections 3.2 and 4.2):
 
 ``files``
     A seeded random subset of the input's files. Nothing is copied: a local input becomes a folder of links, a
@@ -11,16 +11,26 @@ Three ways (Ernest, sections 3.2 and 4.2):
     Nothing is staged; the application takes the share (``{{ sample.scale }}``) itself.
 
 The scale of a sample is measured in bytes of what was really chosen, not taken from the request.
+
+The shape of an input is compared later with that of other data: partitions, bytes and format, and columns of
+delimited text and of columnar files. Nothing of its content is told.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import random
 import re
+import zlib
+from collections import Counter
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path, PurePosixPath
+from statistics import median_low, mode
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_ernest.documents.runs import InputFingerprint
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.places import filesystem_of, local_path
 from airflow_provider_ernest.settings.job import FILES, FIRST_ROWS, SAMPLINGS
@@ -30,9 +40,18 @@ if TYPE_CHECKING:
 
     from airflow_provider_ernest.documents.runs import Experiment
 
-_COLUMNAR = (".parquet", ".orc", ".avro")
 _ONE_SLASH = re.compile(r"^([A-Za-z][\w+.-]*:)/(?!/)")
-_COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".zip", ".xz")
+_COLUMNAR = ("parquet", "orc")
+_COMPRESSED = ("gz", "bz2", "deflate", "zst", "snappy", "lz4", "zip", "xz", "lzo")
+_NO_PLAIN_TEXT = {*_COLUMNAR, "avro", *_COMPRESSED}
+_DELIMITERS = {"csv": ",;\t|", "tsv": "\t", "tab": "\t", "psv": "|"}
+
+SHAPE_FILES = 3
+"""Files whose columns are counted: the first may be an odd one."""
+BEGINNING_BYTES = 1 << 20
+"""Read of each text at most, and decompressed at most."""
+RECORDS = 1_000
+"""No more records than these are looked at."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +156,7 @@ def _pattern(folder: str, files: list[InputFile]) -> str:
 def _of_first_rows(sample: Sample, listing: InputListing, *, header: bool, staging: Path) -> Sample:
     """Copy the first rows of line-oriented files, in as many pieces as the sample should have partitions."""
     for file in listing.files:
-        if file.path.lower().endswith(_COLUMNAR + _COMPRESSED):
+        if _format(file.path).rpartition(".")[2] in _NO_PLAIN_TEXT:
             problem = f"cannot cut {file.path}, which is not plain text"
             raise InvalidParameterError("sampling", FIRST_ROWS, problem, remedy="Use 'files'.")
     # Rows are measured against rows, without headers.
@@ -248,3 +267,118 @@ def _folder_in_scheme(input_path: str, *, is_folder: bool) -> str:
 
 def _is_hidden(path: PurePosixPath) -> bool:
     return any(part.startswith(("_", ".")) for part in path.parts)
+
+
+def input_fingerprint(input_path: str, *, partitions: int | None, header: bool, log: Any) -> InputFingerprint:
+    """Tell the shape of an input by its listing and the beginnings of its first files.
+
+    Never raises: what cannot be listed or read stays None, and one line in the log says why. The partitions
+    are by default the number of files; with `header`, each file begins with a line that names the columns.
+    """
+    if not input_path:
+        return InputFingerprint(partitions=partitions)
+    try:
+        listing = list_input(input_path)
+    # The libraries behind fsspec raise errors of their own. None should fail a run.
+    except Exception as error:
+        log.info("The shape of the input cannot be told: %s", _problem(error))
+        return InputFingerprint(partitions=partitions)
+    sizes: Counter[str] = Counter()
+    for file in listing.files:
+        sizes[_format(file.path)] += file.size_bytes
+    # That of most bytes; of equals the first in the alphabet.
+    file_format = min(sizes, key=lambda name: (-sizes[name], name))
+    columns = None
+    try:
+        columns = _columns(input_path, listing, file_format, header=header)
+    except Exception as error:
+        log.info("The columns of the input are not known: %s", _problem(error))
+    return InputFingerprint(
+        partitions=partitions or len(listing.files),
+        total_bytes=listing.total_bytes,
+        columns=columns,
+        format=file_format or None,
+    )
+
+
+def _problem(error: Exception) -> str:
+    """What is wrong, in a line. Messages of libraries may hold addresses with credentials in them."""
+    if isinstance(error, MissingResourceError):
+        return str(error).partition("\n")[0]
+    kind = type(error)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _format(path: str) -> str:
+    """A file's suffix; with the one before where it is the compression's, as in "csv.gz"."""
+    # Others are numbers and dates, which differ from file to file.
+    names = [suffix[1:].lower() for suffix in PurePosixPath(path).suffixes]
+    suffixes = [name for name in names if name.isalnum() and name[0].isalpha()]
+    *_, before, last = ("", "", *suffixes)
+    return f"{before}.{last}" if before and last in _COMPRESSED else last
+
+
+def _columns(input_path: str, listing: InputListing, file_format: str, *, header: bool) -> int | None:
+    """The median over the first files of the format that tell theirs; None of other formats."""
+    filesystem, base = opened_input(input_path)
+    counts: list[int | None] = []
+    for file in [each for each in listing.files if _format(each.path) == file_format][:SHAPE_FILES]:
+        path = str(base / file.path)
+        if file_format in _COLUMNAR:
+            counts.append(_columnar_columns(filesystem, path, file_format))
+        elif delimiters := _DELIMITERS.get(file_format.removesuffix(".gz")):
+            content = filesystem.cat_file(path, start=0, end=min(file.size_bytes, BEGINNING_BYTES))
+            is_whole = file.size_bytes <= len(content)
+            if file_format.endswith(".gz"):
+                # A small file may hold any amount.
+                content = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(content, BEGINNING_BYTES)
+                is_whole = is_whole and len(content) < BEGINNING_BYTES
+            counts.append(_delimited_columns(content, delimiters, header=header, is_whole=is_whole))
+    found = [count for count in counts if count is not None]
+    return median_low(found) if found else None
+
+
+def _columnar_columns(filesystem: Any, path: str, file_format: str) -> int | None:
+    """From the footer, by pyarrow; None where that is not installed."""
+    try:
+        reader = import_module(f"pyarrow.{file_format}")
+    except ImportError:
+        return None
+    # Small blocks: remote file systems would read tens of megabytes ahead.
+    with filesystem.open(path, "rb", block_size=1 << 16) as file:
+        schema = reader.read_schema(file) if file_format == "parquet" else reader.ORCFile(file).schema
+        return len(schema.names)
+
+
+def _delimited_columns(content: bytes, delimiters: str, *, header: bool, is_whole: bool) -> int | None:
+    """By the delimiter with which most records have equally many fields; None without any record.
+
+    `csv.Sniffer` is not asked: on unlucky content its patterns take minutes.
+    """
+    # Whatever the encoding, if it has ASCII's delimiters: each byte stays one character.
+    text = content.removeprefix(b"\xef\xbb\xbf").decode("latin-1")
+    if not is_whole:  # The last line may be cut off.
+        text = text[: text.rfind("\n") + 1]
+    if not text.strip() or "\0" in text:
+        return None
+    counted = [_field_counts(text, delimiter, is_whole=is_whole) for delimiter in delimiters]
+    several = [counts for counts in counted if counts and mode(counts) > 1]
+    if not several:
+        return 1 if any(counted) else None
+    best = max(several, key=lambda counts: (counts.count(mode(counts)) / len(counts), mode(counts)))
+    return best[0] if header else mode(best)
+
+
+def _field_counts(text: str, delimiter: str, *, is_whole: bool) -> list[int]:
+    """Fields of each of the first records; quoted fields may hold delimiters and line ends."""
+    counts: list[int] = []
+    try:
+        for record in csv.reader(io.StringIO(text), delimiter=delimiter):
+            if record:
+                counts.append(len(record))
+            if len(counts) >= RECORDS:
+                return counts
+    except csv.Error:  # such as a quotation that never ends
+        return []
+    # A cut may have fallen into a quoted field, which makes the last record a stump.
+    return counts if is_whole or len(counts) < 2 else counts[:-1]
