@@ -377,7 +377,7 @@ class DriverSubmission:
             web_url=self._web_url,
             limits=request.limits,
             end=self._hook.end,
-            log=self._hook.output,
+            log=self._hook.log,
         ) as watch:
             try:
                 self._hook.run(application)

@@ -15,7 +15,6 @@ import weakref
 from collections.abc import Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
@@ -53,9 +52,8 @@ _OURS = frozenset({"self", "conf", "conn_id", "application_args", "name"})
 class ErnestSubmitHook(SparkSubmitHook):
     """The provider's hook, ended with its task and pointed at a master by address or by connection.
 
-    The driver's output is folded in the task's log; see `FoldedOutput`. Its web pages listen where the driver
-    does, at ``spark.driver.bindAddress``, unless SPARK_LOCAL_IP says otherwise, in the task's environment or
-    in `options` (``env_vars``).
+    The driver's web pages listen where it does, at ``spark.driver.bindAddress``, unless SPARK_LOCAL_IP says
+    otherwise, in the task's environment or in `options` (``env_vars``).
 
     Args:
         master_url: address of a master that has no Airflow connection, such as spark://10.0.0.7:7077.
@@ -105,7 +103,7 @@ class ErnestSubmitHook(SparkSubmitHook):
             name=name,
             **options,
         )
-        self.output = FoldedOutput(self.log)
+        self._output = DriverOutput()
         is_standalone = self._connection["master"].startswith(_STANDALONE)
         is_client = self._connection["deploy_mode"] != "cluster"
         address = conf.get(BIND_ADDRESS) if is_standalone and is_client else None
@@ -139,7 +137,7 @@ class ErnestSubmitHook(SparkSubmitHook):
         except AirflowException as error:
             raise SampleRunError(
                 f"{application} failed: {self._failure()}",
-                remedy="See the driver's output in this task's log, above, under “Spark's output”.",
+                remedy="See the driver's output in this task's log, above.",
             ) from error
         except FileNotFoundError as error:
             raise MissingResourceError(
@@ -172,13 +170,13 @@ class ErnestSubmitHook(SparkSubmitHook):
         """Follow the output; first of all, end what was started while `end` was called."""
         if self._is_ended:
             self.end()
-        super()._process_spark_submit_log(self.output.lines(itr))
+        super()._process_spark_submit_log(self._output.lines(itr))
 
     def _failure(self) -> str:
         """What ended the driver: the exception that it printed, else no more than its exit code."""
-        if self.output.secret_is_refused and not self._is_ended:
+        if self._output.secret_is_refused and not self._is_ended:
             return f"the cluster refused its shared secret ({SECRET_PROPERTY})."
-        exception = "" if self._is_ended else self.output.failure
+        exception = "" if self._is_ended else self._output.failure
         if not exception:
             exit_code = self._submit_sp.returncode if self._submit_sp else None
             return f"spark-submit ended with exit code {exit_code}."
@@ -355,9 +353,6 @@ def _property(key: str, value: str) -> bytes:
     return f"{key}={''.join(escaped)}\n".encode("ascii")
 
 
-GROUP, END = "::group::Spark's output", "::endgroup::"
-"""Airflow's page of a log folds the lines between them."""
-
 _LOGGED = re.compile(r"\d\d(?:\d\d)?[/-]\d\d[/-]\d\d[ T]\d\d:\d\d:\d\d")
 """The beginning of a line of Spark's own log, which is not part of a trace that ended the driver."""
 _TRACE = re.compile(r'Traceback \(most recent call last\):|Exception in thread "main" ')
@@ -371,48 +366,20 @@ _ONLY_EXIT_CODE = "org.apache.spark.SparkUserAppException"
 """Behind the trace of a Python program, it says no more than that there was one."""
 
 
-class FoldedOutput:
-    """Folds a driver's output in the task's log, and logs messages between the folded groups."""
+class DriverOutput:
+    """What a driver's output tells of its end."""
 
-    def __init__(self, log: Any) -> None:
+    def __init__(self) -> None:
         self.failure = ""
         """The last exception of an uncaught trace, as it was printed."""
         self.secret_is_refused = False
-        self._log = log
-        self._lock = Lock()
-        self._is_open = False
         self._is_in_trace = False
 
     def lines(self, output: Iterable[Any]) -> Iterator[Any]:
-        """The same lines; a group begins with the first one, and after each other message."""
-        try:
-            for line in output:
-                self._look_at(str(line).rstrip())
-                with self._lock:
-                    if not self._is_open:
-                        self._is_open = True
-                        self._log.info(GROUP)
-                yield line
-        finally:
-            with self._lock:
-                self._close()
-
-    def info(self, message: str, *values: object) -> None:
-        """Log outside the folded output."""
-        with self._lock:
-            self._close()
-            self._log.info(message, *values)
-
-    def error(self, message: str, *values: object) -> None:
-        """Log an error outside the folded output."""
-        with self._lock:
-            self._close()
-            self._log.error(message, *values)
-
-    def _close(self) -> None:
-        if self._is_open:
-            self._is_open = False
-            self._log.info(END)
+        """The same lines, looked at as they pass."""
+        for line in output:
+            self._look_at(str(line).rstrip())
+            yield line
 
     def _look_at(self, line: str) -> None:
         if _REFUSED_SECRET.search(line):
