@@ -544,7 +544,6 @@ def surveyed_job(job: str = JOB, **fields: Any) -> SurveyedJob:
             "bottleneck": CPU,
             "why": "its tasks compute 81 % of their time",
             "unknown": (),
-            "training_dollars": None,
             **fields,
         }
     )
@@ -575,8 +574,6 @@ def survey(*, days: float = 1, **fields: Any) -> Survey:
         bottleneck="",
         why="",
         unknown=("Its history lies all at one size: what others would take is not known.",),
-        training_dollars=1.8,
-        training_machine_hours=4.5,
     )
     return Survey(
         **{

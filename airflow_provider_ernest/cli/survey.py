@@ -43,7 +43,6 @@ from airflow_provider_ernest.views.survey import (
     remarks,
     rows_of,
     totals_of,
-    training,
 )
 from airflow_provider_ernest.words import counted, shortened
 
@@ -219,7 +218,6 @@ def survey_lines(survey: Survey) -> list[str]:
             f"{job.why}." if job.why else "",
             history_in_short(job) if job.runs else "",
             *job.unknown,
-            training(job),
         ]
         lines += ["", job.job]
         for each in filter(None, told):

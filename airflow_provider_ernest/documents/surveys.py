@@ -60,8 +60,6 @@ class SurveyedJob(Document):
     bottleneck: str = ""  # what it is bound by, of `documents.profiles`
     why: str = ""  # the same as a sentence, with its figure
     unknown: tuple[str, ...] = ()  # sentences: what is not known
-    training_dollars: float | None = None  # for sample runs that tell it; None without need or price
-    training_machine_hours: float | None = None  # the same without a price; None where nothing is missing
 
 
 class Survey(Stored):

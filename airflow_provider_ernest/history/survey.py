@@ -13,10 +13,6 @@ from statistics import median
 import airflow_provider_ernest.words as words
 from airflow_provider_ernest.decision.deciding import Offered, decide
 from airflow_provider_ernest.decision.offers import HistoryOffer
-from airflow_provider_ernest.design.candidates import enumerate_candidates
-from airflow_provider_ernest.design.costs import Spending
-from airflow_provider_ernest.design.plan import plan_design
-from airflow_provider_ernest.design.problem import Targets
 from airflow_provider_ernest.documents.base import Interval, new_stamp, time_of
 from airflow_provider_ernest.documents.models import FittedTerm, Model, Validation
 from airflow_provider_ernest.documents.profiles import FIRST_TASK, RunProfile
@@ -36,7 +32,7 @@ from airflow_provider_ernest.history.sizes import (
 from airflow_provider_ernest.prediction.predict import default_terms, new_predictor, observed_columns
 from airflow_provider_ernest.prediction.prior import prior_for
 from airflow_provider_ernest.prediction.terms import term_named
-from airflow_provider_ernest.settings import Billing, DesignBounds, SizingGoal
+from airflow_provider_ernest.settings import Billing, SizingGoal
 from airflow_provider_ernest.settings.billing import HOUR_SECONDS, MONTH_SECONDS
 from airflow_provider_ernest.settings.bounds import AVERAGING
 from airflow_provider_ernest.settings.goal import CHEAPEST
@@ -51,11 +47,6 @@ MOST_PROFILED = 3  # sizes of which a run is profiled: one for each, today's fir
 
 WORTH_TELLING = 0.05
 """Share of a run that stragglers must cost, and of what is read that is spilled, to be mentioned."""
-
-MAX_SCALE = 0.1
-"""The share of the input that a sample run would read at most, unless its partitions are too few."""
-
-SAMPLED_PARTITIONS = 40  # for each core, where nothing tells how many the input has
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -337,7 +328,7 @@ def _with_sizes(
     unknown = [*job.unknown, *_about_the_history(job, history, today, failed)]
     if not is_determined and replays is None:
         unknown.append(f"Other sizes are not known: {why_not}")
-        return _with_training(replace(job, unknown=tuple(unknown)), today, history, profiles)
+        return replace(job, unknown=tuple(unknown))
     offer = HistoryOffer(
         model=model or _holder(job.job, history, today),
         machines=counts,
@@ -350,8 +341,7 @@ def _with_sizes(
         input_noise=today.input_noise,
     )
     unknown += _about_the_sources(offer, today, why_not)
-    job = _decided(replace(job, unknown=tuple(unknown)), offer, today, goal)
-    return job if is_determined else _with_training(job, today, history, profiles)
+    return _decided(replace(job, unknown=tuple(unknown)), offer, today, goal)
 
 
 def _model(job: str, history: History, today: Today) -> tuple[Model | None, bool, str]:
@@ -467,7 +457,7 @@ def _with_saving(
     )
 
 
-# What is not known, and what it would cost to know it.
+# What is not known.
 
 
 def _about_the_history(
@@ -516,50 +506,3 @@ def _about_the_sources(offer: HistoryOffer, today: Today, why_not: str) -> Itera
         yield f"All runs had {words.machines(counts.pop())}: other sizes are from replay only."
     else:
         yield f"Sizes are from replay only: {why_not}"
-
-
-def _with_training(
-    job: SurveyedJob, today: Today, history: History, profiles: Sequence[RunProfile]
-) -> SurveyedJob:
-    """With what sample runs by an `ErnestTaskGroup` would cost with this history, if known."""
-    most, profile = max(today.machines, 2), _nearest(profiles, today)
-    partitions = SAMPLED_PARTITIONS * most * today.cores_per_machine
-    # The input's, by the stage that read most of it.
-    reading = [stage for stage in profile.stages if stage.reads_input and stage.tasks] if profile else []
-    if reading:
-        partitions = max(reading, key=lambda stage: stage.input_bytes).tasks
-    bounds = DesignBounds(
-        max_machines=most,
-        max_scale=min(1.0, max(MAX_SCALE, 2 * most * today.cores_per_machine / partitions)),
-        cost_options={"full_seconds_on_one_machine": today.machines * today.seconds},
-    )
-    asked = tuple(size.machines for size in job.sizes) or sizes_to_ask(today, ())
-    goal = SizingGoal(
-        deadline_seconds=job.limit_seconds or 1.1 * (job.seconds or 1.0), allowed_machines=asked
-    )
-    spending = Spending(bounds=bounds, goal=goal, billed_machines=most)
-    try:
-        design = spending.planned(
-            lambda allowance: plan_design(
-                candidates=enumerate_candidates(
-                    min_machines=bounds.min_machines,
-                    max_machines=most,
-                    min_scale=allowance.min_scale,
-                    max_scale=bounds.max_scale,
-                    partitions=partitions,
-                    cores_per_machine=today.cores_per_machine,
-                    by_ratio=allowance.by_ratio,
-                ),
-                budget=allowance.budget,
-                cost=allowance.cost,
-                targets=Targets(machines=asked, scale=1.0),
-                observed=history.observations,
-            )
-        )
-    except ErnestError:
-        return job
-    share, machine_seconds = spending.share_of(design), spending.machine_seconds
-    if share is None or machine_seconds is None:
-        return job
-    hours = share * machine_seconds / HOUR_SECONDS
-    return replace(job, training_machine_hours=hours, training_dollars=_in_dollars(hours, job.price_per_hour))

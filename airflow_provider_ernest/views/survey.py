@@ -286,15 +286,6 @@ def proposal(job: SurveyedJob, *, is_money: bool) -> str:
     )
 
 
-def training(job: SurveyedJob) -> str:
-    """What a training would cost that tells what is not known; empty if nothing is missing."""
-    hours = job.training_machine_hours
-    if hours is None:
-        return ""
-    price = "" if job.training_dollars is None else f", about {dollars(job.training_dollars)}"
-    return f"A training (sample runs, and a model of them) would take {number(hours)} machine-hours{price}."
-
-
 @dataclass(frozen=True, kw_only=True)
 class StoredSurvey:
     """A survey in the store."""

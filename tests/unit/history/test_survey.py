@@ -134,18 +134,12 @@ def test_machines_that_come_and_go_cost_what_is_there_and_leave_less_to_save():
     assert any("of 16 machines, the average" in each for each in dynamic.unknown)
 
 
-def test_a_job_of_one_size_says_so_and_what_a_training_would_cost():
+def test_a_job_of_one_size_says_so():
     job = surveyed()
     assert "All runs had 8 machines: other sizes are from replay only." in job.unknown
-    assert job.training_machine_hours > 0
-    assert job.training_dollars == pytest.approx(0.2 * job.training_machine_hours)
-    assert SurveyedJob.from_dict(job.to_dict()) == job
-
-
-def test_where_the_history_tells_of_sizes_no_training_is_asked_for():
-    job = surveyed(SEVERAL)
-    assert job.training_machine_hours is None
-    assert not any("replay only" in each for each in job.unknown)
+    earlier = {**job.to_dict(), "training_dollars": 1.8, "training_machine_hours": 4.5}
+    assert SurveyedJob.from_dict(earlier) == job, "as version 0.2 wrote it"
+    assert not any("replay only" in each for each in surveyed(SEVERAL).unknown)
 
 
 def test_a_deadline_that_todays_size_misses_asks_for_more_machines():

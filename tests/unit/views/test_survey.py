@@ -15,7 +15,6 @@ from airflow_provider_ernest.views.survey import (
     rows_of,
     survey_page,
     totals_of,
-    training,
 )
 from tests.examples import survey as stored_survey
 
@@ -58,8 +57,6 @@ def orders(**changes) -> SurveyedJob:
         bottleneck="driver",
         why="Bound by the driver, with no task running for 400 s of 700 s",
         unknown=("All runs had 16 machines: other sizes are from replay only.",),
-        training_machine_hours=2.0,
-        training_dollars=0.4,
     )
     return replace(job, **changes)
 
@@ -71,7 +68,6 @@ def without_price(job: SurveyedJob) -> SurveyedJob:
         price_per_hour=None,
         saved_per_month=None,
         likely_saved_per_month=None,
-        training_dollars=None,
         sizes=tuple(replace(each, cost=None) for each in job.sizes),
     )
 
@@ -175,10 +171,6 @@ class TestWords:
         )
         assert history_in_short(silent) == "30 runs."
 
-    def test_what_a_training_would_cost_is_told_where_it_is_missing(self):
-        assert training(orders()).endswith("would take 2.00 machine-hours, about $0.40.")
-        assert training(orders(training_machine_hours=None)) == ""
-
 
 def test_words_are_those_of_the_report_and_the_numbers_stand_beside_them():
     found = stored_survey()
@@ -192,5 +184,4 @@ def test_words_are_those_of_the_report_and_the_numbers_stand_beside_them():
     assert saving.likely_saved == (14.2, 27.9)
     assert saving.why == "its tasks compute 81 % of their time."
     assert (unknown.saved, unknown.monthly, unknown.is_as_today) == (None, None, False)
-    assert unknown.unknown[0] == found.jobs[1].unknown[0]
-    assert "$1.80" in unknown.unknown[1], "what a training would cost"
+    assert unknown.unknown == found.jobs[1].unknown
