@@ -60,6 +60,9 @@ class SurveyedJob(Document):
     bottleneck: str = ""  # what it is bound by, of `documents.profiles`
     why: str = ""  # the same as a sentence, with its figure
     unknown: tuple[str, ...] = ()  # sentences: what is not known
+    # What a training would cost, as surveys of version 0.2 tell; not written any more.
+    training_dollars: float | None = None
+    training_machine_hours: float | None = None
 
 
 class Survey(Stored):
