@@ -11,10 +11,10 @@ names together say which, see `by_job`.
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import pairwise
 from statistics import median
 
@@ -120,13 +120,6 @@ _COUNTER = re.compile(r"(?<=[^\W\d_])(\d+)$")
 LEAST_VERSIONS = 4
 MOST_RUNS_OF_A_VERSION = 2
 """So many different numbers at least, and half of them with no more runs than this: each run has its own."""
-
-AT_ONCE = timedelta(minutes=1)
-MOST_TURNS = 5
-USUAL_SHARE = 0.8
-OTHER_WORK = 1.5
-"""An application that begins so soon after another is the next context of the same program, if nearly each
-time so many follow one another, and one of them takes so many times as long as another."""
 
 LEAST_RUNS_TO_COMPARE = 3
 LEAST_READ = 0.01
@@ -267,7 +260,6 @@ def by_job(runs: Iterable[PastRun], *, stated: Collection[str] = (), by_program:
     named = {job: _oldest_first(once.values()) for job, once in found.items()}
     if by_program:
         named = _by_program(named, stated)
-        named = _by_turn(named, stated)
     joined = _joined({job: of_job for job, of_job in named.items() if job not in stated}, taken=named)
     for job, names in joined.items():
         named[job] = _oldest_first(replace(run, job=job) for name in names for run in named.pop(name))
@@ -301,39 +293,6 @@ def _by_program(named: Mapping[str, list[PastRun]], stated: Collection[str]) -> 
 
 def _folder(run: PastRun) -> str:
     return recurring(run.main_folder or "") if run.main else ""
-
-
-def _by_turn(named: Mapping[str, list[PastRun]], stated: Collection[str]) -> dict[str, list[PastRun]]:
-    """The same, but of a program that starts several contexts each time each context is a job."""
-    parted: dict[str, list[PastRun]] = {}
-    for job, runs in named.items():
-        turns = [] if job in stated else _turns(runs)
-        of_turn = {f"{job} ({turn} of {len(turns)})": each for turn, each in enumerate(turns, 1)}
-        parted |= of_turn or {job: runs}
-    return parted
-
-
-def _turns(runs: Sequence[PastRun]) -> list[list[PastRun]]:
-    """The runs that come first, those that follow them at once, and so on; none where these do the same."""
-    groups: list[list[PastRun]] = []
-    ended: datetime | None = None
-    for run in runs:
-        began = time_of(run.started_at)
-        if began is None:
-            return []
-        if ended is not None and abs(began - ended) <= AT_ONCE:
-            groups[-1].append(run)
-        else:
-            groups.append([run])
-        ended = began + timedelta(seconds=run.startup_seconds + run.seconds)
-    sizes = Counter(map(len, groups))
-    size = max(sizes, key=lambda each: sizes[each], default=1)
-    is_usual = len(groups) >= LEAST_RUNS_TO_COMPARE and sizes[size] >= USUAL_SHARE * len(groups)
-    if not is_usual or not 1 < size <= MOST_TURNS or max(sizes) > size:
-        return []
-    turns = [[group[turn] for group in groups if turn < len(group)] for turn in range(size)]
-    usual = [median(run.seconds for run in turn) for turn in turns]
-    return turns if max(usual) >= OTHER_WORK * min(usual) else []
 
 
 def _both(known: PastRun, run: PastRun) -> PastRun:

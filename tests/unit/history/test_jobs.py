@@ -316,43 +316,6 @@ def test_versions_of_a_program_that_follow_one_another_are_one_job(folders):
     assert list(by_job(in_folders(*folders)).runs) == ["etl"]
 
 
-def in_turns(*seconds: float, days: int = 4, apart: float = 5.0) -> list[PastRun]:
-    """Applications of one name that a program starts each day, one after the other."""
-    runs, _ = daily((4,) * (days * len(seconds)), job="etl")
-    made = []
-    for place, run in enumerate(runs):
-        day, turn = divmod(place, len(seconds))
-        start = FIRST + timedelta(days=day, seconds=sum(seconds[:turn]) + turn * apart)
-        changed = {"started_at": start.isoformat(), "seconds": seconds[turn], "startup_seconds": 0.0}
-        made.append(replace(run, **changed))
-    return made
-
-
-def test_two_contexts_of_one_program_are_two_jobs():
-    jobs = by_job(in_turns(30.0, 300.0))
-    assert {job: {run.seconds for run in runs} for job, runs in jobs.runs.items()} == {
-        "etl (1 of 2)": {30.0},
-        "etl (2 of 2)": {300.0},
-    }
-    lost = by_job(in_turns(30.0, 300.0, days=6)[:-1])
-    assert [len(runs) for runs in lost.runs.values()] == [6, 5], "a program that failed after its first"
-
-
-@pytest.mark.parametrize(
-    "runs",
-    [
-        in_turns(30.0, 31.0),  # which do the same, as for two regions
-        in_turns(30.0, 300.0, apart=7200.0),
-        in_turns(30.0, 300.0, days=2),
-        in_turns(*[30.0, 300.0] * 6),  # a backfill
-    ],
-    ids=["alike", "far apart", "too few", "too many"],
-)
-def test_runs_that_follow_one_another_are_of_one_job_otherwise(runs):
-    assert list(by_job(runs).runs) == ["etl"]
-    assert list(by_job(in_turns(30.0, 300.0), stated=["etl"]).runs) == ["etl"], "as the user says"
-
-
 def test_of_two_attempts_of_yarn_both_are_paid_for():
     first, second = runs_named(["daily", "daily"])
     failed = replace(
