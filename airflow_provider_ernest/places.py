@@ -110,31 +110,11 @@ class Entry:
     version: str = ""
 
 
-class WatchedFile(Protocol):
-    """A file that is watched. Both raise FileNotFoundError, or what the storage's library raises."""
-
-    def probe(self) -> str:
-        """What its storage says of it without reading it; empty where that cannot tell a change."""
-
-    def open(self) -> AbstractContextManager[Any]:
-        """Its content, to be read in pieces."""
-
-
 S3Clients = Callable[[str], Any]
 """Makes boto3's S3 client for an Airflow connection (empty: none is named); None leaves S3 to fsspec."""
 
 
-class _Listed:
-    """A folder whose `entries` tell what it holds."""
-
-    def entries(self) -> Iterator[Entry]:
-        raise NotImplementedError
-
-    def iterdir(self) -> Iterator[Any]:
-        return (each.place for each in self.entries())
-
-
-class LocalPlace(_Listed):
+class LocalPlace:
     """A path that this process's machine sees."""
 
     def __init__(self, path: str | Path) -> None:
@@ -162,6 +142,10 @@ class LocalPlace(_Listed):
                     yield place._told(each.stat())
                 except OSError:
                     yield Entry(place=place)
+
+    def iterdir(self) -> Iterator[Any]:
+        """The same as places alone."""
+        return (each.place for each in self.entries())
 
     def _told(self, status: os.stat_result) -> Entry:
         is_folder = S_ISDIR(status.st_mode)
@@ -191,7 +175,7 @@ class LocalPlace(_Listed):
         return str(self._path)
 
 
-class FileSystemPlace(_Listed):
+class FileSystemPlace:
     """A path on a file system of fsspec, with its address as the user writes it."""
 
     def __init__(self, filesystem: Any, path: str, address: str) -> None:
@@ -211,20 +195,29 @@ class FileSystemPlace(_Listed):
 
     def entry(self) -> Entry:
         """What the file system tells of it."""
-        return self._told(self._path, self._address, self._filesystem.info(self._path))
+        return self._told(self._filesystem.info(self._path))
 
     def entries(self) -> Iterator[Entry]:
         """What a folder holds."""
-        for told in self._filesystem.ls(self._path, detail=True):
-            path = told["name"]
-            # The mark that some object stores set for a folder is in it.
-            if path.rstrip("/") != self._path.rstrip("/"):
-                yield self._told(path, f"{self._address}/{PurePosixPath(path).name}", told)
+        return (place._told(told) for place, told in self._inside())
 
-    def _told(self, path: str, address: str, told: Mapping[str, Any]) -> Entry:
+    def iterdir(self) -> Iterator[Any]:
+        """The same as places alone."""
+        return (place for place, _ in self._inside())
+
+    def _inside(self) -> Iterator[tuple[FileSystemPlace, Mapping[str, Any]]]:
+        for told in self._filesystem.ls(self._path, detail=True):
+            # The mark that some object stores set for a folder is in it.
+            if told["name"].rstrip("/") != self._path.rstrip("/"):
+                yield self._below(told["name"]), told
+
+    def _below(self, path: str) -> FileSystemPlace:
+        return FileSystemPlace(self._filesystem, path, f"{self._address}/{PurePosixPath(path).name}")
+
+    def _told(self, told: Mapping[str, Any]) -> Entry:
         is_folder = told.get("type") == "directory"
         return Entry(
-            place=FileSystemPlace(self._filesystem, path, address),
+            place=self,
             is_folder=is_folder,
             is_file=not is_folder,
             size_bytes=int(told.get("size") or 0),
@@ -248,7 +241,7 @@ class FileSystemPlace(_Listed):
                 raise ConnectionError(f"{type(error.__cause__).__name__}: {error.__cause__}") from error
             raise
         if told.get("type") == "directory":
-            raise IsADirectoryError(f"{self._path} is no file")
+            raise IsADirectoryError(f"{self} is no file")
         return probe_of(told)
 
     def open(self, mode: str = "rb") -> Any:
@@ -313,7 +306,7 @@ def _connected(address: str) -> tuple[Any, str] | None:
     return path.fs, path.path
 
 
-def _s3_place(address: str, clients: S3Clients | None) -> S3Place | None:
+def _s3_place(address: str, clients: S3Clients | None) -> FileSystemPlace | None:
     """The place at s3://[connection@]bucket/key by boto3; None where s3fs reads it."""
     where, _, key = address.partition("://")[2].partition("/")
     connection, _, bucket = where.rpartition("@")
@@ -329,7 +322,9 @@ def _s3_place(address: str, clients: S3Clients | None) -> S3Place | None:
     client = clients(connection) if clients else None
     if client is None and find_spec("s3fs") is None:
         client = boto3_client(connection, address)
-    return None if client is None else S3Place(client, bucket, key, connection=connection)
+    if client is None:
+        return None
+    return FileSystemPlace(S3ByBoto3(client), f"{bucket}/{key.strip('/')}".rstrip("/"), _as_s3(address))
 
 
 def boto3_client(connection: str, address: str) -> Any:
@@ -348,94 +343,72 @@ def boto3_client(connection: str, address: str) -> Any:
     return boto3.client("s3")
 
 
-class S3Place(_Listed):
-    """A file or a folder on S3, read by boto3; the client's Airflow connection is part of its address."""
+class S3ByBoto3:
+    """As much of a file system of fsspec as `FileSystemPlace` asks for; its paths are bucket/key."""
 
-    def __init__(self, client: Any, bucket: str, key: str, *, connection: str = "") -> None:
+    def __init__(self, client: Any) -> None:
         self._client = client
-        self._bucket = bucket
-        self._key = key.strip("/")
-        self._connection = connection
 
-    @property
-    def name(self) -> str:
-        """The last part of the key."""
-        return self._key.rpartition("/")[2]
+    def invalidate_cache(self) -> None:
+        """Nothing is kept."""
 
-    def is_dir(self) -> bool:
-        """Whether any key begins with this one and a slash."""
-        found = self._client.list_objects_v2(Bucket=self._bucket, Prefix=self._prefix, MaxKeys=1)
-        return bool(found.get("KeyCount"))
+    def isdir(self, path: str) -> bool:
+        """Whether it is a bucket, or any key begins with this one and a slash."""
+        bucket, _, key = path.partition("/")
+        with _absence_told(path):
+            found = key and self._client.list_objects_v2(Bucket=bucket, Prefix=f"{key}/", MaxKeys=1)
+        return not key or bool(found.get("KeyCount"))
 
-    def entry(self) -> Entry:
-        """What S3 tells of it, by a HEAD request where it is no folder."""
-        if not self._key or self.is_dir():
-            return Entry(place=self, is_folder=True)
-        with self._absence_told():
-            return self._told(self._client.head_object(Bucket=self._bucket, Key=self._key))
+    def info(self, path: str) -> dict[str, Any]:
+        """What S3 tells of an object, by a HEAD request; where there is none it may be a folder."""
+        bucket, _, key = path.partition("/")
+        try:
+            if key:
+                with _absence_told(path):
+                    told = self._client.head_object(Bucket=bucket, Key=key)
+                return _object(path, told, told["ContentLength"])
+        except FileNotFoundError:
+            if not self.isdir(path):
+                raise
+        return {"name": path, "type": "directory"}
 
-    def entries(self) -> Iterator[Entry]:
+    def ls(self, path: str, *, detail: bool) -> Iterator[dict[str, Any]]:
         """What a folder holds, by one request for a thousand of them."""
+        bucket, _, key = path.partition("/")
+        prefix = f"{key}/" if key else ""
         pages = self._client.get_paginator("list_objects_v2").paginate(
-            Bucket=self._bucket, Prefix=self._prefix, Delimiter="/"
+            Bucket=bucket, Prefix=prefix, Delimiter="/"
         )
         for page in pages:
             for each in page.get("Contents", ()):
-                # The mark that some programs set for a folder is in it.
-                if each["Key"] != self._prefix:
-                    yield self._below(each["Key"])._told({**each, "ContentLength": each["Size"]})
+                yield _object(f"{bucket}/{each['Key']}", each, each["Size"])
             for each in page.get("CommonPrefixes", ()):
-                yield Entry(place=self._below(each["Prefix"]), is_folder=True)
+                yield {"name": f"{bucket}/{each['Prefix'].rstrip('/')}", "type": "directory"}
 
-    def _below(self, key: str) -> S3Place:
-        return S3Place(self._client, self._bucket, key, connection=self._connection)
-
-    def _told(self, told: Mapping[str, Any]) -> Entry:
-        size_bytes = told["ContentLength"]
-        return Entry(
-            place=self,
-            is_file=True,
-            size_bytes=size_bytes,
-            modified_at=_modified_at(told),
-            # A listing tells less than a request for one.
-            version=f"size={size_bytes} etag={told.get('ETag')} lastmodified={told.get('LastModified')}",
-        )
-
-    def probe(self) -> str:
-        """ETag, time, version and size, by a HEAD request."""
-        if not self._key:
-            raise MissingResourceError(f"{self} names no file on S3.", remedy="Write s3://bucket/key.")
-        with self._absence_told():
-            told = self._client.head_object(Bucket=self._bucket, Key=self._key)
-        return probe_of({**told, "size": told["ContentLength"]})
-
-    def open(self, mode: str = "rb") -> Any:
+    def open(self, path: str, mode: str) -> AbstractContextManager[Any]:
         """The content, as it arrives; `mode` is always to read bytes."""
-        with self._absence_told():
-            body = self._client.get_object(Bucket=self._bucket, Key=self._key)["Body"]
+        bucket, _, key = path.partition("/")
+        with _absence_told(path):
+            body = self._client.get_object(Bucket=bucket, Key=key)["Body"]
         # As a context manager it would give what lies below it, which does not miss bytes that never came.
         return closing(body)
 
-    @contextmanager
-    def _absence_told(self) -> Iterator[None]:
-        from botocore.exceptions import ClientError
 
-        try:
-            yield
-        except ClientError as error:
-            if error.response.get("Error", {}).get("Code") in _ABSENT_ON_S3:
-                raise FileNotFoundError(
-                    f"there is no such object: s3://{self._bucket}/{self._key}"
-                ) from error
-            raise
+def _object(path: str, told: Mapping[str, Any], size: int) -> dict[str, Any]:
+    """An object in fsspec's words, by what a listing tells of it, too."""
+    return {"name": path, "size": size, "ETag": told.get("ETag"), "LastModified": told.get("LastModified")}
 
-    def __str__(self) -> str:
-        connection = f"{self._connection}@" if self._connection else ""
-        return f"s3://{connection}{self._bucket}/{self._key}"
 
-    @property
-    def _prefix(self) -> str:
-        return f"{self._key}/" if self._key else ""
+@contextmanager
+def _absence_told(path: str) -> Iterator[None]:
+    from botocore.exceptions import ClientError
+
+    try:
+        yield
+    except ClientError as error:
+        if error.response.get("Error", {}).get("Code") in _ABSENT_ON_S3:
+            raise FileNotFoundError(f"there is no such object: s3://{path}") from error
+        raise
 
 
 class Archive:

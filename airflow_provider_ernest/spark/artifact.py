@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from airflow_provider_ernest.exceptions import ErnestError, InvalidParameterError, MissingResourceError
-from airflow_provider_ernest.places import S3Clients, WatchedFile, local_path, place_of
+from airflow_provider_ernest.places import S3Clients, local_path, place_of
 from airflow_provider_ernest.privacy import without_credentials
 
 _DEPENDENCY_OPTIONS = ("py_files", "jars")
@@ -87,7 +87,7 @@ def sha256_of(path: str, *, s3_clients: S3Clients | None = None) -> str:
         ) from error
 
 
-def _sha256(file: WatchedFile) -> str:
+def _sha256(file: Any) -> str:
     digest = hashlib.sha256()
     with file.open() as content:
         while piece := content.read(1 << 20):
@@ -202,7 +202,7 @@ class ArtifactWatch:
         self.settle_seconds = settle_seconds
         self._s3_clients = s3_clients
         self._clock = clock
-        self._files: dict[str, WatchedFile] = {}
+        self._files: dict[str, Any] = {}
         self._hashes: dict[str, str] = {}
         self._pending: dict[str, str] = {}
         self._pending_since = 0.0
@@ -262,7 +262,7 @@ class ArtifactWatch:
             return _CONTENT + _hash_of_address(path)
         return self._file(path).probe() or _CONTENT + _sha256(self._file(path))
 
-    def _file(self, path: str) -> WatchedFile:
+    def _file(self, path: str) -> Any:
         if path not in self._files:
             self._files[path] = place_of(path, s3_clients=self._s3_clients)
         return self._files[path]

@@ -19,7 +19,7 @@ from airflow_provider_ernest import places
 from airflow_provider_ernest.eventlog import files
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.exceptions import EventLogError, MissingResourceError
-from airflow_provider_ernest.places import S3Place, place_of
+from airflow_provider_ernest.places import FileSystemPlace, S3ByBoto3, place_of
 from tests.unit.eventlog.event_log_texts import REAL, ended, line, real_text, started, task, write
 
 APPLICATION = "application_1700000000000_0001"
@@ -245,16 +245,17 @@ class NoFiles:
 
 
 def test_a_network_that_fails_midway_is_no_log_that_was_cut_off(s3: Any):
-    class Broken(S3Place):
-        def open(self, mode: str) -> Any:
-            opened = super().open(mode)
+    class Broken(S3ByBoto3):
+        def open(self, path: str, mode: str) -> Any:
+            opened = super().open(path, mode)
             first = opened.thing.read(20_000)
             answers = iter([lambda: first, lambda: 1 / 0])
             opened.thing.read = lambda size: next(answers)()
             return opened
 
+    path = "acme-bucket/spark/app-2.lz4"
     with pytest.raises(EventLogError, match=r"Cannot read the event log s3://acme-bucket/spark/app-2\.lz4"):
-        read_event_log(Broken(s3, "acme-bucket", "spark/app-2.lz4"))
+        read_event_log(FileSystemPlace(Broken(s3), path, f"s3://{path}"))
 
 
 @pytest.mark.parametrize(

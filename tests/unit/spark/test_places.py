@@ -22,7 +22,7 @@ from airflow_provider_ernest import places
 from airflow_provider_ernest.exceptions import MissingResourceError
 from airflow_provider_ernest.hooks import aws
 from airflow_provider_ernest.hooks.aws import s3_clients
-from airflow_provider_ernest.places import FileSystemPlace, S3Place, place_of, probe_of
+from airflow_provider_ernest.places import S3ByBoto3, place_of, probe_of
 from airflow_provider_ernest.spark.artifact import SETTLED, ArtifactWatch
 from tests.unit.spark.artifact_server import served_file
 
@@ -152,9 +152,10 @@ def test_without_the_amazon_provider_it_is_left_to_s3fs_and_without_that_to_boto
     monkeypatch.setattr(aws, "find_spec", lambda _: None)
     memory = fsspec.filesystem("memory")
     monkeypatch.setattr(places, "filesystem_of", lambda path: (memory, path))
-    for library, kind in (("s3fs", FileSystemPlace), (None, S3Place)):
+    for library, kind in (("s3fs", type(memory)), (None, S3ByBoto3)):
         monkeypatch.setattr(places, "find_spec", lambda _, library=library: library)
-        assert isinstance(place_of("s3a://code/job.jar", s3_clients=s3_clients()), kind)
+        place = place_of("s3a://code/job.jar", s3_clients=s3_clients())
+        assert isinstance(place._filesystem, kind)
     monkeypatch.setitem(sys.modules, "boto3", None)
     with pytest.raises(MissingResourceError, match=r"airflow-provider-ernest\[s3\]"):
         place_of("s3://code/job.jar", s3_clients=s3_clients())
@@ -167,18 +168,18 @@ def test_what_is_not_there_is_absent(client):
             absent.probe()
         with pytest.raises(FileNotFoundError):
             absent.open()
+    with pytest.raises(IsADirectoryError, match="s3://code is no file"):
+        place_of("s3://code", s3_clients=s3_clients()).probe()
 
 
 @pytest.mark.parametrize(
     ("path", "problem"),
     [
-        ("s3://code", "names no file"),
-        ("s3://code/", "names no file"),
         ("s3:///job.jar", "names no bucket"),
         ("s3://AKIA:hush@code/job.jar", "contains credentials"),
     ],
 )
-def test_an_address_of_no_file_is_refused_and_credentials_are_not_shown(client, path, problem):
+def test_an_address_without_a_bucket_is_refused_and_credentials_are_not_shown(client, path, problem):
     with pytest.raises(MissingResourceError, match=problem) as refusal:
-        place_of(path, s3_clients=s3_clients()).probe()
+        place_of(path, s3_clients=s3_clients())
     assert "hush" not in str(refusal.value)
