@@ -199,20 +199,16 @@ class FileSystemPlace:
 
     def entries(self) -> Iterator[Entry]:
         """What a folder holds."""
-        return (place._told(told) for place, told in self._inside())
+        for told in self._filesystem.ls(self._path, detail=True):
+            path = told["name"]
+            # The mark that some object stores set for a folder is in it.
+            if path.rstrip("/") != self._path.rstrip("/"):
+                address = f"{self._address}/{PurePosixPath(path).name}"
+                yield FileSystemPlace(self._filesystem, path, address)._told(told)
 
     def iterdir(self) -> Iterator[Any]:
         """The same as places alone."""
-        return (place for place, _ in self._inside())
-
-    def _inside(self) -> Iterator[tuple[FileSystemPlace, Mapping[str, Any]]]:
-        for told in self._filesystem.ls(self._path, detail=True):
-            # The mark that some object stores set for a folder is in it.
-            if told["name"].rstrip("/") != self._path.rstrip("/"):
-                yield self._below(told["name"]), told
-
-    def _below(self, path: str) -> FileSystemPlace:
-        return FileSystemPlace(self._filesystem, path, f"{self._address}/{PurePosixPath(path).name}")
+        return (each.place for each in self.entries())
 
     def _told(self, told: Mapping[str, Any]) -> Entry:
         is_folder = told.get("type") == "directory"

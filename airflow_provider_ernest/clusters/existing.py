@@ -18,7 +18,7 @@ from airflow_provider_ernest.settings import ConnectedCluster
 from airflow_provider_ernest.spark.machines import Machine
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.spark.master import MasterState
+    from airflow_provider_ernest.spark.machines import MasterState
 
 log = logging.getLogger(__name__)
 
@@ -87,7 +87,7 @@ def _has_port(address: str) -> bool:
 
 def _ask_master(spec: ConnectedCluster, addresses: Sequence[str]) -> tuple[str, MasterState] | None:
     """Where the standalone master has its page, and its state; None where nothing answers."""
-    from airflow_provider_ernest.spark.master import read_state
+    from airflow_provider_ernest.spark.machines import read_state
 
     if spec.web_url:
         return spec.web_url, read_state(spec.web_url, timeout_seconds=_ANSWER_SECONDS)

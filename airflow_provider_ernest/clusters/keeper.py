@@ -48,7 +48,7 @@ from airflow_provider_ernest.processes import (
     sweep,
 )
 from airflow_provider_ernest.spark.installation import daemon_command, scala_version
-from airflow_provider_ernest.spark.master import MasterState, read_state
+from airflow_provider_ernest.spark.machines import MasterState, read_state
 from airflow_provider_ernest.words import duration
 
 log = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from airflow_provider_ernest.documents.decisions import Decision
     from airflow_provider_ernest.settings.templates import Number
-    from airflow_provider_ernest.spark.observing import TimedRun
+    from airflow_provider_ernest.spark.runs import TimedRun
 
 
 class RecordRunOperator(EmitsLineage, BaseOperator):
@@ -120,7 +120,7 @@ class RecordRunOperator(EmitsLineage, BaseOperator):
     def _timed(self, decision: Decision, context: Context) -> TimedRun:
         """How the run went; numbers may be texts. An `UntimedRunError` if nothing tells, or it was no run."""
         from airflow_provider_ernest.operators.recording import UntimedRunError
-        from airflow_provider_ernest.spark.observing import TimedRun
+        from airflow_provider_ernest.spark.runs import TimedRun
 
         seconds = optional_number("seconds", self.seconds)
         machines = optional_whole_number("machines", self.machines)

@@ -33,7 +33,7 @@ from airflow_provider_ernest.operators.task_context import (
 )
 from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.settings.values import optional_document
-from airflow_provider_ernest.spark.observing import TimedRun, time_run
+from airflow_provider_ernest.spark.runs import TimedRun, time_run
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.words import duration, machines, signed_percentage
 

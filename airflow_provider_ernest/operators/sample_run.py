@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.eventlog.tables import EventLog
     from airflow_provider_ernest.settings.templates import Number
     from airflow_provider_ernest.spark.input import Sample
-    from airflow_provider_ernest.spark.run_watch import RunLimits
+    from airflow_provider_ernest.spark.runs import RunLimits
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook
 
 
@@ -167,7 +167,7 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
             self._submission.end()
 
     def _request(self, job: SparkJob, sample: Sample, handle: ClusterHandle, context: Context) -> RunRequest:
-        from airflow_provider_ernest.spark.run_watch import RunLimits
+        from airflow_provider_ernest.spark.runs import RunLimits
 
         names = cast("Context", {**context, "sample": sample})
         rendered = rendered_texts(self, dict(self.conf), context)
@@ -195,7 +195,7 @@ class SampleRunOperator(OfJob, EmitsLineage, BaseOperator):
         request: RunRequest,
         origin: Origin,
     ) -> tuple[Observation, EventLog]:
-        from airflow_provider_ernest.spark.observing import logged_application, observe
+        from airflow_provider_ernest.spark.runs import logged_application, observe
 
         submitted = self._submission = submission(handle, request=request, log=self.log)
         submitted_at = time.time()
@@ -261,7 +261,7 @@ def sample_cluster(given: Any, sampled: SampledInput, *, machines: int) -> Clust
     from airflow_provider_ernest.clusters.base import ClusterHandle
     from airflow_provider_ernest.clusters.emr.spec import EMR
     from airflow_provider_ernest.operators.setting_checks import require_emr_input
-    from airflow_provider_ernest.spark.run_watch import require_workers
+    from airflow_provider_ernest.spark.runs import require_workers
 
     handle = ClusterHandle.from_dict(document("cluster", given))
     if machines > len(handle.machines):
@@ -365,7 +365,7 @@ class DriverSubmission:
     def run(self, application: str) -> None:
         """Submit it and wait for its end. Must be called from the task's main thread."""
         from airflow_provider_ernest.exceptions import SampleRunError
-        from airflow_provider_ernest.spark.run_watch import RunWatch, require_workers
+        from airflow_provider_ernest.spark.runs import RunWatch, require_workers
 
         request = self._request
         if self._web_url is not None:

@@ -25,7 +25,7 @@ from typing import Self
 
 from airflow_provider_ernest.exceptions import ClusterLostError
 from airflow_provider_ernest.spark.installation import daemon_command, find_java, scala_version
-from airflow_provider_ernest.spark.master import read_state
+from airflow_provider_ernest.spark.machines import read_state
 from tests.ec2_testbed import Performance, Testbed
 from tests.ec2_testbed.bed_network import run as run_command
 

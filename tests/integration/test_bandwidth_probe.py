@@ -19,8 +19,7 @@ import pytest
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.probe import APPLICATION, probe_bandwidth
 from airflow_provider_ernest.exceptions import ClusterStartError
-from airflow_provider_ernest.spark.machines import Bandwidth, Machine
-from airflow_provider_ernest.spark.master import read_state
+from airflow_provider_ernest.spark.machines import Bandwidth, Machine, read_state
 from tests.ec2_testbed.bed_limits import CpuLimit
 from tests.integration.conftest import processes_mentioning, secret_of, wait_until
 

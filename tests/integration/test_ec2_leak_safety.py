@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 import pytest
 
-from airflow_provider_ernest.spark.master import read_state
+from airflow_provider_ernest.spark.machines import read_state
 from tests.ec2_testbed import Testbed
 from tests.integration import ec2_attempt
 from tests.integration.conftest import PATIENCE, processes_mentioning, wait_until

@@ -14,7 +14,7 @@ from airflow_provider_ernest.operators.cluster import TerminateClusterOperator
 from airflow_provider_ernest.operators.existing_cluster import ExistingClusterOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.settings import ConnectedCluster, SampledInput, SparkJob
-from airflow_provider_ernest.spark.master import read_state
+from airflow_provider_ernest.spark.machines import read_state
 from tests.integration.conftest import secret_of
 
 pytestmark = pytest.mark.spark

@@ -20,7 +20,7 @@ from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.local import ClusterDirectory, LocalCluster
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import ClusterStartError, MissingResourceError
-from airflow_provider_ernest.spark.master import read_state
+from airflow_provider_ernest.spark.machines import read_state
 
 pytestmark = [
     pytest.mark.spark,

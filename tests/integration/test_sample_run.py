@@ -23,8 +23,8 @@ from airflow_provider_ernest.eventlog.run_facts import read_run, registered_at
 from airflow_provider_ernest.exceptions import ClusterLostError, SampleRunError
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.processes import find_by_environment
-from airflow_provider_ernest.spark import run_watch
-from airflow_provider_ernest.spark.master import read_state
+from airflow_provider_ernest.spark import runs
+from airflow_provider_ernest.spark.machines import read_state
 from tests.integration.conftest import PATIENCE, processes_mentioning, wait_until
 
 pytestmark = pytest.mark.spark
@@ -161,7 +161,7 @@ def test_a_run_that_takes_too_long_is_ended(cluster, input_files):
 
 def test_executors_that_cannot_start_end_the_run(cluster, input_files, monkeypatch, airflow_home):
     """Spark itself would start them again and again, and the run would never end."""
-    monkeypatch.setattr(run_watch, "REGISTER_SECONDS", 8.0)
+    monkeypatch.setattr(runs, "REGISTER_SECONDS", 8.0)
     conf = {**CONF, "spark.executor.extraJavaOptions": "-XX:+UseSerialGC -XX:+UseG1GC"}
     with pytest.raises(SampleRunError, match="0 of its 2 machines registered within 8 s"):
         observe(sample_run(cluster, input_files, conf=conf))

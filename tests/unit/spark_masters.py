@@ -11,8 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from airflow_provider_ernest.exceptions import ClusterLostError
-from airflow_provider_ernest.spark.machines import Machine
-from airflow_provider_ernest.spark.master import MasterState
+from airflow_provider_ernest.spark.machines import Machine, MasterState
 from tests.ec2_testbed import EC2Api
 
 

@@ -27,7 +27,7 @@ from airflow_provider_ernest.exceptions import (
     MissingResourceError,
     SampleRunError,
 )
-from airflow_provider_ernest.spark.run_watch import RunLimits
+from airflow_provider_ernest.spark.runs import RunLimits
 from tests.ec2_testbed import EC2Api
 from tests.unit.clusters.ec2.conftest import Bed
 from tests.unit.clusters.emr.conftest import BUCKET, REQUEST, FakeClient, specification

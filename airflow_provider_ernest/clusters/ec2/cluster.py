@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.ec2.readiness import Means, Probe
     from airflow_provider_ernest.clusters.ec2.requests import Plan
     from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
-    from airflow_provider_ernest.spark.master import MasterState
+    from airflow_provider_ernest.spark.machines import MasterState
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from airflow_provider_ernest.clusters.ec2.aws_errors import Meaning, meaning_of,
 from airflow_provider_ernest.clusters.ec2.instances import Instance, master_of, masters, of_cluster, workers
 from airflow_provider_ernest.clusters.ec2.requests import WEB_PORT
 from airflow_provider_ernest.exceptions import ClusterLostError
-from airflow_provider_ernest.spark.master import MasterState, read_state
+from airflow_provider_ernest.spark.machines import MasterState, read_state
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.base import ClusterHandle

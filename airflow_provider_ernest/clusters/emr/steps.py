@@ -39,7 +39,7 @@ from airflow_provider_ernest.words import duration
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.emr.spec import EmrJobFlow
-    from airflow_provider_ernest.spark.run_watch import RunLimits
+    from airflow_provider_ernest.spark.runs import RunLimits
 
 log = logging.getLogger(__name__)
 

@@ -3,7 +3,7 @@ import socket
 import pytest
 
 from airflow_provider_ernest.exceptions import ClusterLostError
-from airflow_provider_ernest.spark.master import read_state
+from airflow_provider_ernest.spark.machines import read_state
 
 
 def test_the_state_is_read_in_our_units_without_any_proxy(page, monkeypatch):

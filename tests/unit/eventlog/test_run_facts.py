@@ -18,7 +18,7 @@ from airflow_provider_ernest.eventlog.run_facts import (
 )
 from airflow_provider_ernest.exceptions import SampleRunError
 from airflow_provider_ernest.spark.input import Sample
-from airflow_provider_ernest.spark.observing import observe
+from airflow_provider_ernest.spark.runs import observe
 from tests.unit.eventlog.event_log_texts import (
     REAL,
     block,

@@ -32,7 +32,7 @@ from airflow_provider_ernest.operators.sample_run import (
     submission,
 )
 from airflow_provider_ernest.settings import SampledInput
-from airflow_provider_ernest.spark.run_watch import RunLimits
+from airflow_provider_ernest.spark.runs import RunLimits
 from airflow_provider_ernest.store.store import ModelStore
 from tests import examples
 from tests.airflow_versions import DagSerialization

@@ -28,8 +28,7 @@ from airflow_provider_ernest.exceptions import (
     SampleRunError,
 )
 from airflow_provider_ernest.spark.input import Sample
-from airflow_provider_ernest.spark.observing import observe
-from airflow_provider_ernest.spark.run_watch import RunLimits
+from airflow_provider_ernest.spark.runs import RunLimits, observe
 
 from .conftest import BUCKET, REGION, job_flow, specification, started, throttled
 

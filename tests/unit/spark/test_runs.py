@@ -8,8 +8,8 @@ import threading
 import pytest
 
 from airflow_provider_ernest.exceptions import ClusterLostError
-from airflow_provider_ernest.spark import run_watch
-from airflow_provider_ernest.spark.run_watch import RunLimits, RunWatch, require_workers
+from airflow_provider_ernest.spark import runs
+from airflow_provider_ernest.spark.runs import RunLimits, RunWatch, require_workers
 from tests.unit.spark_masters import master_state
 
 HOSTS = ("10.0.0.0", "10.0.0.1", "10.0.0.2")
@@ -19,8 +19,8 @@ HOSTS = ("10.0.0.0", "10.0.0.1", "10.0.0.2")
 def lost(monkeypatch) -> list[str]:
     """Hosts whose workers the master has lost."""
     lost: list[str] = []
-    monkeypatch.setattr(run_watch, "read_state", lambda *_, **__: master_state(HOSTS, lost=lost))
-    monkeypatch.setattr(run_watch, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(runs, "read_state", lambda *_, **__: master_state(HOSTS, lost=lost))
+    monkeypatch.setattr(runs, "POLL_SECONDS", 0.01)
     return lost
 
 
