@@ -123,9 +123,6 @@ def observations_of(
     *,
     instance_type: str | None = None,
     most_runs: int = MOST_RUNS,
-    max_age_days: float | None = None,
-    same_code_only: bool = False,
-    now: datetime | None = None,
 ) -> History:
     """What the past runs of a job tell of the run at hand, and which of them tell nothing.
 
@@ -134,15 +131,11 @@ def observations_of(
         today: the run at hand; None for one like the newest.
         instance_type: of the past runs' machines, where their logs do not tell.
         most_runs: that count: of each configuration the newest first.
-        max_age_days: older ones are left out.
-        same_code_only: leave out runs of before the application's file was last changed; else a note says so.
-        now: with its time zone; None for now.
     """
     today = today or TodaysRun()
     newest_first = sorted(comparable(runs), key=_began, reverse=True)
     ended_well = [run for run in newest_first if is_good(run)]
     like = _completed(today, ended_well, instance_type)
-    oldest = None if max_age_days is None else (now or datetime.now(UTC)) - timedelta(days=max_age_days)
     left_out = [
         LeftOut(run=run, reason=run.failure or ("it took no time" if run.machines else "no machine worked"))
         for run in newest_first
@@ -150,7 +143,7 @@ def observations_of(
     ]
     alike: list[PastRun] = []
     for run in ended_well:
-        reasons = [*_too_old(run, today, oldest, same_code_only), *_differences(run, like, instance_type)]
+        reasons = [*_too_old(run, today.holds_since), *_differences(run, like, instance_type)]
         if reasons:
             left_out.append(LeftOut(run=run, reason="; ".join(reasons)))
         else:
@@ -241,19 +234,11 @@ def _completed(today: TodaysRun, newest_first: Sequence[PastRun], instance_type:
     )
 
 
-def _too_old(run: PastRun, today: TodaysRun, oldest: datetime | None, same_code_only: bool) -> Iterator[str]:
-    began = _began(run)
-    if oldest is not None and began < oldest:
+def _too_old(run: PastRun, holds_since: datetime | None, oldest: datetime | None = None) -> Iterator[str]:
+    if oldest is not None and _began(run) < oldest:
         yield "it is older than max_age_days"
-    if today.holds_since is not None and began < today.holds_since:
-        yield f"it began before {today.holds_since:%Y-%m-%d}, when a model of the job no longer held"
-    elif same_code_only and _is_of_older_code(run, today):
-        yield "it began before the application's file was last changed"
-
-
-def _is_of_older_code(run: PastRun, today: TodaysRun) -> bool:
-    """Whether it may have run other code, as far as the file's time tells."""
-    return today.code_changed_at is not None and _began(run) < today.code_changed_at
+    if holds_since is not None and _began(run) < holds_since:
+        yield f"it began before {holds_since:%Y-%m-%d}, when a model of the job no longer held"
 
 
 def _differences(run: PastRun, like: TodaysRun, instance_type: str | None) -> Iterator[str]:
@@ -298,14 +283,13 @@ def _not_compared(
     """Sentences about what may have been different, and nothing tells."""
     if not runs:
         return
-    older = sum(_is_of_older_code(run, today) for run in runs)
-    if older:
+    if today.code_changed_at is None:
+        yield "Whether the past runs ran the application as it is now is not known."
+    elif older := sum(_began(run) < today.code_changed_at for run in runs):
         yield (
             f"{older} of {counted(len(runs), 'past run')} began before the application's file was last "
             f"changed ({today.code_changed_at:%Y-%m-%d %H:%M} UTC): whether they ran this code is not known."
         )
-    elif today.code_changed_at is None:
-        yield "Whether the past runs ran the application as it is now is not known."
     types = [run.instance_type or instance_type for run in runs]
     memory = [run.memory_megabytes_per_machine for run in runs]
     told: dict[str, list[Any]] = {
@@ -427,7 +411,6 @@ def with_recorded(
     """
     known = {each.application_id for each in history.runs}
     known |= {each.run.application_id for each in history.left_out}
-    today = TodaysRun(holds_since=holds_since)
     added: list[tuple[PastRun, Observation]] = []
     left_out: list[LeftOut] = []
     for record in sorted(records, key=lambda record: record.id, reverse=True):
@@ -439,7 +422,7 @@ def with_recorded(
             # More data is no difference: scale tells it.
             *differences(record.conditions, conditions, max_growth=math.inf),
         ]
-        reasons = [*_too_old(run, today, oldest, False), *(each.reason for each in apart)]
+        reasons = [*_too_old(run, holds_since, oldest), *(each.reason for each in apart)]
         scale = _recorded_scale(record, conditions)
         if record.run_seconds is None or not record.run_seconds > 0:
             reasons.append("how much of its time was start-up is not known")

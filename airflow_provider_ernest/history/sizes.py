@@ -68,7 +68,7 @@ class Today:
     startup_seconds: float  # the median
     unpaid_seconds: float  # of these; a queue's, before the first machine came
     input_bytes: int  # see `observations.reads_now`; 0 where the logs tell of none
-    input_noise: float  # standard deviation of log(seconds) by different inputs; 0 where today's is stated
+    input_noise: float  # standard deviation of log(seconds) by different inputs
     runs: tuple[PastRun, ...]  # oldest first
 
     def scale(self, run: PastRun) -> float:
@@ -84,8 +84,8 @@ class Today:
         return (run.instance_type, run.cores_per_machine) == (self.instance_type, self.cores_per_machine)
 
 
-def today_of(runs: Sequence[PastRun], *, input_bytes: int | None = None) -> Today:
-    """How a job runs now, by the runs that ended well, oldest first; the input is what they read now."""
+def today_of(runs: Sequence[PastRun]) -> Today:
+    """How a job runs now, by the runs that ended well, oldest first."""
     latest = runs[-LATEST_RUNS:]
     sizes = Counter(_size(run) for run in latest)
     # Of sizes as frequent the one that came last.
@@ -93,8 +93,7 @@ def today_of(runs: Sequence[PastRun], *, input_bytes: int | None = None) -> Toda
     most_used = max(sizes, key=lambda size: (sizes[size], last[size]))
     own = tuple(run for run in latest if _size(run) == most_used)
     machine_count, cores, instance_type = most_used
-    spread = 0.0 if input_bytes else input_spread(latest)
-    input_bytes = input_bytes or reads_now(latest)
+    input_bytes = reads_now(latest)
     seconds, slope = _typical_seconds(own, input_bytes)
     return Today(
         machines=machine_count,
@@ -105,7 +104,7 @@ def today_of(runs: Sequence[PastRun], *, input_bytes: int | None = None) -> Toda
         startup_seconds=median(run.startup_seconds for run in own),
         unpaid_seconds=median(run.unpaid_seconds for run in own),
         input_bytes=input_bytes,
-        input_noise=slope * spread,
+        input_noise=slope * input_spread(latest),
         runs=own,
     )
 

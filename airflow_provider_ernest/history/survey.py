@@ -126,13 +126,12 @@ def surveyed_job(
     *,
     goal: SurveyGoal,
     prices: Prices,
-    input_bytes: int | None = None,
     otherwise_per_month: float | None = None,
 ) -> SurveyedJob:
     """What one job takes, and what it could, by all of its runs, oldest first, and the profiles of some.
 
-    Sizes are predicted for what the newest runs read unless `input_bytes` is given; `otherwise_per_month` is
-    how often it runs where the history is too short to tell.
+    Sizes are predicted for what the newest runs read; `otherwise_per_month` is how often it runs where the
+    history is too short to tell.
     """
     good = [run for run in runs if is_good(run)]
     failed = [run for run in runs if not is_good(run)]
@@ -152,7 +151,7 @@ def surveyed_job(
                 for reason, count in reasons.most_common(2)
             ),
         )
-    today = today_of(good, input_bytes=input_bytes)
+    today = today_of(good)
     tells_bytes = any(run.tells_bytes for run in good)
     price = prices.of(today.instance_type)
     unknown = []

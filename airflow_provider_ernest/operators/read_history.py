@@ -170,7 +170,6 @@ class ReadHistoryOperator(OfJob, BaseOperator):
             self._today(each, conditions, holds_since),
             instance_type=logs.instance_type,
             most_runs=logs.most_runs,
-            same_code_only=logs.same_code_only,
         )
         if logs.with_recorded:
             history = with_recorded(

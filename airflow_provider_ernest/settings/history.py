@@ -121,12 +121,6 @@ class EventLogs:
         "not compared",
         default=None,
     )
-    same_code_only: bool = setting(
-        truth,
-        "leave out runs that began before the application's file was last changed: a log does not tell which "
-        "code ran. Else they count, and a warning says so",
-        default=False,
-    )
     with_recorded: bool = setting(
         truth, "count the production runs that the model store has, too", default=True
     )

@@ -127,20 +127,16 @@ def test_the_user_may_tell_what_the_logs_do_not():
     assert found.reasons == {"its machines were c5.large and are m5.large": 1}
 
 
-def test_runs_older_than_the_code_are_told_or_left_out():
+def test_runs_older_than_the_code_are_told():
     runs, changed = [past_run(1), past_run(3)], NOW - timedelta(days=2)
     today = TodaysRun(code_changed_at=changed)
 
     told = observations_of(runs, today)
     assert len(told.observations) == 2
     assert "1 of 2 past runs began before the application's file was last changed" in told.notes[-1]
-    left = observations_of(runs, today, same_code_only=True)
-    assert left.reasons == {"it began before the application's file was last changed": 1}
 
 
-def test_old_runs_and_those_of_before_a_model_stopped_holding_are_left_out():
-    found = observations_of([past_run(1), past_run(9)], max_age_days=7, now=NOW)
-    assert found.reasons == {"it is older than max_age_days": 1}
+def test_runs_of_before_a_model_stopped_holding_are_left_out():
     found = history(past_run(1), past_run(3), holds_since=NOW - timedelta(days=2))
     assert found.reasons == {"it began before 2026-05-30, when a model of the job no longer held": 1}
 

@@ -86,8 +86,8 @@ def test_a_single_run_tells_less_surely_what_the_next_takes_than_many_alike():
     assert widths[0] > 1.1 * widths[1]
 
 
-def log_width_at_todays_size(runs, profiles, **asked) -> float:
-    job = of_runs(runs, profiles, prices=Prices(), **asked)
+def log_width_at_todays_size(runs, profiles) -> float:
+    job = of_runs(runs, profiles, prices=Prices())
     [own] = [size for size in job.sizes if size.machines == job.machines]
     low, high = own.likely_seconds
     assert low < own.seconds < high
@@ -102,13 +102,12 @@ def test_a_long_start_up_is_no_surer_than_the_run_that_follows_it(machines):
     assert log_width_at_todays_size(long, profiles) == pytest.approx(width, rel=0.02)
 
 
-def test_inputs_that_differ_from_run_to_run_widen_what_the_next_takes_unless_its_input_is_stated():
+def test_inputs_that_differ_from_run_to_run_widen_what_the_next_takes():
     scales = (1.0, 0.6, 1.5, 0.8, 1.3, 0.6, 1.6, 1.0, 0.7, 1.4, 0.9, 1.2)
     logs = [work(machines=8, scale=scale, seed=day) for day, scale in enumerate(scales)]
     runs = [past_run(log, days=day) for day, log in enumerate(logs)]
     profiles = [profile_run(log) for log in logs]
-    stated = log_width_at_todays_size(runs, profiles, input_bytes=runs[0].input_bytes)
-    assert log_width_at_todays_size(runs, profiles) > 2 * stated
+    assert log_width_at_todays_size(runs, profiles) > 2 * log_width_at_todays_size(*daily((8,) * 12))
 
 
 def test_what_a_driver_bound_job_saves_is_told_with_its_interval():
