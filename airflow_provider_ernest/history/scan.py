@@ -1,4 +1,8 @@
-"""Reading the event logs of thousands of runs, in processes, and each but once.
+"""Finding the event logs of thousands of runs, and reading them, in processes, and each but once.
+
+Logs lie in files, folders of any depth, and globs, on this machine or wherever fsspec reads. A folder of
+which the names say that it is one log (rolled over by Spark, or Databricks') is one; every other file may be
+a log, which shows when it is read. A ZIP, as the History Server gives logs, is gone through as a folder is.
 
 What was read is kept in a folder, if one is named: a scan that is repeated, or was interrupted, reads only
 what is new or has changed. A log that cannot be read, or takes its process with it, costs no other.
@@ -7,9 +11,12 @@ what is new or has changed. A log that cannot be read, or takes its process with
 from __future__ import annotations
 
 import contextlib
+import fnmatch
 import hashlib
 import json
+import math
 import os
+import re
 import signal
 import sys
 import time
@@ -17,8 +24,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import lru_cache
 from importlib.util import find_spec
 from itertools import islice
@@ -29,19 +36,31 @@ from threading import Thread
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import msgspec
+
 from airflow_provider_ernest.documents.runs import PastRun
+from airflow_provider_ernest.eventlog.files import databricks_order, events_number
 from airflow_provider_ernest.exceptions import (
     ErnestError,
     InvalidDocumentError,
     InvalidParameterError,
     MissingResourceError,
 )
-from airflow_provider_ernest.history.finding import FoundLog, LogFinder
 from airflow_provider_ernest.history.jobs import NO_JOB, JobNames
-from airflow_provider_ernest.places import Place, boto3_client, local_path, place_of
-from airflow_provider_ernest.privacy import without_addresses
+from airflow_provider_ernest.places import (
+    HTTP_SCHEMES,
+    Archive,
+    Entry,
+    Place,
+    ZipPlace,
+    boto3_client,
+    is_zip,
+    local_path,
+    place_of,
+)
+from airflow_provider_ernest.privacy import without_addresses, without_credentials
 from airflow_provider_ernest.version import __version__
-from airflow_provider_ernest.words import duration
+from airflow_provider_ernest.words import count, duration
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.documents.profiles import RunProfile
@@ -49,13 +68,30 @@ if TYPE_CHECKING:
 MOST_TASKS = 1_000_000  # of a log that is read: a process takes 230 MB for so many
 MOST_SECONDS = 900.0  # for one log
 
+MOST_ENTRIES = 2_000_000  # files and folders that are looked at; more are a slip, such as the root of a disk
+MOST_DEPTH = 20  # folders in folders: links on other storage than this machine's cannot be told from folders
+
+HIDDEN, EMPTY, ARCHIVE, NO_ZIP, NO_FILE, LOCKED, DEEP, OLD = (
+    "hidden or a marker, by its name",
+    "empty",
+    "an archive: unpack it",
+    "a ZIP that is damaged or may not be read",
+    "a broken link, a pipe or a device",
+    "folder that may not be read",
+    f"more than {MOST_DEPTH} folders deep",
+    "written before the time asked for",
+)
+"""Why something is passed over."""
+
+_MAGIC = re.compile(r"[*?\[]")
+_NEVER_LOGS = (".crc", ".tmp", ".parquet", ".orc", ".avro", ".csv", ".html", ".jar", ".py", ".md")
+_ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.bz2", ".tar.xz", ".7z", ".rar", ".bz2", ".xz")
+_IN_NO_LOG = ("appstatus_", ".", "_")
 
 RUN, PROFILE, PROBLEM = "run", "profile", "problem"  # what an answer holds; the first two are asked for
 
 _FRESH_SECONDS = 86_400.0
 """A log without an end that was written to more lately may go on: it is read again next time."""
-
-_MONTHS_KEPT = 6
 
 _FORM = 7  # of what is kept; another number when a log would tell more, or something else
 
@@ -208,6 +244,211 @@ def profiles(
         if PROFILE in answer:
             keeper.keep(key, answer)
         yield done(key, answer)
+
+
+# Finding the logs.
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoundLog:
+    """An event log, perhaps: that it is one shows when it is read."""
+
+    place: str  # its file, or the folder of one that is rolled over, as `read_event_log` takes it
+    size_bytes: int  # of all its files, as they lie there
+    modified_at: float | None  # when it was written last, in seconds since the epoch; None where unknown
+    version: str  # changes with its content
+
+
+class LogFinder:
+    """Finds event logs, but for what was written last before `since`, in seconds since the epoch."""
+
+    def __init__(self, *, since: float | None = None) -> None:
+        self.passed_over: Counter[str] = Counter()  # how much was, by the reason
+        self._since = since
+        self._looked_at = 0
+        self._seen: set[str] = set()
+
+    def find(self, sources: Iterable[str]) -> Iterator[FoundLog]:
+        """The logs, each once, in files, folders and globs (``**`` is any depth).
+
+        A `MissingResourceError` where there is no such place, or it cannot be looked at.
+        """
+        for source in sources:
+            try:
+                yield from self._found(source)
+            except ErnestError:
+                raise
+            # The libraries behind object stores raise errors of their own.
+            except Exception as error:
+                told = getattr(error, "strerror", None) or str(error)
+                # By HTTP the error is the address alone, whatever was wrong.
+                if told in ("", source):
+                    told = str(error.__cause__ or "") or type(error).__name__
+                raise MissingResourceError(
+                    f"{without_credentials(source)} cannot be looked at: {without_credentials(told)}.",
+                    remedy="Check that it exists and may be read from here.",
+                ) from error
+
+    def _found(self, source: str) -> Iterator[FoundLog]:
+        if of_server := list(_logs_of_history_server(source)):
+            for address, written_at in of_server:
+                if self._since is not None and written_at < self._since:
+                    self.passed_over[OLD] += 1
+                else:
+                    yield from self._found(address)
+            return
+        entries: list[Entry] = []
+        if _MAGIC.search(source):
+            parts = source.split("/")
+            first = next(at for at, part in enumerate(parts) if _MAGIC.search(part))
+            base = place_of("/".join(parts[:first]) or ("/" if first else "."))
+            if base.is_dir():
+                entries = list(self._below(base, parts[first:], 0))
+        for entry in entries or [place_of(source).entry()]:
+            # What a user names is looked at whatever its name.
+            yield from self._in_folder(entry, 0) if entry.is_folder else self._of_file(entry, 0)
+
+    def _below(self, folder: Any, parts: list[str], depth: int) -> Iterator[Entry]:
+        """What matches the parts of a pattern, each of one level, but ``**`` of any number."""
+        part, *rest = parts
+        any_depth = part == "**"
+        if any_depth and rest:
+            yield from self._below(folder, rest, depth)
+        for entry in self._listed(folder, depth):
+            name = entry.place.name
+            if any_depth:
+                if entry.is_folder and self._is_new(entry, "/".join(parts)):
+                    yield from self._below(entry.place, parts, depth + 1)
+                elif not rest and not entry.is_folder:
+                    yield entry
+            elif fnmatch.fnmatchcase(name, part) and (not name.startswith(".") or part.startswith(".")):
+                if not rest or rest == [""]:
+                    yield entry
+                elif entry.is_folder:
+                    yield from self._below(entry.place, rest, depth + 1)
+
+    def _listed(self, folder: Any, depth: int) -> list[Entry]:
+        """What a folder holds, by name; nothing of one that may not be read."""
+        if depth > MOST_DEPTH:
+            self.passed_over[DEEP] += 1
+            return []
+        found: list[Entry] = []
+        try:
+            for entry in folder.entries():
+                self._looked_at += 1
+                if self._looked_at > MOST_ENTRIES:
+                    raise InvalidParameterError(
+                        "logs",
+                        without_credentials(str(folder)),
+                        f"and what was named before it hold more than {count(MOST_ENTRIES)} files",
+                        remedy="Name the folder of the event logs.",
+                    )
+                found.append(entry)
+        except InvalidParameterError:
+            raise
+        except Exception:
+            # One folder of thousands, such as another user's, costs no other; the first is the user's own.
+            if depth == 0:
+                raise
+            self.passed_over[LOCKED] += 1
+        return sorted(found, key=lambda entry: str(entry.place.name))
+
+    def _in_folder(self, folder: Entry, depth: int) -> Iterator[FoundLog]:
+        if not self._is_new(folder):
+            return
+        inside = self._listed(folder.place, depth)
+        # The files of a log that has this folder for itself.
+        files = [each for each in inside if each.is_file]
+        rolled = [each for each in files if events_number(each.place.name) is not None]
+        parts = rolled or [each for each in files if databricks_order(each.place.name) is not None]
+        if parts:
+            yield from self._log(str(folder.place), parts)
+        if rolled:
+            return
+        for entry in inside:
+            if entry.is_folder:
+                if self._is_open(entry):
+                    yield from self._in_folder(entry, depth + 1)
+            elif entry not in parts and self._is_open(entry):
+                yield from self._of_file(entry, depth)
+
+    def _is_open(self, entry: Entry) -> bool:
+        """Whether a name does not say that there is no log."""
+        name = entry.place.name
+        hidden = name.startswith(_IN_NO_LOG) or (not entry.is_folder and name.endswith(_NEVER_LOGS))
+        self.passed_over.update([HIDDEN] * hidden)
+        return not hidden
+
+    def _of_file(self, entry: Entry, depth: int) -> Iterator[FoundLog]:
+        if not entry.is_file:
+            self.passed_over[NO_FILE] += 1
+        elif is_zip(entry.place) and not isinstance(entry.place, ZipPlace):
+            archive = Archive(entry.place)
+            try:
+                archive.content.namelist()
+            # As where a folder may not be read: one of thousands costs no other.
+            except Exception:
+                self.passed_over[NO_ZIP] += 1
+                return
+            yield from self._in_folder(Entry(place=ZipPlace(archive), is_folder=True), depth + 1)
+        # A ZIP in another is nobody's event log.
+        elif entry.place.name.endswith(_ARCHIVES) or is_zip(entry.place):
+            self.passed_over[ARCHIVE] += 1
+        elif not entry.size_bytes and entry.version:
+            self.passed_over[EMPTY] += 1
+        else:
+            yield from self._log(str(entry.place), [entry])
+
+    def _log(self, place: str, files: list[Entry]) -> Iterator[FoundLog]:
+        moments = [each.modified_at for each in files if each.modified_at is not None]
+        modified_at = max(moments) if len(moments) == len(files) else None
+        if self._since is not None and modified_at is not None and modified_at < self._since:
+            self.passed_over[OLD] += 1
+        elif place not in self._seen:
+            self._seen.add(place)
+            told = "\n".join(f"{each.place.name} {each.version or each.size_bytes}" for each in files)
+            yield FoundLog(
+                place=place,
+                size_bytes=sum(each.size_bytes for each in files),
+                modified_at=modified_at,
+                version=hashlib.sha256(told.encode(errors="surrogateescape")).hexdigest()[:16],
+            )
+
+    def _is_new(self, folder: Entry, pattern: str = "") -> bool:
+        """Whether it was not gone through yet: links may lead in circles, and sources overlap."""
+        name = f"folder {pattern}\n{folder.version or folder.place}"
+        is_new = name not in self._seen
+        self._seen.add(name)
+        return is_new
+
+
+class _Attempt(msgspec.Struct, rename="camel"):
+    attempt_id: str = ""
+    last_updated_epoch: float = math.inf
+
+
+class _OnServer(msgspec.Struct):
+    """An application, as Spark's history server tells it."""
+
+    id: str
+    attempts: list[_Attempt] = []
+
+
+def _logs_of_history_server(address: str) -> Iterator[tuple[str, float]]:
+    """The addresses of all event logs of a history server, and when each was written last; else none."""
+    base = address.rstrip("/").removesuffix("/api/v1/applications").removesuffix("/api/v1")
+    if not address.startswith(HTTP_SCHEMES) or "/api/v1/" in base:
+        return
+    try:
+        with place_of(f"{base}/api/v1/applications").open() as answer:
+            applications = msgspec.json.decode(answer.read(), type=list[_OnServer])
+    # Whatever else stands there is looked at as it is, and says what is wrong with it.
+    except Exception:
+        return
+    for each in applications:
+        for attempt in each.attempts:
+            parts = filter(None, (base, "api/v1/applications", each.id, attempt.attempt_id, "logs"))
+            yield "/".join(parts), attempt.last_updated_epoch / 1000
 
 
 # Reading in several processes.
@@ -372,8 +613,8 @@ def _begins_as_a_log(place: Place) -> bool:
 
 
 def _key(place: str, *state: object) -> str:
-    """Of what is kept of a log: who wrote it, where the log lies, and in which state it was."""
-    return _digest(__version__, _FORM)[:8] + _digest(place)[:12] + _digest(*state)[:12]
+    """Of what is kept of a log: where it lies, and in which state it was."""
+    return _digest(place)[:16] + _digest(*state)[:16]
 
 
 def _digest(*parts: object) -> str:
@@ -383,62 +624,47 @@ def _digest(*parts: object) -> str:
 class _Cache:
     """What was read, a line of JSON each, by a digest of the log's place, size and version.
 
-    Lines are added, each by one write: scans at the same time, and those that are killed, do no harm. Each
-    month has a file, which is removed half a year later: logs that are still there are read again. Only its
-    user may enter the folder; None keeps nothing.
+    Lines are added, each by one write: scans at the same time, and those that are killed, do no harm. What
+    another version of this package kept is removed. Only its user may enter the folder; None keeps nothing.
     """
 
     def __init__(self, folder: str | Path | None, *, name: str = "runs") -> None:
-        self._folder = None if folder is None else Path(folder).expanduser()
-        self._name = name
-        if self._folder is not None:
-            try:
-                self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-                self._file_of(self._folder, _month()).touch(mode=0o600)
-            except OSError as error:
-                raise InvalidParameterError(
-                    "cache",
-                    str(folder),
-                    f"cannot be written to: {error.strerror}",
-                    remedy="Name another folder.",
-                ) from error
-
-    def _file_of(self, folder: Path, month: str) -> Path:
-        return folder / f"{self._name}-{month}.jsonl"
+        self._file: Path | None = None
+        if folder is None:
+            return
+        kept = Path(folder).expanduser()
+        self._file = kept / f"{name}-{_digest(__version__, _FORM)[:16]}.jsonl"
+        try:
+            kept.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._file.touch(mode=0o600)
+            for file in kept.glob(f"{name}-{'[0-9a-f]' * 16}.jsonl"):
+                if file != self._file:
+                    file.unlink(missing_ok=True)
+        except OSError as error:
+            raise InvalidParameterError(
+                "cache", str(folder), f"cannot be written to: {error.strerror}", remedy="Name another folder."
+            ) from error
 
     def answers(self, keys: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
         """Those that are known, one by one; a key that is taken out of those asked for is not given again."""
-        if self._folder is None:
+        if self._file is None:
             return
-        oldest = self._file_of(self._folder, _month(_MONTHS_KEPT))
-        for file in sorted(self._folder.glob(f"{self._name}-*.jsonl")):
-            if file < oldest:
-                file.unlink(missing_ok=True)
-                continue
-            with file.open("rb") as lines:
-                for line in lines:
-                    # After b'{"key": "'.
-                    if (key := line[9:41].decode(errors="replace")) in keys:
-                        # The last of a process that was killed while it wrote is no JSON.
-                        with contextlib.suppress(ValueError):
-                            yield key, json.loads(line)
+        with self._file.open("rb") as lines:
+            for line in lines:
+                # After b'{"key": "'.
+                if (key := line[9:41].decode(errors="replace")) in keys:
+                    # The last of a process that was killed while it wrote is no JSON.
+                    with contextlib.suppress(ValueError):
+                        yield key, json.loads(line)
 
     def keep(self, key: str, answer: dict[str, Any]) -> None:
         """Keep an answer."""
-        if self._folder is None:
+        if self._file is None:
             return
         # What another process was killed over ends with this line's beginning.
         line = b"\n" + json.dumps({"key": key, **answer}).encode() + b"\n"
-        file = self._file_of(self._folder, _month())
-        target = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, mode=0o600)
+        target = os.open(self._file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, mode=0o600)
         try:
             os.write(target, line)
         finally:
             os.close(target)
-
-
-def _month(before: int = 0) -> str:
-    """This month, such as 2026-01, or so many months before."""
-    today = datetime.now(UTC)
-    year, month = divmod(12 * today.year + today.month - 1 - before, 12)
-    return f"{year}-{month + 1:02}"

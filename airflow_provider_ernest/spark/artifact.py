@@ -124,10 +124,21 @@ def hash_where_readable(
     address counts instead of the content. A local application that cannot be read is a
     `MissingResourceError`; a dependency is not: Spark may find it, by a pattern or from a folder of its own.
     """
-    others = [path for path in dict.fromkeys(dependencies) if path != application]
     hashes: list[str] = []
-    for path in (application, *others):
-        content, problem = _sha256_or_problem(path, is_dependency=bool(hashes), s3_clients=s3_clients)
+    for path in dict.fromkeys([application, *dependencies]):
+        content, problem = None, ""
+        try:
+            if not is_of_the_machines(path):
+                content = sha256_of(path, s3_clients=s3_clients)
+            else:
+                # A file of the same name on this host need not be the one that ran.
+                problem = "only the cluster's machines can read it"
+                content = _hash_of_address(path) if hashes else None
+        # The libraries behind fsspec raise errors of their own. None should fail runs that are paid for.
+        except Exception as error:
+            if not hashes and local_path(path) is not None:
+                raise
+            problem = str(error).partition("\n")[0] or type(error).__name__
         if problem:
             log.warning(
                 "Changes of %r will not be noticed, because it cannot be hashed: %s",
@@ -138,22 +149,6 @@ def hash_where_readable(
             return None
         hashes.append(content)
     return combined_sha256(hashes)
-
-
-def _sha256_or_problem(
-    path: str, *, is_dependency: bool, s3_clients: S3Clients | None
-) -> tuple[str | None, str]:
-    """The hash of a file, None where it has none; and what is the problem with it, if any."""
-    if local_path(path) is not None and not is_dependency:
-        return sha256_of(path), ""
-    if is_of_the_machines(path):
-        # A file of the same name on this host need not be the one that ran.
-        return _hash_of_address(path) if is_dependency else None, "only the cluster's machines can read it"
-    try:
-        return sha256_of(path, s3_clients=s3_clients), ""
-    # The libraries behind fsspec raise errors of their own. None should fail runs that are paid for.
-    except Exception as error:
-        return None, str(error).partition("\n")[0] or type(error).__name__
 
 
 def is_of_the_machines(path: str) -> bool:

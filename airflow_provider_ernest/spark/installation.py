@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import logging
 import os
 import re
 import shutil
@@ -12,8 +11,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from airflow_provider_ernest.exceptions import ClusterStartError, MissingResourceError
-
-log = logging.getLogger(__name__)
 
 MIN_JAVA = 17
 
@@ -71,20 +68,10 @@ def find_spark_home() -> Path:
     if package is None or not package.submodule_search_locations:
         raise MissingResourceError("The Python package pyspark is not installed.", remedy=_SPARK_REMEDY)
     home = Path(package.submodule_search_locations[0])
-    jar = next(home.glob("jars/spark-core_*.jar"), None)
-    if jar is None:
+    if next(home.glob("jars/spark-core_*.jar"), None) is None:
         raise MissingResourceError(
             f"{home} holds no JARs of Spark: pyspark-client is installed there without pyspark.",
             remedy=_SPARK_REMEDY,
-        )
-    stated = re.search(r"""__version__[^=]*=\s*["']([^"']+)""", (home / "version.py").read_text())
-    version = stated[1] if stated else "unknown"
-    if not any(home.glob(f"jars/spark-core_*-{version}.jar")):
-        log.warning(
-            "Spark's Python files are of version %s, its JARs of another (%s): pyspark and pyspark-client, "
-            "which the spark provider brings, hold the same files. Install both in one version.",
-            version,
-            jar.name,
         )
     return home
 

@@ -12,10 +12,9 @@ import pytest
 from airflow_provider_ernest.settings import Billing
 from benchmarks.accuracy.traces import contexts
 from benchmarks.decisions import rules, training_share
-from benchmarks.decisions.evaluation import decide, probabilities_table, summarise, unfavourable
+from benchmarks.decisions.evaluation import decide, summarise
 from benchmarks.decisions.rules import Forecasts, Outlook
 from benchmarks.decisions.situations import (
-    BEYOND,
     BUDGET,
     DEADLINE,
     Option,
@@ -78,24 +77,6 @@ def outlook(
     )
 
 
-def test_each_context_is_one_with_all_machines_at_its_largest_size(tmp_path: Path):
-    write_two_types(tmp_path)
-    _, of_m4 = of_one_type(contexts(tmp_path))
-    assert [option.machines for option in of_m4.options] == [2, 4, 6, 8, 12]
-    assert {option.scale for option in of_m4.options} == {1.0}
-    # The median of three runs of 30 s and 40 s for each of four million lines, at 0.40 $ an hour.
-    assert of_m4.seconds[0] == pytest.approx(30 + 40 * 4 / 2 + 1)
-    assert of_m4.costs[0] == pytest.approx(2 * 0.40 / 3600 * 111)
-
-
-def test_all_types_are_offered_at_the_largest_size_that_all_were_measured_at(tmp_path: Path):
-    write_two_types(tmp_path)
-    (both,) = of_all_types(contexts(tmp_path))
-    offered = {(option.instance_type, option.scale) for option in both.options}
-    assert offered == {("c4.2xlarge", 1.0), ("m4.2xlarge", 0.75)}
-    assert both.seconds[5] == pytest.approx(30 + 40 * 3 / 2 + 1)
-
-
 @pytest.mark.parametrize(("kind", "least", "most"), [(DEADLINE, 80.0, 200.0), (BUDGET, 0.4, 0.64)])
 def test_limits_reach_from_the_best_to_the_worst_option_and_all_can_be_kept(kind, least, most):
     limits = [question.limit for question in questions(situation(), kind, count=4)]
@@ -104,19 +85,6 @@ def test_limits_reach_from_the_best_to_the_worst_option_and_all_can_be_kept(kind
     oracle = {rules.ORACLE: rules.all_rules()[rules.ORACLE]}
     figures = summarise(decide([outlook()], kind, count=20, rules=oracle))
     assert (figures["kept"], figures["regret"]) == (100.0, 0.0)
-
-
-def test_what_is_said_is_held_against_limits_that_no_option_and_that_every_option_keeps():
-    limits = [question.limit for question in questions(situation(), DEADLINE, count=3, reach=BEYOND)]
-    assert limits == pytest.approx([40.0, 126.49, 400.0], abs=0.01)
-
-    of_ours = {rules.ours(0.8): rules.all_rules()[rules.ours(0.8)]}
-    # Said to be kept by 90 %, whatever the limit: on 4 machines, where none, all and all of three runs do.
-    decided = decide([outlook()], DEADLINE, count=3, reach=BEYOND, rules=of_ours)
-    figures = summarise(decided)
-    assert (figures["said"], figures["single runs"]) == pytest.approx((90.0, 200 / 3))
-    table = probabilities_table({"made up": decided})
-    assert table.split("\n")[1].split().count("90.0") == 2, "over all, and from 0.8 to 0.95"
 
 
 UNSURE = {"probabilities": (0.6, 0.9, 0.99)}
@@ -163,13 +131,6 @@ def test_a_miss_earns_nothing_by_being_cheap():
     assert figures["of kept"] == pytest.approx(5.0)
 
 
-def test_under_a_budget_regret_is_in_time():
-    cheapest = rules.all_rules()[rules.ORIGINAL]
-    decided = decide([outlook(original=(100.0, 500.0, 500.0))], BUDGET, count=2, rules={"slow": cheapest})
-    # 200 s on 2 machines; with 0.64 $ there were 80 s to be had.
-    assert [each.regret for each in decided] == pytest.approx([0.0, 1.5])
-
-
 def test_forecasts_see_only_training_runs_and_choose_well_all_the_same(tmp_path: Path):
     write_two_types(tmp_path)
     found = contexts(tmp_path)
@@ -179,12 +140,6 @@ def test_forecasts_see_only_training_runs_and_choose_well_all_the_same(tmp_path:
         own = summarise(each for each in decided if each.rule == rules.ours(0.95))
         assert own["kept"] == 100.0
         assert own["regret"] < 40.0
-
-
-def test_what_is_better_than_ours_is_said():
-    fearful = decide([outlook(probabilities=(0.0, 0.1, 0.99))], DEADLINE, count=5)
-    told = [line for line in unfavourable({"deadlines": fearful}) if "original Ernest" in line]
-    assert len(told) == len(rules.CONFIDENCES)
 
 
 def test_the_deadline_alone_makes_training_cheap_by_default(monkeypatch: pytest.MonkeyPatch):

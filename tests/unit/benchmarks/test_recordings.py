@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +10,6 @@ import pytest
 
 from airflow_provider_ernest.documents.runs import Observation, PastRun, RunMetrics
 from benchmarks.history import evaluation as history
-from benchmarks.recordings import error_table
 from benchmarks.regimes.evaluation import (
     INTO_SHORTAGE,
     OUT_OF_SHORTAGE,
@@ -21,23 +19,6 @@ from benchmarks.regimes.evaluation import (
     evaluate,
     is_short,
 )
-
-
-def test_errors_coverage_and_widths_are_summed_up_and_silence_counts_apart():
-    rows = [
-        ("a", 0.2, 0.9, 1.5, 0.8, 2.0),
-        ("a", -0.1, 0.7, 0.95, 0.5, 1.5),
-        ("a", np.nan, np.nan, np.nan, np.nan, np.nan),
-        ("b", 0.0, np.nan, np.nan, np.nan, np.nan),
-    ]
-    said = pd.DataFrame(rows, columns=["who", "error", "low 80%", "high 80%", "low 95%", "high 95%"])
-    table = error_table(said, ["who"])
-
-    assert table.loc["a", ["runs", "silent"]].tolist() == [2, 1]
-    assert table.loc["a", ["mean", "median", "bias"]].tolist() == pytest.approx([15.0, 15.0, 5.0])
-    assert table.loc["a", ["in 80%", "in 95%"]].tolist() == [50.0, 100.0]
-    assert table.loc["a", "wide 95%"] == pytest.approx((2.5 + 3.0) / 2)
-    assert np.isnan(table.loc["b", "in 80%"])
 
 
 def _past_run(number: int, machines: int) -> history.RecordedRun:
@@ -123,12 +104,3 @@ def test_a_run_is_predicted_from_the_other_side_alone_and_the_figures_announce_i
     assert set(into["known"]) == {6}
     assert set(said.get_group(SEEN_ONCE)["known"]) == {7}
     assert into["announced"].all()
-
-
-def test_a_change_that_the_figures_never_show_is_not_announced(runs: Sequence[RecordedRun]):
-    """As of a join that takes another course from some input on, with memory enough on either side."""
-    ample = [run for run in runs if not run.is_short]
-    changing = [replace(run, is_short=run.observation.scale >= 0.5) for run in ample]
-    across = [row for row in evaluate(changing) if row["case"] in (INTO_SHORTAGE, OUT_OF_SHORTAGE)]
-    assert {row["case"] for row in across} == {INTO_SHORTAGE, OUT_OF_SHORTAGE}
-    assert not any(row["announced"] for row in across)

@@ -1,7 +1,6 @@
 """The printed comparison of a demonstration, and the run of the example that it comes from."""
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -65,17 +64,6 @@ def test_prediction_is_put_against_reality_with_signed_errors(outcome):
     assert run.split()[6:9] == ["46.5", "58.1", "-20.0%"]
     (task,) = (line for line in lines if line.startswith("whole task"))
     assert task.split()[4:7] == ["51.5", "103.0", "-50.0%"]
-
-
-def test_intervals_say_whether_they_held(outcome):
-    """The run took 58.1 s; start-up is part of the decision's intervals and not of this row."""
-    intervals = {"likely_seconds": (50.0, 60.0), "nearly_certain_seconds": (40.0, 70.0)}
-    decision = replace(outcome.decision, startup_seconds=5.0, **intervals)
-    lines = report_lines(replace(outcome, decision=decision))
-    (run,) = (line for line in lines if line.startswith("all machines there"))
-
-    assert "45.0 to 55.0 missed" in run
-    assert "35.0 to 65.0 held" in run
 
 
 def finished(outcome, spark_conf):

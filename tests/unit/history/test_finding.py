@@ -13,9 +13,8 @@ import pytest
 
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
-from airflow_provider_ernest.history import finding
-from airflow_provider_ernest.history.finding import ARCHIVE, EMPTY, HIDDEN, NO_FILE, NO_ZIP, OLD, LogFinder
-from airflow_provider_ernest.history.scan import Scan
+from airflow_provider_ernest.history import scan
+from airflow_provider_ernest.history.scan import ARCHIVE, EMPTY, HIDDEN, NO_FILE, NO_ZIP, OLD, LogFinder, Scan
 from airflow_provider_ernest.places import LocalPlace
 from tests.unit.eventlog.event_log_texts import line
 from tests.unit.history.past_logs import events_of, log_of
@@ -56,7 +55,7 @@ def test_a_log_that_is_rolled_over_is_one_and_each_of_its_files_changes_its_vers
     assert after.version != before.version
 
 
-def test_of_what_databricks_delivers_only_event_logs_are_read(tmp_path: Path):
+def test_of_what_databricks_delivers_event_logs_are_read(tmp_path: Path):
     cluster = tmp_path / "0131-120000-abcdefgh"
     events = events_of(
         "Databricks Shell",
@@ -70,11 +69,13 @@ def test_of_what_databricks_delivers_only_event_logs_are_read(tmp_path: Path):
     (context / "eventlog-2026-01-31--12-00.gz").write_bytes(gzip.compress(b"".join(map(line, events[:5]))))
     # Its cluster is ended before the log is.
     (context / "eventlog").write_bytes(b"".join(map(line, events[5:-1])))
-    for name in ("driver/stderr", "driver/log4j-active.log", "executor/app-1/0/stdout", "init_scripts/a.log"):
+    for name in ("driver/stderr", "executor/app-1/0/stdout"):
         (cluster / name).parent.mkdir(parents=True, exist_ok=True)
         (cluster / name).write_text("something else\n")
-    assert found(tmp_path) == [str(context)]
-    (run,) = Scan([tmp_path])
+    scanned = Scan([tmp_path])
+    (run,) = scanned
+    assert run.event_log == str(context)
+    assert scanned.unread == {"no event log of Spark": 2}
     assert (run.failure, run.job, run.instance_type) == ("", "Databricks job 1234 load", "i3.xlarge")
 
 
@@ -290,7 +291,7 @@ def test_other_storage_is_listed_once_a_folder():
 
 
 def test_too_many_files_are_a_slip(tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(finding, "MOST_ENTRIES", 3)
+    monkeypatch.setattr(scan, "MOST_ENTRIES", 3)
     for number in range(4):
         log_of(tmp_path / f"app-{number}")
     with pytest.raises(InvalidParameterError, match="more than 3 files"):
@@ -298,11 +299,11 @@ def test_too_many_files_are_a_slip(tmp_path: Path, monkeypatch):
 
 
 def test_folders_without_end_are_left(tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(finding, "MOST_DEPTH", 2)
+    monkeypatch.setattr(scan, "MOST_DEPTH", 2)
     log_of(tmp_path / "1" / "2" / "3" / "4" / "app-1")
     finder = LogFinder()
     assert found(tmp_path, finder=finder) == []
-    assert finder.passed_over[finding.DEEP] == 1
+    assert finder.passed_over[scan.DEEP] == 1
 
 
 @pytest.mark.parametrize("source", ["nowhere", "nowhere*/x", "ftp9://x/y"])

@@ -34,7 +34,7 @@ def past_run(days=1, **fields):
 
 
 def history(*runs, **today):
-    return observations_of(runs, TodaysRun(**today) if today else None, now=NOW)
+    return observations_of(runs, TodaysRun(**today) if today else None)
 
 
 def reason(run, **today):

@@ -54,15 +54,15 @@ def test_an_interrupted_scan_goes_on_where_it_was(tmp_path: Path):
     assert third.read == 0
 
 
-@pytest.mark.parametrize(("months", "read"), [(5, 0), (7, 1)])
-def test_what_was_kept_half_a_year_ago_is_forgotten(months: int, read: int, tmp_path: Path):
+def test_what_another_version_kept_is_removed_and_nothing_else(tmp_path: Path):
     log = log_of(tmp_path / "app-1")
     list(Scan([log], cache=tmp_path / "cache"))
     (kept,) = (tmp_path / "cache").iterdir()
-    old = kept.rename(kept.with_name(f"runs-{scanning._month(months)}.jsonl"))
+    other = kept.rename(kept.with_name(f"runs-{'0' * 16}.jsonl"))
+    (kept.parent / "runs-2026.jsonl").write_text("of the user")
     again = Scan([log], cache=tmp_path / "cache")
-    assert (len(list(again)), again.read) == (1, read)
-    assert old.exists() == (not read)
+    assert (len(list(again)), again.read, other.exists()) == (1, 1, False)
+    assert len(list(kept.parent.iterdir())) == 2
 
 
 def test_what_is_kept_is_its_users_alone(tmp_path: Path):

@@ -66,17 +66,3 @@ def test_a_pyspark_that_cannot_run_spark_is_refused_with_the_remedy(
     monkeypatch.delitem(sys.modules, "pyspark", raising=False)
     with pytest.raises(MissingResourceError, match=named):
         find_spark_home()
-
-
-@pytest.mark.parametrize(("jar_version", "warns"), [("4.2.0", False), ("4.3.0", True)])
-def test_python_files_and_jars_of_two_versions_are_told(tmp_path, monkeypatch, caplog, jar_version, warns):
-    (tmp_path / "pyspark" / "jars").mkdir(parents=True)
-    (tmp_path / "pyspark" / "__init__.py").write_text("")
-    (tmp_path / "pyspark" / "version.py").write_text("__version__: str = '4.2.0'\n")
-    (tmp_path / "pyspark" / "jars" / f"spark-core_2.13-{jar_version}.jar").write_bytes(b"")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "pyspark", raising=False)  # another test module may have imported it
-
-    find_spark_home()
-
-    assert ("pyspark-client" in caplog.text) == warns
