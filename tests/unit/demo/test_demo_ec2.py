@@ -30,18 +30,6 @@ def create_cluster():
     return runpy.run_path(str(EXAMPLE))["ernest"].dag.task_dict["ernest.create_cluster"]
 
 
-def test_without_settings_a_launch_template_tells_of_the_machines(monkeypatch):
-    monkeypatch.delenv("ERNEST_EC2_CLUSTER", raising=False)
-    spec = create_cluster().spec
-    assert (spec["launch_template"], spec["image"]) == ("ernest-spark", None)
-
-
-def test_a_misspelt_setting_is_refused(monkeypatch):
-    monkeypatch.setenv("ERNEST_EC2_CLUSTER", json.dumps({"instance_typ": "m6i.large"}))
-    with pytest.raises(TypeError, match=r"instance_typ"):
-        create_cluster()
-
-
 def test_the_demonstration_states_its_machines_in_the_environment(tmp_path, monkeypatch):
     class Bed:
         """What is asked of a bed that is not started."""

@@ -24,13 +24,6 @@ def found(*sources: Path | str, finder: LogFinder | None = None) -> list[str]:
     return [log.place for log in (finder or LogFinder()).find(map(str, sources))]
 
 
-def test_folders_of_any_depth_are_gone_through(tmp_path: Path):
-    first = log_of(tmp_path / "date=2026-01-01" / "hour=1" / "app-1")
-    second = log_of(tmp_path / "date=2026-01-02" / "app-2")
-    third = log_of(tmp_path / "app-3.zstd.inprogress")
-    assert set(found(tmp_path)) == {str(first), str(second), str(third)}
-
-
 @pytest.fixture
 def rolled(tmp_path: Path) -> Path:
     folder = tmp_path / "eventlog_v2_app-1"
@@ -77,13 +70,6 @@ def test_of_what_databricks_delivers_event_logs_are_read(tmp_path: Path):
     assert run.event_log == str(context)
     assert scanned.unread == {"no event log of Spark": 2}
     assert (run.failure, run.job, run.instance_type) == ("", "Databricks job 1234 load", "i3.xlarge")
-
-
-def test_logs_beside_a_folder_that_is_called_as_databricks_calls_its_own_are_read(tmp_path: Path):
-    log_of(tmp_path / "eventlog" / "app-1")
-    log_of(tmp_path / "app-2")
-    log_of(tmp_path / "older" / "app-3")
-    assert len(list(LogFinder().find([str(tmp_path)]))) == 3
 
 
 def test_what_is_no_log_is_passed_over_by_the_reason(tmp_path: Path):
@@ -205,16 +191,6 @@ def test_a_zip_on_storage_that_is_read_forwards_only_is_read(tmp_path: Path):
 
     archive = zipped(tmp_path / "app-1.zip", log_of(tmp_path / "logs" / "app-1").parent)
     assert read_event_log(Stored(archive)).application_id == "app-1"
-
-
-def test_what_a_zip_holds_beside_logs_costs_nothing_but_itself(tmp_path: Path):
-    log = log_of(tmp_path / "logs" / "app-1")
-    (log.parent / "nothing").mkdir()
-    zipped(log.parent / "inner.zip", log_of(tmp_path / "others" / "app-2").parent)
-    archive = zipped(tmp_path / "archive.zip", log.parent)
-    finder = LogFinder()
-    assert found(archive, finder=finder) == [f"zip://app-1::{archive}"]
-    assert finder.passed_over == {ARCHIVE: 1}
 
 
 def test_a_packing_that_may_take_all_memory_is_refused(tmp_path: Path):

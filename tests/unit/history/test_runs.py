@@ -54,6 +54,9 @@ def busy_on(number: str, *, until: int = 145_000) -> list[dict[str, Any]]:
 
 
 POD_DELETED = "The executor with id 1 was deleted by a user or the framework."
+KILLED, TERMINATED = "Executor killed by driver.", "Container c_1 exited from explicit termination request."
+ADDED_OR_REMOVED = "were added or removed"
+TAG = "spark.databricks.clusterUsageTags"
 
 
 @pytest.mark.parametrize(
@@ -63,20 +66,11 @@ POD_DELETED = "The executor with id 1 was deleted by a user or the framework."
         (with_events(job(1, 1), job_end(1, at=130_000, result="JobFailed")), "its last job failed"),
         (with_events(job(1, 1)), "while one of its jobs still ran"),
         (with_events(removed(1, reason="Container killed by YARN for exceeding memory")), "lost executors"),
-        (
-            with_events(removed(1, at=110_500, reason="Executor killed by driver."), *busy_on("0")),
-            "were added or removed",
-        ),
-        (
-            with_events(
-                removed(1, at=110_500, reason="Container c_1 exited from explicit termination request."),
-                *busy_on("0"),
-            ),
-            "were added or removed",
-        ),
+        (with_events(removed(1, at=110_500, reason=KILLED), *busy_on("0")), ADDED_OR_REMOVED),
+        (with_events(removed(1, at=110_500, reason=TERMINATED), *busy_on("0")), ADDED_OR_REMOVED),
         (
             with_events(*busy_on("0"), *busy_on("1"), executor(7, host="10.0.0.7", at=140_000)),
-            "were added or removed",
+            ADDED_OR_REMOVED,
         ),
         # Spark drops events where its listeners do not keep up.
         ([each for each in events_of(machines=4) if each.get("Executor ID") != "3"], "is not whole"),
@@ -87,10 +81,7 @@ POD_DELETED = "The executor with id 1 was deleted by a user or the framework."
         ([started(), environment(), job(0), job_end(0), ended()], "no executor registered"),
         ([started(), executor("driver"), task(0, executor="driver"), ended()], "inside its driver"),
         ([each for each in events_of() if each["Event"] != "SparkListenerTaskEnd"], "no task succeeded"),
-        (
-            events_of(**{"spark.databricks.clusterUsageTags.clusterName": "shared analytics"}),
-            "shared cluster",
-        ),
+        (events_of(**{f"{TAG}.clusterName": "shared analytics"}), "shared cluster"),
     ],
 )
 def test_a_run_that_says_nothing_about_a_size_is_told_with_the_reason(events, failure: str, tmp_path: Path):
@@ -99,7 +90,6 @@ def test_a_run_that_says_nothing_about_a_size_is_told_with_the_reason(events, fa
     assert run.metrics is None
 
 
-KILLED = "Executor killed by driver."
 DYNAMIC = {"spark.dynamicAllocation.enabled": "true"}
 
 
@@ -196,9 +186,7 @@ def test_machines_that_go_are_missed_only_while_a_job_waits_for_them(tmp_path: P
     assert (run.failure, run.machines) == ("", 2)
     assert run.mean_machines == pytest.approx(2 * (61 - 30) / 61)
     waiting = [job(1, 1, at=130_000), job_end(1, at=155_000)]
-    assert (
-        "were added or removed" in run_of(tmp_path, with_events(*idle, *back, *waiting, end=162_000)).failure
-    )
+    assert ADDED_OR_REMOVED in run_of(tmp_path, with_events(*idle, *back, *waiting, end=162_000)).failure
 
 
 def kept(number: int, *parents: int, partitions: int = 2, is_kept: bool = False) -> dict[str, Any]:
@@ -238,18 +226,11 @@ DROPPED = {"Event": "SparkListenerUnpersistRDD", "RDD ID": 1, "after": 0}
 @pytest.mark.parametrize(
     ("stages", "further", "read_bytes"),
     [
-        pytest.param(
-            {0: LONG_CHAIN, 1: LONG_CHAIN, 2: [kept(3, 1), *CHAIN]},
-            [],
-            100,
-            id="what is kept is not read again",
-        ),
-        pytest.param(
-            {0: CHAIN, 1: [kept(5, 1, 4), kept(4), *CHAIN]}, [], 200, id="what is read beside it counts"
-        ),
-        pytest.param({0: PARTLY_KEPT, 1: PARTLY_KEPT}, [], 200, id="only a part was kept"),
-        pytest.param({0: CHAIN, 1: CHAIN}, [DROPPED], 200, id="it was dropped"),
-        pytest.param({0: CHAIN, 1: [kept(8, 9), kept(9, 8)]}, [], 200, id="circles end no reader"),
+        ({0: LONG_CHAIN, 1: LONG_CHAIN, 2: [kept(3, 1), *CHAIN]}, [], 100),
+        ({0: CHAIN, 1: [kept(5, 1, 4), kept(4), *CHAIN]}, [], 200),  # what is read beside it
+        ({0: PARTLY_KEPT, 1: PARTLY_KEPT}, [], 200),
+        ({0: CHAIN, 1: CHAIN}, [DROPPED], 200),
+        ({0: CHAIN, 1: [kept(8, 9), kept(9, 8)]}, [], 200),  # circles end no reader
     ],
 )
 def test_what_comes_out_of_cached_data_is_not_counted_as_read_again(
@@ -258,16 +239,12 @@ def test_what_comes_out_of_cached_data_is_not_counted_as_read_again(
     assert read_by(stages, tmp_path, *further) == read_bytes
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("spark.databricks.clusterUsageTags.clusterNodeType", "i3.xlarge"),
-        ("spark.kubernetes.executor.node.selector.node.kubernetes.io/instance-type", "m5.2xlarge"),
-        ("spark.kubernetes.node.selector.beta.kubernetes.io/instance-type", "Standard_D4s_v5"),
-    ],
-)
-def test_the_type_of_the_machines_is_taken_where_the_log_tells(name: str, value: str, tmp_path: Path):
-    assert run_of(tmp_path, events_of(**{name: value})).instance_type == value
+def test_the_type_of_the_machines_and_sparks_version_are_taken_where_the_log_tells(tmp_path: Path):
+    selector = "spark.kubernetes.executor.node.selector.node.kubernetes.io/instance-type"
+    assert run_of(tmp_path, events_of(**{selector: "m5.2xlarge"})).instance_type == "m5.2xlarge"
+    first = {"Event": "DBCEventLoggingListenerMetadata", "Rollover Number": 0, "Spark Version": "3.4.1"}
+    run = run_of(tmp_path, [first, *events_of(**{f"{TAG}.clusterNodeType": "i3.xlarge"})])
+    assert (run.spark, run.instance_type) == ("3.4.1", "i3.xlarge")
 
 
 def test_executors_that_share_a_machine_add_up(tmp_path: Path):
@@ -284,12 +261,9 @@ def test_machines_are_told_apart_though_one_server_shows_the_logs_of_all(tmp_pat
     assert run_of(tmp_path, events).machines == 3
 
 
-def test_databricks_tells_sparks_version_in_an_event_of_its_own(tmp_path: Path):
-    first = {"Event": "DBCEventLoggingListenerMetadata", "Rollover Number": 0, "Spark Version": "3.4.1"}
-    assert run_of(tmp_path, [first, *events_of()]).spark == "3.4.1"
-
-
 SUBMIT = "org.apache.spark.deploy.SparkSubmit"
+YARN, RUNNER = "org.apache.spark.deploy.yarn.ApplicationMaster", "org.apache.spark.deploy.PythonRunner"
+WRAPPER = "org.apache.spark.deploy.worker.DriverWrapper"
 
 
 def _command(words: str) -> dict[str, Any]:
@@ -308,21 +282,10 @@ def _command(words: str) -> dict[str, Any]:
         (f"{SUBMIT} --jars a.jar,b.jar etl.jar", "etl.jar", None),
         (f"{SUBMIT} --jars /lib/a.jar --py-files /lib/b.py load.py /data/other.py", "load.py", None),
         (f"{SUBMIT} '/jobs/a b/load.py'", None, None),
-        (
-            # Spark's own tells no quotes: the value of a property has several words.
-            f"{SUBMIT} --conf spark.driver.extraJavaOptions=-XX:+UseSerialGC -Dx=y -XX:-Z "
-            "--conf spark.jars=/lib/a.jar --conf spark.y=1 /jobs/load.py",
-            *("load.py", "jobs"),
-        ),
-        (
-            "org.apache.spark.deploy.yarn.ApplicationMaster --class org.apache.spark.deploy.PythonRunner "
-            "--primary-py-file load.py --arg secret",
-            *("load.py", None),
-        ),
-        (
-            "org.apache.spark.deploy.worker.DriverWrapper spark://W@1:2 /x/etl.jar com.acme.Etl secret",
-            *("com.acme.Etl", None),
-        ),
+        # Spark's own tells no quotes: the value of a property has several words.
+        (f"{SUBMIT} --conf spark.x=-XX:+A -Dx=y -XX:-Z --conf spark.y=1 /jobs/load.py", "load.py", "jobs"),
+        (f"{YARN} --class {RUNNER} --primary-py-file load.py --arg secret", "load.py", None),
+        (f"{WRAPPER} spark://W@1:2 /x/etl.jar com.acme.Etl secret", "com.acme.Etl", None),
         ("com.acme.Etl secret", "com.acme.Etl", None),
         (f"{SUBMIT} pyspark-shell", None, None),
         (f"{SUBMIT} --class org.apache.spark.repl.Main --name Spark shell spark-shell", None, None),
@@ -368,21 +331,9 @@ TAGS = '[{"key":"Creator","value":"joe"},{"key":"RunName","value":"nightly load"
     [
         ({"spark.glue.JOB_NAME": "nightly"}, "nightly"),
         ({"spark.openlineage.parentJobName": "dag.load"}, "dag.load"),
-        ({"spark.databricks.clusterUsageTags.clusterName": "job-12-run-7"}, "Databricks job 12"),
-        (
-            {
-                "spark.databricks.clusterUsageTags.clusterName": "job-12-run-7-big",
-                "spark.databricks.clusterUsageTags.clusterAllTags": TAGS,
-            },
-            "nightly load big",
-        ),
-        (
-            {
-                "spark.databricks.clusterUsageTags.clusterName": "job-12-run-7",
-                "spark.databricks.clusterUsageTags.clusterAllTags": '[{"key": 1}, ["x"',
-            },
-            "Databricks job 12",
-        ),
+        ({f"{TAG}.clusterName": "job-12-run-7"}, "Databricks job 12"),
+        ({f"{TAG}.clusterName": "job-12-run-7-big", f"{TAG}.clusterAllTags": TAGS}, "nightly load big"),
+        ({f"{TAG}.clusterName": "job-12-run-7", f"{TAG}.clusterAllTags": '[{"key": 1}'}, "Databricks job 12"),
         ({}, "Spark shell"),
     ],
 )

@@ -3,6 +3,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from multiprocessing import resource_tracker, spawn
 from pathlib import Path
 
@@ -58,18 +59,12 @@ def test_what_another_version_kept_is_removed_and_nothing_else(tmp_path: Path):
     log = log_of(tmp_path / "app-1")
     list(Scan([log], cache=tmp_path / "cache"))
     (kept,) = (tmp_path / "cache").iterdir()
+    assert kept.parent.stat().st_mode & 0o077 == kept.stat().st_mode & 0o077 == 0, "its user's alone"
     other = kept.rename(kept.with_name(f"runs-{'0' * 16}.jsonl"))
     (kept.parent / "runs-2026.jsonl").write_text("of the user")
     again = Scan([log], cache=tmp_path / "cache")
     assert (len(list(again)), again.read, other.exists()) == (1, 1, False)
     assert len(list(kept.parent.iterdir())) == 2
-
-
-def test_what_is_kept_is_its_users_alone(tmp_path: Path):
-    list(Scan([log_of(tmp_path / "app-1")], cache=tmp_path / "cache"))
-    assert (tmp_path / "cache").stat().st_mode & 0o077 == 0
-    (kept,) = (tmp_path / "cache").iterdir()
-    assert kept.stat().st_mode & 0o077 == 0
 
 
 def test_broken_logs_cost_only_themselves(tmp_path: Path):
@@ -87,21 +82,15 @@ def test_broken_logs_cost_only_themselves(tmp_path: Path):
     assert all(str(tmp_path) not in reason for reason in found.unread)
 
 
-def test_a_log_with_too_many_tasks_is_left_out(tmp_path: Path, monkeypatch):
+def test_a_log_with_too_many_tasks_is_left_out_and_a_copy_counts_once(tmp_path: Path, monkeypatch):
     monkeypatch.setattr(scanning, "MOST_TASKS", 3)
     log_of(tmp_path / "app-1", machines=4)
-    log_of(tmp_path / "app-2", application="app-2", machines=2)
+    for folder in ("a", "b"):
+        log_of(tmp_path / folder / "app-2", application="app-2", machines=2)
     found = Scan([tmp_path])
     assert [run.application_id for run in found] == ["app-2"]
+    assert found.unread.pop("a copy of another log") == 1
     assert "more than 3 tasks" in next(iter(found.unread))
-
-
-def test_copies_of_a_log_are_one_run(tmp_path: Path):
-    log_of(tmp_path / "a" / "app-1")
-    log_of(tmp_path / "b" / "app-1")
-    found = Scan([tmp_path])
-    assert len(list(found)) == 1
-    assert found.unread.total() == 1
 
 
 def test_shells_servers_and_queries_are_no_jobs_unless_the_user_names_them(tmp_path: Path):
@@ -215,10 +204,5 @@ def test_profiles_of_runs_are_made_once(tmp_path: Path):
     (kept,) = tmp_path.iterdir()
     assert json.loads(kept.read_bytes())["profile"]["application_id"] == run.application_id
     assert list(profiles(runs, cache=tmp_path)) == [(run, profile)]
-
-
-def test_a_run_whose_log_is_gone_has_no_profile(tmp_path: Path):
-    log = log_of(tmp_path / "app-1")
-    runs = list(Scan([log]))
-    log.unlink()
-    assert list(profiles(runs)) == [(runs[0], None)]
+    gone = replace(run, event_log=str(tmp_path / "gone"))
+    assert list(profiles([gone])) == [(gone, None)]

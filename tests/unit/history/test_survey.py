@@ -77,15 +77,6 @@ def test_a_replay_is_less_sure_the_farther_it_is_from_the_run():
     assert width(8) < width(15) < width(32)
 
 
-def test_a_single_run_tells_less_surely_what_the_next_takes_than_many_alike():
-    widths = []
-    for machines in ((8,), (8,) * 10):
-        [own] = [size for size in surveyed(machines).sizes if size.machines == 8]
-        low, high = own.likely_seconds
-        widths.append(high / low)
-    assert widths[0] > 1.1 * widths[1]
-
-
 def log_width_at_todays_size(runs, profiles) -> float:
     job = of_runs(runs, profiles, prices=Prices())
     [own] = [size for size in job.sizes if size.machines == job.machines]
@@ -188,18 +179,6 @@ def test_where_model_and_replay_disagree_it_says_so_and_the_interval_holds_both(
     assert three.source == BOTH
     assert low < 20.0
     assert high > 60.0
-
-
-@pytest.mark.usefixtures("smooth_jobs")
-def test_where_model_and_replay_disagree_times_are_with_the_start_up_like_all_others():
-    runs, profiles = daily((6, 8, 10) * 4)
-    said = []
-    for startup in (0.0, 1000.0):
-        slower = [replace(run, seconds=30.0 * run.machines / 8, startup_seconds=startup) for run in runs]
-        job = of_runs(slower, profiles)
-        said += [each for each in job.unknown if each.startswith("Model and replay disagree")]
-    assert "min" not in said[0]
-    assert said[1].count(" min ") == 3, "what the replay says, and the two ends of the model's interval"
 
 
 def test_runs_that_failed_are_counted_and_tell_nothing():

@@ -58,12 +58,3 @@ def test_a_refusal_of_the_service_ends_the_run(folder):
         threading.Thread(target=server.handle_request).start()  # it answers any POST with 501
         with pytest.raises(RuntimeError, match="answered 501"):
             totals_of(next(folder.iterdir()), f"http://127.0.0.1:{server.server_port}")
-
-
-def test_a_service_that_does_not_start_is_an_error(tmp_path):
-    arguments = argparse.Namespace(weather_url=None, weather_csv=tmp_path / "none.csv", latency_seconds=0.0)
-    with (
-        pytest.raises(RuntimeError, match="did not start"),
-        enrich_flights.weather_service(arguments, host="127.0.0.1"),
-    ):
-        pass

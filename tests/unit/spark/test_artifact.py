@@ -63,17 +63,6 @@ def test_what_only_the_machines_can_read_has_no_hash_and_that_is_said(applicatio
     assert reason in warning.getMessage()
 
 
-def test_that_a_library_behind_a_scheme_fails_in_its_own_way_costs_no_run(monkeypatch):
-    class LibraryError(Exception):
-        pass
-
-    def fail(*_: object) -> None:
-        raise LibraryError("no credentials")
-
-    monkeypatch.setattr(fsspec, "url_to_fs", fail)
-    assert hash_where_readable("gs://bucket/job.py", log=LOG) is None
-
-
 @pytest.mark.parametrize("scheme", ["", "file:", "file://"])
 def test_a_local_file_that_does_not_exist_is_an_error(scheme, tmp_path: Path):
     with pytest.raises(MissingResourceError, match=r"Cannot read the application.*absent\.py"):

@@ -64,7 +64,11 @@ def test_subset_of_files_holds_the_share_of_bytes_that_it_says(parts: Path, samp
     assert {path.parent.name for path in read} == {"day=0", "day=1"}, "partition folders are kept"
 
 
-def test_same_seed_same_files_other_seed_others(parts: Path, sampled):
+def test_same_seed_same_files_other_seed_others_and_by_argument_none(parts: Path, sampled, tmp_path: Path):
+    sample = sampled(parts, 0.05, method="argument")
+    assert (sample.input, sample.scale, sample.partitions) == (str(parts), 0.05, 4)
+    assert not (tmp_path / "sample").exists()
+
     def names(seed: str, folder: str) -> set[str]:
         return {
             path.name for path in Path(sampled(parts, 0.2, seed=seed, folder=folder).input).rglob("*.csv")
@@ -138,12 +142,6 @@ def test_what_has_no_first_rows_is_refused(tmp_path: Path, sampled, name, conten
         sampled(tmp_path / name, method="first_rows", header=header)
 
 
-def test_argument_stages_nothing(parts: Path, sampled, tmp_path: Path):
-    sample = sampled(parts, 0.05, method="argument")
-    assert (sample.input, sample.scale, sample.partitions) == (str(parts), 0.05, 4)
-    assert not (tmp_path / "sample").exists()
-
-
 @pytest.mark.parametrize("method", ["files", "first_rows", "argument"])
 def test_an_input_that_is_missing_or_empty_is_named(method: str, sampled, tmp_path: Path):
     with pytest.raises(MissingResourceError, match=r"no-such-folder.*does not exist"):
@@ -176,28 +174,24 @@ def test_a_file_in_the_root_directory_is_linked_to_where_it_is(file_in_the_root_
     assert list_input(f"{scheme}/").folder == f"{scheme}/"
 
 
-@pytest.mark.parametrize("path", ["data.csv", "file:{folder}/data.csv"])
-def test_a_file_is_linked_to_where_it_is(tmp_path, monkeypatch, sampled, path):
+def test_a_file_is_linked_to_where_it_is(tmp_path, monkeypatch, sampled):
     """Hadoop writes one slash after the scheme of local files."""
     (tmp_path / "data.csv").write_text("x\n1\n")
     monkeypatch.chdir(tmp_path)
-    sample = sampled(path.format(folder=tmp_path))
-    assert (Path(sample.input) / "data.csv").read_text() == "x\n1\n"
+    for number, path in enumerate(("data.csv", f"file:{tmp_path}/data.csv")):
+        sample = sampled(path, folder=f"sample-{number}")
+        assert (Path(sample.input) / "data.csv").read_text() == "x\n1\n"
 
 
 @pytest.mark.usefixtures("without_s3fs")
-@pytest.mark.parametrize("scheme", ["s3", "s3a"])
-def test_an_input_on_s3_without_s3fs_names_the_extra_that_brings_it(scheme):
-    with pytest.raises(
-        MissingResourceError, match=rf"'{scheme}://b/flights'.*pip install \"airflow-provider-ernest\[s3\]\""
-    ):
-        list_input(f"{scheme}://b/flights")
-
-
-def test_an_input_of_another_scheme_names_what_fsspec_asks_for(monkeypatch):
+def test_an_input_whose_library_is_missing_names_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "gcsfs", None)
-    with pytest.raises(MissingResourceError, match=r"'gs://b/flights'.*install gcsfs"):
-        list_input("gs://b/flights")
+    for address, named in (
+        ("s3a://b/flights", r'pip install "airflow-provider-ernest\[s3\]"'),
+        ("gs://b/flights", "install gcsfs"),
+    ):
+        with pytest.raises(MissingResourceError, match=rf"'{address}'.*{named}"):
+            list_input(address)
 
 
 TABLE = b"a,b,c\n" + b"1,2,3\n" * 50
