@@ -127,7 +127,7 @@ class _Application:
         self._has_streams = False
         self._spark: str | None = None
         self._properties: dict[str, str] = {}
-        self._main = self._folder = ""
+        self._main = ""
         self.events = _Events(
             notes,
             {
@@ -206,7 +206,7 @@ class _Application:
         self._notes.keep(ENTRY_BYTES * len(new), *new, *new.values())
         self._properties.update(new)
         if not self._main:
-            self._main, self._folder = _main_of(event.system_properties)
+            self._main = _main_of(event.system_properties)
 
     def event_log(self, source: str, application_id: str) -> EventLog:
         """The tables.
@@ -235,7 +235,6 @@ class _Application:
             spark=self._spark,
             master=self._properties.get("spark.master", ""),
             main=self._main,
-            main_folder=self._folder,
             started_at=started_at,
             ended_at=max(started_at, self._ended_at or last_at),
             is_complete=self._ended_at is not None,
@@ -295,15 +294,12 @@ _NO_PROGRAMS = (
 )
 
 
-def _main_of(properties: Mapping[str, object]) -> tuple[str, str]:
-    """The names of an application's main class or file, and of the file's folder; empty if unknown.
+def _main_of(properties: Mapping[str, object]) -> str:
+    """The name of an application's main class or file; empty if unknown.
 
     Nothing else of the command is kept: its arguments may hold anything.
     """
-    place = next(filter(_program, _naming(properties)), "").replace("\\", "/")
-    folder = place.rpartition("/")[0].rpartition("/")[2]
-    is_one = _PROGRAM.fullmatch(folder) and len(folder) <= MOST_CHARACTERS
-    return _program(place), folder if is_one else ""
+    return next(filter(None, map(_program, _naming(properties))), "")
 
 
 def _naming(properties: Mapping[str, object]) -> Iterator[str]:

@@ -69,16 +69,14 @@ MOST_TASKS = 1_000_000  # of a log that is read: a process takes 230 MB for so m
 MOST_SECONDS = 900.0  # for one log
 
 MOST_ENTRIES = 2_000_000  # files and folders that are looked at; more are a slip, such as the root of a disk
-MOST_DEPTH = 20  # folders in folders: links on other storage than this machine's cannot be told from folders
 
-HIDDEN, EMPTY, ARCHIVE, NO_ZIP, NO_FILE, LOCKED, DEEP, OLD = (
+HIDDEN, EMPTY, ARCHIVE, NO_ZIP, NO_FILE, LOCKED, OLD = (
     "hidden or a marker, by its name",
     "empty",
     "an archive: unpack it",
     "a ZIP that is damaged or may not be read",
     "a broken link, a pipe or a device",
     "folder that may not be read",
-    f"more than {MOST_DEPTH} folders deep",
     "written before the time asked for",
 )
 """Why something is passed over."""
@@ -93,7 +91,7 @@ RUN, PROFILE, PROBLEM = "run", "profile", "problem"  # what an answer holds; the
 _FRESH_SECONDS = 86_400.0
 """A log without an end that was written to more lately may go on: it is read again next time."""
 
-_FORM = 7  # of what is kept; another number when a log would tell more, or something else
+_FORM = 8  # of what is kept; another number when a log would tell more, or something else
 
 Told = Callable[[int, int], None]  # is told how many logs are done, and of how many
 
@@ -329,9 +327,6 @@ class LogFinder:
 
     def _listed(self, folder: Any, depth: int) -> list[Entry]:
         """What a folder holds, by name; nothing of one that may not be read."""
-        if depth > MOST_DEPTH:
-            self.passed_over[DEEP] += 1
-            return []
         found: list[Entry] = []
         try:
             for entry in folder.entries():

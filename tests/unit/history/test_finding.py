@@ -274,14 +274,6 @@ def test_too_many_files_are_a_slip(tmp_path: Path, monkeypatch):
         found(tmp_path)
 
 
-def test_folders_without_end_are_left(tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(scan, "MOST_DEPTH", 2)
-    log_of(tmp_path / "1" / "2" / "3" / "4" / "app-1")
-    finder = LogFinder()
-    assert found(tmp_path, finder=finder) == []
-    assert finder.passed_over[scan.DEEP] == 1
-
-
 @pytest.mark.parametrize("source", ["nowhere", "nowhere*/x", "ftp9://x/y"])
 def test_what_is_not_there_is_an_error(source: str, tmp_path: Path):
     with pytest.raises(MissingResourceError, match=re.escape(source)):
