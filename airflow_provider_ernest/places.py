@@ -351,9 +351,11 @@ class S3ByBoto3:
     def isdir(self, path: str) -> bool:
         """Whether it is a bucket, or any key begins with this one and a slash."""
         bucket, _, key = path.partition("/")
+        if not key:
+            return True
         with _absence_told(path):
-            found = key and self._client.list_objects_v2(Bucket=bucket, Prefix=f"{key}/", MaxKeys=1)
-        return not key or bool(found.get("KeyCount"))
+            found = self._client.list_objects_v2(Bucket=bucket, Prefix=f"{key}/", MaxKeys=1)
+        return bool(found.get("KeyCount"))
 
     def info(self, path: str) -> dict[str, Any]:
         """What S3 tells of an object, by a HEAD request; where there is none it may be a folder."""
