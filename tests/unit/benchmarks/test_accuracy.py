@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.exceptions import FitError
 from airflow_provider_ernest.prediction.terms import OPTEX
 from benchmarks.accuracy import protocols
 from benchmarks.accuracy.evaluation import evaluate_rounds, summarise
@@ -18,7 +16,6 @@ from benchmarks.accuracy.methods import (
     Bell,
     LeastSquares,
     OnlineAmdahl,
-    PointForecast,
 )
 from benchmarks.accuracy.runs import Case, Runs, gather
 from benchmarks.accuracy.traces import bell_traces, contexts
@@ -106,13 +103,6 @@ class Constant:
         return seconds - reach, seconds + reach
 
 
-class Refusing:
-    name = "refusing"
-
-    def fit(self, runs: Runs) -> PointForecast:
-        raise FitError("Too little.")
-
-
 class Pooling:
     """Predicts the mean of all training runs of the deployment."""
 
@@ -141,12 +131,6 @@ def test_sums_up_errors_coverage_and_width():
     assert (figures["width 80%"], figures["width 95%"]) == pytest.approx((20, 40))
     # Single runs of 79, 81 and of 99, 101: the wider interval holds one of the former.
     assert (figures["in 80%"], figures["in 95%"]) == pytest.approx((50, 62.5))
-
-
-def test_a_refusal_is_counted_not_hidden():
-    figures = summarise(evaluate_rounds("title", [(case("a", trained=1, tested=[50, 60]),)], [Refusing()]))
-    assert figures["refused"] == 2
-    assert math.isnan(figures["mean"])
 
 
 def test_pooling_sees_the_training_runs_of_the_whole_round_and_no_other():

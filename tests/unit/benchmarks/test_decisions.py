@@ -11,7 +11,7 @@ import pytest
 
 from airflow_provider_ernest.settings import Billing
 from benchmarks.accuracy.traces import contexts
-from benchmarks.decisions import rules, training_share
+from benchmarks.decisions import rules
 from benchmarks.decisions.evaluation import decide, summarise
 from benchmarks.decisions.rules import Forecasts, Outlook
 from benchmarks.decisions.situations import (
@@ -77,16 +77,6 @@ def outlook(
     )
 
 
-@pytest.mark.parametrize(("kind", "least", "most"), [(DEADLINE, 80.0, 200.0), (BUDGET, 0.4, 0.64)])
-def test_limits_reach_from_the_best_to_the_worst_option_and_all_can_be_kept(kind, least, most):
-    limits = [question.limit for question in questions(situation(), kind, count=4)]
-    assert (limits[0], limits[-1]) == pytest.approx((least, most))
-
-    oracle = {rules.ORACLE: rules.all_rules()[rules.ORACLE]}
-    figures = summarise(decide([outlook()], kind, count=20, rules=oracle))
-    assert (figures["kept"], figures["regret"]) == (100.0, 0.0)
-
-
 UNSURE = {"probabilities": (0.6, 0.9, 0.99)}
 UNKNOWING = {"original": (1.0, 1.0, 1.0), "ours": (1.0, 1.0, 1.0)}
 
@@ -140,15 +130,3 @@ def test_forecasts_see_only_training_runs_and_choose_well_all_the_same(tmp_path:
         own = summarise(each for each in decided if each.rule == rules.ours(0.95))
         assert own["kept"] == 100.0
         assert own["regret"] < 40.0
-
-
-def test_the_deadline_alone_makes_training_cheap_by_default(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(training_share, "PRODUCTION_SECONDS", (3600.0,))
-    monkeypatch.setattr(training_share, "GROWTHS", (training_share.LARGER_INPUT,))
-    plans = ("default, 4 machines", "no deadline, 4 machines")
-    monkeypatch.setattr(training_share, "PLANS_OF", {training_share.LARGER_INPUT: plans})
-    table = training_share.table(repetitions=1).droplevel([0, 1])
-    default, untold = table.loc[plans[0]], table.loc[plans[1]]
-
-    assert default["share"] < default["bill"] < training_share.AIM < untold["share"] < untold["bill"]
-    assert default["kept"] > 90.0

@@ -1,8 +1,6 @@
 """The printed comparison of a demonstration, and the run of the example that it comes from."""
 
 import json
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -15,7 +13,6 @@ from airflow_provider_ernest.settings import Billing
 from benchmarks.demo.api import TaskInstance
 from benchmarks.demo.example_run import PRODUCTION_TASK, ExampleRun
 from benchmarks.demo.report import Outcome, report_lines
-from benchmarks.demo.session import say_why
 from tests import examples
 from tests.choices import choice_of
 from tests.unit.eventlog.logs import task_table
@@ -105,43 +102,3 @@ def test_the_log_of_production_is_found_where_its_operator_writes_it(outcome, tm
     assert found.production.application_id == "app-1"
     assert found.production_task_seconds == 12.5
     assert (found.decision, found.bottlenecks) == (outcome.decision, outcome.bottlenecks)
-
-
-def task(task_id, state, end):
-    at = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=end)
-    given = {"name": "", "map_index": -1, "try_number": 1, "start": at, "duration_seconds": 1.0}
-    return TaskInstance(task_id=task_id, state=state, end=at, **given)
-
-
-@pytest.mark.parametrize(
-    ("error", "deadline"),
-    [
-        ("InfeasibleGoalError: No allowed configuration ends within 90 s.", "--deadline-seconds 180"),
-        ("SampleRunError: job.py failed: spark-submit ended with exit code 1.", ""),
-    ],
-)
-def test_a_failure_ends_with_its_reason_and_the_command_to_try_again(error, deadline, capsys):
-    """The first task that failed tells why; a goal out of reach is asked for with more time."""
-    log = [
-        "10:00:00 error   Task failed with exception",
-        f"  AirflowFailException: {error}",
-        "  caused by X: y",
-    ]
-    logs = {"ernest.choose_config": log, "ernest.bottleneck_report": ["  ValueError: later"]}
-    run = ExampleRun(
-        api=SimpleNamespace(task_log=lambda dag_id, run_id, of: logs[of.task_id]),
-        dag_id="example",
-        run_id=RUN_ID,
-        tasks=(
-            task("ernest.bottleneck_report", "failed", 9),
-            task("ernest.choose_config", "failed", 7),
-            task("ernest.fit_model", "success", 5),
-        ),
-        succeeded=False,
-    )
-
-    say_why(run.failure, program="benchmarks.demo", deadline_seconds=90, logs=Path("logs"))
-
-    told = capsys.readouterr().err.splitlines()
-    assert f"ernest.choose_config failed: {error}" in " ".join(line.strip() for line in told)
-    assert told[-1] == f"Try again: python -m benchmarks.demo --exit {deadline}".rstrip()
