@@ -363,7 +363,6 @@ def _shown(job: SurveyedJob, *, is_money: bool) -> ShownJob:
         "saved_share": job.saved_share if is_other else None,
         "likely_saved_share": job.likely_saved_share if is_other else None,
         "why": f"{job.why}." if job.why else "",
-        "unknown": tuple(filter(None, (*job.unknown, training(job)))),
     }
     return ShownJob(
         **told,

@@ -31,8 +31,7 @@ from airflow_provider_ernest.exceptions import (
 from airflow_provider_ernest.operators import ec2_cluster
 from airflow_provider_ernest.operators.cluster import TerminateClusterOperator
 from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator, EC2PreflightOperator
-from airflow_provider_ernest.spark.machines import Bandwidth
-from airflow_provider_ernest.spark.machines import MasterState
+from airflow_provider_ernest.spark.machines import Bandwidth, MasterState
 from airflow_provider_ernest.triggers.ec2_cluster import EC2ClusterReadyTrigger
 from tests import examples
 from tests.ec2_testbed import EC2Api
