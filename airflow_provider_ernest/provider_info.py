@@ -72,6 +72,11 @@ OPTIONS = {
 """Of the section ``[ernest]`` of Airflow's configuration."""
 
 
+def _modules(folder: str, *names: str) -> list[dict[str, Any]]:
+    modules = [f"airflow_provider_ernest.{folder}.{name}" for name in names]
+    return [{"integration-name": "Ernest", "python-modules": modules}]
+
+
 def get_provider_info() -> dict[str, Any]:
     """Name, modules and configuration of the provider, in the form of Airflow's provider schema."""
     return {
@@ -85,27 +90,9 @@ def get_provider_info() -> dict[str, Any]:
                 "tags": ["service"],
             }
         ],
-        "operators": [
-            {
-                "integration-name": "Ernest",
-                "python-modules": [f"airflow_provider_ernest.operators.{name}" for name in OPERATORS],
-            }
-        ],
-        "sensors": [
-            {
-                "integration-name": "Ernest",
-                "python-modules": ["airflow_provider_ernest.sensors.jar_hash"],
-            }
-        ],
-        "triggers": [
-            {
-                "integration-name": "Ernest",
-                "python-modules": [
-                    "airflow_provider_ernest.triggers.ec2_cluster",
-                    "airflow_provider_ernest.triggers.jar_hash",
-                ],
-            }
-        ],
+        "operators": _modules("operators", *OPERATORS),
+        "sensors": _modules("sensors", "jar_hash"),
+        "triggers": _modules("triggers", "ec2_cluster", "jar_hash"),
         "extra-links": [
             "airflow_provider_ernest.links.spark_history.ModelFitLink",
             "airflow_provider_ernest.links.spark_history.SparkHistoryLink",

@@ -23,10 +23,10 @@ from airflow_provider_ernest.privacy import names_a_secret
 from airflow_provider_ernest.settings import SizingGoal
 from airflow_provider_ernest.settings.templates import as_template, settings_of
 from airflow_provider_ernest.settings.values import count, optional, optional_text
-from airflow_provider_ernest.spark.sizing import kept_sizes, sizing_conf
+from airflow_provider_ernest.spark.sizing import kept_sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from airflow.sdk import Context
 
@@ -175,7 +175,7 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
                 )
             decision = choice.required()
             dag = self.get_dag()
-            warnings = submission_warnings(dag.tasks if dag else (), choose=self.task_id, conf=self.conf)
+            warnings = submission_warnings(dag.tasks if dag else (), choose=self.task_id)
             record = record_of(
                 replace(decision, warnings=(*decision.warnings, *warnings)),
                 goal=goal,
@@ -229,9 +229,6 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
 PROPERTIES = ("spark_conf", "yarn_conf", "kubernetes_conf")
 """Keys of XComs that are Spark properties."""
 
-MOST_NAMES = 3
-"""Number of properties that a warning names."""
-
 
 # Only a plain XComArg survives Airflow's serialization of a mapped task's arguments.
 class JobConf(PlainXComArg):
@@ -272,32 +269,18 @@ class JobConf(PlainXComArg):
         return {**own, **decided}
 
 
-def submission_warnings(tasks: Iterable[Any], *, choose: str, conf: Mapping[str, Any]) -> list[str]:
-    """Return warnings about tasks that take the conf of task `choose` but would not run as decided.
+def submission_warnings(tasks: Iterable[Any], *, choose: str) -> list[str]:
+    """Return warnings about tasks that take the conf of task `choose` and keep sizes that override it.
 
-    Only operators that submit like the stock one are checked. `conf` has the job's own properties.
+    Only operators that submit like the stock one are checked.
     """
     return [
-        warning
+        f"Task {task.task_id} keeps {' and '.join(kept)}, which spark-submit prefers to what is decided "
+        "here: leave it out."
         for task in tasks
-        for of, key in XComArg.iter_xcom_references(getattr(task, "conf", None))
-        if of.task_id == choose and key in PROPERTIES
-        for warning in _warnings(task, key, conf)
+        if any(
+            of.task_id == choose and key in PROPERTIES
+            for of, key in XComArg.iter_xcom_references(getattr(task, "conf", None))
+        )
+        and (kept := kept_sizes(task))
     ]
-
-
-def _warnings(task: Any, key: str, conf: Mapping[str, Any]) -> Iterator[str]:
-    kept = kept_sizes(task)
-    if kept:
-        yield (
-            f"Task {task.task_id} keeps {' and '.join(kept)}, which spark-submit prefers to what is decided "
-            "here: leave it out."
-        )
-    decided = {*own_sizes(conf), *sizing_conf(machines=1, cores_per_machine=1)}
-    own = [str(name) for name in conf if name not in decided]
-    if own and not isinstance(task.conf, JobConf):
-        more = f" and {len(own) - MOST_NAMES} more" if len(own) > MOST_NAMES else ""
-        yield (
-            f"Task {task.task_id} takes {key} alone, which sizes the run, and lacks "
-            f"{', '.join(own[:MOST_NAMES])}{more} of the job's conf: give it job_conf({key!r}), with both."
-        )

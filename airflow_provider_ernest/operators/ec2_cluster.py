@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -314,33 +313,21 @@ def price_book(ec2: Any, *, aws_conn_id: str | None, override_per_hour: float | 
 
 def cluster_lines(handle: ClusterHandle, *, now: datetime) -> list[str]:
     """What a task's log says of a cluster: type, costs, machines ended again. `now` has a time zone."""
-    markets = Counter(machine.market or "unknown market" for machine in handle.machines)
-    lines = [
-        f"Spark {handle.name} at {handle.master_url} in {handle.region}",
-        f"{len(handle.machines)} workers of {handle.cores_per_machine} cores, {handle.instance_type} "
-        f"({', '.join(f'{count} {market}' for market, count in sorted(markets.items()))})",
-        *_costs(handle, now),
-    ]
-    if handle.culled:
-        launched = len(handle.culled) + len(handle.machines)
-        lines.append(f"{len(handle.culled)} of {launched} workers were ended again:")
-    for one in handle.culled:
-        score = words.number(one.machine.bandwidth.score) if one.machine.bandwidth else words.UNKNOWN
-        lines.append(f"{one.machine.instance_id or '?'} at {one.machine.host}, score {score}: {one.reason}")
-    return lines
-
-
-def _costs(handle: ClusterHandle, now: datetime) -> list[str]:
     machines = (*handle.machines, *([handle.master] if handle.master else []))
     prices = [machine.price_per_hour for machine in machines]
-    known = [price for price in prices if price is not None]
-    expiry = f"; it ends itself at {handle.expires_at}" if handle.expires_at else ""
-    if len(known) < len(prices):
-        return [f"what it costs is unknown{expiry}"]
-    each = f"{words.dollars(handle.price_per_hour)} per hour for a worker" if handle.price_per_hour else ""
-    total = sum(known)
-    lines = [f"{each}, {words.dollars(total)} for all with the master{expiry}"]
-    if handle.expires_at:
-        hours = (datetime.fromisoformat(handle.expires_at) - now).total_seconds() / 3600
-        lines.append(f"at most {words.dollars(total * max(0.0, hours))} from now until then")
+    cost = "what it costs is unknown"
+    if None not in prices:
+        total = sum(price or 0.0 for price in prices)
+        cost = f"{words.dollars(total)} per hour with the master"
+        if handle.expires_at:
+            hours = (datetime.fromisoformat(handle.expires_at) - now).total_seconds() / 3600
+            cost += f", at most {words.dollars(total * max(0.0, hours))} until it ends itself"
+    lines = [
+        f"Spark {handle.name} at {handle.master_url} in {handle.region}, until {handle.expires_at} at most",
+        f"{len(handle.machines)} workers of {handle.cores_per_machine} cores, {handle.instance_type} "
+        f"({handle.market or 'unknown market'}): {cost}",
+    ]
+    for one in handle.culled:
+        score = words.number(one.machine.bandwidth.score) if one.machine.bandwidth else words.UNKNOWN
+        lines.append(f"Ended again: {one.machine.instance_id}, score {score}: {one.reason}")
     return lines

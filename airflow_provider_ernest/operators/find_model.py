@@ -321,18 +321,18 @@ class FindModelOperator(OfJob, EmitsLineage, BaseOperator, SkipMixin):
         leases = TrainingLeases(store_root(optional_text(self.store)), job, artifact_sha256)
         tasks = tuple(task_id for each in training for task_id in each["training_tasks"])
         try:
-            other, left_seconds, is_first = _turn(leases, tasks, most_seconds=most_seconds, context=context)
+            other, is_first = _turn(leases, tasks, most_seconds=most_seconds, context=context)
         except (StoreError, TimeoutError) as error:
             self.log.warning("Other runs of the job may train at the same time: %s", error)
             return False
         if other is not None:
+            left_seconds = max(1.0, most_seconds - _age_seconds(other))
             self.log.info(
-                "Run %s of DAG %s trains %r since %s: waiting for its model for at most %s more "
+                "Run %s of DAG %s trains %r: waiting for its model for at most %s more "
                 "(Reuse.wait_for_training_seconds).",
                 other.origin.run_id,
                 other.origin.dag_id,
                 job,
-                other.taken_at.strftime("%Y-%m-%d %H:%M UTC"),
                 duration(left_seconds),
             )
             pause = timedelta(seconds=min(_LOOKS_SECONDS, left_seconds))
@@ -365,35 +365,30 @@ _ENDED = {"success", "failed", "skipped", "upstream_failed", "removed"}
 
 def _turn(
     leases: TrainingLeases, tasks: tuple[str, ...], *, most_seconds: float, context: Context
-) -> tuple[TrainingLease | None, float, bool]:
+) -> tuple[TrainingLease | None, bool]:
     """Of concurrent runs of a job one trains; the others wait for its model.
 
-    Args:
-        leases: of the job.
-        tasks: ids of the training's tasks in this DAG run.
-        most_seconds: age after which another run's training is no longer waited for.
-        context: of the task that asks.
-
-    Returns:
-        The training of another run, None if this one trains; how long to wait for it at most; and whether
-        nobody trained before, whose model may have come meanwhile.
+    `tasks` are the ids of the training's tasks in this DAG run. Returns the training of another run that is
+    younger than `most_seconds`, None if this one trains; and whether nobody trained before, whose model may
+    have come meanwhile.
     """
     from airflow_provider_ernest.store.exclusive import TrainingLease
 
     origin = origin_of(context)
     while True:
         number, held = in_time(leases.newest, most_seconds=MOST_SECONDS)
-        now = datetime.now(UTC)
-        if held is not None:
-            # Another try of the same task goes on with its own training.
-            if replace(held.origin, try_number=origin.try_number) == origin:
-                return None, 0.0, True
-            left_seconds = most_seconds - (now - held.taken_at).total_seconds()
-            if left_seconds > 0 and not _has_ended(held, context):
-                return held, left_seconds, True
-        own = TrainingLease(origin=origin, tasks=tasks, taken_at=now)
+        # Another try of the same task goes on with its own training.
+        if held is not None and replace(held.origin, try_number=origin.try_number) == origin:
+            return None, True
+        if held is not None and _age_seconds(held) < most_seconds and not _has_ended(held, context):
+            return held, True
+        own = TrainingLease(origin=origin, tasks=tasks, taken_at=datetime.now(UTC))
         if in_time(partial(leases.take, number + 1, own), most_seconds=MOST_SECONDS):
-            return None, 0.0, number == 0
+            return None, number == 0
+
+
+def _age_seconds(lease: TrainingLease) -> float:
+    return (datetime.now(UTC) - lease.taken_at).total_seconds()
 
 
 def _has_ended(lease: TrainingLease, context: Context) -> bool:
@@ -439,10 +434,7 @@ def _rehearse(operator: BaseOperator, job: SparkJob, sampled: SampledInput, cont
     for each in listed_paths("packages", options.get("packages")):
         if not _COORDINATES.fullmatch(each):
             raise InvalidParameterError(
-                "packages",
-                each,
-                "is not a Maven package",
-                remedy="Write group:artifact:version.",
+                "packages", each, "is not a Maven package", remedy="Write group:artifact:version."
             )
 
 
@@ -454,10 +446,9 @@ def _rendered(operator: BaseOperator, name: str, value: Any, context: Context, *
     if isinstance(value, Mapping):
         return {key: _rendered(operator, f"{name}[{key!r}]", each, context) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        follows = zip(["", *value], value, strict=False)
+        follows = enumerate(zip(["", *value], value, strict=False))
         return [
-            _rendered(operator, f"{name}[{at}]", each, context, before=other)
-            for at, (other, each) in enumerate(follows)
+            _rendered(operator, f"{name}[{at}]", each, context, before=other) for at, (other, each) in follows
         ]
     if not isinstance(value, str) or _OF_TASKS in value:
         return value

@@ -23,7 +23,7 @@ from airflow_provider_ernest.settings.bounds import AVERAGING
 from airflow_provider_ernest.settings.goal import FAIL_TRAINING
 from airflow_provider_ernest.settings.templates import as_template, settings_of
 from airflow_provider_ernest.settings.values import documents, optional_document, optional_text
-from airflow_provider_ernest.words import as_percent, input_share, machines
+from airflow_provider_ernest.words import as_percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -154,15 +154,9 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
                     "No sample run succeeded.", remedy="See their logs, and that of the cluster's task."
                 )
             observed = {observation.index for observation in observations}
-            for run in design.experiments if design else ():
-                if run.index not in observed:
-                    self.log.warning(
-                        "Run %d (%s, %s of the input) is missing: it failed or was skipped. Fitting without "
-                        "it.",
-                        run.index,
-                        machines(run.machines),
-                        input_share(run.scale),
-                    )
+            missing = [run.index for run in design.experiments if run.index not in observed] if design else []
+            if missing:
+                self.log.warning("Sample runs %s failed or were skipped: fitting without them.", missing)
             train = partial(self._train, store, settings, design=design, origin=origin_of(context))
             model = store.newest_of_its_job(self._trained(train, observations, past, goal))
             stored_at = store.save(model)
@@ -360,12 +354,6 @@ def prior_of(
         # A formula that suits this job's runs need not suit theirs.
         log.warning("Nothing is learned from other jobs: %s", error)
         return None
-    log.info(
-        "Learned from the models of other jobs on %s (%d): the driver takes a machine with a probability "
-        "of %s; terms are there with %s",
-        instance_type,
-        len(models),
-        as_percent(prior.driver_share),
-        ", ".join(f"{name} {as_percent(prior.belief_in(name).probability)}" for name in terms),
-    )
+    beliefs = ", ".join(f"{name} {as_percent(prior.belief_in(name).probability)}" for name in terms)
+    log.info("Learned from %d models of other jobs on %s: %s", len(models), instance_type, beliefs)
     return with_past_runs(prior, observations)

@@ -365,11 +365,9 @@ class DriverSubmission:
     def run(self, application: str) -> None:
         """Submit it and wait for its end. Must be called from the task's main thread."""
         from airflow_provider_ernest.exceptions import SampleRunError
-        from airflow_provider_ernest.spark.runs import RunWatch, require_workers
+        from airflow_provider_ernest.spark.runs import RunWatch
 
         request = self._request
-        if self._web_url is not None:
-            require_workers(self._web_url, request.machines)
         with RunWatch(
             directory=request.directory,
             machines=request.machines,

@@ -96,17 +96,11 @@ class ErnestSparkSubmitOperator(EmitsLineage, SparkSubmitOperator):
     def render_template_fields(self, context: Context, jinja_env: Environment | None = None) -> None:
         """Render, but keep as text what Spark is given as text; see `rendered_texts`."""
         stated = {name: getattr(self, name) for name in ("application_args", "conf")}
-        # A template of the whole, not of one of its texts, may become a list or a mapping.
-        texts = {
-            name: rendered_texts(self, value, context)
-            for name, value in stated.items()
-            if value and not isinstance(value, str)
-        }
-        for name in texts:
-            setattr(self, name, None)
         super().render_template_fields(context, jinja_env)
-        for name, rendered in texts.items():
-            setattr(self, name, rendered)
+        for name, value in stated.items():
+            # A template of the whole, not of one of its texts, may become a list or a mapping.
+            if value and not isinstance(value, str):
+                setattr(self, name, rendered_texts(self, value, context))
 
     def execute(self, context: Context) -> None:
         """Submit, wait for the end, and record it."""

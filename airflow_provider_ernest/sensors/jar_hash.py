@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseSensorOperator, PokeReturnValue
 
-from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.operators.task_context import is_deferrable, no_vain_retries
 from airflow_provider_ernest.settings.values import optional_text
 
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
 
     from airflow_provider_ernest.triggers.jar_hash import Found, HashComparison
 
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 _LOOKS = 5
 """Looks of a poke at files that do not settle; the next poke goes on."""
 
@@ -39,9 +36,7 @@ class JarHashSensor(BaseSensorOperator):
             any other scheme that fsspec reads.
         dependencies: further files of it, in a list or a text with commas. They must be those that the job
             is submitted with as ``py_files`` and ``jars``: the model's hash is one of all of them.
-        job: the job's name in the store; None if `known_sha256` is given.
-        instance_type: the type of machine that the model must be of; None for the newest of any.
-        known_sha256: the hash to compare with; None for that of the newest model.
+        job: the job's name in the store. Its newest model, on any type of machine, counts.
         store: root of the model store; None for ``[ernest] store``.
         settle_seconds: how long files must stay unchanged before they are read.
         deferrable: wait in the triggerer; None for ``[operators] default_deferrable``.
@@ -55,8 +50,6 @@ class JarHashSensor(BaseSensorOperator):
         "application",
         "dependencies",
         "job",
-        "instance_type",
-        "known_sha256",
         "store",
     )
     ui_color = "#dfe6d0"
@@ -65,28 +58,17 @@ class JarHashSensor(BaseSensorOperator):
         self,
         *,
         application: str,
+        job: str,
         dependencies: str | Sequence[str] = (),
-        job: str | None = None,
-        instance_type: str | None = None,
-        known_sha256: str | None = None,
         store: str | None = None,
         settle_seconds: float = 5.0,
         deferrable: bool | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        if job is None and known_sha256 is None:
-            raise InvalidParameterError(
-                "job",
-                None,
-                "leaves open what to compare the application with",
-                remedy="Name the job whose newest model counts, or give known_sha256.",
-            )
         self.application = application
         self.dependencies = dependencies
         self.job = job
-        self.instance_type = instance_type
-        self.known_sha256 = known_sha256
         self.store = store
         self.settle_seconds = settle_seconds
         self.deferrable = deferrable
@@ -112,9 +94,7 @@ class JarHashSensor(BaseSensorOperator):
             return self._logged(found.result())
 
         self.defer(
-            trigger=JarHashChangedTrigger(
-                **self._compared(), known_sha256=self._known(), poll_seconds=self.poke_interval
-            ),
+            trigger=JarHashChangedTrigger(**self._compared(), poll_seconds=self.poke_interval),
             method_name="execute_complete",
             timeout=timedelta(seconds=self.timeout),
         )
@@ -152,26 +132,13 @@ class JarHashSensor(BaseSensorOperator):
 
         if self._comparison is None:
             self._comparison = HashComparison(**self._compared(), log=self.log)
-        return self._comparison.compare(self._known())
+        return self._comparison.compare()
 
     def _compared(self) -> dict[str, Any]:
         return {
             "application": self.application,
             "dependencies": self.dependencies,
-            "job": optional_text(self.job),
-            "instance_type": optional_text(self.instance_type),
+            "job": self.job,
             "store": optional_text(self.store),
             "settle_seconds": self.settle_seconds,
         }
-
-    def _known(self) -> str | None:
-        """The hash to compare with, rendered; None for that of the newest model."""
-        known_sha256 = optional_text(self.known_sha256)
-        if known_sha256 is not None and not _SHA256.fullmatch(known_sha256):
-            raise InvalidParameterError(
-                "known_sha256",
-                known_sha256,
-                "is no SHA-256",
-                remedy="Give 64 hexadecimal digits in lower case, such as a model's artifact_sha256.",
-            )
-        return known_sha256

@@ -71,8 +71,9 @@ class ErnestTaskGroup(TaskGroup):
     records what production took beside what was predicted by ``decision=ernest.decision``. A cluster on EC2
     is checked before anything costs money.
 
-    Several types of machines are each trained on a cluster of their own, and the decision is for the best of
-    all. A type whose training fails leaves the others. The clusters end with the training; production gets
+    Several types of machines are each trained on a cluster of their own, at the same time unless one of these
+    is local, and the decision is for the best of all. A type whose training fails leaves the others. The
+    clusters end with the training; production gets
     one of its own:
 
     .. code-block:: python
@@ -96,8 +97,6 @@ class ErnestTaskGroup(TaskGroup):
         cluster_options: further arguments of the operator that starts the cluster, such as aws_conn_id,
             region_name and deferrable. For clusters of several kinds, use the ``default_args`` of
             `group_options`, which each operator takes what it knows of.
-        types_in_parallel: train several types at the same time. None to do so unless one of their clusters is
-            local, whose runs would disturb the others.
         resize_for_production: give the cluster the chosen number of machines, so that production uses the
             machines that are paid for already. Only on EC2.
         parallel_runs: sample runs at the same time. On one machine each disturbs the others; on machines
@@ -142,7 +141,6 @@ class ErnestTaskGroup(TaskGroup):
         goal: SizingGoal,
         model: ModelSettings | None = None,
         cluster_options: Mapping[str, Any] | None = None,
-        types_in_parallel: bool | None = None,
         resize_for_production: bool = False,
         parallel_runs: int = 1,
         run_timeout_seconds: float | None = None,
@@ -194,7 +192,7 @@ class ErnestTaskGroup(TaskGroup):
                 ]
             else:
                 _refuse_for_several(clusters, resize=resize_for_production)
-                branches = training_branches(clusters, stated, in_parallel=types_in_parallel)
+                branches = training_branches(clusters, stated)
             read = None if history is None else _history_task(stated, history, branches)
             find = _find_task(stated, branches, read=read, reuse=reuse, on_stale=on_stale)
             choose = _choose_task(stated, branches, begins_with=[find.task_id])

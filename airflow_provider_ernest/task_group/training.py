@@ -452,15 +452,10 @@ def ids_of(tasks: Iterable[Any]) -> tuple[str, ...]:
     return tuple(task.task_id for task in tasks if task is not None)
 
 
-def training_branches(
-    clusters: Sequence[ClusterSpec], stated: TaskGroupSettings, *, in_parallel: bool | None
-) -> list[TrainingBranch]:
-    """Build the tasks of several types, each in a task group of its own within the open one.
-
-    `in_parallel` is at the same time; None unless a cluster is local, whose runs would disturb the others.
-    """
-    if in_parallel is None:
-        in_parallel = not any(isinstance(cluster, LocalClusterSpec) for cluster in clusters)
+def training_branches(clusters: Sequence[ClusterSpec], stated: TaskGroupSettings) -> list[TrainingBranch]:
+    """Build the tasks of several types, each in a task group of its own within the open one."""
+    # Runs on a local cluster would disturb the others.
+    in_parallel = not any(isinstance(cluster, LocalClusterSpec) for cluster in clusters)
     branches: list[TrainingBranch] = []
     names: list[str] = []
     for cluster in clusters:

@@ -1,6 +1,6 @@
 """Noticing in the triggerer that an application has changed: once for a sensor, each time for an asset.
 
-`HashComparison` compares what `ArtifactWatch` finds with the newest model of the job, or with a hash.
+`HashComparison` compares what `ArtifactWatch` finds with the newest model of the job.
 
 An asset's trigger forgets what it has seen when it ends. Its successor compares with the newest model again:
 a change that no model has been trained for yet is an event once more, and the run that it starts finds out
@@ -48,7 +48,6 @@ class _ApplicationTrigger(BaseTrigger):
         "poll_seconds",
         "settle_seconds",
     )
-    instance_type: str | None = None
 
     def __init__(
         self,
@@ -78,7 +77,6 @@ class _ApplicationTrigger(BaseTrigger):
             application=self.application,
             dependencies=self.dependencies,
             job=self.job,
-            instance_type=self.instance_type,
             store=self.store,
             settle_seconds=self.settle_seconds,
             log=self.log,
@@ -152,15 +150,6 @@ class JarHashChangedTrigger(_ApplicationTrigger):
     ``{"status": "failed", "reason": ...}`` if waiting longer cannot help.
     """
 
-    arguments = (*_ApplicationTrigger.arguments, "instance_type", "known_sha256")
-
-    def __init__(
-        self, *, instance_type: str | None = None, known_sha256: str | None = None, **application: Any
-    ) -> None:
-        super().__init__(**application)
-        self.instance_type = instance_type
-        self.known_sha256 = known_sha256
-
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Look until the application has changed."""
         try:
@@ -172,7 +161,7 @@ class JarHashChangedTrigger(_ApplicationTrigger):
     async def _wait(self) -> dict[str, Any]:
         comparison = await in_thread(self._make_comparison)
         while True:
-            found = await in_thread(lambda: comparison.compare(self.known_sha256))
+            found = await in_thread(comparison.compare)
             if found.has_changed:
                 return found.result()
             await self._pause_after(found)
@@ -185,7 +174,7 @@ class Found:
     Attributes:
         sha256: hash of the application as it is; None if it is not known now.
         known_sha256: the hash that it was compared with; None if there is none.
-        model_id: the model with that hash, if it was not given.
+        model_id: the model with that hash; None if it is that of an earlier look.
         reason: the same in a sentence.
         is_settling: the files are new or being written: look again soon.
     """
@@ -207,10 +196,9 @@ class Found:
 
 
 class HashComparison:
-    """Compares an application with the newest model of a job, or with a hash. Its methods block.
+    """Compares an application with the newest model of a job. Its methods block.
 
-    Logs what it finds if that differs from the last time. A model store that cannot be read is a warning, and
-    is asked again the next time. The arguments are those of `JarHashSensor`.
+    Trouble with the storage or the model store is a warning, given once, and passes with the next look.
     """
 
     def __init__(
@@ -219,7 +207,6 @@ class HashComparison:
         application: str,
         dependencies: str | Sequence[str],
         job: str | None,
-        instance_type: str | None = None,
         store: str | None,
         settle_seconds: float,
         log: Any,
@@ -230,33 +217,27 @@ class HashComparison:
         from airflow_provider_ernest.store.store import ModelStore
 
         self._job = job or ""
-        self._instance_type = instance_type
         self._store = ModelStore(store_root(store))
         self._log = log
         paths = watched_paths(application, dependencies)
         self._watch = ArtifactWatch(paths, settle_seconds=settle_seconds, s3_clients=s3_clients())
-        self._has_warned = False
-        self._logged: tuple[str, str, str] | None = None
+        self._warned = ""
 
     def compare(self, known_sha256: str | None = None) -> Found:
-        """Look at the application, and compare it with a hash; None for that of the newest model."""
+        """Look at the application; compare it with an earlier look's hash, else with the newest model's."""
         try:
             look = self._watch.look()
         except MissingResourceError as error:
             raise MissingResourceError(without_credentials(error.message), remedy=error.remedy) from None
-        self._log_look(look)
         if look.sha256 is None:
+            self._warn_of(look)
             return Found(is_settling=look.state == "settling")
         try:
-            model = None if known_sha256 else newest_model(self._store, self._job, self._instance_type)
+            model = None if known_sha256 else newest_model(self._store, self._job)
         except StoreError as error:
-            if not self._has_warned:
-                self._log.warning("The application will be compared with the model later. %s", error)
-            self._has_warned = True
+            self._warn(f"The application will be compared with the model later. {error}")
             return Found()
-        if self._has_warned:
-            self._log.info("The model store can be read again.")
-        self._has_warned = False
+        self._warned = ""
         known = known_sha256 or (model.artifact_sha256 if model else None)
         return Found(
             sha256=look.sha256,
@@ -265,49 +246,36 @@ class HashComparison:
             reason=self._reason(look.sha256, known, model),
         )
 
-    def _log_look(self, look: Look) -> None:
-        from airflow_provider_ernest.spark.artifact import MISSING, SETTLED, SETTLING, TROUBLE
-
-        state = (look.state, look.path, type(look.problem).__name__)
-        if state == self._logged:
-            return
-        is_over = self._logged is not None and self._logged[0] in (MISSING, TROUBLE)
-        self._logged = state
+    def _warn_of(self, look: Look) -> None:
         path = without_credentials(look.path)
-        if look.state == MISSING:
-            self._log.info("There is no %s now: waiting for it.", path)
-        elif look.state == TROUBLE:
+        if look.state == "missing":
+            self._warn(f"There is no {path} now: waiting for it.")
+        elif look.problem is not None:
             # What the libraries behind storages say may hold the address with its password.
             problem = without_credentials(str(look.problem).replace(look.path, path))
-            self._log.warning(
-                "%s cannot be read now; trying again: %s: %s", path, type(look.problem).__name__, problem
-            )
-        elif look.state == SETTLING:
-            self._log.info("The application's files are new or being written: waiting until they settle.")
-        elif look.state == SETTLED and is_over:
-            self._log.info("The application can be read again.")
+            self._warn(f"{path} cannot be read now: {type(look.problem).__name__}: {problem}")
+
+    def _warn(self, message: str) -> None:
+        if message != self._warned:
+            self._log.warning("%s", message)
+        self._warned = message
 
     def _reason(self, found: str, known: str | None, model: CatalogueEntry | None) -> str:
-        if known is None and model is None:
-            where = f" on {self._instance_type}" if self._instance_type else ""
-            return f"The store has no model of {self._job!r}{where}: there is nothing to compare with."
-        if known is None and model is not None:
-            return f"The model {model.id} does not know what application it was trained with."
-        which = f"that model {model.id} was trained with" if model else "that was given"
+        which = f"that model {model.id} was trained with" if model else "of the last look"
         if known == found:
             return f"The application is the one {which}."
-        return f"The application is {found[:_SHOWN]} now, not {(known or '')[:_SHOWN]} {which}."
+        if known is not None:
+            return f"The application is {found[:_SHOWN]} now, not {known[:_SHOWN]} {which}."
+        if model is not None:
+            return f"The model {model.id} does not know what application it was trained with."
+        return f"The store has no model of {self._job!r}: there is nothing to compare with."
 
 
-def newest_model(store: ModelStore, job: str, instance_type: str | None = None) -> CatalogueEntry | None:
-    """The catalogue's entry of a job's newest model, on one type of machine or on any; None without one."""
+def newest_model(store: ModelStore, job: str) -> CatalogueEntry | None:
+    """The catalogue's entry of a job's newest model, on any type of machine; None without one."""
     from airflow_provider_ernest.store.catalogue import MODEL
 
-    models = (
-        entry
-        for entry in store.catalogue.entries(job)
-        if entry.kind == MODEL and instance_type in (None, entry.instance_type)
-    )
+    models = (entry for entry in store.catalogue.entries(job) if entry.kind == MODEL)
     return max(models, key=lambda entry: entry.id, default=None)
 
 

@@ -484,9 +484,9 @@ def test_no_type_waits_for_another_or_for_the_decision():
     assert "ernest.c5_large.fit_model" not in above
 
 
-def test_whether_types_are_trained_at_the_same_time_can_be_stated():
-    assert "ernest.large.type_before_ended" not in sized([SMALL, LARGE], types_in_parallel=True).task_dict
-    assert "ernest.c5_large.type_before_ended" in sized([M5, C5], types_in_parallel=False).task_dict
+def test_types_are_trained_at_the_same_time_unless_one_is_local():
+    assert "ernest.large.type_before_ended" in sized([SMALL, LARGE]).task_dict
+    assert "ernest.c5_large.type_before_ended" not in sized([M5, C5]).task_dict
 
 
 def test_the_decision_knows_each_type_in_the_same_order():

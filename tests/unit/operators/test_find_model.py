@@ -426,7 +426,7 @@ def test_of_runs_at_the_same_time_one_trains_and_the_others_take_its_model(
         with pytest.raises(TaskDeferred) as deferred:
             site.find(other)
         told = capsys.readouterr().out
-        assert "Run first of DAG nightly trains 'enrich' since" in told
+        assert "Run first of DAG nightly trains 'enrich': waiting" in told
         assert "at most 2 h more" in told
         assert deferred.value.method_name == "look_again"
         assert deferred.value.timeout < timedelta(hours=1)

@@ -149,18 +149,13 @@ def test_what_looks_like_a_secret_is_in_nothing_that_airflow_keeps_of_these_task
             {"num_executors": 10, "executor_memory": "9g"},
             ["production keeps num_executors=10 and executor_memory='9g', which spark-submit prefers"],
         ),
-        (
-            lambda ernest: ernest.config["yarn_conf"],
-            {},
-            ["production takes yarn_conf alone, .* lacks spark.sql.shuffle.partitions, spark.hadoop"],
-        ),
         (lambda ernest: {"spark.ui.enabled": "false"}, {"num_executors": 10}, []),
         (lambda ernest: None, {"num_executors": 10}, []),
     ],
 )
 def test_production_that_would_not_run_as_decided_is_warned_of(make, submitted, expected):
     dag = dag_of(make, **submitted)
-    warnings = submission_warnings(dag.tasks, choose="ernest.choose_config", conf=CONF)
+    warnings = submission_warnings(dag.tasks, choose="ernest.choose_config")
 
     assert len(warnings) == len(expected)
     for warning, pattern in zip(warnings, expected, strict=True):

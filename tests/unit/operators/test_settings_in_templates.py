@@ -108,7 +108,7 @@ def test_a_template_that_renders_to_another_one_is_refused(context, model):
 
 @pytest.mark.parametrize(
     ("operator", "others"),
-    [(SampleRunOperator, {"experiment": {}}), (FitModelOperator, {"observations": []})],
+    [(SampleRunOperator, {"experiment": {}, "cluster": {}}), (FitModelOperator, {"observations": []})],
 )
 def test_an_input_that_is_none_is_refused_in_the_dag_file(operator, others):
     with pytest.raises(InvalidParameterError, match="input"):
