@@ -1,4 +1,4 @@
-"""``ernest design``: which sample runs to make, all at once or in rounds until the decision is clear."""
+"""``ernest design``: which sample runs to make."""
 
 from __future__ import annotations
 
@@ -19,26 +19,18 @@ from airflow_provider_ernest.cli.command import (
     warn,
 )
 from airflow_provider_ernest.cli.models import read_runs
-from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.settings import (
-    Billing,
     ConnectedCluster,
     DesignBounds,
     SampledInput,
-    SizingGoal,
     SparkJob,
 )
 from airflow_provider_ernest.settings.bounds import COST_OPTIONS, COST_UNITS, CRITERIA
-from airflow_provider_ernest.settings.goal import BEST_VALUE
-from airflow_provider_ernest.words import counted, machines, number, plain
+from airflow_provider_ernest.words import machines, plain
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.design.candidates import Candidates
-    from airflow_provider_ernest.design.rounds import Proposal
     from airflow_provider_ernest.documents.runs import Design, Experiment, Observation
-
-NOT_IN_ROUNDS = ("criterion", "budget", "budget_share")
-"""Options of a design of all runs at once: in rounds a run's worth to the decision takes their place."""
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
@@ -69,26 +61,16 @@ def _add_arguments(parser: ArgumentParser) -> None:
         cost.add_argument(option, metavar=metavar_of(name, float), type=float, help=says)
     runs = parser.add_argument_group("number of runs")
     add_setting(runs, DesignBounds, "min_runs")
-    add_setting(runs, DesignBounds, "max_runs", help="the most; default: two more (with --next: 12)")
+    add_setting(runs, DesignBounds, "max_runs", help="the most; default: two more")
     runs.add_argument(
         "--observed",
         metavar="RUNS",
         help="file of runs already made, see fit: they count as information, at no cost",
     )
     runs.add_argument("--job", metavar="NAME", help="the job of which that file has runs, where of several")
-    rounds = parser.add_argument_group("in rounds")
-    rounds.add_argument(
-        "--next",
-        action="store_true",
-        help="propose the next run after those observed: first three that make a model possible, then the "
-        "one that the decision gains by more than it costs; or say that none does",
-    )
-    for name in ("deadline_seconds", "confidence"):
-        add_setting(rounds, SizingGoal, name)
-    add_setting(rounds, Billing, "expected_runs")
     add_result_arguments(
         parser,
-        result="the design, or the proposal of --next (csv is a file of runs to fill in)",
+        result="the design (csv is a file of runs to fill in)",
     )
 
 
@@ -106,33 +88,20 @@ def _run(args: Namespace) -> None:
                 "Raise --max-scale, or split the input into more partitions."
             ]
         )
-    result: Design | Proposal
-    if args.next:
-        result = proposal = _proposal(args, candidates, observed)
-        lines = [
-            f"Next: {machines(run.machines)} at scale {plain(run.scale)} "
-            f"({counted(run.partitions, 'partition')})"
-            + (f", expected cost {number(run.cost)} {proposal.unit}" if run.cost else "")
-            for run in proposal.experiments
-        ]
-        lines.append(proposal.reason)
-    else:
-        result = design = _design(args, candidates, observed)
-        lines = design_table(design)
+    design = _design(args, candidates, observed)
     tell(
         args,
-        lambda: lines,
-        json=lambda: as_json(result.to_dict()),
-        csv=lambda: _runs_to_fill_in(result.experiments),
+        lambda: design_table(design),
+        json=lambda: as_json(design.to_dict()),
+        csv=lambda: _runs_to_fill_in(design.experiments),
     )
 
 
 def _candidates(args: Namespace) -> Candidates:
     from airflow_provider_ernest.design.candidates import enumerate_candidates
-    from airflow_provider_ernest.design.costs import LONG_SECONDS, MIN_SCALE, MIN_SCALE_WITHIN_SHARE
+    from airflow_provider_ernest.design.costs import MIN_SCALE, MIN_SCALE_WITHIN_SHARE
 
-    is_long = args.next and args.deadline_seconds is not None and args.deadline_seconds >= LONG_SECONDS
-    within_share = args.budget_share is not None or is_long
+    within_share = args.budget_share is not None
     usual = MIN_SCALE_WITHIN_SHARE if within_share else MIN_SCALE
     return enumerate_candidates(
         min_machines=args.min_machines,
@@ -170,42 +139,6 @@ def _design(args: Namespace, candidates: Candidates, observed: Sequence[Observat
     )
 
 
-def _proposal(args: Namespace, candidates: Candidates, observed: Sequence[Observation]) -> Proposal:
-    """What `--next` asks for."""
-    from airflow_provider_ernest.design.rounds import FEWEST_RUNS, MOST_RUNS, next_runs
-
-    if args.target_machines is None:
-        raise InvalidParameterError(
-            "target_machines",
-            None,
-            "is missing, and --next is for a decision among some",
-            remedy="Give the numbers of machines that production may have, such as 8-64:8.",
-        )
-    for name in NOT_IN_ROUNDS:
-        if getattr(args, name) is not None:
-            raise InvalidParameterError(
-                name,
-                getattr(args, name),
-                "cannot be with --next",
-                remedy="Leave it out: a run is made where the decision gains more by it than it costs.",
-            )
-    return next_runs(
-        candidates=candidates,
-        goal=SizingGoal(
-            deadline_seconds=args.deadline_seconds,
-            confidence=args.confidence,
-            objective=BEST_VALUE,
-            allowed_machines=tuple(args.target_machines),
-            billing=Billing(expected_runs=args.expected_runs),
-        ),
-        observed=observed,
-        price_per_hour=args.price_per_hour,
-        min_runs=args.min_runs or FEWEST_RUNS,
-        max_runs=args.max_runs or MOST_RUNS,
-        iterations=args.iterations,
-    )
-
-
 def _runs_to_fill_in(experiments: Sequence[Experiment]) -> str:
     """The runs as the original's CSV, with empty seconds."""
     has_iterations = any(run.iterations for run in experiments)
@@ -227,8 +160,7 @@ COMMAND = Command(
   %(prog)s --max-machines 16 --partitions 1600 --cores-per-machine 4 --output runs.csv
   %(prog)s --max-machines 8 --partitions 400 --cores-per-machine 4 --target-machines 8-64:8 --cost dollars \\
       --full-seconds-on-one-machine 7200 --price-per-hour 0.19 --budget-share 0.05
-  %(prog)s --max-machines 8 --partitions 400 --cores-per-machine 4 --target-machines 8-64:8 --next \\
-      --deadline-seconds 3600 --expected-runs 30 --observed runs.csv""",
+  %(prog)s --max-machines 8 --partitions 400 --cores-per-machine 4 --observed runs.csv""",
     add_arguments=_add_arguments,
     run=_run,
 )

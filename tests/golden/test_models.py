@@ -22,8 +22,6 @@ COMMANDS = {
     "design_classic": "design --max-machines 8 --partitions 800 --cores-per-machine 4 --criterion A",
     "design_dollars": "design --max-machines 8 --partitions 800 --cores-per-machine 4 --cost dollars"
     " --full-seconds-on-one-machine 3600 --price-per-hour 0.2 --budget-share 0.1 --target-machines 4-32:4",
-    "design_next": "design --max-machines 8 --partitions 800 --cores-per-machine 4 --target-machines 4-32:4"
-    " --next --observed m5.csv",
     "design_refused": "design --max-machines 0 --partitions 800 --cores-per-machine 4",
     "fit": "fit m5.csv --job nightly",
     "fit_classic": "fit m5.csv --job nightly --method classic",

@@ -3,9 +3,8 @@ import json
 import pytest
 
 from airflow_provider_ernest.cli.models import runs_of
-from airflow_provider_ernest.design.rounds import Proposal
 from airflow_provider_ernest.documents.runs import Design
-from tests.unit.cli.conftest import csv_of_runs, seconds_of
+from tests.unit.cli.conftest import seconds_of
 
 BOUNDS = ["design", "--max-machines", "8", "--cores-per-machine", "1", "--partitions", "400"]
 
@@ -74,9 +73,6 @@ def test_a_budget_as_a_share_of_production(designed):
         (["--budget-share", "0.25"], "--budget-share=0.25 needs to know what production costs"),
         (["--cost", "dollars"], "--full-seconds-on-one-machine=None is missing"),
         (["--min-scale", "0.5"], "--max-scale=0.1 is less than min_scale=0.5"),
-        (["--next"], "--target-machines=None is missing"),
-        (["--next", "--target-machines", "8", "--criterion", "A"], "--criterion='A' cannot be with --next"),
-        (["--next", "--target-machines", "8", "--budget", "10"], "--budget=10.0 cannot be with --next"),
     ],
 )
 def test_what_cannot_be_designed(ernest, options, problem):
@@ -89,32 +85,5 @@ def test_machines_that_the_sample_cannot_feed_are_warned_of(ernest, cores, warni
     assert warning in said if warning else said == ""
 
 
-def test_runs_are_proposed_in_rounds_until_the_decision_is_clear(tmp_path, ernest):
-    observed, output = tmp_path / "runs.csv", tmp_path / "next.json"
-    observed.write_text("#machines,fraction,seconds\n")
-    argv = [*BOUNDS, "--target-machines", "8,16", "--next", "--observed", observed]
-    argv += ["--deadline-seconds", "120", "--expected-runs", "1000", "--output", output, "--force"]
-    made = []
-    for _ in range(13):
-        said = ernest(*argv).out
-        proposal = Proposal.from_dict(json.loads(output.read_text()))
-        if not proposal.experiments:
-            break
-        made.append(len(proposal.experiments))
-        with observed.open("a") as file:
-            for run in proposal.experiments:
-                file.write(f"{run.machines},{run.scale},{seconds_of(run.machines, run.scale)}\n")
-    assert made[0] == 3
-    assert set(made[1:]) <= {1}
-    assert sum(made) <= 12
-    assert said.startswith("Stop: ")
-
-
-def test_the_next_round_is_a_csv_to_fill_in_and_tells_its_price(runs_csv, ernest):
-    runs_csv.write_text("\n".join(csv_of_runs().splitlines()[:2]))
-    argv = [*BOUNDS, "--target-machines", "8,16", "--next", "--observed", runs_csv]
-    said = ernest(*argv, "--output", "-", "--format", "csv")
-    assert said.out.startswith("#machines,fraction,seconds\n")
-    assert said.err.startswith("Next: ")
-    runs_csv.write_text(csv_of_runs())
-    assert "$" in ernest(*argv, "--price-per-hour", "0.2").out
+def test_runs_that_were_made_count_as_information(runs_csv, designed):
+    assert len(designed("--observed", runs_csv).experiments) < len(designed().experiments)
