@@ -210,9 +210,8 @@ def is_misplaced(root: Any, place: Place, record: Record) -> bool:
         # File systems that do not tell upper from lower case keep the first name of a folder.
         if [*map(str.casefold, place_of(record))] == [*map(str.casefold, place)]:
             return False
-    except InvalidParameterError as error:
-        log.warning("Skipping %s, which belongs nowhere: %s", place.path(root), error)
-        return True
+    except InvalidParameterError:  # without a name it belongs nowhere
+        pass
     log.warning("Skipping %s: it is a %s of another job or type of machine.", place.path(root), record.words)
     return True
 

@@ -28,24 +28,6 @@ def test_no_line_is_wider_than_a_screen(profile: RunProfile):
     assert all("\n" not in line for line in lines)
 
 
-def test_the_lines_of_a_network_bound_run():
-    lines = profile_lines(network_bound(name="orders"))
-    assert lines[:2] == [
-        "orders (app-20260312101500-0007)",
-        "Network-bound: up to 41 % (18 s of 44 s) from an infinitely fast network",
-    ]
-    told = {" ".join(line.split()) for line in lines}
-    assert {
-        "waiting for seconds of tasks of their time seconds without won at most",
-        "network 131.0 41 % 26.3 41 %",
-        "stage name seconds tasks median longest bound by waits for",
-        "3 sort merge join, then the… 27.7 192 1.00 3.90 network network 62 %",
-        "slow fetch 9 14.2 s 40.9 8.3 %",
-        "half the network 71.9 s (+63 %)",
-        "4 44.6 the run itself",
-    } <= told
-
-
 def test_what_is_not_known_has_no_lines():
     text = "\n".join(profile_lines(bare()))
     for title in ("what to change", "what could be won", "stages", "stragglers", "on other machines"):

@@ -1,12 +1,11 @@
-"""Large stores and large records, and what lies beside records: no more is read than is asked for."""
+"""Large stores: no more is read than is asked for."""
 
 import pytest
 
 from airflow_provider_ernest.documents.models import Model
-from airflow_provider_ernest.documents.profiles import BLOCKING, ProfileRecord
 from airflow_provider_ernest.store import catalogue
 from airflow_provider_ernest.store.store import ModelStore
-from tests.examples import model, profile_record, run_profile, stage_profile
+from tests.examples import model
 
 MANY = 20
 
@@ -62,29 +61,3 @@ def test_what_is_asked_of_one_job_reads_nothing_of_the_others(full, read):
     read.clear()
     assert [entry.job for entry in full.catalogue.entries("sort")] == ["sort"]
     assert len(read) == 1
-
-
-UNEVEN = 1234.5678
-
-
-def a_large_profile():
-    """As large as they come: all numbers have the digits that a profile tells, and none is 0."""
-    stages = tuple(
-        stage_profile(
-            number,
-            began_seconds=round(UNEVEN + number, 4),
-            ended_seconds=round(UNEVEN * 2 + number, 4),
-            quantiles_seconds=tuple(round(UNEVEN + 0.0001 * step, 4) for step in range(21)),
-            blocked_seconds=dict.fromkeys(BLOCKING, UNEVEN),
-            seconds_without=dict.fromkeys(BLOCKING, UNEVEN),
-        )
-        for number in range(100)
-    )
-    return profile_record(profile=run_profile(stages=stages, scale=1 / 3))
-
-
-def test_a_profile_of_many_stages_is_a_small_file(tmp_path):
-    store = ModelStore(tmp_path)
-    path = store.save(a_large_profile())
-    assert path.stat().st_size < 120_000
-    assert store.newest(ProfileRecord, "pca", "m5.large") == [a_large_profile()]
