@@ -69,15 +69,11 @@ def clients_by_region(args: Namespace) -> Mapping[str, Clients]:
 
 def _add_clusters_arguments(parser: ArgumentParser) -> None:
     add_account_arguments(parser)
-    parser.add_argument(
-        "--prices", action="store_true", help="ask AWS for on-demand prices, to show what each cluster costs"
-    )
     add_result_arguments(parser, formats=(TABLE, JSON), result="the list")
 
 
 def _run_clusters(args: Namespace) -> None:
     from airflow_provider_ernest.clusters.ec2.ending import cluster_table, find_clusters
-    from airflow_provider_ernest.clusters.ec2.requests import ON_DEMAND
 
     clients = clients_by_region(args)
     found = {region: find_clusters(make("ec2"), deployment=None) for region, make in clients.items()}
@@ -85,17 +81,7 @@ def _run_clusters(args: Namespace) -> None:
     def table() -> list[str]:
         if not any(found.values()):
             return [f"No clusters in {', '.join(found)}."]
-        if not args.prices:
-            return cluster_table(found)
-        books = {region: price_book(region, make) for region, make in clients.items()}
-        types = {
-            (region, name)
-            for region, clusters in found.items()
-            for cluster in clusters
-            for name in cluster.instance_types
-        }
-        prices = {(region, name): books[region].per_hour(name, ON_DEMAND) for region, name in types}
-        return cluster_table(found, prices_per_hour=prices)
+        return cluster_table(found)
 
     listed = {region: [one.to_dict() for one in all_of] for region, all_of in found.items()}
     tell(args, table, json=lambda: as_json(listed))
@@ -119,7 +105,7 @@ CLUSTERS = Command(
     "of Airflow in the account; no Airflow is needed.",
     example="""\
   %(prog)s --region eu-west-1
-  %(prog)s --region eu-west-1 --region us-east-1 --profile data --prices""",
+  %(prog)s --region eu-west-1 --region us-east-1 --profile data""",
     add_arguments=_add_clusters_arguments,
     run=_run_clusters,
 )

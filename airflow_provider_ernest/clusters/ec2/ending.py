@@ -34,7 +34,7 @@ from airflow_provider_ernest.exceptions import (
     MissingResourceError,
 )
 from airflow_provider_ernest.processes import runtime_folder, sweep
-from airflow_provider_ernest.words import UNKNOWN, dollars, duration
+from airflow_provider_ernest.words import UNKNOWN, duration
 
 log = logging.getLogger(__name__)
 
@@ -553,18 +553,9 @@ def _client_of(region: str, client: Callable[[str], Any]) -> Any:
         ) from error
 
 
-def cluster_table(
-    found: Mapping[str, Sequence[TaggedCluster]],
-    *,
-    prices_per_hour: Mapping[tuple[str, str], float | None] | None = None,
-) -> list[str]:
-    """One line for each cluster, in task logs and on the command line: its machines, and whose it is.
-
-    `prices_per_hour` are dollars for one machine, by region and instance type, to show what each cluster
-    costs; the master is taken for a machine of the workers' type.
-    """
+def cluster_table(found: Mapping[str, Sequence[TaggedCluster]]) -> list[str]:
+    """One line for each cluster, in task logs and on the command line: its machines, and whose it is."""
     rows: list[tuple[str, ...]] = [("cluster", "region", "machines", "type", "age", "expires", "owner")]
-    costs = ["about $ per hour"]
     for region, clusters in found.items():
         for cluster in clusters:
             told_at = datetime.fromisoformat(cluster.told_at)
@@ -579,10 +570,8 @@ def cluster_table(
                     " ".join(each or UNKNOWN for each in (cluster.dag_id, cluster.task_id, cluster.run_id)),
                 )
             )
-            costs.append(_cost(cluster, region, prices_per_hour or {}))
-    table = rows if prices_per_hour is None else [(*row, cost) for row, cost in zip(rows, costs, strict=True)]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in table]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
 def _machines(cluster: TaggedCluster) -> str:
@@ -595,14 +584,6 @@ def _expiry(cluster: TaggedCluster, told_at: datetime) -> str:
         return "its tag cannot be read"
     left = datetime.fromisoformat(cluster.earliest_expiry) - told_at
     return f"in {_span(left)}" if left > timedelta() else f"{_span(-left)} ago"
-
-
-def _cost(cluster: TaggedCluster, region: str, prices: Mapping[tuple[str, str], float | None]) -> str:
-    of_types = [prices.get((region, name)) for name in cluster.instance_types]
-    known = [price for price in of_types if price is not None]
-    if not known or len(known) < len(of_types):
-        return UNKNOWN
-    return dollars(len(cluster.instance_ids) * sum(known) / len(known))
 
 
 def _span(span: timedelta) -> str:

@@ -100,15 +100,12 @@ def test_the_report_of_regions_that_all_failed_names_them_and_no_other(run):
 
 @pytest.mark.usefixtures("clusters")
 def test_living_clusters_are_listed_with_their_owners(run):
-    out, _ = run("clusters", "--region", "us-east-1", "--prices")
+    out, _ = run("clusters", "--region", "us-east-1")
 
-    heading, *rows = out.splitlines()
-    assert heading.split()[-4:] == ["about", "$", "per", "hour"]
-    (forgotten,) = (row for row in rows if "forgotten" in row)
+    (forgotten,) = (row for row in out.splitlines() if "forgotten" in row)
     assert "4 running" in forgotten
     assert "2 h ago" in forgotten
     assert f"{IDENTITY.dag_id} forgotten {IDENTITY.run_id}" in forgotten
-    assert forgotten.split()[-1].startswith("$0.")
 
 
 @pytest.mark.usefixtures("clusters")

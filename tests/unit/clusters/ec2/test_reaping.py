@@ -31,7 +31,7 @@ def of(bed, name):
     return {machine.instance_id for machine in bed.api.live_instances(cluster=name)}
 
 
-def test_each_cluster_is_a_line_with_its_costs():
+def test_each_cluster_is_a_line():
     told_at = datetime(2026, 1, 1, 12, tzinfo=UTC)
     cluster = TaggedCluster(
         name="ernest-1",
@@ -54,7 +54,6 @@ def test_each_cluster_is_a_line_with_its_costs():
         "us-east-1": [cluster, replace(cluster, name="ernest-22", earliest_expiry=over, instance_types=())],
         "eu-west-1": [replace(cluster, states={}, earliest_expiry=None, instance_types=("m5.large",))],
     }
-    prices = {("us-east-1", "m5.large"): 0.1, ("us-east-1", "m5.xl"): 0.2}
     lines = [
         "cluster    region     machines              type            age  expires                 owner",
         "ernest-1   us-east-1  2 running, 1 stopped  m5.large m5.xl  2 h  in 1 h 59 min           s – m",
@@ -62,8 +61,6 @@ def test_each_cluster_is_a_line_with_its_costs():
         "ernest-1   eu-west-1  0 running             m5.large        2 h  its tag cannot be read  s – m",
     ]
     assert cluster_table(found) == lines
-    with_costs = cluster_table(found, prices_per_hour=prices)
-    assert [line.split("  ")[-1].strip() for line in with_costs] == ["about $ per hour", "$0.45", "–", "–"]
 
 
 def test_each_machine_counts_for_itself(bed, clusters):
