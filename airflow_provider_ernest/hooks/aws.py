@@ -75,14 +75,11 @@ def _make_client(service: str, aws_conn_id: str | None, region: str | None) -> A
 def _hook(service: str, aws_conn_id: str | None, region: str | None) -> AwsBaseHook:
     try:
         from airflow.providers.amazon.aws.hooks.base_aws import AwsBaseHook
-        from airflow.providers.amazon.aws.hooks.ec2 import EC2Hook
     except ImportError as error:
         raise MissingResourceError(
             f"Airflow's amazon provider cannot be imported ({error}).",
             remedy="Install it: pip install 'airflow-provider-ernest[ec2]'.",
         ) from error
-    if service == "ec2":
-        return EC2Hook(api_type="client_type", aws_conn_id=aws_conn_id, region_name=region)
     return AwsBaseHook(client_type=service, aws_conn_id=aws_conn_id, region_name=region)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.clusters.ec2.aws_errors import Meaning, meaning_of, said
+from airflow_provider_ernest.clusters.ec2.aws_errors import said
 from airflow_provider_ernest.clusters.ec2.instances import Instance, master_of, masters, of_cluster, workers
 from airflow_provider_ernest.clusters.ec2.requests import WEB_PORT
 from airflow_provider_ernest.exceptions import ClusterLostError
@@ -168,12 +168,7 @@ def console_lines(ec2: Any, instance_id: str) -> list[str]:
     from botocore.exceptions import BotoCoreError, ClientError
 
     try:
-        try:
-            answer = ec2.get_console_output(InstanceId=instance_id, Latest=True)
-        except ClientError as error:
-            if meaning_of(error) not in (Meaning.NO_ROOM, Meaning.WRONG):
-                raise
-            answer = ec2.get_console_output(InstanceId=instance_id)  # only Nitro types tell their latest
+        answer = ec2.get_console_output(InstanceId=instance_id, Latest=True)
     except (BotoCoreError, ClientError) as error:
         return [f"(AWS does not give its console output: {said(error)})"]
     text = _LIKE_A_SECRET.sub("***", answer.get("Output") or "")

@@ -34,23 +34,14 @@ EMR = "emr"
 """The kind of cluster."""
 
 _JOB_FLOW_ID = re.compile(r"j-[0-9A-Z]+")
-_S3_FOLDER = re.compile(r"s3://(?P<bucket>[^/]+)(/[\w!.*'()+=@:/-]*)?")
-_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+_S3_FOLDER = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[\w!.*'()+=@:/-]*)?")
 _COMPARED = ("BootstrapActions", "Configurations", "SecurityConfiguration")
 
 
 def require_s3_folder(parameter: str, uri: object) -> None:
     """Refuse what is no s3:// address of a folder."""
-    remedy = "Write s3://BUCKET/FOLDER, in plain characters."
+    remedy = "Write s3://BUCKET/FOLDER, in plain characters; BUCKET has 3 to 63 of them, in lower case."
     require_match(parameter, uri, _S3_FOLDER, "is not a folder on S3", remedy)
-    address = _S3_FOLDER.fullmatch(str(uri))
-    if address and not is_template(uri) and not _BUCKET.fullmatch(address["bucket"]):
-        raise InvalidParameterError(
-            parameter,
-            uri,
-            f"names a bucket {address['bucket']!r} that cannot be",
-            remedy="Names of buckets have 3 to 63 lower-case letters, digits, dots and hyphens.",
-        )
 
 
 def _s3_folder(parameter: str, uri: Any) -> str:

@@ -145,7 +145,7 @@ def test_what_emr_refuses_is_an_error_of_ours(emr, code, error, named):
         ({"instance_type": ""}, r"instance_type='' is not a text of one line"),
         ({"event_log_uri": "/var/log"}, r"event_log_uri='/var/log' is not a folder on S3.*s3://BUCKET"),
         ({"event_log_uri": "s3://bucket/a b; rm"}, r"event_log_uri=.*is not a folder on S3"),
-        ({"event_log_uri": "s3://b/l"}, r"names a bucket 'b' that cannot be.*3 to 63"),
+        ({"event_log_uri": "s3://b/l"}, r"event_log_uri='s3://b/l' is not a folder on S3.*3 to 63"),
         ({"job_flow_id": "j-1/../x"}, r"job_flow_id='j-1/../x' is not the id of a job flow"),
         ({"job_flow_id": "ernest-ours"}, r"is not the id of a job flow"),
         ({"job_flow_id": None}, r"job_flow_id=None and job_flow are both given, or neither"),
