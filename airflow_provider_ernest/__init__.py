@@ -50,10 +50,9 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.settings.bounds import DesignBounds as DesignBounds
     from airflow_provider_ernest.settings.bounds import ModelSettings as ModelSettings
     from airflow_provider_ernest.settings.goal import SizingGoal as SizingGoal
-    from airflow_provider_ernest.settings.goal import UntrainedType as UntrainedType
-    from airflow_provider_ernest.settings.history import EventLogs as EventLogs
-    from airflow_provider_ernest.settings.history import Reuse as Reuse
     from airflow_provider_ernest.settings.job import ConnectedCluster as ConnectedCluster
+    from airflow_provider_ernest.settings.job import EventLogs as EventLogs
+    from airflow_provider_ernest.settings.job import Reuse as Reuse
     from airflow_provider_ernest.settings.job import SampledInput as SampledInput
     from airflow_provider_ernest.settings.job import SparkJob as SparkJob
     from airflow_provider_ernest.task_group import ErnestTaskGroup as ErnestTaskGroup
@@ -81,9 +80,8 @@ _NAMES = {
     "sensors.jar_hash": "JarHashSensor",
     "settings.billing": "Billing",
     "settings.bounds": "DesignBounds ModelSettings",
-    "settings.goal": "SizingGoal UntrainedType",
-    "settings.history": "EventLogs Reuse",
-    "settings.job": "ConnectedCluster SampledInput SparkJob",
+    "settings.goal": "SizingGoal",
+    "settings.job": "ConnectedCluster EventLogs Reuse SampledInput SparkJob",
     "task_group": "ErnestTaskGroup",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}

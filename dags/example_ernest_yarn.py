@@ -67,7 +67,6 @@ with DAG(
             deadline_seconds="{{ params.deadline_seconds }}",
             price_per_hour="{{ params.price_per_hour }}",
             max_machines=nodes.machines,
-            # Dynamic allocation is off. dynamic_allocation=True turns it on, bounded to the chosen size.
         ),
     )
     production = SparkSubmitOperator(

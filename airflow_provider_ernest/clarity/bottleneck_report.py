@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from airflow_provider_ernest.clarity.replay_scaled import replay_scaled
-from airflow_provider_ernest.decision.offers import LIKELY, NEARLY_CERTAIN, Offer, OfferForecast
+from airflow_provider_ernest.decision.offers import LIKELY, NEARLY_CERTAIN, Offer
 from airflow_provider_ernest.documents.base import new_stamp
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.profiles import (
@@ -131,7 +131,7 @@ def replay_opinion(
             return replayed
         # Any price: only seconds are asked for.
         offer = Offer(model=model, machines=counts, billing=Billing(price_per_hour=1.0))
-        forecast = OfferForecast(offer, scale=scale, iterations=iterations)
+        forecast = offer.forecast(scale=scale, iterations=iterations)
         intervals = [np.transpose(forecast.interval(level)) for level in (LIKELY, NEARLY_CERTAIN)]
     except ErnestError as error:
         return replace(silent, problem=error.message)

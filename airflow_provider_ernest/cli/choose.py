@@ -147,7 +147,6 @@ def offers_of(args: Namespace, models: Sequence[Model]) -> list[Offer]:
             model=model,
             machines=args.machines,
             billing=billing_of(args, price_per_hour=prices[model.instance_type], models=models),
-            instance_type=model.instance_type,
         )
         for model in models
     ]
@@ -170,7 +169,6 @@ def _add_choose_arguments(parser: ArgumentParser) -> None:
         help=f"to choose from: {MACHINES_HELP}",
     )
     add_setting(group, SizingGoal, "allow_mixed")
-    add_setting(group, SizingGoal, "only_in_memory")
     _add_billing_arguments(parser)
     add_run_arguments(parser)
     group = add_result_arguments(parser, result="the decision (csv has a line for each size)")
@@ -195,7 +193,6 @@ def _run_choose(args: Namespace) -> None:
         args,
         args.machines,
         allow_mixed=args.allow_mixed,
-        only_in_memory=args.only_in_memory,
         on_failure=MOST_PROBABLE if args.most_probable else FAIL,
     )
     choice = decide(goal, Offered(offers=offers_of(args, models)), iterations=args.iterations)

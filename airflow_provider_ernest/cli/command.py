@@ -389,7 +389,7 @@ def add_setting(parser: Any, kind: Any, name: str, **changes: Any) -> None:
 
     Args:
         parser: or a group of it.
-        kind: see `settings.templates.setting`.
+        kind: see `settings.values.setting`.
         name: of the field.
         changes: to the arguments of `ArgumentParser.add_argument`.
     """

@@ -1,6 +1,6 @@
 """What a local cluster shall be, as data, and the checks that the specifications of all clusters share.
 
-A DAG file may import this: it costs nothing. Templates pass every check: `settings.templates.settings_of`
+A DAG file may import this: it costs nothing. Templates pass every check: `settings.values.settings_of`
 makes the specification again, and so checks it, when they are rendered.
 """
 

@@ -158,12 +158,7 @@ def _considered(goal: Goal, offered: Offered) -> tuple[Choice, list[Forecast]]:
         goal=goal.stated,
         offers=tuple(forecast.offer for forecast in forecasts),
         alternatives=tuple(
-            replace(
-                each,
-                is_pareto=is_pareto,
-                feasible=each.feasible and not (goal.stated.only_in_memory and each.memory_shortage),
-            )
-            for each, is_pareto in zip(alternatives, front, strict=True)
+            replace(each, is_pareto=is_pareto) for each, is_pareto in zip(alternatives, front, strict=True)
         ),
         left_out=left_out,
         warnings=(
@@ -293,26 +288,15 @@ class WithinReach:
 
 def _infeasible(choice: Choice, goal: Goal, forecasts: Sequence[Forecast]) -> InfeasibleGoalError:
     """The error that none keeps to the goal, with the most probable and the nearest goals within reach."""
-    alternatives, only_in_memory = choice.alternatives, goal.stated.only_in_memory
-    if only_in_memory:
-        alternatives = tuple(each for each in alternatives if not each.memory_shortage)
-    if not alternatives:
-        return InfeasibleGoalError(
-            "None of the allowed machines can hold the data in memory.",
-            best=min(each.seconds for each in choice.alternatives),
-            remedy="Allow more machines, or types with more memory, or leave out only_in_memory.",
-        )
-    surest = most_probable(alternatives, goal)
-    missed, best, remedy = _missed(
-        goal, alternatives, max(offer.billing.boot_seconds for offer in choice.offers)
-    )
-    reach = _within_reach(forecasts, alternatives, goal)
-    none = "No allowed configuration" + (" that holds the data in memory" if only_in_memory else "")
+    surest = most_probable(choice.alternatives, goal)
+    boot = max(offer.billing.boot_seconds for offer in choice.offers)
+    missed, best, remedy = _missed(goal, choice.alternatives, boot)
+    reach = _within_reach(forecasts, goal)
     chance = words.probability(surest.probability or 0.0, goal.confidence)
     likely = "Also most" if surest is best else "Most"
     told = f" ({chance})" if surest is best else f": {_told(surest)} ({chance})"
     return InfeasibleGoalError(
-        f"{none} {missed}. {likely} likely to meet the goal{told}.{_possible(reach, goal)}",
+        f"No allowed configuration {missed}. {likely} likely to meet the goal{told}.{_possible(reach, goal)}",
         best=best.seconds if goal.deadline_seconds is not None else best.cost,
         remedy=f"{remedy}, ask for less confidence, allow other numbers of machines, or train on another "
         "instance type.",
@@ -360,19 +344,14 @@ def _on(found: Reachable | Alternative) -> str:
     return words.machines(found.machines, found.instance_type)
 
 
-def _within_reach(
-    forecasts: Sequence[Forecast], alternatives: Sequence[Alternative], goal: Goal
-) -> WithinReach:
+def _within_reach(forecasts: Sequence[Forecast], goal: Goal) -> WithinReach:
     """The nearest limits that some alternative keeps with the confidence that the goal asks for."""
-    allowed = {(each.instance_type, each.machines) for each in alternatives}
     in_time: list[Reachable] = []
     affordable: list[Reachable] = []
     for forecast in forecasts:
         offer = forecast.offer
         sure = forecast.seconds_kept_within(goal.confidence) + offer.model.startup_seconds
         for count, seconds in zip(offer.counts, sure.tolist(), strict=True):
-            if (offer.type_name, count) not in allowed:
-                continue
             deadline = seconds + offer.billing.boot_seconds  # from the launch of the machines on
             dollars = offer.billing.cost(machines=count, seconds=seconds).total
             on = partial(Reachable, machines=count, instance_type=offer.type_name)

@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-import importlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from airflow_provider_ernest.documents.decisions import Alternative, Decision
-from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.settings import Billing, SizingGoal
-from airflow_provider_ernest.settings.goal import BALANCED, BEST_VALUE, FASTEST, OBJECTIVES
+from airflow_provider_ernest.settings.goal import BALANCED, BEST_VALUE, FASTEST
 from airflow_provider_ernest.words import confidence, dollars, duration
-
-Objective = Callable[[Alternative], float]  # the alternative with the least number is chosen
 
 HOPELESS = 1e-9  # a lower probability is as good as none
 TOLERANCE = 1e-9  # sums and products are not exact: a run of just the deadline does not miss it
 
 
 class Goal:
-    """What production must keep to, how surely, and what is best of what does: a `SizingGoal`, resolved once.
-
-    Raises:
-        InvalidParameterError: there is no such objective.
-    """
+    """A `SizingGoal`, resolved once: what production must keep to, how surely, and what is best of these."""
 
     def __init__(self, stated: SizingGoal, *, iterations: int | None = None) -> None:
         self.stated, self.iterations = stated, iterations
         self.scale = stated.scale
         self.deadline_seconds, self.budget_dollars = stated.deadline_seconds, stated.budget_dollars
         self.confidence, self.has_limits = stated.confidence, stated.has_limits
-        # What is best: a name, or the user's function.
-        self.objective = BEST_VALUE if stated.objective is None else load_objective(stated.objective)
+        self.objective = stated.objective or BEST_VALUE
         # Whether time is to be little, not dollars; within a budget alone dollars are settled.
         is_budget_alone = self.budget_dollars is not None and self.deadline_seconds is None
         self.is_time = self.objective == FASTEST or (self.objective == BEST_VALUE and is_budget_alone)
@@ -39,8 +30,7 @@ class Goal:
     @property
     def in_words(self) -> str:
         """The goal as people read it, but for the machines that are allowed."""
-        best = self.objective
-        best = best.replace("_", " ") if isinstance(best, str) else name_of(best)
+        best = self.objective.replace("_", " ")
         limits = [] if self.deadline_seconds is None else [duration(self.deadline_seconds)]
         limits += [] if self.budget_dollars is None else [dollars(self.budget_dollars)]
         words = " within ".join([best, *([" and ".join(limits)] if limits else [])])
@@ -68,79 +58,27 @@ class Goal:
         For the best value what counts is taken per run that keeps to the limits: divided by the probability
         of doing so. A run that misses its deadline has bought nothing; and where a cent more buys much more
         certainty, the configuration that is only just sure enough is a poor bargain. Figures whose first
-        seven digits are the same are equal. A user's objective that fails is refused.
+        seven digits are the same are equal.
         """
 
         def rounded(figure: float) -> float:  # sums and products are not exact
             return float(f"{figure:.7g}")
 
         best, cost, seconds = self.objective, alternative.cost, alternative.seconds
-        others = cost, seconds
-        if isinstance(best, str):
-            of = cost * seconds if best == BALANCED else seconds if self.is_time else cost
-            kept = 1.0 if best != BEST_VALUE or alternative.probability is None else alternative.probability
-            counts = rounded(of / max(kept, HOPELESS))
-            if best != BALANCED and not self.is_time:
-                others = seconds, cost
-        else:
-            counts = _score(best, alternative)
-        return counts, *map(rounded, others), alternative.machines
-
-
-def _score(objective: Objective, alternative: Alternative) -> float:
-    told = f"{alternative.machines} x {alternative.instance_type}"
-    name, remedy = name_of(objective), "It must return a finite number for an Alternative, less being better."
-    try:
-        score = objective(alternative)
-    except Exception as error:
-        problem = f"fails for {told}: {type(error).__name__}: {error}"
-        raise InvalidParameterError("objective", name, problem, remedy=remedy) from error
-    try:
-        number = float(score)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise InvalidParameterError("objective", name, f"gives {score!r} for {told}", remedy=remedy)
-    return number
-
-
-def name_of(objective: Objective) -> str:
-    """A function's name, for people."""
-    return getattr(objective, "__qualname__", None) or type(objective).__name__
-
-
-def load_objective(text: str) -> str | Objective:
-    """The objective of a name or of the path of a function ("my_package.my_module.my_function")."""
-    if text in OBJECTIVES:
-        return text
-    module, _, name = text.rpartition(".")
-    remedy = (
-        f"Use one of {', '.join(OBJECTIVES)}, or the path of a function of an Alternative, in a module that "
-        "Python finds (by PYTHONPATH, say)."
-    )
-    try:
-        found = getattr(importlib.import_module(module), name) if module else None
-    except Exception as error:  # a module may fail by anything
-        problem = f"cannot be imported: {type(error).__name__}: {error}"
-        raise InvalidParameterError("objective", text, problem, remedy=remedy) from error
-    if not callable(found):
-        raise InvalidParameterError("objective", text, "is no function", remedy=remedy)
-    objective: Objective = found
-    return objective
+        of = cost * seconds if best == BALANCED else seconds if self.is_time else cost
+        kept = 1.0 if best != BEST_VALUE or alternative.probability is None else alternative.probability
+        others = (cost, seconds) if best == BALANCED or self.is_time else (seconds, cost)
+        return rounded(of / max(kept, HOPELESS)), *map(rounded, others), alternative.machines
 
 
 def on_pareto_front(points: Sequence[tuple[float, float]]) -> list[bool]:
-    """For each point whether no other one is at least as small in both and smaller in one (Pareto, 1906).
+    """For each finite point whether no other is at least as small in both and smaller in one (Pareto, 1906).
 
-    Equal points are on the front together or not at all; a point that is not finite never is, nor does it
-    keep others from it.
+    Equal points are on the front together or not at all.
     """
     front = [False] * len(points)
-    order = sorted(
-        (at for at, point in enumerate(points) if all(map(math.isfinite, point))), key=points.__getitem__
-    )
     least_second, last = math.inf, None
-    for at in order:
+    for at in sorted(range(len(points)), key=points.__getitem__):
         if points[at][1] < least_second or points[at] == last:
             front[at] = True
             least_second, last = points[at][1], points[at]

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,23 +29,24 @@ from airflow_provider_ernest.prediction.numbers import FloatArray, IntArray
 from airflow_provider_ernest.prediction.predict import extrapolation, memory_shortage
 from airflow_provider_ernest.prediction.regression import non_negative_least_squares, two_sided
 from airflow_provider_ernest.settings import Billing
-from airflow_provider_ernest.settings.billing import HOUR_SECONDS, ON_DEMAND
+from airflow_provider_ernest.settings.billing import HOUR_SECONDS, MONTH_SECONDS, ON_DEMAND
 from airflow_provider_ernest.settings.goal import BEST_VALUE, CHEAPEST, FASTEST
 
-SURER = (0.9, 0.95, 0.99)  # confidences that are tried besides the one asked for
+MOST_LOOKED_AT = 16
+"""Of two types so many mixes are compared exactly: their disks and ties are not looked at before."""
 
 UNOBSERVED = "Extrapolated: no mix of types was tried, it goes by OptEx's formula"
 
 
 def mixed_alternatives(forecasts: Sequence[Forecast], *, goal: Goal) -> tuple[Alternative, ...]:
-    """The best clusters of at least two trained types that keep to a goal as surely as it asks for.
+    """The best cluster of two types that keeps to a goal as surely as it asks for.
 
-    By dollars, by seconds, or the best by each where the goal's objective is neither. All together have no
-    more machines than the largest number that an offer allows. The search bills by the second; its result is
-    billed as the offers say. There are none where one type is better, or the formula does not fit the models.
+    By dollars, by seconds, or the best by each where the goal's objective is neither. Both types together
+    have no more machines than the largest number that an offer allows. There are none where one type is
+    better, or the formula does not fit the models. More than two types are seldom better than two: of so many
+    machines with so much speed together, the cheapest need no third type but for whole numbers.
     """
-    trained = [forecast for forecast in forecasts if not forecast.offer.is_extrapolated]
-    job = mixed_job(trained, goal=goal) if len(trained) > 1 else None
+    job = mixed_job(forecasts, goal=goal) if len(forecasts) > 1 else None
     if job is None:
         return ()
     ends = [goal]
@@ -53,6 +54,59 @@ def mixed_alternatives(forecasts: Sequence[Forecast], *, goal: Goal) -> tuple[Al
         ends = [Goal(replace(goal.stated, objective=end)) for end in (CHEAPEST, FASTEST)]
     found = {each.instance_type: each for end in ends if (each := _best(job, end))}
     return tuple(found.values())
+
+
+def _best(job: MixedJob, goal: Goal) -> Alternative | None:
+    """The best mix that keeps to the goal; None where there is none, or one type alone is better."""
+    found = [
+        _alternative(
+            job, goal, {position: count for position, count in zip(pair, counts, strict=True) if count}
+        )
+        for pair in itertools.combinations(range(len(job.offers)), 2)
+        for counts in _promising(job, goal, pair).tolist()
+    ]
+    best = min((each for each in found if each.feasible), key=goal.preference, default=None)
+    return best if best and best.composition else None
+
+
+def _promising(job: MixedJob, goal: Goal, pair: tuple[int, int]) -> IntArray:
+    """The numbers of machines, shape (n, 2), that keep to the goal, the best first; see `MOST_LOOKED_AT`.
+
+    All may be of one type.
+    """
+    offers = [job.offers[each] for each in pair]
+    counts = np.stack(np.meshgrid(*([0, *offer.counts] for offer in offers)), axis=-1).reshape(-1, 2)[1:]
+    counts = counts[counts.sum(axis=1) <= job.most_machines]
+    machines, billings = counts.sum(axis=1), [offer.billing for offer in offers]
+    run = job.fixed_seconds + job.sharing_seconds * machines + 1 / (counts @ (1 / job.work_seconds[[*pair]]))
+    # A run waits for all of its machines.
+    waiting = max(offer.model.startup_seconds for offer in offers)
+    waiting += max(each.boot_seconds for each in billings)
+    prices, masters = zip(*map(_rates, billings), strict=True)
+    rates = counts @ np.array(prices) + max(masters)
+    increment = max(each.increment_seconds for each in billings)
+    least = max(each.minimum_seconds for each in billings)
+    training = max(each.training_share for each in billings)
+    best = seconds = waiting + run
+    if not goal.is_time:
+        best = rates * np.maximum(least, increment * np.ceil(seconds / increment - TOLERANCE)) + training
+    if goal.has_limits:
+        limits = np.full(len(counts), math.inf)
+        if goal.deadline_seconds is not None:
+            limits = np.minimum(limits, goal.deadline_seconds * (1 + TOLERANCE))
+        if goal.budget_dollars is not None:
+            paid = (goal.budget_dollars * (1 + TOLERANCE) - training) / rates
+            paid = np.where(paid < least * (1 - TOLERANCE), 0.0, paid)
+            limits = np.minimum(limits, increment * np.floor(paid / increment + TOLERANCE))
+        spreads = np.array([job.log_spread(count) for count in range(job.most_machines + 1)])
+        left = np.maximum(limits - waiting, np.finfo(np.float64).tiny)
+        probability = ndtr(np.log(left / run) / spreads[machines])
+        kept = probability >= goal.confidence - TOLERANCE
+        counts, best = counts[kept], best[kept]
+        if goal.objective == BEST_VALUE:  # as in `Goal.preference`
+            best = best / probability[kept]
+    order = np.argsort(best, kind="stable")
+    return np.asarray(counts[order[:MOST_LOOKED_AT]], dtype=np.int64)
 
 
 def mixed_billing(offers: Sequence[Offer], composition: Sequence[Configuration]) -> Billing:
@@ -80,84 +134,21 @@ def mixed_billing(offers: Sequence[Offer], composition: Sequence[Configuration])
     )
 
 
-def _best(job: MixedJob, goal: Goal) -> Alternative | None:
-    """The best mix found that keeps to the goal; None where there is none."""
-    # What is best also depends on how surely it keeps to the goal (see `Goal.preference`).
-    surer = [level for level in SURER if level > goal.confidence] if goal.has_limits else []
-    found = {counts for level in (goal.confidence, *surer) for counts in _found(job, goal, level)}
-    mixes = [each for counts in found if (each := _alternative(job, goal, np.array(counts))).composition]
-    return min((each for each in mixes if each.feasible), key=goal.preference, default=None)
+def _rates(billing: Billing) -> tuple[float, float]:
+    """Dollars for a second of a machine with its volumes, and of the master with its own."""
+    volumes = billing.volume_gigabytes * billing.volume_price_per_gigabyte_month / MONTH_SECONDS
+    master = billing.master_price_per_hour
+    return billing.price_per_hour / HOUR_SECONDS + volumes, master / HOUR_SECONDS + volumes if master else 0.0
 
 
-def _found(job: MixedJob, goal: Goal, confidence: float) -> set[tuple[int, ...]]:
-    """Compositions that may keep to the goal with this confidence."""
-    # The spread depends on the number of machines. The search is made with the widest that any number has,
-    # which is safe, with the narrowest, and with those of what is found.
-
-    def search(spread: float) -> IntArray | None:
-        return _search(job, goal, factor=math.exp(float(ndtri(confidence)) * spread))
-
-    spreads = {job.log_spread(machines) for machines in range(1, job.most_machines + 1)}
-    found = [counts for spread in (max(spreads), min(spreads)) if (counts := search(spread)) is not None]
-    found += [again for counts in found if (again := search(job.log_spread(int(counts.sum())))) is not None]
-    return {tuple(counts.tolist()) for counts in found}
-
-
-def _search(job: MixedJob, goal: Goal, *, factor: float) -> IntArray | None:
-    """The best numbers of machines, shape (k,), if a run takes `factor` times as long; None if none will do.
-
-    Within a deadline alone, which only has to be shortened, the predicted dollars are minimised.
-    """
-    billings = [offer.billing for offer in job.offers]
-    # A run waits for all of its machines.
-    startup = max(offer.model.startup_seconds for offer in job.offers)
-    waiting = startup + max(billing.boot_seconds for billing in billings)
-    most_seconds = math.inf if goal.deadline_seconds is None else goal.deadline_seconds
-    if most_seconds <= waiting:
-        return None
-    if goal.budget_dollars is None and not goal.is_time:
-        most_seconds, factor = waiting + (most_seconds - waiting) / factor, 1.0
-    most_cost = math.inf
-    if goal.budget_dollars is not None:
-        most_cost = goal.budget_dollars - max(billing.training_share for billing in billings)
-    prices = [_per_second(billing) for billing in billings]
-    masters = [
-        _per_second(each, with_master=True) - price for each, price in zip(billings, prices, strict=True)
-    ]
-    problem = CompositionProblem(
-        fixed_seconds=waiting + factor * job.fixed_seconds,
-        sharing_seconds=factor * job.sharing_seconds,
-        work_seconds=factor * float(job.work_seconds[0]),
-        prices=np.array(prices),
-        speeds=job.speeds,
-        allowed=tuple(np.array(offer.counts, dtype=np.int64) for offer in job.offers),
-        fixed_price=max(masters),
-        most_machines=job.most_machines,
-    )
-    return best_counts(problem, most_seconds=most_seconds, most_cost=most_cost, fastest=goal.is_time)
-
-
-def _per_second(billing: Billing, *, with_master: bool = False) -> float:
-    """Dollars for a second of a machine with its volumes, and of a master where it is asked for."""
-    plain = replace(
-        billing,
-        increment_seconds=1.0,
-        minimum_seconds=0.0,
-        boot_seconds=0.0,
-        training_dollars=0.0,
-        master_price_per_hour=billing.master_price_per_hour if with_master else 0.0,
-    )
-    return plain.cost(machines=1, seconds=HOUR_SECONDS).total / HOUR_SECONDS
-
-
-def _alternative(job: MixedJob, goal: Goal, counts: IntArray) -> Alternative:
+def _alternative(job: MixedJob, goal: Goal, counts: dict[int, int]) -> Alternative:
+    """So many machines, by the position of their type."""
+    offers = [job.offers[position] for position in counts]
     parts = tuple(
-        Configuration(machines=int(count), instance_type=offer.type_name)
-        for offer, count in zip(job.offers, counts, strict=True)
-        if count
+        Configuration(machines=count, instance_type=offer.type_name)
+        for offer, count in zip(offers, counts.values(), strict=True)
     )
-    machines, billing = int(counts.sum()), mixed_billing(job.offers, parts)
-    offers = [offer for offer, count in zip(job.offers, counts, strict=True) if count]
+    machines, billing = sum(counts.values()), mixed_billing(offers, parts)
     startup, run = max(offer.model.startup_seconds for offer in offers), job.run_seconds(counts)
     spread = job.log_spread(machines)
     scales = [(offer.model, goal.scale * offer.input_growth) for offer in offers]
@@ -210,19 +201,14 @@ class MixedJob:
     log_spreads: tuple[FloatArray, ...]
 
     @property
-    def speeds(self) -> FloatArray:
-        """Relative to the first type, shape (k,)."""
-        return np.asarray(self.work_seconds[0] / self.work_seconds)
-
-    @property
     def most_machines(self) -> int:
         """Of all types together."""
         return max(offer.counts[-1] for offer in self.offers)
 
-    def run_seconds(self, counts: IntArray) -> float:
-        """Of a run on a composition, shape (k,), start-up excluded."""
-        spread = float(self.work_seconds[0] / (self.speeds @ counts))
-        return self.fixed_seconds + self.sharing_seconds * int(counts.sum()) + spread
+    def run_seconds(self, counts: Mapping[int, int]) -> float:
+        """Of a run on so many machines by the position of their type, start-up excluded."""
+        speed = sum(count / float(self.work_seconds[position]) for position, count in counts.items())
+        return self.fixed_seconds + self.sharing_seconds * sum(counts.values()) + 1.0 / speed
 
     def log_spread(self, machines: int) -> float:
         """The deviation of log(seconds): the widest of the types' at the nearest number, with the misfit."""
@@ -279,204 +265,3 @@ def _log_spreads(forecast: Forecast) -> FloatArray:
         distance = np.maximum(np.log(forecast.seconds / low), np.log(high / forecast.seconds))
         spreads.append(distance / ndtri(two_sided(level)[1]))
     return np.asarray(np.maximum(*spreads))
-
-
-# Whole numbers of machines of several types, searched exactly.
-#
-# A composition matters only through its number of machines, price and speed. One that has no more machines,
-# is no dearer and no slower than another stays so whatever is added to both: the other need not be followed
-# further. The search adds machines in packs of 1, 2, 4, ..., which make up every number. After each pack it
-# keeps the compositions that no other beats in this way, and of them those that can still come within the
-# goal at no more than a composition already known, were all that is left to add as cheap as its cheapest
-# type. Five types with up to 100 machines each have 10^10 compositions, of which a few thousand are looked at
-# as a rule, and two million at worst, where all types are worth their price to within one per cent.
-
-
-SEGMENTS = 64
-"""Pieces that the speed still to be added is cut into for the bound on the cost; more are tighter, slower."""
-
-RESOLUTION = 1e-9  # prices and speeds that differ by less than this share of the smallest are equal
-MOST_OF_A_PAIR = 128  # as many numbers of each type are combined to begin with
-
-
-@dataclass(frozen=True, kw_only=True)
-class CompositionProblem:
-    """The job and the k types of machines in numbers."""
-
-    fixed_seconds: float  # of a run, whatever its machines
-    sharing_seconds: float  # for each machine
-    work_seconds: float  # spread over the machines by their speed
-    prices: FloatArray  # dollars per second of a machine of each type, shape (k,)
-    speeds: FloatArray  # relative to that which `work_seconds` is of, shape (k,)
-    allowed: tuple[IntArray, ...]  # the numbers of machines that each type may have besides none, ascending
-    fixed_price: float  # dollars per second of what there is one of, such as a master
-    most_machines: int  # of all types together
-
-    def seconds(self, machines: FloatArray, speed: FloatArray) -> FloatArray:
-        """Of runs on so many machines with so much speed together; the speed must be above 0."""
-        return self.fixed_seconds + self.sharing_seconds * machines + self.work_seconds / speed
-
-    def seconds_and_cost(self, counts: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Of compositions that have machines, shape (n, k)."""
-        seconds = self.seconds(counts.sum(axis=1).astype(np.float64), counts @ self.speeds)
-        return seconds, seconds * self.price(counts)
-
-    def price(self, counts: IntArray) -> FloatArray:
-        """Dollars per second of compositions, shape (n, k)."""
-        return np.asarray(self.fixed_price + counts @ self.prices)
-
-    def of_allowed_size(self, counts: IntArray) -> IntArray:
-        """Those of the compositions, shape (n, k), that have no more than `most_machines`."""
-        return np.asarray(counts[counts.sum(axis=1) <= self.most_machines])
-
-
-def best_counts(
-    problem: CompositionProblem, *, most_seconds: float, most_cost: float, fastest: bool
-) -> IntArray | None:
-    """The numbers of machines of the cheapest or the fastest composition within both bounds, shape (k,).
-
-    Of equally good ones the faster (the cheaper, for the fastest), then the one with fewer machines. None
-    where no composition keeps within the bounds, which may be infinite.
-    """
-    seconds, cost = problem.seconds_and_cost(starting_compositions(problem))
-    met = (seconds <= most_seconds * (1 + TOLERANCE)) & (cost <= most_cost * (1 + TOLERANCE))
-    if fastest:
-        most_seconds = float(seconds[met].min(initial=most_seconds))
-    else:
-        most_cost = float(cost[met].min(initial=most_cost))
-    counts = compositions_within(problem, most_seconds=most_seconds, most_cost=most_cost)
-    if not len(counts):
-        return None
-    seconds, cost = problem.seconds_and_cost(counts)
-    first, second = (seconds, cost) if fastest else (cost, seconds)
-    # Sums are not exact: what differs by less than the tolerance is equal.
-    equal = np.flatnonzero(first <= first.min() * (1 + TOLERANCE))
-    equal = equal[second[equal] <= second[equal].min() * (1 + TOLERANCE)]
-    return np.asarray(counts[equal[np.argmin(counts[equal].sum(axis=1))]])
-
-
-def starting_compositions(problem: CompositionProblem) -> IntArray:
-    """Compositions to begin with, shape (n, k): they tell how good the best is at least.
-
-    The fastest takes the fastest types first, the cheapest is often one machine, and the best composition
-    seldom has more than two types.
-    """
-    types = len(problem.allowed)
-    found, before = [], np.zeros(types, dtype=np.int64)
-    for kind in np.argsort(-problem.speeds, kind="stable").tolist():
-        allowed = problem.allowed[kind]
-        fastest = np.tile(before, (len(allowed), 1))
-        fastest[:, kind] = allowed
-        alone = np.zeros_like(fastest)
-        alone[:, kind] = allowed
-        found += [fastest, alone]
-        before = fastest[-1]
-    for pair in itertools.combinations(range(types), 2):
-        first, second = (_thinned(np.array([0, *problem.allowed[kind]])) for kind in pair)
-        both = np.zeros((len(first) * len(second), types), dtype=np.int64)
-        both[:, pair[0]], both[:, pair[1]] = np.repeat(first, len(second)), np.tile(second, len(first))
-        found.append(both[1:])
-    return problem.of_allowed_size(np.concatenate(found))
-
-
-def _thinned(numbers: IntArray) -> IntArray:
-    """At most `MOST_OF_A_PAIR` of the numbers, the first and the last among them."""
-    if len(numbers) <= MOST_OF_A_PAIR:
-        return numbers
-    return numbers[np.linspace(0, len(numbers) - 1, MOST_OF_A_PAIR).round().astype(np.int64)]
-
-
-def compositions_within(problem: CompositionProblem, *, most_seconds: float, most_cost: float) -> IntArray:
-    """The compositions within both bounds that no other beats in machines, price and speed, shape (n, k)."""
-    most_seconds, most_cost = most_seconds * (1 + TOLERANCE), most_cost * (1 + TOLERANCE)
-    # Poor value first: what is left to add is then the cheapest there is, which makes the bound close.
-    order = np.argsort(-problem.prices / problem.speeds, kind="stable")
-    steps = [(kind, sizes) for kind in order.tolist() for sizes in _steps(problem.allowed[kind])]
-    counts = np.zeros((1, len(problem.allowed)), dtype=np.int64)
-    for position, (kind, sizes) in enumerate(steps):
-        added = np.repeat(counts, len(sizes), axis=0)
-        added[:, kind] += np.tile(sizes, len(counts))
-        counts = problem.of_allowed_size(np.concatenate([counts, added]))
-        left = [(other, int(more.max())) for other, more in steps[position + 1 :]]
-        counts = counts[_can_come_within(problem, counts, left, most_seconds, most_cost)]
-        counts = counts[_unbeaten(problem, counts)]
-    return counts
-
-
-def _steps(allowed: IntArray) -> list[IntArray]:
-    """Numbers to add one after the other, of each step one or none: they make up those allowed, no others."""
-    if np.array_equal(allowed, allowed[0] * np.arange(1, len(allowed) + 1)):
-        return [allowed[:1] * size for size in _packs(len(allowed))]
-    return [allowed]
-
-
-def _packs(most: int) -> list[int]:
-    """Numbers of which some add up to each number from 0 to `most`, and to no other; large ones first."""
-    sizes: list[int] = []
-    while most:
-        sizes.append(min(most, 2 ** len(sizes)))
-        most -= sizes[-1]
-    return sizes[::-1]
-
-
-def _can_come_within(
-    problem: CompositionProblem,
-    counts: IntArray,
-    left: list[tuple[int, int]],
-    most_seconds: float,
-    most_cost: float,
-) -> IntArray:
-    """Positions of the compositions that may come within both bounds when packs of what is left are added."""
-    machines = counts.sum(axis=1).astype(np.float64)
-    speed, price = counts @ problem.speeds, problem.price(counts)
-    if not left:
-        # Only the empty composition has no speed, and it is none.
-        seconds = problem.seconds(machines, np.maximum(speed, problem.speeds.min()))
-        return np.flatnonzero((machines > 0) & (seconds <= most_seconds) & (seconds * price <= most_cost))
-    kinds = sorted({kind for kind, _ in left})
-    dollars_per_speed = float((problem.prices[kinds] / problem.speeds[kinds]).min())
-    fastest = float(problem.speeds[kinds].max())
-    reachable = speed + sum(size * problem.speeds[kind] for kind, size in left)
-    # Of the speeds from the least that the deadline asks for to all that there is, piece by piece: price and
-    # sharing are bounded by the lower end of a piece, the work that spreads by the upper.
-    spare = most_seconds - problem.seconds(machines, np.full_like(speed, np.inf))
-    spare = np.maximum(spare, np.maximum(problem.work_seconds / reachable, np.finfo(float).tiny))
-    least_speed = np.maximum(speed, problem.work_seconds / spare)
-    hopeful = np.zeros(len(counts), dtype=bool)
-    ends = np.linspace(0.0, 1.0, SEGMENTS + 1) ** 2
-    for low, high in itertools.pairwise(ends.tolist()):
-        added = least_speed - speed + (reachable - least_speed) * low
-        upper = least_speed + (reachable - least_speed) * high
-        seconds = problem.seconds(machines + added / fastest, upper)
-        cost = (price + dollars_per_speed * added) * seconds
-        hopeful |= (seconds <= most_seconds) & (cost <= most_cost)
-    return np.flatnonzero(hopeful)
-
-
-def _unbeaten(problem: CompositionProblem, counts: IntArray) -> IntArray:
-    """Positions of the compositions that no other beats: with no more machines, no dearer, no slower."""
-    machines = counts.sum(axis=1)
-    # Whole multiples of the resolution, so that sums which differ by rounding alone are equal.
-    price, speed = (
-        np.rint(counts @ (column / (column.min() * RESOLUTION)))
-        for column in (problem.prices, problem.speeds)
-    )
-    order = np.lexsort((-speed, price, machines))
-    machines, price, speed = machines[order], price[order], speed[order]
-    unbeaten = np.zeros(len(order), dtype=bool)
-    # The staircase of those kept so far: the highest speed for each price.
-    stairs_price, stairs_speed = np.array([-1.0]), np.array([-1.0])
-    starts = np.flatnonzero(np.diff(machines, prepend=-1))
-    for start, end in itertools.pairwise([*starts.tolist(), len(order)]):
-        of_price, of_speed = price[start:end], speed[start:end]
-        highest = stairs_speed[np.searchsorted(stairs_price, of_price, side="right") - 1]
-        before = np.maximum.accumulate(np.concatenate([[-1.0], of_speed[:-1]]))
-        kept = of_speed > np.maximum(highest, before)
-        unbeaten[start:end] = kept
-        all_price = np.concatenate([stairs_price, of_price[kept]])
-        all_speed = np.concatenate([stairs_speed, of_speed[kept]])
-        by_price = np.lexsort((-all_speed, all_price))
-        all_price, all_speed = all_price[by_price], all_speed[by_price]
-        rising = np.diff(np.maximum.accumulate(all_speed), prepend=-2.0) > 0
-        stairs_price, stairs_speed = all_price[rising], all_speed[rising]
-    return order[unbeaten]

@@ -1,32 +1,20 @@
-"""What may be chosen: machines of one type, the model of that type, and how they are paid for.
-
-A type that was not trained can be offered too, but only explicitly, by the model of another type and a
-relative speed: work on data is taken to go faster by it, all else to stay. Such an alternative is marked,
-and its interval allows for what nobody has measured.
-"""
+"""What may be chosen: machines of one type, the model of that type, and how they are paid for."""
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
 import airflow_provider_ernest.words as words
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.surveys import BOTH, MODEL, REPLAY
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.prediction.numbers import (
-    FloatArray,
-    machines_and_scale,
-    positive_number,
-    whole_number,
-)
+from airflow_provider_ernest.prediction.numbers import FloatArray, positive_number, whole_number
 from airflow_provider_ernest.prediction.predict import (
     ModelForecast,
     extrapolation,
@@ -34,7 +22,6 @@ from airflow_provider_ernest.prediction.predict import (
     require_time,
 )
 from airflow_provider_ernest.prediction.regression import Widening, two_sided
-from airflow_provider_ernest.prediction.terms import term_named
 from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.settings.billing import no_price
 
@@ -42,13 +29,6 @@ from airflow_provider_ernest.settings.billing import no_price
 LIKELY, NEARLY_CERTAIN = 0.8, 0.95
 
 LIKELY_DEVIATIONS = float(ndtri(two_sided(LIKELY)[1]))
-
-UNTRAINED_LOG_SPREAD = 0.3
-"""The least standard deviation of log(seconds) on a type that was not trained: its relative speed is a guess.
-The same runs on two types of 8 cores differ by about as much in the traces of C3O."""
-
-OTHER_AMOUNTS_OF_DATA = (0.5, 2.0, 10.0)
-"""Multiples of the data, at which it shows whether a term follows them."""
 
 CLOSE = 1e-4  # so near on the logarithm are seconds that are looked for by their probability
 WIDENED, MOST_WIDENINGS = 4.0, 12  # each time the search goes so many times as far
@@ -59,15 +39,12 @@ class Offer:
     """Machines of one type that production may have.
 
     Raises:
-        InvalidParameterError: a value cannot be, there is no price, or a speed is given of a trained type.
+        InvalidParameterError: a value cannot be, or there is no price.
     """
 
-    model: Model  # of the job on that type, or on the one that `relative_speed` is against
+    model: Model  # of the job on that type
     machines: Sequence[int]  # the numbers to choose from
     billing: Billing
-    instance_type: str | None = None  # None for the model's; another one was not trained: an extrapolation
-    # Of that type against the model's for work on data, such as 2 where it has twice the cores.
-    relative_speed: float = 1.0
     input_growth: float = 1.0  # today's input by that which the model was trained for; scales are of today's
 
     def __post_init__(self) -> None:
@@ -83,25 +60,12 @@ class Offer:
                 problem if len(self.machines) else "is empty",
                 remedy=f"Allow at least {words.machines(self.least_machines)}.",
             )
-        positive_number("relative_speed", self.relative_speed)
         positive_number("input_growth", self.input_growth)
-        if not self.is_extrapolated and self.relative_speed != 1.0:
-            raise InvalidParameterError(
-                "relative_speed",
-                self.relative_speed,
-                f"is given of {self.type_name}, which was trained",
-                remedy="Leave it out, or name the type that was not trained.",
-            )
 
     @property
     def type_name(self) -> str:
         """The offered type."""
-        return self.instance_type or self.model.instance_type
-
-    @property
-    def is_extrapolated(self) -> bool:
-        """Whether the type was not trained."""
-        return self.type_name != self.model.instance_type
+        return self.model.instance_type
 
     @property
     def counts(self) -> list[int]:
@@ -119,16 +83,15 @@ class Offer:
 
     def forecast(self, *, scale: float, iterations: int | None = None) -> Forecast:
         """What its runs are predicted to take."""
-        return OfferForecast(self, scale=scale, iterations=iterations)
+        return Forecast(self, scale=scale, iterations=iterations)
 
 
-class Forecast(ABC):
+class Forecast:
     """What the runs of an offer are predicted to take, by ascending number of machines, start-up excluded.
 
-    The scale is the production input relative to today's; see `prediction.predict.ModelForecast`.
+    The scale is the production input relative to today's; see `prediction.predict.ModelForecast`. Impossible
+    times are refused.
     """
-
-    seconds: FloatArray  # shape (n,)
 
     def __init__(self, offer: Offer, *, scale: float, iterations: int | None) -> None:
         self.offer = offer
@@ -136,14 +99,21 @@ class Forecast(ABC):
         self._model = ModelForecast(
             offer.model, machines=offer.counts, scale=self.scale, iterations=iterations
         )
+        self.seconds = self._predicted()  # shape (n,)
 
-    @abstractmethod
+    def _predicted(self) -> FloatArray:
+        with np.errstate(over="ignore"):  # what no number holds is infinite, and refused
+            seconds = self._model.seconds
+        require_time(seconds, self.offer.counts, scale=self.scale, instance_type=self.offer.type_name)
+        return seconds
+
     def interval(self, level: float) -> tuple[FloatArray, FloatArray]:
         """What the runs lie between with probability `level`, shape (n,) each."""
+        return self._model.interval(level)
 
-    @abstractmethod
     def probability_within(self, limits: FloatArray) -> FloatArray:
         """The probability that the runs take no longer than so many seconds, shape (n,)."""
+        return self._model.probability_within(limits)
 
     @cached_property
     def likely(self) -> tuple[FloatArray, FloatArray]:
@@ -159,17 +129,12 @@ class Forecast(ABC):
     def extrapolates(self) -> list[str]:
         """For each number of machines why the observations do not support it; empty where they do."""
         offer = self.offer
-        untrained = f"{offer.type_name} was not trained: taken as {offer.model.instance_type} with "
-        untrained = f"{untrained}{offer.relative_speed:g} times the speed" if offer.is_extrapolated else ""
-        reasons = (extrapolation(offer.model, machines=count, scale=self.scale) for count in offer.counts)
-        return ["; ".join(part for part in (untrained, reason) if part) for reason in reasons]
+        return [extrapolation(offer.model, machines=count, scale=self.scale) for count in offer.counts]
 
     @property
     def memory_shortages(self) -> list[str]:
         """For each number of machines why they cannot hold the data; empty where they can, or may."""
         offer = self.offer
-        if offer.is_extrapolated:
-            return [""] * len(offer.counts)
         return [memory_shortage(offer.model, machines=count, scale=self.scale) for count in offer.counts]
 
     def seconds_kept_within(self, confidence: float) -> FloatArray:
@@ -194,59 +159,6 @@ class Forecast(ABC):
             is_kept = self.probability_within(np.exp(middle)) >= confidence
             low, high = np.where(is_kept, low, middle), np.where(is_kept, middle, high)
         return np.asarray(np.exp(high), dtype=np.float64)
-
-
-class OfferForecast(Forecast):
-    """What a model says of an offer's runs, at the speed of its type; impossible times are refused."""
-
-    def __init__(self, offer: Offer, *, scale: float, iterations: int | None) -> None:
-        super().__init__(offer, scale=scale, iterations=iterations)
-        with np.errstate(over="ignore"):  # what no number holds is infinite, and refused below
-            trained = self._model.seconds
-        self._ratio = self._at_speed() / trained if offer.is_extrapolated else np.ones_like(trained)
-        self.seconds = trained * self._ratio
-        require_time(self.seconds, offer.counts, scale=self.scale, instance_type=offer.type_name)
-        ones = np.ones_like(self.seconds)
-        least = UNTRAINED_LOG_SPREAD if offer.is_extrapolated else 0.0
-        self._widening = Widening(factors=ones, least_log_spreads=ones * least)
-
-    def interval(self, level: float) -> tuple[FloatArray, FloatArray]:
-        """See `Forecast`."""
-        low, high = self._model.interval(level)
-        return self._widening.interval(self.seconds, (low * self._ratio, high * self._ratio), level=level)
-
-    def probability_within(self, limits: FloatArray) -> FloatArray:
-        """See `Forecast`."""
-        return self._widening.probability_within(
-            self.seconds, limits, lambda narrow: self._model.probability_within(narrow / self._ratio)
-        )
-
-    def _at_speed(self) -> FloatArray:
-        """Seconds where the terms that follow the size of the data go faster by the relative speed."""
-        speed = self.offer.relative_speed
-        speeds = {
-            term.name: speed
-            if _follows_data(term.name, machines=self.offer.counts, scale=self.scale)
-            else 1.0
-            for term in self.offer.model.terms
-        }
-        return np.array(
-            [
-                sum(seconds / speeds.get(name, speed) for name, seconds in of_run.items())
-                for of_run in self._model.contributions()
-            ]
-        )
-
-
-def _follows_data(name: str, *, machines: ArrayLike, scale: ArrayLike) -> bool:
-    """Whether a term changes with more or less data, whatever its name says."""
-    column = term_named(name).column
-    machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
-    here = column(machines=machine_column, scale=scale_column)
-    elsewhere = (
-        column(machines=machine_column, scale=times * scale_column) for times in OTHER_AMOUNTS_OF_DATA
-    )
-    return not all(np.allclose(here, there, rtol=1e-9, atol=0.0, equal_nan=True) for there in elsewhere)
 
 
 # Offers from runs that were made before anybody asked; see `history.sizes`.
@@ -304,11 +216,14 @@ class HistoryForecast(Forecast):
     offer: HistoryOffer
 
     def __init__(self, offer: HistoryOffer, *, scale: float, iterations: int | None) -> None:
-        super().__init__(offer, scale=scale, iterations=iterations)
-        self._shares = np.array([offer.model_share(count) for count in offer.counts])
-        self._modelled: OfferForecast | None = None
+        self._modelled: Forecast | None = None
         if offer.is_modelled:
-            self._modelled = OfferForecast(offer, scale=scale, iterations=iterations)
+            self._modelled = Forecast(offer, scale=scale, iterations=iterations)
+        super().__init__(offer, scale=scale, iterations=iterations)
+
+    def _predicted(self) -> FloatArray:
+        offer = self.offer
+        self._shares = np.array([offer.model_share(count) for count in offer.counts])
         by_model = self._modelled.seconds if self._modelled else np.ones(len(offer.counts))
         replays = offer.replays
         self._replayed: FloatArray = np.array(
@@ -331,7 +246,7 @@ class HistoryForecast(Forecast):
                 factors=np.hypot(1.0, offer.input_noise / own), least_log_spreads=np.zeros_like(own)
             )
         clean = np.exp(self._shares * np.log(by_model) + (1 - self._shares) * np.log(self._replayed))
-        self.seconds = clean + offer.run_startup_seconds
+        return np.asarray(clean + offer.run_startup_seconds, dtype=np.float64)
 
     def interval(self, level: float) -> tuple[FloatArray, FloatArray]:
         """See `Forecast`."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from airflow_provider_ernest.decision.deciding import Choice, Offered, WithinReach
+from airflow_provider_ernest.decision.deciding import Choice, Offered
 from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents.base import Origin, new_stamp
@@ -17,9 +17,9 @@ from airflow_provider_ernest.exceptions import (
     InvalidParameterError,
     MissingResourceError,
 )
-from airflow_provider_ernest.settings import Billing, SizingGoal, UntrainedType
+from airflow_provider_ernest.settings import Billing, SizingGoal
 from airflow_provider_ernest.settings.billing import no_price
-from airflow_provider_ernest.settings.goal import in_words, require_likeness
+from airflow_provider_ernest.settings.goal import in_words
 
 UNKNOWN_REASON = "its training failed or was skipped (see the tasks sample_run and fit_model)"
 
@@ -93,7 +93,7 @@ def offered_by(goal: SizingGoal, types: Types) -> Offered:
     """What may be chosen after the trainings, of which there is at least one.
 
     Raises:
-        InvalidParameterError: the goal asks for machines or likenesses that the trainings do not have.
+        InvalidParameterError: the goal asks for machines that the trainings do not have.
     """
     fallback = _fallback(goal, types)
     left_out: list[str] = []
@@ -106,8 +106,6 @@ def offered_by(goal: SizingGoal, types: Types) -> Offered:
 
 def _offers_of(goal: SizingGoal, types: Types, *, left_out: list[str]) -> list[Offer]:
     """At least one, else a `MissingResourceError`; `left_out` is told which types are missing, and why."""
-    for untrained in goal.untrained_types:
-        require_likeness(untrained.instance_type, untrained.like, [each.instance_type for each in types])
     training = sum(training_dollars(each.model) or 0.0 for each in types if each.model)
     offers: dict[str, Offer] = {}
     for each in types:
@@ -120,14 +118,6 @@ def _offers_of(goal: SizingGoal, types: Types, *, left_out: list[str]) -> list[O
             continue
         if offers.setdefault(offer.type_name, offer) is not offer:
             left_out.append(f"A second model of {offer.type_name} is not looked at.")
-    for untrained in goal.untrained_types:
-        if (like := offers.get(untrained.like)) is None:
-            left_out.append(
-                f"{untrained.instance_type} is not among the choices: neither is {untrained.like}, "
-                "which it is like."
-            )
-        else:
-            offers.setdefault(untrained.instance_type, _of_untrained(untrained, like, goal, types))
     if not offers:
         raise MissingResourceError(" ".join(left_out), remedy="Set fallback_machines to go on without.")
     left_out += _not_counted(goal.billing, [each for each in types if each.model])
@@ -186,23 +176,6 @@ def _of_trained(
     )
 
 
-def _of_untrained(untrained: UntrainedType, like: Offer, goal: SizingGoal, types: Types) -> Offer:
-    priced = next((each.priced for each in types if each.instance_type == untrained.like), None)
-    return Offer(
-        model=like.model,
-        machines=goal.machines,
-        billing=billing_of(
-            goal.billing,
-            price_per_hour=untrained.price_per_hour,
-            cluster=priced,
-            training_dollars=like.billing.training_dollars,
-        ),
-        instance_type=untrained.instance_type,
-        relative_speed=untrained.relative_speed,
-        input_growth=like.input_growth,
-    )
-
-
 def _price_of(trained: TrainedType[Any], goal: SizingGoal) -> float | None:
     """Dollars for one machine of a type and hour; None where unknown."""
     stated: float | None = goal.price_of(trained.instance_type)
@@ -249,8 +222,7 @@ def _fallback(goal: SizingGoal, types: Types) -> Decision | None:
     if is_trained:
         price, priced = _price_of(trained, goal), trained.priced
     else:
-        untrained = {each.instance_type: float(each.price_per_hour) for each in goal.untrained_types}
-        price, priced = untrained.get(instance_type, goal.price_of(instance_type)), None
+        price, priced = goal.price_of(instance_type), None
     billing = None
     if price is not None:
         billing = billing_of(goal.billing, price_per_hour=price, cluster=priced, training_dollars=0.0)
@@ -286,15 +258,10 @@ def record_of(
         decision=decision,
         scale=goal.scale * (of_model.input_growth if of_model else 1.0),
         model_id=model.id if model else None,
-        iterations=iterations,
-        deadline_seconds=goal.deadline_seconds,
-        budget_dollars=goal.budget_dollars,
-        min_machines=goal.machines[0],
-        max_machines=goal.machines[-1],
         artifact_sha256=model.artifact_sha256 if model else None,
         origin=origin,
         confidence=goal.confidence if goal.has_limits else None,
-        objective=goal.objective,
+        **_asked(goal, iterations),
         allowed_machines=() if goal.allowed_machines is None else goal.machines,
         model_ids=tuple(models),
         reuse=of_model.reuse if of_model else "",
@@ -306,26 +273,29 @@ def refusal_of(choice: Choice, *, types: Types, iterations: int | None) -> Refus
     goal, error = choice.goal, choice.error
     if choice.decision is not None or not isinstance(error, InfeasibleGoalError):
         return None
-    nearest = error.most_probable
-    offer = choice.offer_of(nearest) if nearest else None
-    growth = next((each.input_growth for each in types if offer and each.model == offer.model), 1.0)
-    reach = error.within_reach or WithinReach()
+    nearest, reach = error.most_probable, error.within_reach
+    offer = choice.offer_of(nearest)
+    growth = next((each.input_growth for each in types if each.model == offer.model), 1.0)
     return Refusal(
         goal=Goal(goal).in_words,
         reason=error.message,
         remedy=error.remedy,
         scale=goal.scale * growth,
-        min_machines=goal.machines[0],
-        max_machines=goal.machines[-1],
         confidence=goal.confidence,
         alternatives=choice.alternatives,
         nearest=nearest,
         earliest_deadline=reach.earliest_deadline if goal.deadline_seconds is not None else None,
         least_budget=reach.least_budget if goal.budget_dollars is not None else None,
-        model_id=offer.model.id if offer else None,
-        iterations=iterations,
-        deadline_seconds=goal.deadline_seconds,
-        budget_dollars=goal.budget_dollars,
-        objective=goal.objective,
-        billing=offer.billing if offer else None,
+        model_id=offer.model.id,
+        billing=offer.billing,
+        **_asked(goal, iterations),
     )
+
+
+def _asked(goal: SizingGoal, iterations: int | None) -> dict[str, Any]:
+    return {
+        "iterations": iterations,
+        "min_machines": goal.machines[0],
+        "max_machines": goal.machines[-1],
+        **{name: getattr(goal, name) for name in ("deadline_seconds", "budget_dollars", "objective")},
+    }

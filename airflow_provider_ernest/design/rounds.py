@@ -125,7 +125,7 @@ def next_runs(
 
     A run is worth what it saves: by as much as the choice that will be made then is expected to be better
     than the one that would be made now. A run that misses its deadline has bought nothing, and costs as much
-    again. A user's own objective is taken for dollars here.
+    again.
 
     Args:
         candidates: the runs to choose from.

@@ -63,8 +63,6 @@ class AmdahlState(Document):
 
     def __post_init__(self) -> None:
         """Refuse sums of another degree, and NaN."""
-        if self.degree < 0:
-            raise InvalidParameterError("degree", self.degree, "is negative")
         for name, length in (("power_sums", 2 * self.degree + 1), ("time_sums", self.degree + 1)):
             sums = getattr(self, name)
             if len(sums) != length:
@@ -158,37 +156,25 @@ class AveragingPrior(Document):
     def __post_init__(self) -> None:
         """Refuse what is no probability, what is no width and levels without weights."""
         shares = ("disturbed_run", "own_deviation", "plateau", "plateau_observed", "other_shape")
-        spreads = ("disturbed_spread", "other_shape_spread")
+        spreads = ("disturbed_spread", "other_shape_spread", "noise", "noise_weights", "discrepancy_weights")
         widths = ("largest_share", "machines_octaves", "scale_octaves", *spreads)
-        inf = math.inf
+        least_0, inf = ("least_fixed_seconds", "noise_seconds", "discrepancy"), math.inf
         self._require("is no probability", lambda value: 0 <= value <= 1, "driver_share")
         self._require("is not between 0 and 1", lambda value: 0 < value < 1, "other_probability")
-        self._require("is not at least 0 and below 1", lambda value: 0 <= value < 1, *shares)
+        self._require("is not at least 0 and below 1", lambda value: 0 <= value < 1, *shares, "memory_cut")
         self._require("is not a finite number above 0", lambda value: 0 < value < inf, *widths)
-        seconds = ("least_fixed_seconds", "noise_seconds")
-        self._require("is not a finite number of at least 0", lambda value: 0 <= value < inf, *seconds)
-        if not all(0 <= probability < 1 for probability in self.memory_cut):
-            raise InvalidParameterError("memory_cut", self.memory_cut, "is not at least 0 and below 1")
+        self._require("is not a finite number of at least 0", lambda value: 0 <= value < inf, *least_0)
         for name in ("noise", "discrepancy"):
-            self._check_levels(name)
-        if min(self.noise) <= 0:
-            raise InvalidParameterError("noise", self.noise, "must be above 0: no run time is exact")
+            levels, weights = getattr(self, name), getattr(self, f"{name}_weights")
+            if len(levels) != len(weights) or not levels:
+                problem = f"has {len(weights)} values for {len(levels)} levels"
+                raise InvalidParameterError(f"{name}_weights", weights, problem)
 
     def _require(self, problem: str, fits: Callable[[float], bool], *names: str) -> None:
         for name in names:
-            if not fits(getattr(self, name)):
-                raise InvalidParameterError(name, getattr(self, name), problem)
-
-    def _check_levels(self, name: str) -> None:
-        levels, weights = getattr(self, name), getattr(self, f"{name}_weights")
-        if len(levels) != len(weights) or not levels:
-            raise InvalidParameterError(
-                f"{name}_weights", weights, f"has {len(weights)} values for {len(levels)} levels"
-            )
-        if not all(math.isfinite(level) and level >= 0 for level in levels):
-            raise InvalidParameterError(name, levels, "must be finite and of at least 0")
-        if not all(math.isfinite(weight) and weight > 0 for weight in weights):
-            raise InvalidParameterError(f"{name}_weights", weights, "must be finite and above 0")
+            value = getattr(self, name)
+            if not all(map(fits, value if isinstance(value, tuple) else (value,))):
+                raise InvalidParameterError(name, value, problem)
 
     def belief_in(self, term: str) -> TermBelief:
         """What is believed of the term."""

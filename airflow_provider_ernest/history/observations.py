@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from airflow_provider_ernest.decision.forms.machines import megabytes
+from airflow_provider_ernest.decision.forms import megabytes
 from airflow_provider_ernest.documents.base import time_of
 from airflow_provider_ernest.documents.decisions import ProductionRun
 from airflow_provider_ernest.documents.runs import Observation, PastRun, RunConditions, amount_read

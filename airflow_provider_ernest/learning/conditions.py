@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_provider_ernest.documents.models import CODE, DATA, SETTINGS
 from airflow_provider_ernest.documents.runs import InputFingerprint, RunConditions
 from airflow_provider_ernest.privacy import names_a_secret, without_addresses, without_credentials
-from airflow_provider_ernest.settings.history import MOST_GROWTH, SHAPE_TOLERANCE
+from airflow_provider_ernest.settings.job import MOST_GROWTH, SHAPE_TOLERANCE
 from airflow_provider_ernest.words import data_amount, plain
 
 if TYPE_CHECKING:
@@ -70,17 +70,14 @@ _PLACES_AND_NAMES = (
     "spark.jars.ivy",
     "spark.jars.repositories",
     "spark.kubernetes.authenticate.",
-    "spark.kubernetes.driver.annotation.",
-    "spark.kubernetes.driver.label.",
-    "spark.kubernetes.driver.pod.name",
+    "spark.kubernetes.driver.",
     "spark.kubernetes.executor.annotation.",
     "spark.kubernetes.executor.label.",
     "spark.kubernetes.executor.podNamePrefix",
     "spark.kubernetes.namespace",
     "spark.kubernetes.submission.",
     "spark.local.ip",
-    "spark.log.",
-    "spark.logConf",
+    "spark.log",
     "spark.master",
     "spark.metrics.",
     "spark.modify.acls",
@@ -89,14 +86,7 @@ _PLACES_AND_NAMES = (
     "spark.port.maxRetries",
     "spark.redaction.",
     "spark.ui.",
-    "spark.yarn.am.",
-    "spark.yarn.keytab",
-    "spark.yarn.maxAppAttempts",
-    "spark.yarn.principal",
-    "spark.yarn.queue",
-    "spark.yarn.stagingDir",
-    "spark.yarn.submit.",
-    "spark.yarn.tags",
+    "spark.yarn.",
 )
 _LEFT_OUT = _SIZING + _PLACES_AND_NAMES
 _OF_APPLICATION = (
@@ -120,7 +110,11 @@ _OF_APPLICATION = (
     "spark.stage.",
     "spark.plugins",
     "spark.rapids.",
-    "spark.databricks.",
+    "spark.databricks.adaptive.",
+    "spark.databricks.delta.",
+    "spark.databricks.io.",
+    "spark.databricks.optimizer.",
+    "spark.databricks.photon.",
     "spark.executor.extraJavaOptions",
     "spark.executor.pyspark.memory",
     "spark.hadoop.mapred",
@@ -137,15 +131,6 @@ _OF_EACH_RUN = (
     "spark.sql.streaming.checkpointLocation",
     "spark.sql.ui.",
     "spark.sql.warehouse.dir",
-    "spark.databricks.cluster",
-    "spark.databricks.credential",
-    "spark.databricks.driver",
-    "spark.databricks.job",
-    "spark.databricks.repl",
-    "spark.databricks.run",
-    "spark.databricks.session",
-    "spark.databricks.workspace",
-    "spark.databricks.api",
     "spark.pyspark.python",
     "spark.pyspark.driver.python",
 )
@@ -307,12 +292,40 @@ def differences(
     """
     if then is None or now is None:
         return []
-    found = list(_settings_differences(then, now))
-    if then.input is not None and now.input is not None:
-        found += _input_differences(
-            then.input, now.input, shape_tolerance=shape_tolerance, max_growth=max_growth
-        )
+    before, after = then.input or InputFingerprint(), now.input or InputFingerprint()
+    found = _unequal(
+        (SETTINGS, "Spark is {} and was {}", now.spark, then.spark),
+        (
+            SETTINGS,
+            "a machine offers {} cores and offered {}",
+            now.cores_per_machine,
+            then.cores_per_machine,
+        ),
+    )
+    if then.settings is not None and now.settings is not None and then.settings != now.settings:
+        names = (name for name, _ in then.settings.items() ^ now.settings.items())
+        found.append(Difference(SETTINGS, changed(names)))
+    found += _unequal(
+        (DATA, "the input is {} and was {}", after.format, before.format),
+        (DATA, "a record of the input has {} columns and had {}", after.columns, before.columns),
+    )
+    was, held = before.bytes_per_partition, after.bytes_per_partition
+    if was and held and not 1 / (1 + shape_tolerance) <= held / was <= 1 + shape_tolerance:
+        sizes = f"{data_amount(held)} and held {data_amount(was)}"
+        found.append(Difference(DATA, f"a partition of the input holds {sizes}"))
+    if (times := growth(then, now)) > max_growth:
+        grown = f"the input has grown {plain(times)} times, more than {plain(max_growth)} times"
+        found.append(Difference(DATA, grown))
     return found
+
+
+def _unequal(*told: tuple[str, str, Any, Any]) -> list[Difference]:
+    """Of causes with their sentences, what is now and what was: those that are known to differ."""
+    return [
+        Difference(cause, words.format(now, then))
+        for cause, words, now, then in told
+        if now and then and now != then
+    ]
 
 
 def growth(then: RunConditions | None, now: RunConditions | None) -> float:
@@ -345,31 +358,3 @@ def changed(names: Iterable[str]) -> str:
     ordered = sorted(set(names))
     more = f" and {len(ordered) - MOST_NAMES} more" if len(ordered) > MOST_NAMES else ""
     return f"{', '.join(ordered[:MOST_NAMES])}{more} {'has' if len(ordered) == 1 else 'have'} changed"
-
-
-def _settings_differences(then: RunConditions, now: RunConditions) -> Iterator[Difference]:
-    if then.spark and now.spark and then.spark != now.spark:
-        yield Difference(SETTINGS, f"Spark is {now.spark} and was {then.spark}")
-    if then.cores_per_machine and now.cores_per_machine and then.cores_per_machine != now.cores_per_machine:
-        yield Difference(
-            SETTINGS, f"a machine offers {now.cores_per_machine} cores and offered {then.cores_per_machine}"
-        )
-    if then.settings is not None and now.settings is not None and then.settings != now.settings:
-        yield Difference(SETTINGS, changed(name for name, _ in then.settings.items() ^ now.settings.items()))
-
-
-def _input_differences(
-    then: InputFingerprint, now: InputFingerprint, *, shape_tolerance: float, max_growth: float
-) -> Iterator[Difference]:
-    if then.format != now.format and then.format and now.format:
-        yield Difference(DATA, f"the input is {now.format} and was {then.format}")
-    if then.columns and now.columns and then.columns != now.columns:
-        yield Difference(DATA, f"a record of the input has {now.columns} columns and had {then.columns}")
-    before, after = then.bytes_per_partition, now.bytes_per_partition
-    if before and after and not 1 / (1 + shape_tolerance) <= after / before <= 1 + shape_tolerance:
-        sizes = f"{data_amount(after)} and held {data_amount(before)}"
-        yield Difference(DATA, f"a partition of the input holds {sizes}")
-    times = growth(RunConditions(input=then), RunConditions(input=now))
-    if times > max_growth:
-        grown = f"the input has grown {plain(times)} times, more than {plain(max_growth)} times"
-        yield Difference(DATA, grown)

@@ -12,8 +12,14 @@ from airflow_provider_ernest.documents.decisions import DecisionRecord, Producti
 from airflow_provider_ernest.documents.models import AmdahlState, Model, ModelMark
 from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.learning.conditions import differences, is_other_code
-from airflow_provider_ernest.learning.drift import cause_of, evidence_of, trusted
-from airflow_provider_ernest.learning.freshness import DRIFTING, STALE, Lineage
+from airflow_provider_ernest.learning.freshness import (
+    DRIFTING,
+    STALE,
+    Lineage,
+    cause_of,
+    evidence_of,
+    trusted,
+)
 from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
 from airflow_provider_ernest.prediction.predict import fitted as fitted_predictor
 from airflow_provider_ernest.prediction.predict import predict_seconds, standardised_errors

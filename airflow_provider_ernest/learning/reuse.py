@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.documents.base import Origin, moment_of, time_of
@@ -33,8 +35,7 @@ if TYPE_CHECKING:
 SAME_SIZE = 0.01  # a growth of less is not mentioned
 
 MOST_MODELS = 20
-"""So many of a job's models are looked at, and so many earlier lineages: after a change back, an older one
-holds for the job again."""
+"""So many earlier lineages are looked at: after a change back, an older model holds for the job again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,23 +49,24 @@ class Verdict:
     growth: float = 1.0  # today's input by that which it was trained for
 
 
-def judge(
-    model: Model,
-    *,
-    artifact_sha256: str | None,
-    conditions: RunConditions,
-    state: State,
-    reuse: Reuse,
-    max_error_percent: float | None,
-    now: datetime,
-) -> Verdict:
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """The run at hand: of which job, by which code, and which models are good enough for it."""
+
+    job: str
+    artifact_sha256: str | None  # None where the application's hash cannot be taken
+    reuse: Reuse
+    max_error_percent: float | None  # without it any error is accepted
+    origin: Origin
+
+
+def judge(model: Model, run: Run, *, conditions: RunConditions, state: State) -> Verdict:
     """Judge a model by what the run at hand will run, on what and under which conditions.
 
-    The hash is that of the application now, None where it cannot be taken; the state is that of the model by
-    what was recorded since, see `freshness.Lineage`. Without a maximum any error is accepted.
+    The state is that of the model by what was recorded since, see `freshness.Lineage`.
     """
     named = f"The model of {_trained_at(model):%Y-%m-%d %H:%M} UTC ({model.id})"
-    found = _objection(model, artifact_sha256, conditions, state, reuse, max_error_percent, now)
+    found = _objection(model, run, conditions, state)
     if found is not None:
         return Verdict(is_reused=False, reason=f"{named} is not reused. {found.reason}", cause=found.cause)
     times = growth(model.conditions, conditions)
@@ -76,46 +78,34 @@ def judge(
     return Verdict(is_reused=True, reason=" ".join(sentences), growth=times)
 
 
-def _objection(
-    model: Model,
-    artifact_sha256: str | None,
-    conditions: RunConditions,
-    state: State,
-    reuse: Reuse,
-    max_error_percent: float | None,
-    now: datetime,
-) -> Difference | None:
+def _objection(model: Model, run: Run, conditions: RunConditions, state: State) -> Difference | None:
     """Why the model is not reused, as sentences; None where it is."""
+    reuse = run.reuse
     try:
         check_terms([term.name for term in model.terms])
     except InvalidParameterError as error:
         return Difference("", str(error))
-    if not (artifact_sha256 and model.artifact_sha256) and not reuse.accept_unknown_application:
+    if not (run.artifact_sha256 and model.artifact_sha256) and not reuse.accept_unknown_application:
         return Difference(
             "",
             "The application may have changed: its hash cannot be taken. Set accept_unknown_application of "
             "Reuse to take it for the same.",
         )
-    changed = [
-        *code_differences(model.artifact_sha256, artifact_sha256),
-        *differences(
-            model.conditions,
-            conditions,
-            shape_tolerance=reuse.shape_tolerance,
-            max_growth=reuse.max_growth,
-        ),
-    ]
+    tolerated = {"shape_tolerance": reuse.shape_tolerance, "max_growth": reuse.max_growth}
+    changed = code_differences(model.artifact_sha256, run.artifact_sha256)
+    changed += differences(model.conditions, conditions, **tolerated)
     if changed:
         return Difference(changed[0].cause, sentence_of(changed))
     if state.name == DRIFTING or (state.name != FRESH and state.cause not in SEEN_DIRECTLY):
         return Difference(state.cause, state.reason)
     # When the sample runs were made: those of the model that it has learned on from.
     sampled_at = (moment_of(model.base_model_id) if model.base_model_id else None) or _trained_at(model)
-    if reuse.max_age_days is not None and now - sampled_at > timedelta(days=reuse.max_age_days):
+    age = datetime.now(UTC) - sampled_at
+    if reuse.max_age_days is not None and age > timedelta(days=reuse.max_age_days):
         return Difference(AGE, f"Its sample runs are older than the {reuse.max_age_days:g} days allowed.")
     try:
-        if max_error_percent is not None:
-            check_adequacy(model, max_error_percent=max_error_percent)
+        if run.max_error_percent is not None:
+            check_adequacy(model, max_error_percent=run.max_error_percent)
     except InadequateModelError as error:
         return Difference("", error.message)
     return None
@@ -135,17 +125,6 @@ class Found:
     mark: ModelMark | None = (
         None  # of the newest that no longer holds, where its lineage does not bear it yet
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Run:
-    """The run at hand: of which job, by which code, and which models are good enough for it."""
-
-    job: str
-    artifact_sha256: str | None
-    reuse: Reuse
-    max_error_percent: float | None
-    origin: Origin
 
 
 def find_stored(store: ModelStore, run: Run, *, conditions: Mapping[str, RunConditions]) -> dict[str, Found]:
@@ -172,16 +151,9 @@ def _find(
     newest: tuple[Model, Lineage, Verdict] | None = None
     for model in _candidates(store, run, instance_type, of_job):
         lineage = Lineage(entry_of(model), of_job)
-        verdict = judge(
-            model,
-            artifact_sha256=run.artifact_sha256,
-            conditions=conditions,
-            # What is compared here anew must not cover what is not.
-            state=lineage.state(passed_over=SEEN_DIRECTLY),
-            reuse=run.reuse,
-            max_error_percent=run.max_error_percent,
-            now=datetime.now(UTC),
-        )
+        # What is compared here anew must not cover what is not.
+        state = lineage.state(passed_over=SEEN_DIRECTLY)
+        verdict = judge(model, run, conditions=conditions, state=state)
         if verdict.is_reused:
             # One that is newer, and does not fit, is of another version of the job; both may be needed again.
             return Found(model=model, verdict=verdict)
@@ -208,20 +180,13 @@ def _find(
 def _candidates(
     store: ModelStore, run: Run, instance_type: str, of_job: Sequence[CatalogueEntry]
 ) -> Iterator[Model]:
-    """The newest models, and then the newest of each earlier lineage, newest first; read as asked for."""
+    """The newest model, and then that of each earlier lineage, newest first; read as asked for."""
     # Each production run may add a model to its lineage, so that the newest may all be of one.
-    known: set[str] = set()
-    for model in store.newest_first(Model, run.job, instance_type, limit=MOST_MODELS):
-        known.add(model.base_model_id or model.id)
-        yield model
     models = [entry for entry in of_job if entry.kind == MODEL and entry.instance_type == instance_type]
-    left = MOST_MODELS
-    for entry in sorted(models, key=lambda entry: entry.id, reverse=True):
-        lineage = entry.base_model_id or entry.id
-        if lineage in known or is_other_code(entry.artifact_sha256, run.artifact_sha256) or not left:
-            continue
-        known.add(lineage)
-        left -= 1
+    of_lineages = {entry.base_model_id or entry.id: entry for entry in sorted(models, key=attrgetter("id"))}
+    newest = sorted(of_lineages.values(), key=attrgetter("id"), reverse=True)
+    others = (each for each in newest[1:] if not is_other_code(each.artifact_sha256, run.artifact_sha256))
+    for entry in [*newest[:1], *islice(others, MOST_MODELS)]:
         try:
             yield store.load(Model, run.job, instance_type, entry.id)
         except StoreError:  # such as one that was removed meanwhile

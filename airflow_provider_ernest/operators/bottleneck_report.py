@@ -10,8 +10,13 @@ from airflow_provider_ernest.links.spark_history import ModelFitLink
 from airflow_provider_ernest.operators.task_context import OfJob, in_time, origin_of
 from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.settings import SizingGoal
-from airflow_provider_ernest.settings.templates import as_template, settings_of
-from airflow_provider_ernest.settings.values import documents, optional_document, optional_whole_number
+from airflow_provider_ernest.settings.values import (
+    as_template,
+    documents,
+    optional_document,
+    optional_whole_number,
+    settings_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 from airflow.sdk import BaseOperator, XComArg
 from airflow.sdk.definitions.xcom_arg import PlainXComArg
 
-from airflow_provider_ernest.decision.forms.machines import own_sizes
+from airflow_provider_ernest.decision.forms import own_sizes
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.lineage import EmitsLineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink
@@ -21,8 +21,7 @@ from airflow_provider_ernest.operators.task_context import (
 )
 from airflow_provider_ernest.privacy import names_a_secret
 from airflow_provider_ernest.settings import SizingGoal
-from airflow_provider_ernest.settings.templates import as_template, settings_of
-from airflow_provider_ernest.settings.values import count, optional, optional_text
+from airflow_provider_ernest.settings.values import as_template, count, optional, optional_text, settings_of
 from airflow_provider_ernest.spark.sizing import kept_sizes
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
     from airflow_provider_ernest.documents.decisions import Decision
     from airflow_provider_ernest.settings import SparkJob
-    from airflow_provider_ernest.settings.templates import Number
+    from airflow_provider_ernest.settings.values import Number
 
 
 class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
@@ -44,7 +43,7 @@ class ChooseConfigOperator(OfJob, EmitsLineage, BaseOperator):
     Returns the `Decision` document and pushes ``config``, ``machines``, ``instance_type``, ``spark_conf``,
     ``predicted_seconds``, ``predicted_cost``, ``fallback_reason`` (empty if no fallback was taken) and
     ``record`` (the `DecisionRecord` document); for other operators also the forms of
-    `decision.forms.services`: ``yarn_conf``, ``kubernetes_conf``, ``spark_arguments``,
+    `decision.forms`: ``yarn_conf``, ``kubernetes_conf``, ``spark_arguments``,
     ``emr_instance_groups``, ``emr_serverless``, ``glue``, ``databricks_cluster``. A form that is impossible,
     or needs cores that are unknown, is not pushed, so that a task reading it fails; ``unavailable`` says why.
     Only properties that size the run, or that the cluster needs, are pushed;

@@ -18,8 +18,15 @@ from airflow_provider_ernest.operators.task_context import (
     no_vain_retries,
     task_path,
 )
-from airflow_provider_ernest.settings.templates import as_template, settings_of
-from airflow_provider_ernest.settings.values import document, number, optional_text, texts, truth
+from airflow_provider_ernest.settings.values import (
+    as_template,
+    document,
+    number,
+    optional_text,
+    settings_of,
+    texts,
+    truth,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +34,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_ernest.clusters.local import LocalCluster
-    from airflow_provider_ernest.settings.templates import Number
+    from airflow_provider_ernest.settings.values import Number
 
 PERSISTENCE: dict[str, Any] = {
     # About eight hours of retries. A first try after the machines' expiry finds none, and succeeds.

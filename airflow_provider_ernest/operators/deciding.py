@@ -14,8 +14,14 @@ from airflow_provider_ernest.clusters.ec2.spec import EC2
 from airflow_provider_ernest.clusters.emr.spec import EMR
 from airflow_provider_ernest.clusters.existing import EXISTING
 from airflow_provider_ernest.clusters.local_spec import LOCAL
-from airflow_provider_ernest.decision.forms.machines import HEAP, MachineShape, groups_of, layout_on
-from airflow_provider_ernest.decision.forms.services import UNAVAILABLE, outputs
+from airflow_provider_ernest.decision.forms import (
+    HEAP,
+    UNAVAILABLE,
+    MachineShape,
+    groups_of,
+    layout_on,
+    outputs,
+)
 from airflow_provider_ernest.decision.trainings import TrainedType
 from airflow_provider_ernest.documents.decisions import Decision, DecisionRecord
 from airflow_provider_ernest.documents.models import Model, TrainedMachine, TrainingCluster
@@ -41,8 +47,8 @@ from airflow_provider_ernest.spark.sizing import event_log_conf, sizing_conf
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.decision.forms.machines import Layout, MachineGroup
-    from airflow_provider_ernest.settings import SizingGoal, UntrainedType
+    from airflow_provider_ernest.decision.forms import Layout, MachineGroup
+    from airflow_provider_ernest.settings import SizingGoal
 
 Type = TrainedType[ClusterHandle]
 
@@ -243,17 +249,17 @@ def decided_outputs(
         goal: what was asked for.
         types: what came of each training.
         cores: by `stated_cores`.
-        conf: the job's own sizes of executors and driver (`decision.forms.machines.OWN_SIZES`). No other
+        conf: the job's own sizes of executors and driver (`decision.forms.OWN_SIZES`). No other
             property is pushed, since anybody may read XComs.
         stated: names of all of the job's own properties, which win over the cluster's.
         context: of the task that decides.
         log: warned of what ``spark_conf`` lacks.
     """
     decision = record.decision
-    shapes = shapes_of(decision, types, cores=cores, untrained=goal.untrained_types)
+    shapes = shapes_of(decision, types, cores=cores)
     handle = handle_for(decision, types)
     there = _conf_there(handle, stated)
-    made = outputs(decision, shapes, conf=conf, dynamic_allocation=goal.dynamic_allocation, conf_there=there)
+    made = outputs(decision, shapes, conf=conf, conf_there=there)
     try:
         groups = groups_of(decision, shapes)
         layout = layout_on(groups)
@@ -338,7 +344,6 @@ def shapes_of(
     types: Sequence[Type],
     *,
     cores: Mapping[str, int],
-    untrained: Sequence[UntrainedType],
 ) -> dict[str, MachineShape]:
     """Return the machines of each type; absent if unknown.
 
@@ -356,10 +361,6 @@ def shapes_of(
         trained_on = _trained_on(each.model)
         if trained_on and known.get(each.instance_type, of_all) in (None, trained_on.cores):
             shapes.setdefault(each.instance_type, trained_on)
-    for one in untrained:
-        of_like = shapes[one.like].cores if one.like in shapes else known.get(one.like)
-        if stated := one.cores_per_machine or of_like:
-            known.setdefault(one.instance_type, stated)
     if of_all is not None:
         parts = decision.composition or (decision.config,)
         known = {**{part.instance_type: of_all for part in parts}, **known}

@@ -22,8 +22,14 @@ from airflow_provider_ernest.operators.task_context import (
     is_deferrable,
     no_vain_retries,
 )
-from airflow_provider_ernest.settings.templates import as_template, settings_of
-from airflow_provider_ernest.settings.values import document, number, optional_text, whole_number
+from airflow_provider_ernest.settings.values import (
+    as_template,
+    document,
+    number,
+    optional_text,
+    settings_of,
+    whole_number,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,7 +40,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.ec2.cluster import ClusterResize, EC2Cluster
     from airflow_provider_ernest.clusters.ec2.prices import PriceBook
     from airflow_provider_ernest.clusters.ec2.readiness import Means
-    from airflow_provider_ernest.settings.templates import Number
+    from airflow_provider_ernest.settings.values import Number
     from airflow_provider_ernest.spark.machines import Bandwidth
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook
 

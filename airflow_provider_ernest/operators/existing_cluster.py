@@ -9,7 +9,7 @@ from airflow.sdk import BaseOperator
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.operators.task_context import failure_pushed, no_vain_retries
 from airflow_provider_ernest.settings import ConnectedCluster
-from airflow_provider_ernest.settings.templates import as_template, settings_of
+from airflow_provider_ernest.settings.values import as_template, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -15,14 +15,15 @@ from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.settings import DesignBounds, ModelSettings, SampledInput, SizingGoal
 from airflow_provider_ernest.settings.bounds import AVERAGING, CLASSIC, RELATIVE
 from airflow_provider_ernest.settings.goal import BEST_VALUE, CHEAPEST
-from airflow_provider_ernest.settings.templates import as_template, settings_of
 from airflow_provider_ernest.settings.values import (
+    as_template,
     document,
     documents,
     optional_document,
     optional_number,
     optional_text,
     optional_whole_number,
+    settings_of,
     whole_number,
 )
 from airflow_provider_ernest.words import as_percent, counted, plain
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.design.rounds import Proposal
     from airflow_provider_ernest.documents.runs import Design, Observation
     from airflow_provider_ernest.settings import SparkJob
-    from airflow_provider_ernest.settings.templates import Number
+    from airflow_provider_ernest.settings.values import Number
 
 CANDIDATES = "candidates"
 """XCom key of the arguments of `enumerate_candidates`, from which the runs of all rounds are chosen."""

@@ -37,8 +37,7 @@ from airflow_provider_ernest.settings import (
     SparkJob,
 )
 from airflow_provider_ernest.settings.goal import FAIL_TRAINING
-from airflow_provider_ernest.settings.templates import as_template, settings_of
-from airflow_provider_ernest.settings.values import optional_text
+from airflow_provider_ernest.settings.values import as_template, optional_text, settings_of
 from airflow_provider_ernest.words import duration
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.documents.runs import RunConditions
     from airflow_provider_ernest.learning.reuse import Found
     from airflow_provider_ernest.operators.setting_checks import PlannedCluster
-    from airflow_provider_ernest.settings.templates import Number
+    from airflow_provider_ernest.settings.values import Number
     from airflow_provider_ernest.store.exclusive import TrainingLease, TrainingLeases
 
 RETRAIN = "ernest_retrain"
@@ -199,7 +198,6 @@ class FindModelOperator(OfJob, EmitsLineage, BaseOperator, SkipMixin):
         return summary
 
     def _check(self, context: Context) -> None:
-        from airflow_provider_ernest.decision.goals import load_objective
         from airflow_provider_ernest.operators.setting_checks import SizingSettings
 
         # Not `_rendered_job`: what is never rendered may hold templates.
@@ -215,9 +213,6 @@ class FindModelOperator(OfJob, EmitsLineage, BaseOperator, SkipMixin):
             run_timeout_seconds=self.run_timeout_seconds,
         )
         settings.check()
-        objective = optional_text(settings.goal.objective)
-        if objective is not None:
-            load_objective(objective)
         if not all(cluster.is_emr for cluster in self.clusters):
             from airflow_provider_ernest.spark.submit import check_options
 

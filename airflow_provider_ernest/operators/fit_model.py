@@ -21,8 +21,13 @@ from airflow_provider_ernest.operators.task_context import (
 from airflow_provider_ernest.settings import ModelSettings, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.settings.bounds import AVERAGING
 from airflow_provider_ernest.settings.goal import FAIL_TRAINING
-from airflow_provider_ernest.settings.templates import as_template, settings_of
-from airflow_provider_ernest.settings.values import documents, optional_document, optional_text
+from airflow_provider_ernest.settings.values import (
+    as_template,
+    documents,
+    optional_document,
+    optional_text,
+    settings_of,
+)
 from airflow_provider_ernest.words import as_percent
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.settings.templates import Number
+    from airflow_provider_ernest.settings.values import Number
     from airflow_provider_ernest.store.pruning import LogFolder
 
 

@@ -12,8 +12,13 @@ from airflow.sdk import BaseOperator
 from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.operators.task_context import OfJob, failure_pushed, no_vain_retries
 from airflow_provider_ernest.settings import EventLogs, SampledInput, SparkJob
-from airflow_provider_ernest.settings.templates import as_template, settings_of
-from airflow_provider_ernest.settings.values import is_template, optional_text, optional_whole_number
+from airflow_provider_ernest.settings.values import (
+    as_template,
+    is_template,
+    optional_text,
+    optional_whole_number,
+    settings_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -171,16 +176,15 @@ class ReadHistoryOperator(OfJob, BaseOperator):
             instance_type=logs.instance_type,
             most_runs=logs.most_runs,
         )
-        if logs.with_recorded:
-            history = with_recorded(
-                history,
-                store.newest(ProductionRun, job.name, name, limit=2 * logs.most_runs),
-                artifact_sha256=optional_text(self.artifact_sha256),
-                conditions=conditions,
-                most_runs=logs.most_runs,
-                oldest=_since(logs),
-                holds_since=holds_since,
-            )
+        history = with_recorded(
+            history,
+            store.newest(ProductionRun, job.name, name, limit=2 * logs.most_runs),
+            artifact_sha256=optional_text(self.artifact_sha256),
+            conditions=conditions,
+            most_runs=logs.most_runs,
+            oldest=_since(logs),
+            holds_since=holds_since,
+        )
         # As the job's models name its machines, whatever their logs call them.
         named = {"instance_type": name, "iterations": self._rendered_job().sample_iterations}
         return replace(history, observations=tuple(replace(run, **named) for run in history.observations))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_ernest.documents.decisions import Decision
-    from airflow_provider_ernest.settings.templates import Number
+    from airflow_provider_ernest.settings.values import Number
     from airflow_provider_ernest.spark.runs import TimedRun
 
 
@@ -41,8 +41,8 @@ class RecordRunOperator(EmitsLineage, BaseOperator):
 
     The record, a `ProductionRun` document, is stored, returned, and pushed as ``production_run``. Then the
     model learns: a new one is fitted to the sample runs and to production, and saved beside it. If production
-    misses the model's intervals more often than chance allows (see `learning.drift`), the model is marked as
-    stale instead, the `on_stale` callbacks are called, and the next DAG run makes sample runs again.
+    misses the model's intervals more often than chance allows (see `learning.freshness`), the model is marked
+    as stale instead, the `on_stale` callbacks are called, and the next DAG run makes sample runs again.
 
     Never fails the task: whatever prevents the record is a warning.
 

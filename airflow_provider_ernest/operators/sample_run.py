@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.documents.base import Origin
     from airflow_provider_ernest.documents.runs import Experiment, Observation
     from airflow_provider_ernest.eventlog.tables import EventLog
-    from airflow_provider_ernest.settings.templates import Number
+    from airflow_provider_ernest.settings.values import Number
     from airflow_provider_ernest.spark.input import Sample
     from airflow_provider_ernest.spark.runs import RunLimits
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook

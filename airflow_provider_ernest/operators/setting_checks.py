@@ -20,7 +20,6 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.settings import DesignBounds, ModelSettings, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.settings.billing import no_price
 from airflow_provider_ernest.settings.bounds import AVERAGING, PAPERS_COST
-from airflow_provider_ernest.settings.goal import machine_counts, require_likeness
 from airflow_provider_ernest.settings.job import ARGUMENT, FIRST_ROWS
 from airflow_provider_ernest.settings.values import (
     NOTHING,
@@ -106,16 +105,11 @@ class SizingSettings:
                 raise no_price(cluster.instance_type, stated)
 
     def _check_production(self) -> None:
-        goal, names = self.goal, [cluster.instance_type for cluster in self.clusters]
-        for each in goal.untrained_types:
-            require_likeness(each.instance_type, each.like, names)
-        first = self.clusters[0]
+        goal, first = self.goal, self.clusters[0]
         allowed = [goal.min_machines, goal.max_machines, goal.allowed_machines]
         if len(self.clusters) > 1 or not first.limits_production or has_template(allowed):
             return
-        machines = machine_counts(
-            minimum=goal.min_machines, maximum=goal.max_machines, allowed=goal.allowed_machines
-        )
+        machines = goal.machines
         if machines[-1] > first.machines:
             raise InvalidParameterError(
                 "max_machines" if goal.allowed_machines in NOTHING else "allowed_machines",

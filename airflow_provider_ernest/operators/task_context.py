@@ -19,8 +19,7 @@ from airflow_provider_ernest.exceptions import ErnestError, InvalidParameterErro
 from airflow_provider_ernest.hooks.aws import aws_clients
 from airflow_provider_ernest.hooks.store_location import configured, store_root
 from airflow_provider_ernest.settings.job import SampledInput, SparkJob
-from airflow_provider_ernest.settings.templates import as_template, settings_of
-from airflow_provider_ernest.settings.values import is_template, optional_document
+from airflow_provider_ernest.settings.values import as_template, is_template, optional_document, settings_of
 from airflow_provider_ernest.spark.artifact import dependency_options
 from airflow_provider_ernest.words import duration
 

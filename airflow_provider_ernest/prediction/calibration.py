@@ -26,7 +26,7 @@ PRIOR_RUNS = 8.0  # the prior counts as this many runs with perfect intervals
 PRIOR_RUNS_IF_NARROWER = 32.0  # the same if runs lie nearer to their predictions than they should
 FAR = 2.0  # in standard deviations of right intervals: larger errors count as this much
 LEAST_FACTOR, LARGEST_FACTOR = 0.5, 4.0
-"""Beyond these the model is wrong rather than its intervals; `learning.drift` reports that."""
+"""Beyond these the model is wrong rather than its intervals; `learning.freshness` reports that."""
 
 HALVINGS = 40
 LIKELY = NormalDist().inv_cdf(0.9)  # half the width of an 80 % interval, in standard deviations

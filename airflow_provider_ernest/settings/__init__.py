@@ -9,9 +9,8 @@ from airflow_provider_ernest.settings.billing import Billing as Billing
 from airflow_provider_ernest.settings.bounds import DesignBounds as DesignBounds
 from airflow_provider_ernest.settings.bounds import ModelSettings as ModelSettings
 from airflow_provider_ernest.settings.goal import SizingGoal as SizingGoal
-from airflow_provider_ernest.settings.goal import UntrainedType as UntrainedType
-from airflow_provider_ernest.settings.history import EventLogs as EventLogs
-from airflow_provider_ernest.settings.history import Reuse as Reuse
 from airflow_provider_ernest.settings.job import ConnectedCluster as ConnectedCluster
+from airflow_provider_ernest.settings.job import EventLogs as EventLogs
+from airflow_provider_ernest.settings.job import Reuse as Reuse
 from airflow_provider_ernest.settings.job import SampledInput as SampledInput
 from airflow_provider_ernest.settings.job import SparkJob as SparkJob

@@ -10,14 +10,18 @@ import math
 from dataclasses import dataclass, fields, replace
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.settings.templates import (
+from airflow_provider_ernest.settings.values import (
     Number,
     OptionalCount,
     OptionalNumber,
+    count,
+    line,
+    not_negative,
+    positive,
+    price,
     setting,
     settings,
 )
-from airflow_provider_ernest.settings.values import count, line, not_negative, positive, price
 
 HOUR_SECONDS = 3600.0
 MONTH_SECONDS = 730 * HOUR_SECONDS

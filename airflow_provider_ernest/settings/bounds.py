@@ -6,18 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.settings.templates import (
+from airflow_provider_ernest.settings.values import (
+    NOTHING,
     Count,
     Number,
     OptionalCount,
     OptionalNumber,
-    checked,
-    setting,
-    settings,
-)
-from airflow_provider_ernest.settings.values import (
-    NOTHING,
     Reader,
+    checked,
     count,
     is_template,
     listed_texts,
@@ -28,6 +24,8 @@ from airflow_provider_ernest.settings.values import (
     positive,
     price,
     refuse_unknown,
+    setting,
+    settings,
     truth,
 )
 

@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.settings.billing import Billing
-from airflow_provider_ernest.settings.templates import (
+from airflow_provider_ernest.settings.values import (
+    NOTHING,
     Count,
     Number,
     OptionalCount,
     OptionalNumber,
     checked,
-    require_type,
-    setting,
-    settings,
-    settings_of,
-)
-from airflow_provider_ernest.settings.values import (
-    NOTHING,
     count,
     has_template,
-    is_template,
     line,
     number,
     one_of,
     optional_whole_number,
     positive,
-    price,
     prices,
+    require_type,
+    setting,
+    settings,
+    settings_of,
     texts,
     truth,
     whole_number,
@@ -57,54 +52,6 @@ FAIL_TRAINING, WARN = ON_INADEQUATE = ("fail", "warn")
 FAIL, FALLBACK, MOST_PROBABLE = REACTIONS = ("fail", "fallback", "most_probable")
 """What to do where no configuration can be chosen that keeps to the goal."""
 
-_FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)+")
-
-
-@settings
-class UntrainedType:
-    """A type of machine that may be chosen although no sample run was made on it: an extrapolation."""
-
-    instance_type: str = setting(line, "its name")
-    like: str = setting(line, "the trained type whose model is taken for it")
-    relative_speed: Number = setting(
-        positive, "of it against that type for work on data, such as 2 where it has twice the cores"
-    )
-    price_per_hour: Number = setting(price, "dollars for one of its machines and hour")
-    cores_per_machine: OptionalCount = setting(
-        count,
-        "of it, for which production is sized; default: those of `like`, at the same speed only: at another "
-        "one they must be said, also where they are as many",
-        default=None,
-    )
-
-    def __post_init__(self) -> None:
-        """Refuse an unknown number of cores, which could leave half of each machine idle."""
-        where = f"untrained_types[{self.instance_type!r}]."
-        read = checked(self, within=where)
-        # A template may yet tell them; what is read as None does not.
-        if read.get("cores_per_machine", 1) is None and read.get("relative_speed") != 1:
-            raise InvalidParameterError(
-                f"{where}cores_per_machine",
-                None,
-                f"must be given for a machine {self.relative_speed} times as fast as {self.like}",
-                remedy=f"State it, also if it is that of {self.like}: production is sized for it.",
-            )
-
-
-def require_likeness(instance_type: str, like: str, trained: Sequence[str]) -> None:
-    """Refuse a type to extrapolate to that is among the `trained`, or is like none of them."""
-    if instance_type in trained:
-        raise InvalidParameterError(
-            "untrained_types", instance_type, "was trained", remedy="Leave it out: its own model is used."
-        )
-    if like not in trained and not is_template(like):
-        raise InvalidParameterError(
-            f"untrained_types[{instance_type!r}].like",
-            like,
-            "is none of the types that were trained",
-            remedy=f"Use one of {', '.join(trained)}.",
-        )
-
 
 def _price(parameter: str, value: Any) -> float | dict[str, float] | None:
     of_all, by_type = prices(parameter, value)
@@ -126,18 +73,6 @@ def check_confidence(parameter: str, value: Any) -> float:
     return number(parameter, value)
 
 
-def _objective(parameter: str, value: Any) -> str:
-    """The name of an objective, or what may be the path of a function; whether it is one, the task sees."""
-    if not isinstance(value, str) or (value not in OBJECTIVES and not _FUNCTION.fullmatch(value)):
-        raise InvalidParameterError(
-            parameter,
-            value,
-            "is unknown",
-            remedy=f"Use one of {', '.join(OBJECTIVES)}, or a function's path: my_package.module.name.",
-        )
-    return value
-
-
 def _billing(parameter: str, value: Any) -> Billing:
     billing = settings_of(Billing, value, parameter, within=f"{parameter}.", is_rendered=False)
     if billing.price_per_hour not in NOTHING:
@@ -148,19 +83,6 @@ def _billing(parameter: str, value: Any) -> Billing:
             remedy="Write SizingGoal(price_per_hour=...), by type of machine where they differ.",
         )
     return billing
-
-
-def _untrained_types(parameter: str, value: Any) -> tuple[UntrainedType, ...]:
-    if isinstance(value, str) or not isinstance(value, Sequence):
-        raise InvalidParameterError(
-            parameter, value, "is not a list", remedy=f"Write {parameter}=[UntrainedType(...), ...]."
-        )
-    read = []
-    for position, each in enumerate(value):
-        given = each if isinstance(each, Mapping) else getattr(each, "__dict__", {})
-        where = f"{parameter}[{given.get('instance_type') or position!r}]"
-        read.append(settings_of(UntrainedType, each, where, within=f"{where}.", is_rendered=False))
-    return tuple(read)
 
 
 @settings
@@ -182,12 +104,10 @@ class SizingGoal:
         default=CONFIDENCE,
     )
     objective: str | None = setting(
-        _objective,
+        one_of(OBJECTIVES),
         "what is best of what is sure enough: best_value (least dollars per run that keeps to the limits; "
-        "within a budget alone, least time), cheapest, fastest, balanced (least seconds times dollars), or "
-        "the path of a function of an alternative that returns a number of which less is better, such as "
-        "my_package.my_module.my_function; with it deadline and budget may both be given, or none; default: "
-        "best_value",
+        "within a budget alone, least time), cheapest, fastest or balanced (least seconds times dollars); "
+        "with it deadline and budget may both be given, or none; default: best_value",
         default=None,
     )
     price_per_hour: Number | Mapping[str, Number] | None = setting(
@@ -212,17 +132,9 @@ class SizingGoal:
     billing: Billing = setting(
         _billing, "what is billed beside the hours of the machines", default_factory=Billing
     )
-    untrained_types: Sequence[UntrainedType] = setting(
-        _untrained_types, "types of machines to consider beside those that were trained", default=()
-    )
     allow_mixed: bool = setting(
         truth,
-        "consider clusters of several of the trained types, by OptEx's formula; they are marked",
-        default=False,
-    )
-    only_in_memory: bool = setting(
-        truth,
-        "leave out machines that cannot hold the data in memory, as far as the runs tell",
+        "consider clusters of two of the trained types, by OptEx's formula; they are marked",
         default=False,
     )
     on_failure: str | None = setting(
@@ -237,17 +149,10 @@ class SizingGoal:
     fallback_machines: OptionalCount = setting(count, "how many to take then", default=None)
     fallback_instance_type: str | None = setting(
         line,
-        "of which type; default: the first that was to be trained. Of one that is neither trained nor among "
-        "`untrained_types`, the cores are not known: then there are only the outputs that need none, such as "
-        "``machines`` and ``emr_instance_groups``",
+        "of which type; default: the first that was to be trained. The cores of one that was not "
+        "trained are only known by the operator's `cores_per_machine`; without them there are only the "
+        "outputs that need none, such as ``machines`` and ``emr_instance_groups``",
         default=None,
-    )
-    dynamic_allocation: bool = setting(
-        truth,
-        "have it on, bounded to the chosen machines, for clusters where it must be on: in ``yarn_conf``, "
-        "``kubernetes_conf``, ``spark_arguments`` and ``emr_serverless``. In ``spark_conf``, which is for a "
-        "standalone master, it is always off",
-        default=False,
     )
     max_error_percent: Number = setting(
         positive, "median leave-one-out error above which a model is inadequate", default=MAX_ERROR_PERCENT
@@ -259,8 +164,6 @@ class SizingGoal:
     def __post_init__(self) -> None:
         """Refuse what cannot work when the DAG file is parsed, not when the training is paid for."""
         require_type("billing", self.billing, Billing)
-        for each in self.untrained_types:
-            require_type("untrained_types", each, UntrainedType)
         read = checked(self)
         # A template may yet tell which of them is stated, if any.
         if {"deadline_seconds", "budget_dollars", "objective"} <= read.keys():
@@ -297,9 +200,20 @@ class SizingGoal:
     @property
     def machines(self) -> tuple[int, ...]:
         """The numbers of machines that production may have, ascending; known once no template is left."""
-        return machine_counts(
-            minimum=self.min_machines, maximum=self.max_machines, allowed=self.allowed_machines
-        )
+        least = count("min_machines", self.min_machines)
+        most = optional_whole_number("max_machines", self.max_machines)
+        if self.allowed_machines in NOTHING:
+            return _all(least, most)
+        allowed = _allowed("allowed_machines", self.allowed_machines)
+        counts = tuple(sorted({each for each in allowed if each >= least and (most is None or each <= most)}))
+        if not counts:
+            raise InvalidParameterError(
+                "allowed_machines",
+                self.allowed_machines,
+                f"leaves none from {least} to {'any number' if most is None else most}",
+                remedy="Allow one of these, or change min_machines and max_machines.",
+            )
+        return counts
 
     def price_of(self, instance_type: str) -> float | None:
         """Dollars that are stated for a machine of a type and hour; None where the cluster tells them."""
@@ -319,47 +233,24 @@ MOST_COUNTS = 2_000
 """Each is an alternative, which is computed and kept: a slip of the pen must not fill the memory."""
 
 
-def machine_counts(*, minimum: Any, maximum: Any, allowed: Any, prefix: str = "") -> tuple[int, ...]:
-    """The numbers of machines from least to most, or those of the allowed ones that lie there; ascending.
-
-    The maximum may be missing where `allowed`, a list or its text, is given. Errors name parameters with
-    `prefix`.
-    """
-    least = count(f"{prefix}min_machines", minimum)
-    most = optional_whole_number(f"{prefix}max_machines", maximum)
-    name = f"{prefix}allowed_machines"
-    listed = None if allowed in NOTHING else [whole_number(name, each) for each in texts(name, allowed)]
-    if listed is None:
-        return _all(least, most, prefix)
-    counts = tuple(sorted({each for each in listed if each >= least and (most is None or each <= most)}))
-    if not counts:
-        raise InvalidParameterError(
-            name,
-            allowed,
-            f"leaves none from {least} to {'any number' if most is None else most}",
-            remedy=f"Allow one of these, or change {prefix}min_machines and {prefix}max_machines.",
-        )
-    return counts
-
-
-def _all(least: int, most: int | None, prefix: str) -> tuple[int, ...]:
+def _all(least: int, most: int | None) -> tuple[int, ...]:
     if most is None:
         raise InvalidParameterError(
-            f"{prefix}max_machines", most, "sets no limit", remedy=f"Give it, or {prefix}allowed_machines."
+            "max_machines", most, "sets no limit", remedy="Give it, or allowed_machines."
         )
     if most < least:
         raise InvalidParameterError(
-            f"{prefix}min_machines",
+            "min_machines",
             least,
-            f"is more than {prefix}max_machines={most}",
+            f"is more than max_machines={most}",
             remedy="Lower it, or allow more machines.",
         )
     if most - least >= MOST_COUNTS:
         raise InvalidParameterError(
-            f"{prefix}max_machines",
+            "max_machines",
             most,
-            f"is more than {whole(MOST_COUNTS)} numbers of machines above {prefix}min_machines={least}",
-            remedy=f"Lower it, or list some in {prefix}allowed_machines.",
+            f"is more than {whole(MOST_COUNTS)} numbers of machines above min_machines={least}",
+            remedy="Lower it, or list some in allowed_machines.",
         )
     return tuple(range(least, most + 1))
 

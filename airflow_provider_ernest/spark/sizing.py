@@ -61,23 +61,6 @@ def sizing_conf(
     }
 
 
-def bounded_allocation_conf(*, machines: int) -> dict[str, str]:
-    """Properties that turn dynamic allocation on and leave it no choice, to win over those of `sizing_conf`.
-
-    For clusters on which it must be on. The run keeps its number of executors, as the prediction supposes;
-    lost ones are replaced. No external shuffle service is needed (Spark documentation, "Job Scheduling",
-    "Dynamic Resource Allocation").
-    """
-    count("machines", machines)
-    return {
-        "spark.dynamicAllocation.enabled": "true",
-        "spark.dynamicAllocation.minExecutors": str(machines),
-        "spark.dynamicAllocation.initialExecutors": str(machines),
-        "spark.dynamicAllocation.maxExecutors": str(machines),
-        "spark.dynamicAllocation.shuffleTracking.enabled": "true",
-    }
-
-
 def event_log_conf(directory: str) -> dict[str, str]:
     """Properties that make Spark write one plain event log file into `directory`."""
     return {

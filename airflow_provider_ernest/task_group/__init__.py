@@ -24,8 +24,7 @@ from airflow_provider_ernest.settings import (
     SparkJob,
 )
 from airflow_provider_ernest.settings.goal import FAIL
-from airflow_provider_ernest.settings.templates import require_type
-from airflow_provider_ernest.settings.values import flag
+from airflow_provider_ernest.settings.values import flag, require_type
 from airflow_provider_ernest.task_group.training import (
     OPERATORS,
     WITHOUT_DESIGN,

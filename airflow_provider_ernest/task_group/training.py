@@ -34,8 +34,7 @@ from airflow_provider_ernest.settings import (
     SizingGoal,
     SparkJob,
 )
-from airflow_provider_ernest.settings.templates import require_type
-from airflow_provider_ernest.settings.values import count, flag, is_template, whole_number
+from airflow_provider_ernest.settings.values import count, flag, is_template, require_type, whole_number
 from airflow_provider_ernest.spark.sizing import refuse_sizes
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from typing import TypeAlias
 from airflow_provider_ernest.documents.base import Origin, time_of
 from airflow_provider_ernest.documents.decisions import Configuration, Decision, DecisionRecord, ProductionRun
 from airflow_provider_ernest.documents.models import UNEXPLAINED
-from airflow_provider_ernest.learning.drift import Evidence
-from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, Lineage, State
+from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, Evidence, Lineage, State
 from airflow_provider_ernest.settings.billing import HOUR_SECONDS, TOLERANCE, BilledCost
 from airflow_provider_ernest.settings.goal import MAX_ERROR_PERCENT
 from airflow_provider_ernest.store.catalogue import DECISION, MODEL, PRODUCTION_RUN, CatalogueEntry
@@ -106,7 +105,7 @@ Place: TypeAlias = tuple[str, str]
 def entries_by_place(entries: Iterable[CatalogueEntry]) -> dict[Place, list[CatalogueEntry]]:
     """Entries by job and type of machine, in their order.
 
-    Decisions and runs on types without a model of their own (untrained types and mixes) go to the type of the
+    Decisions and runs on types without a model of their own (such as mixes) go to the type of the
     model that predicted them.
     """
     known = list(entries)

@@ -11,8 +11,7 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.settings import Billing, SizingGoal
 from airflow_provider_ernest.settings.billing import BESIDE_THE_PRICE
 from airflow_provider_ernest.settings.goal import CHEAPEST, CONFIDENCE, OBJECTIVES, check_confidence
-from airflow_provider_ernest.settings.templates import checked, setting, settings
-from airflow_provider_ernest.settings.values import count, one_of, positive
+from airflow_provider_ernest.settings.values import checked, count, one_of, positive, setting, settings
 from airflow_provider_ernest.words import count as whole
 from airflow_provider_ernest.words import machines
 
@@ -188,7 +187,7 @@ def _goal(newest: DecisionRecord) -> dict[str, Any]:
     confidence = newest.confidence
     return {
         "deadline_seconds": deadline,
-        # Both at once need an objective, which may be a function that only the DAG knows.
+        # Both at once need an objective, which earlier versions took as a function, too.
         "budget_dollars": budget if deadline is None or objective else None,
         "objective": objective,
         "confidence": confidence if confidence is not None and 0 < confidence < 1 else CONFIDENCE,

@@ -10,7 +10,7 @@ measured runs of the largest input, one after the other, and each is predicted f
 * mean of the same: of the production runs on as many machines; without any, no learning.
 * one factor: the model of the sample runs, times the median ratio of production to it.
 
-Drift is noticed by the test of `learning.drift`, by three of the last five runs outside of what is nearly
+Drift is noticed by the test of `learning.freshness`, by three of the last five runs outside of what is nearly
 certain, and by a binomial test at 5 % that is made after every run, which is made for being made once.
 
     python -m benchmarks.learning [--c3o DIR]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -14,8 +14,9 @@ from scipy.stats import binom
 
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.runs import Observation
-from airflow_provider_ernest.learning.drift import ALTERNATIVES, OUTCOMES, THRESHOLD, DriftTest, may_learn
+from airflow_provider_ernest.learning.freshness import ALTERNATIVES, OUTCOMES, THRESHOLD, DriftTest, may_learn
 from airflow_provider_ernest.prediction.predict import standardised_errors
+from airflow_provider_ernest.store.catalogue import PRODUCTION_RUN, CatalogueEntry
 from benchmarks.learning.production import OURS as REFIT
 from benchmarks.learning.production import Forecast, Production, forecast, learned
 
@@ -30,7 +31,7 @@ SIGNIFICANCE = 0.05
 
 
 def sequential(outcomes: Outcomes) -> Alarms:
-    """The test of the package, see `learning.drift`: this is the same on arrays."""
+    """The test of the package, see `learning.freshness`: this is the same on arrays."""
     ratios = np.array(ALTERNATIVES) / np.array(OUTCOMES)
     statistics = np.zeros((len(ALTERNATIVES), len(outcomes)))
     alarms = np.zeros(outcomes.shape, dtype=bool)
@@ -146,16 +147,6 @@ LEARNERS = ("no learning", ALL, REFIT)
 """Ours learns nothing while a drift is suspected, see `drift.trusted`."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Outcome:
-    """A run as the test has it."""
-
-    seconds: float
-    predicted_seconds: float
-    is_unlikely: bool
-    is_unusual: bool
-
-
 def measured_table(productions: Sequence[Production]) -> pd.DataFrame:
     """For each way of learning: right models accused, in per cent, and runs until the alarm by slow-down.
 
@@ -202,7 +193,12 @@ def _first_alarm(production: Production, runs: Sequence[Observation], learner: s
         errors.append(_error(model, run.machines, run.scale, run.seconds))
         (low, high), (lowest, highest) = said.intervals
         evidence = test.add(
-            _Outcome(
+            CatalogueEntry(
+                kind=PRODUCTION_RUN,
+                id=str(position),
+                job="",
+                instance_type="",
+                at="",
                 seconds=run.seconds,
                 predicted_seconds=said.seconds,
                 is_unlikely=not low <= run.seconds <= high,

@@ -7,14 +7,14 @@ import pytest
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.settings.goal import in_words, machine_counts
-from airflow_provider_ernest.settings.templates import settings_of
+from airflow_provider_ernest.settings.goal import SizingGoal, in_words
 from airflow_provider_ernest.settings.values import (
     number,
     optional_document,
     optional_number,
     optional_text,
     optional_whole_number,
+    settings_of,
     texts,
     truth,
     whole_number,
@@ -90,6 +90,12 @@ def test_a_specification_rendered_to_text_is_the_same_specification():
     assert settings_of(LocalClusterSpec, local, "spec").machines == 3
 
 
+def goal_of(minimum, maximum, allowed) -> SizingGoal:
+    return SizingGoal(
+        deadline_seconds=60, min_machines=minimum, max_machines=maximum, allowed_machines=allowed
+    )
+
+
 @pytest.mark.parametrize(
     ("minimum", "maximum", "allowed", "counts"),
     [
@@ -101,15 +107,15 @@ def test_a_specification_rendered_to_text_is_the_same_specification():
     ],
 )
 def test_numbers_of_machines_are_bounds_or_what_is_allowed_within_them(minimum, maximum, allowed, counts):
-    assert machine_counts(minimum=minimum, maximum=maximum, allowed=allowed) == counts
+    assert goal_of(minimum, maximum, allowed).machines == counts
 
 
 @pytest.mark.parametrize(
     ("minimum", "maximum", "allowed", "named"),
     [
-        (0, 3, None, "target_min_machines=0 is not a number of at least 1"),
-        (4, 3, None, "target_min_machines=4 is more than target_max_machines=3"),
-        (1, None, None, "target_max_machines=None sets no limit. Give it, or target_allowed_machines"),
+        (0, 3, None, "min_machines=0 is not a number of at least 1"),
+        (4, 3, None, "min_machines=4 is more than max_machines=3"),
+        (1, None, None, "max_machines=None sets no limit. Give it, or allowed_machines"),
         (1, None, [], "allowed_machines=.* leaves none from 1 to any number"),
         (1, 3, [4], "leaves none from 1 to 3"),
         (1, 3, [1.5], "allowed_machines=.*1.5.* is not a whole number"),
@@ -119,7 +125,7 @@ def test_numbers_of_machines_are_bounds_or_what_is_allowed_within_them(minimum, 
 )
 def test_what_leaves_no_machines_is_named_as_the_user_wrote_it(minimum, maximum, allowed, named):
     with pytest.raises(InvalidParameterError, match=named):
-        machine_counts(minimum=minimum, maximum=maximum, allowed=allowed, prefix="target_")
+        goal_of(minimum, maximum, allowed)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,6 @@ from airflow_provider_ernest.settings import (
     SampledInput,
     SizingGoal,
     SparkJob,
-    UntrainedType,
 )
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 from tests.unit.operators.stated import group_arguments
@@ -64,15 +63,9 @@ EMR = EmrJobFlow(
         (SizingGoal, {**GOAL, "fallback_machines": 5}, "fallback_machines=5 is outside the 1 to 4"),
         (SizingGoal, {**GOAL, "allow_mixed": "yes"}, "allow_mixed=.* is neither True nor False"),
         (SizingGoal, {**GOAL, "billing": {"boot_seconds": 1}}, "billing=.* is not of type Billing"),
-        (SizingGoal, {**GOAL, "untrained_types": [{}]}, "untrained_types={} is not of type UntrainedType"),
         (Billing, {"expected_runs": 0}, "expected_runs=0 is not a number of at least 1"),
         (Billing, {"price_per_hour": 0.0}, r"price_per_hour=0\.0 .*Give the dollars"),
         (Billing, {"volume_gigabytes": float("nan")}, "volume_gigabytes=nan"),
-        (
-            UntrainedType,
-            {"instance_type": "big", "like": "small", "relative_speed": 1, "price_per_hour": -1},
-            r"untrained_types\['big'\]\.price_per_hour=-1 is not above 0",
-        ),
         (SampledInput, {"path": "/in", "sampling": "file"}, "sampling='file' is unknown. Use one of files"),
         (SampledInput, {"path": "/in", "partitions": 0}, "partitions=0 is not a number of at least 1"),
         (SampledInput, {"path": ""}, "path='' is not a text"),
@@ -102,7 +95,6 @@ EMR = EmrJobFlow(
         (Reuse, {"accept_unknown_application": "perhaps"}, "'perhaps' is neither True nor False"),
         (EventLogs, {"place": "/logs", "job": "a", "job_pattern": "b"}, "is two jobs"),
         (EventLogs, {"place": "/logs", "job_pattern": "("}, "is not a regular expression"),
-        (EventLogs, {"with_recorded": False}, "leaves no past runs"),
         (EventLogs, {"place": "/logs", "most_runs": 0}, "most_runs=0"),
         (EventLogs, {"place": "/logs", "max_age_days": -1}, "max_age_days=-1"),
         (ConnectedCluster, {**CONNECTED, "machines": "4 or 5"}, "machines='4 or 5' is not"),
@@ -130,19 +122,6 @@ def test_what_happens_where_nothing_can_be_chosen(stated: dict[str, Any], reacti
 
 def test_allowed_machines_are_limit_enough():
     assert SizingGoal(deadline_seconds=60, allowed_machines=(2, 4)).max_machines is None
-
-
-@pytest.mark.parametrize("relative_speed", [2, "{{ params.speed }}"])
-def test_a_type_of_another_speed_says_its_cores(relative_speed: Any):
-    """Else production would use those that the trained type has, of machines that have twice as many."""
-    fields = {"instance_type": "big", "like": "small", "price_per_hour": 1}
-    with pytest.raises(
-        InvalidParameterError, match=r"untrained_types\['big'\]\.cores_per_machine=None must be given"
-    ):
-        UntrainedType(**fields, relative_speed=relative_speed)
-
-    assert UntrainedType(**fields, relative_speed=relative_speed, cores_per_machine=4).cores_per_machine == 4
-    assert UntrainedType(**fields, relative_speed=1).cores_per_machine is None
 
 
 def test_templates_are_left_for_the_tasks():
@@ -255,7 +234,7 @@ def goal(**changes: Any) -> dict[str, Any]:
         (goal(confidence=X), "95", "confidence=.* is not between 0 and 1"),
         (goal(deadline_seconds=X), "-9", ": deadline_seconds='-9' is not above 0"),
         (goal(deadline_seconds=X), "", "is no goal"),
-        (goal(objective=X), "no.such.rule", "objective='no.such.rule' cannot be imported"),
+        (goal(objective=X), "no.such.rule", "objective='no.such.rule' is unknown"),
         (goal(on_inadequate=X), "ignore", "on_inadequate='ignore' is unknown"),
         ({"input": SampledInput(path="/in", partitions=9, sampling=X)}, "file", "sampling='file' is unknown"),
         ({"bounds": DesignBounds(max_machines=X)}, "8", "max_machines=8 is more than the cluster"),
@@ -274,4 +253,3 @@ def test_what_only_a_task_can_see_fails_the_first_one(changes: dict[str, Any], r
 
 def test_event_logs_may_be_named_by_their_place_alone():
     assert EventLogs("s3a://bucket/logs") == EventLogs(place="s3a://bucket/logs")
-    assert EventLogs.recorded().place is None

@@ -3,7 +3,6 @@
 import itertools
 import json
 from contextlib import nullcontext
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -27,10 +26,8 @@ from airflow_provider_ernest.settings import (
     SampledInput,
     SizingGoal,
     SparkJob,
-    UntrainedType,
 )
-from airflow_provider_ernest.settings.templates import settings_of
-from airflow_provider_ernest.settings.values import optional_document
+from airflow_provider_ernest.settings.values import optional_document, settings_of
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 from tests.unit.operators.stated import group_arguments
 
@@ -393,9 +390,6 @@ def test_a_killed_start_has_another_attempt_that_takes_over_what_it_left(options
 
 
 def test_all_of_the_goal_reaches_the_decision():
-    untrained = UntrainedType(
-        instance_type="big", like="local", relative_speed=2, price_per_hour=1, cores_per_machine=2
-    )
     goal = SizingGoal(
         price_per_hour=0.35,
         budget_dollars=2,
@@ -404,18 +398,13 @@ def test_all_of_the_goal_reaches_the_decision():
         confidence=0.95,
         allowed_machines=(2, 4),
         billing=Billing(boot_seconds=90, expected_runs="{{ params.runs }}"),
-        untrained_types=[untrained],
-        only_in_memory=True,
         on_failure="most_probable",
-        dynamic_allocation=True,
     )
     with DAG("nightly", schedule=None) as dag:
         ErnestTaskGroup(**group_arguments(goal=goal))
     choose, design = dag.get_task("ernest.choose_config"), dag.get_task("ernest.design")
 
-    assert settings_of(SizingGoal, choose.goal, "goal", is_rendered=False) == replace(
-        goal, untrained_types=(untrained,)
-    )
+    assert settings_of(SizingGoal, choose.goal, "goal", is_rendered=False) == goal
     assert design.goal["allowed_machines"] == [2, 4]
 
 

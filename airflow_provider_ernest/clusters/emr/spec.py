@@ -11,16 +11,12 @@ from typing import Any, ClassVar
 
 from airflow_provider_ernest.clusters.local_spec import require_match
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.settings.templates import (
+from airflow_provider_ernest.settings.values import (
     Count,
     Number,
     OptionalCount,
     OptionalNumber,
     checked,
-    setting,
-    settings,
-)
-from airflow_provider_ernest.settings.values import (
     count,
     is_template,
     line,
@@ -28,6 +24,8 @@ from airflow_provider_ernest.settings.values import (
     optional,
     positive,
     price,
+    setting,
+    settings,
 )
 
 EMR = "emr"

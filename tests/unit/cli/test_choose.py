@@ -55,15 +55,6 @@ def test_goals_and_bills_that_cannot_be(model_json, ernest, options, problem):
     assert problem in ernest(*argv, *options, code=1).err
 
 
-def test_a_function_of_ones_own_is_an_objective(model_json, tmp_path, choose, monkeypatch):
-    (tmp_path / "our_objectives.py").write_text("def near_five(each): return abs(each.machines - 5)\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    argv = [model_json, "--machines", "1-12", *ONE_PRICE, "--objective", "our_objectives.near_five"]
-    decision = choose(*argv)
-
-    assert (decision.config.machines, decision.goal) == (5, "near_five")
-
-
 @pytest.mark.parametrize("prices", [["0.1"], ["m5.large=0.1"], ["m5.large=0.1", "c5.lrage=0.1"]])
 def test_each_type_needs_its_price(two_models, ernest, prices):
     argv = ["choose", *two_models, "--machines", "4", "--deadline-seconds", "600"]

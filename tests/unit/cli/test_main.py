@@ -86,11 +86,11 @@ def test_errors_name_the_options_and_the_remedy_without_a_traceback(ernest):
 
 def test_names_of_files_and_values_are_left_as_the_user_wrote_them(tmp_path, runs_csv, ernest):
     """They may be spelled as parameters are: only the parameter of an error is told as its option."""
-    missing = tmp_path / "price_per_hour" / "only_in_memory.csv"
+    missing = tmp_path / "price_per_hour" / "expected_runs.csv"
     choose = ["--machines", "1-4", "--price-per-hour", "1", "--deadline-seconds", "60"]
     assert str(missing) in ernest("choose", missing, *choose, code=1).err
-    said = ernest("choose", runs_csv, *choose, "--objective", "price_per_hour.only_in_memory", code=1).err
-    assert "ernest choose: --objective='price_per_hour.only_in_memory' cannot" in said
+    said = ernest("choose", runs_csv, *choose, "--objective", "expected_runs", code=1).err
+    assert "ernest choose: --objective='expected_runs' is unknown" in said
 
 
 def test_a_reader_that_has_had_enough_is_no_error_to_tell(runs_csv):

@@ -24,7 +24,7 @@ from airflow_provider_ernest.clusters.local import (
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError, InvalidParameterError
 from airflow_provider_ernest.processes import ProcessIdentity
-from airflow_provider_ernest.settings.templates import settings_of
+from airflow_provider_ernest.settings.values import settings_of
 
 REFUSED = {
     "machines": [0, -1, 2.0, True, "4", 255],  # there are no more addresses 127.0.1.i

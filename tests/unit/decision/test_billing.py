@@ -4,26 +4,25 @@ from dataclasses import replace
 
 import pytest
 
+from airflow_provider_ernest.clusters.base import ClusterHandle
+from airflow_provider_ernest.decision.trainings import TrainedType, billing_of, offered_by
 from airflow_provider_ernest.documents.models import TrainedMachine, TrainingCluster, training_dollars
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import Billing
+from tests import examples
 from tests.examples import observe
 
 HOUR = 3600.0
 
 
-def test_machines_are_billed_by_the_second_and_at_least_a_minute():
-    billing = Billing(price_per_hour=0.36)
-
-    assert billing.cost(machines=10, seconds=100.2).total == pytest.approx(10 * 0.0001 * 101)
-    assert billing.cost(machines=10, seconds=5).total == pytest.approx(10 * 0.0001 * 60)
-
-
-def test_by_the_hour_a_begun_hour_is_a_whole_one():
-    billing = Billing(price_per_hour=0.35, increment_seconds=HOUR)
-
-    assert billing.cost(machines=16, seconds=3500).total == pytest.approx(16 * 0.35)
-    assert billing.cost(machines=16, seconds=3601).total == pytest.approx(16 * 0.70)
+@pytest.mark.parametrize(
+    ("price", "increment", "seconds", "billed"),
+    [(0.36, 1.0, 100.2, 101), (0.36, 1.0, 5, 60), (0.35, HOUR, 3500, HOUR), (0.35, HOUR, 3601, 2 * HOUR)],
+    ids=["by the second", "at least a minute", "by the hour", "a begun hour is a whole one"],
+)
+def test_what_is_billed_of_a_run(price, increment, seconds, billed):
+    billing = Billing(price_per_hour=price, increment_seconds=increment)
+    assert billing.cost(machines=10, seconds=seconds).total == pytest.approx(10 * price * billed / HOUR)
 
 
 def test_all_that_is_billed_stands_apart():
@@ -112,24 +111,45 @@ def test_all_machines_are_paid_for_while_any_run_is_on(model):
     master = TrainedMachine(host="10.0.0.8", price_per_hour=1.8, is_master=True)
 
     trained = replace(model, cluster=cluster(*workers, culled, master))
-
     assert training_dollars(trained) == pytest.approx(280 / 3600 * (4 * 0.9 + 1.8))
-
-
-def test_a_worker_without_a_price_of_its_own_costs_what_the_cluster_says(model):
+    # A worker without a price of its own costs what the cluster says.
     trained = replace(model, cluster=cluster(TrainedMachine(host="a"), price_per_hour=3600.0))
-
     assert training_dollars(trained) == pytest.approx(280.0)
+    unpriced = TrainedMachine(host="m", is_master=True)
+    for known in (None, cluster(), cluster(TrainedMachine(host="a")), cluster(workers[0], unpriced)):
+        assert training_dollars(replace(model, cluster=known)) is None
+
+
+# What of it the clusters of the trainings tell.
+
+
+def handle(**changes) -> ClusterHandle:
+    priced = {"price_per_hour": 0.4, "market": "spot"}
+    return examples.cluster(4, each=priced, **{"kind": "local", **changes})
+
+
+def test_a_local_cluster_limits_production_until_it_has_ended():
+    assert handle().most_machines == 4
+    assert handle(master_url="").most_machines is None
+    assert handle(kind="ec2").most_machines is None
 
 
 @pytest.mark.parametrize(
-    "known",
-    [
-        None,
-        cluster(),
-        cluster(TrainedMachine(host="a")),
-        cluster(TrainedMachine(host="a", price_per_hour=1.0), TrainedMachine(host="m", is_master=True)),
-    ],
+    ("terms", "market", "master"),
+    [(Billing(), "spot", 0.4), (Billing(market="reserved", master_price_per_hour=0), "reserved", 0.0)],
 )
-def test_without_prices_it_is_not_known(model, known):
-    assert training_dollars(replace(model, cluster=known)) is None
+def test_what_is_billed_is_as_stated_else_as_the_cluster_tells(terms, market, master):
+    known = handle(master=handle().machines[0])
+    billing = billing_of(terms, price_per_hour=1.0, cluster=known, training_dollars=5.0)
+    assert (billing.market, billing.master_price_per_hour, billing.training_dollars) == (market, master, 0.0)
+
+
+def test_sample_runs_of_unknown_cost_are_told_of_the_types_that_had_some(model):
+    goal = examples.sizing_goal(deadline_seconds=600, billing=Billing(expected_runs=30))
+    modelled = TrainedType(instance_type="local", model=model, cluster=handle())
+    unmodelled = TrainedType(instance_type="m5.large", model=None, cluster=handle(kind="ec2"))
+
+    warnings = offered_by(goal, [modelled, unmodelled]).warnings
+    assert [warning for warning in warnings if "sample runs" in warning] == [
+        "The cost of the sample runs on local is unknown and not counted."
+    ]

@@ -8,7 +8,7 @@ import pytest
 from airflow_provider_ernest.documents.models import DATA, SETTINGS
 from airflow_provider_ernest.documents.runs import InputFingerprint, RunConditions
 from airflow_provider_ernest.learning.conditions import differences, growth, not_compared, settings_digests
-from airflow_provider_ernest.spark.sizing import bounded_allocation_conf, event_log_conf, sizing_conf
+from airflow_provider_ernest.spark.sizing import event_log_conf, sizing_conf
 
 SHAPE = InputFingerprint(partitions=100, total_bytes=100_000_000_000, columns=12, format="csv")
 THEN = RunConditions(
@@ -23,18 +23,18 @@ def with_input(**changes: object) -> RunConditions:
     return replace(THEN, input=replace(SHAPE, **changes))
 
 
-def test_the_same_conditions_do_not_differ():
-    assert differences(THEN, THEN) == []
-    assert not_compared(THEN, THEN) == []
-    assert growth(THEN, THEN) == 1.0
-
-
 def test_more_data_of_the_same_shape_is_growth_and_no_difference():
     grown = with_input(partitions=300, total_bytes=300_000_000_000)
 
-    assert differences(THEN, grown) == []
+    assert differences(THEN, THEN) == differences(THEN, grown) == not_compared(THEN, THEN) == []
+    assert growth(THEN, THEN) == 1.0
     assert growth(THEN, grown) == pytest.approx(3.0)
     assert growth(THEN, with_input(partitions=50, total_bytes=50_000_000_000)) == pytest.approx(0.5)
+    # What is tolerated is the user's.
+    assert differences(THEN, grown, max_growth=2) != []
+    larger = with_input(total_bytes=120_000_000_000)
+    assert differences(THEN, larger) == []
+    assert differences(THEN, larger, shape_tolerance=0.1) != []
 
 
 @pytest.mark.parametrize(
@@ -62,15 +62,6 @@ def test_what_differs_is_named_with_both_values(now, cause, words):
     assert words in found.reason
 
 
-def test_tolerance_and_growth_are_the_users():
-    larger = with_input(total_bytes=120_000_000_000)
-
-    assert differences(THEN, larger) == []
-    assert differences(THEN, larger, shape_tolerance=0.1) != []
-    grown = with_input(partitions=300, total_bytes=300_000_000_000)
-    assert differences(THEN, grown, max_growth=2) != []
-
-
 def test_what_is_not_known_cannot_differ_and_is_named():
     nothing = RunConditions()
 
@@ -86,19 +77,18 @@ def test_what_is_not_known_cannot_differ_and_is_named():
 
 
 def test_settings_are_named_and_only_their_digests_are_kept():
-    found = settings_digests(
-        conf={"spark.sql.shuffle.partitions": 200},
-        arguments=["--input", "{{ sample.input }}"],
-        options={"java_class": "com.example.Main", "env_vars": {"OMP_NUM_THREADS": "1"}},
-    )
+    conf = {
+        "spark.sql.shuffle.partitions": 200,
+        "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
+        "spark.executor.extraJavaOptions": "-XX:+UseG1GC",
+        "spark.memory.fraction": "0.8",
+        "spark.jars.packages": "io.delta:delta-spark_2.13:4.0.0",
+    }
+    options = {"java_class": "com.example.Main", "env_vars": {"OMP_NUM_THREADS": "1"}}
+    found = settings_digests(conf=conf, arguments=["--input", "{{ sample.input }}"], options=options)
 
-    assert sorted(found) == [
-        "argument 0",
-        "argument 1",
-        "conf spark.sql.shuffle.partitions",
-        "option env_vars OMP_NUM_THREADS",
-        "option java_class",
-    ]
+    others = ["argument 0", "argument 1", "option env_vars OMP_NUM_THREADS", "option java_class"]
+    assert sorted(found) == sorted([*others, *(f"conf {name}" for name in conf)])
     assert all(re.fullmatch(r"[0-9a-f]{16}", digest) for digest in found.values())
 
 
@@ -129,7 +119,7 @@ def test_equal_values_of_different_settings_are_not_seen_to_be_equal():
     "conf",
     [
         sizing_conf(machines=3, cores_per_machine=4),
-        bounded_allocation_conf(machines=3),
+        {"spark.dynamicAllocation.maxExecutors": "3"},
         event_log_conf("/logs"),
         {"spark.executor.memory": "4g", "spark.executor.memoryOverhead": "1g", "spark.driver.memory": "2g"},
         {"spark.master": "spark://10.0.0.7:7077", "spark.driver.host": "10.0.0.1", "spark.app.name": "a"},
@@ -140,17 +130,6 @@ def test_equal_values_of_different_settings_are_not_seen_to_be_equal():
 )
 def test_what_sizes_names_or_places_a_run_is_no_setting_of_the_job(conf):
     assert settings_digests(conf=conf) == {}
-
-
-def test_what_changes_how_long_a_run_takes_is_kept():
-    conf = {
-        "spark.sql.adaptive.enabled": "true",
-        "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
-        "spark.executor.extraJavaOptions": "-XX:+UseG1GC",
-        "spark.memory.fraction": "0.8",
-        "spark.jars.packages": "io.delta:delta-spark_2.13:4.0.0",
-    }
-    assert sorted(settings_digests(conf=conf)) == sorted(f"conf {name}" for name in conf)
 
 
 @pytest.mark.parametrize(

@@ -96,81 +96,53 @@ def test_it_goes_on_from_where_it_was(model):
     assert second.amdahl == at_once.amdahl
     assert second.prior.noise == at_once.prior.noise
     assert second.prior.noise_weights == pytest.approx(at_once.prior.noise_weights)
+    assert learn(model, []) is None is learn(first, [production(0)]), "there is nothing new"
 
 
-def test_where_there_is_nothing_new_there_is_no_model(model):
-    learned = learn(model, [production(0)])
-
-    assert learn(model, []) is None
-    assert learn(learned, [production(0)]) is None
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"artifact_sha256": "cd" * 32},
-        {"instance_type": "m5.xlarge"},
-        {"job": "sort"},
-        {"conditions": RunConditions(spark="4.3.0")},
-        {"conditions": replace(CONDITIONS, input=replace(CONDITIONS.input, columns=9))},
-        {"run_seconds": None, "seconds": 8.0},
-    ],
-    ids=["other code", "other machines", "other job", "other Spark", "other shape", "mostly start-up"],
-)
-def test_from_other_runs_nothing_is_learned(model, fields):
-    assert learn(model, [production(0, **fields)]) is None
+def of_input(**changes):
+    return {"conditions": replace(CONDITIONS, input=replace(CONDITIONS.input, **changes))}
 
 
 @pytest.mark.parametrize(
-    "fields",
+    ("fields", "learns"),
     [
-        {"artifact_sha256": None},
-        {"conditions": CONDITIONS},
-        {
-            "conditions": replace(
-                CONDITIONS, input=replace(CONDITIONS.input, partitions=90, total_bytes=9 * 10**9)
-            )
-        },
+        ({"artifact_sha256": "cd" * 32}, False),
+        ({"instance_type": "m5.xlarge"}, False),
+        ({"job": "sort"}, False),
+        ({"conditions": RunConditions(spark="4.3.0")}, False),
+        (of_input(columns=9), False),
+        ({"run_seconds": None, "seconds": 8.0}, False),
+        ({"artifact_sha256": None}, True),
+        ({"conditions": CONDITIONS}, True),
+        (of_input(partitions=90, total_bytes=9 * 10**9), True),
     ],
-    ids=["unknown code", "same conditions", "much more of the same data"],
+    ids=str,
 )
-def test_what_is_not_known_to_differ_is_learned_from(model, fields):
-    assert learn(model, [production(0, **fields)]) is not None
+def test_only_what_is_known_to_be_another_run_teaches_nothing(model, fields, learns):
+    assert (learn(model, [production(0, **fields)]) is not None) is learns
 
 
-def test_nothing_is_learned_while_it_drifts(model):
-    runs = [production(number) for number in range(5)]
-    drifting = [production(number, seconds=200.0, outside=True) for number in range(5, 8)]
-
-    assert learn(model, [*runs, *drifting]) is None
-
-
-def test_nothing_is_learned_from_what_may_be_the_beginning_of_a_drift(model):
+def test_nothing_is_learned_while_it_drifts_nor_from_what_may_be_its_beginning(model):
     runs = [production(number) for number in range(3)]
-    odd = production(3, seconds=200.0, outside=True)
+    odd, *more = [production(number, seconds=200.0, outside=True) for number in range(3, 6)]
 
     assert learn(model, [*runs, odd]).learned_from == tuple(run.id for run in runs)
     assert len(learn(model, [*runs, odd, production(4)]).learned_from) == 5, "it was none"
+    assert learn(model, [*runs, odd, *more]) is None
 
 
-def test_only_so_many_are_remembered_the_newest(model):
+def test_only_so_many_are_remembered_the_newest_and_fewer_where_each_repetition_counts(model):
     model = replace(model, method="relative", prior=None, terms=model.terms[:2])
     runs = [production(number, machines=2 + number) for number in range(MOST_RUNS + 3)]
-    learned = learn(model, runs[:-3])
-    later = learn(learned, runs)
+    later = learn(learn(model, runs[:-3]), runs)
 
     assert later.learned_from == tuple(run.id for run in runs[3:])
     assert len(later.observations) == len(TRAINED_ON) + MOST_RUNS
     assert learn(later, runs) is None, "what was forgotten is not learned again"
-
-
-def test_where_each_run_counts_repetitions_are_few(model):
-    relative = replace(model, method="relative", prior=None, terms=model.terms[:2])
-    runs = [production(number) for number in range(10)]
-    learned = learn(relative, runs)
-
-    assert learned.learned_from == tuple(run.id for run in runs[-MOST_REPEATED:])
-    assert learn(learned, runs) is None
+    repeated = [production(number) for number in range(10)]
+    learned = learn(model, repeated)
+    assert learned.learned_from == tuple(run.id for run in repeated[-MOST_REPEATED:])
+    assert learn(learned, repeated) is None
 
 
 def test_one_configuration_again_and_again_says_little_of_others(model):
@@ -208,7 +180,7 @@ def test_inputs_of_two_shapes_that_alternate_are_both_expected(model, factor):
     assert predict_seconds(learned, machines=8)[0] == pytest.approx(mean, rel=0.15 if factor < 10 else 0.4)
 
 
-def test_what_it_said_of_each_run_before_is_kept(model):
+def test_what_it_said_of_each_run_before_is_kept_of_so_many(model):
     first = learn(model, [production(0, seconds=90.0)])
     second = learn(first, [production(0, seconds=90.0), production(1, seconds=90.0)])
 
@@ -217,14 +189,10 @@ def test_what_it_said_of_each_run_before_is_kept(model):
     assert before > 2.0
     assert second.standardised_errors[0] == before
     assert abs(second.standardised_errors[1]) < 1.0, "the first run had told it"
-
-
-def test_only_so_many_errors_are_remembered(model):
-    known = replace(learn(model, [production(0)]), standardised_errors=(0.5,) * MOST_RUNS)
-    learned = learn(known, [production(0), production(1)])
-
-    assert len(learned.standardised_errors) == MOST_RUNS
-    assert learned.standardised_errors[:-1] == (0.5,) * (MOST_RUNS - 1)
+    full = replace(first, standardised_errors=(0.5,) * MOST_RUNS)
+    errors = learn(full, [production(0, seconds=90.0), production(1)]).standardised_errors
+    assert len(errors) == MOST_RUNS
+    assert errors[:-1] == (0.5,) * (MOST_RUNS - 1)
 
 
 def test_what_comes_again_on_so_many_machines_is_expected_on_them(model):

@@ -9,9 +9,10 @@ from airflow_provider_ernest.documents.base import new_id
 from airflow_provider_ernest.documents.models import AGE, CLUSTER, CODE, DATA, SETTINGS, UNEXPLAINED
 from airflow_provider_ernest.documents.runs import InputFingerprint, Observation, RunConditions
 from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, State
-from airflow_provider_ernest.learning.reuse import judge
+from airflow_provider_ernest.learning.reuse import Run, judge
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import Reuse
+from tests import examples
 
 HASH, OTHER_HASH = "ab" * 32, "cd" * 32
 CONDITIONS = RunConditions(
@@ -37,15 +38,15 @@ def model():
 def verdict(
     model, *, sha=HASH, conditions=CONDITIONS, state=FRESH_STATE, days=0.0, max_error_percent=None, **reuse
 ):
-    return judge(
-        model,
+    run = Run(
+        job="enrich",
         artifact_sha256=sha,
-        conditions=conditions,
-        state=state,
         reuse=Reuse(**reuse),
         max_error_percent=max_error_percent,
-        now=datetime.now(UTC) + timedelta(days=days),
+        origin=examples.ORIGIN,
     )
+    at = (datetime.now(UTC) - timedelta(days=days)).isoformat()
+    return judge(replace(model, at=at), run, conditions=conditions, state=state)
 
 
 def test_a_model_with_a_term_that_nobody_knows_is_not_reused(model):

@@ -8,7 +8,7 @@ from airflow_provider_ernest.documents.decisions import DecisionRecord
 from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
 from airflow_provider_ernest.settings import Billing, SizingGoal
-from airflow_provider_ernest.settings.templates import as_template
+from airflow_provider_ernest.settings.values import as_template
 from airflow_provider_ernest.store.store import ModelStore
 from tests import examples
 from tests.unit.operators.stated import rendered, spark_job

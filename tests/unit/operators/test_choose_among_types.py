@@ -14,7 +14,6 @@ from airflow_provider_ernest.hooks.store_location import store_root
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
 from airflow_provider_ernest.operators.deciding import training_cluster
 from airflow_provider_ernest.prediction.training import train
-from airflow_provider_ernest.settings import UntrainedType
 from airflow_provider_ernest.store.store import ModelStore
 from tests import examples
 from tests.unit.operators import decisions
@@ -169,57 +168,6 @@ def test_a_cluster_that_cannot_grow_is_offered_as_it_is_beside_one_that_can(cont
     assert sizes == {"m5.large": [1, 2, 3], "c5.xlarge": list(range(1, 13))}
 
 
-@pytest.mark.parametrize(("stated", "cores"), [(None, "4"), (8, "8")])
-def test_a_type_that_was_not_trained_is_a_marked_extrapolation(context, ti, models, stated, cores):
-    newer = UntrainedType(
-        instance_type="c6.xlarge",
-        like="c5.xlarge",
-        relative_speed=1,
-        price_per_hour="0.05",
-        cores_per_machine=stated,
-    )
-    decision = choose_operator(models, untrained_types=[newer]).execute(context)
-
-    assert ti.pushed["instance_type"] == "c6.xlarge"
-    assert any("c6.xlarge was not trained" in text for text in decision["warnings"])
-    assert ti.pushed["spark_conf"]["spark.executor.cores"] == cores
-    assert "spark.executor.memory" not in ti.pushed["spark_conf"], "which nobody knows"
-
-
-def test_a_type_like_one_whose_training_failed_is_not_offered(context, models):
-    larger = UntrainedType(
-        instance_type="c5.2xlarge",
-        like="c5.xlarge",
-        relative_speed=2,
-        price_per_hour=0.01,
-        cores_per_machine=8,
-    )
-    decision = choose_operator([models[0], None], untrained_types=[larger]).execute(context)
-
-    assert types_of(decision) == {"m5.large"}
-    assert any(text.startswith("c5.2xlarge is not among") for text in decision["warnings"])
-
-
-@pytest.mark.parametrize(
-    ("changes", "named"),
-    [
-        ({"like": "r5.large"}, r"like='r5\.large' is none of the types .*m5\.large, c5\.xlarge"),
-        ({"instance_type": "m5.large"}, r"untrained_types='m5\.large' was trained"),
-        ({"cores_per_machine": "None"}, r"cores_per_machine=None must be given"),
-    ],
-)
-def test_an_extrapolation_that_cannot_be_is_named(context, models, changes, named):
-    fields = {
-        "instance_type": "c5.2xlarge",
-        "like": "c5.xlarge",
-        "relative_speed": 2,
-        "price_per_hour": 1,
-        "cores_per_machine": 8,
-    }
-    with pytest.raises(AirflowFailException, match=named):
-        choose_operator(models, untrained_types=[{**fields, **changes}]).execute(context)
-
-
 def test_the_training_of_all_types_counts_whichever_is_chosen(context, ti, models):
     choose_operator(models, billing={"expected_runs": 1}).execute(context)
 
@@ -295,14 +243,9 @@ def test_production_is_never_sized_for_cores_that_nobody_told(context, ti, capsy
 
 def test_the_price_of_a_fallback_is_that_of_its_type(context):
     fields = {"fallback_machines": 6, "fallback_instance_type": "r5.4xlarge"}
-    untrained = {"instance_type": "r5.4xlarge", "like": "m5.large", "relative_speed": 8}
     of_all = choose_operator([None, None], price_per_hour=0.4, **fields).execute(context)
     by_type = choose_operator([None, None], price_per_hour={"m5.large": 0.4}, **fields).execute(context)
-    of_its_own = choose_operator(
-        [None, None],
-        untrained_types=[{**untrained, "price_per_hour": 1.2, "cores_per_machine": 16}],
-        **fields,
-    ).execute(context)
+    of_its_own = choose_operator([None, None], price_per_hour={"r5.4xlarge": 1.2}, **fields).execute(context)
 
     assert of_all["price_per_hour"] == pytest.approx(0.4)
     assert by_type["price_per_hour"] is None

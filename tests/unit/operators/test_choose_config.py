@@ -79,10 +79,6 @@ def test_a_cluster_that_can_grow_may_have_more_machines(context, ti, model, kind
             "fallback_machines=3 is outside the 2, 4 mach",
         ),
         ({"billing": {"increment": 1}}, "billing='increment' is unknown"),
-        (
-            {"untrained_types": [{"instance_type": "m5.large"}]},
-            r"untrained_types.* lacks like and",
-        ),
         ({"cores_per_machine": "several"}, "cores_per_machine='several'"),
         ({"cluster": cluster(4)}, "max_machines=8 is outside the 1 to 4 machines"),
         ({"price_per_hour": None}, r"price_per_hour=None .* Give the dollars"),

@@ -156,7 +156,7 @@ def test_what_production_has_recorded_counts_without_logs(context, tmp_path):
     store.save(production(1))
     store.save(production(2, artifact_sha256="cd" * 32))
     store.save(production(3, run_seconds=None))
-    found = read(context, tmp_path, EventLogs.recorded())
+    found = read(context, tmp_path, EventLogs())
 
     (run,) = observations(found)
     assert (run.machines, run.scale, run.seconds, run.startup_seconds) == (6, 0.5, 100.0, 20.0)

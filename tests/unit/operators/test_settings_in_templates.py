@@ -12,8 +12,8 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
 from airflow_provider_ernest.operators.fit_model import FitModelOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
-from airflow_provider_ernest.settings import Billing, SizingGoal, UntrainedType
-from airflow_provider_ernest.settings.templates import as_template, settings_of
+from airflow_provider_ernest.settings import Billing, SizingGoal
+from airflow_provider_ernest.settings.values import as_template, settings_of
 from tests.airflow_versions import DagSerialization
 from tests.unit.operators.stated import spark_job
 
@@ -22,15 +22,6 @@ TEMPLATES = SizingGoal(
     allowed_machines="{{ params.machines }}",
     price_per_hour={"local": "{{ params.price }}"},
     billing=Billing(boot_seconds="{{ params.boot }}"),
-    untrained_types=[
-        UntrainedType(
-            instance_type="big",
-            like="local",
-            relative_speed="{{ params.speed }}",
-            price_per_hour=1.2,
-            cores_per_machine=8,
-        )
-    ],
     on_failure="{{ params.reaction }}",
     allow_mixed="{{ params.mixed }}",
 )
@@ -40,7 +31,6 @@ PARAMS = {
     "machines": [2, 4],
     "price": "0.35",
     "boot": 10,
-    "speed": 2,
     "reaction": "most_probable",
     "mixed": False,
 }
@@ -57,8 +47,7 @@ def test_a_goal_is_rendered_as_deep_as_it_goes_and_decided_by(context, ti, model
     goal = settings_of(SizingGoal, operator.goal, "goal")
 
     assert (goal.deadline_seconds, goal.machines, goal.price_of("local")) == (60.0, (2, 4), 0.35)
-    assert (goal.billing.boot_seconds, goal.untrained_types[0].relative_speed) == (10.0, 2.0)
-    assert (goal.reaction, goal.allow_mixed) == ("most_probable", False)
+    assert (goal.billing.boot_seconds, goal.reaction, goal.allow_mixed) == (10.0, "most_probable", False)
     operator.execute(context)
     assert ti.pushed["record"]["allowed_machines"] == [2, 4]
     assert ti.pushed["record"]["decision"]["billing"]["boot_seconds"] == 10.0
@@ -68,7 +57,7 @@ def test_airflow_keeps_a_goal_as_it_is_stated():
     with DAG("nightly", schedule=None) as dag:
         choose()
     kept = json.dumps(DagSerialization.to_dict(dag))
-    for template in ("{{ params.deadline }}", "{{ params.boot }}", "{{ params.speed }}"):
+    for template in ("{{ params.deadline }}", "{{ params.boot }}", "{{ params.price }}"):
         assert template in kept
     assert "SizingGoal(" not in kept
 

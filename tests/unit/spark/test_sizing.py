@@ -1,7 +1,7 @@
 import pytest
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.spark.sizing import bounded_allocation_conf, sizing_conf
+from airflow_provider_ernest.spark.sizing import sizing_conf
 
 
 def test_asks_for_exactly_so_many_one_executor_machines():
@@ -18,13 +18,3 @@ def test_asks_for_exactly_so_many_one_executor_machines():
 def test_refuses_empty_clusters(machines, cores):
     with pytest.raises(InvalidParameterError, match="at least 1"):
         sizing_conf(machines=machines, cores_per_machine=cores)
-
-
-def test_dynamic_allocation_can_be_on_without_a_choice():
-    conf = {**sizing_conf(machines=3, cores_per_machine=2), **bounded_allocation_conf(machines=3)}
-
-    assert conf["spark.dynamicAllocation.enabled"] == "true"
-    assert {conf[f"spark.dynamicAllocation.{end}Executors"] for end in ("min", "initial", "max")} == {"3"}
-    assert conf["spark.executor.instances"] == "3"
-    with pytest.raises(InvalidParameterError, match="machines=0"):
-        bounded_allocation_conf(machines=0)

@@ -79,7 +79,7 @@ def test_a_run_whose_decision_is_hidden_says_nothing_of_it(trained: Model):
 
 
 def test_what_was_decided_for_a_type_without_a_model_is_with_the_model_that_predicted_it():
-    """Of untrained types and of mixes there is no model."""
+    """Of types that were not trained and of mixes there is no model."""
     old, other = entry(days=9), entry(days=9, name="other", instance_type="r5.large")
     mixed = entry("decision", days=8, instance_type="m5.large + r5.large", model_id=old.id)
     untrained = entry("production", days=7, instance_type="c5.large", model_id=other.id)

@@ -2,7 +2,7 @@ import pytest
 
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError
-from airflow_provider_ernest.settings.templates import settings_of
+from airflow_provider_ernest.settings.values import settings_of
 
 GOOD = {
     "machines": 4,
