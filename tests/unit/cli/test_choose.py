@@ -45,7 +45,6 @@ def test_the_best_of_all_types_is_chosen(two_models, choose, ernest):
         (["--objective", "nicest"], "--objective='nicest' is unknown"),
         (["--deadline-seconds", "-1"], "--deadline-seconds=-1.0 is not above 0"),
         (["--deadline-seconds", "1"], "Fastest: 4 machines"),
-        (["--deadline-seconds", "1", "--only-in-memory"], "No allowed configuration that holds the data in"),
         (["--budget-dollars", "1", "--increment-seconds", "0"], "--increment-seconds=0.0 is"),
         (["--budget-dollars", "1", "--expected-runs", "0"], "--expected-runs=0 is not a number of at least"),
     ],
