@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from airflow_provider_ernest.documents.runs import CandidateRange, Observation
+from airflow_provider_ernest.documents.runs import CandidateRange, Experiment, Observation
 from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
 from airflow_provider_ernest.prediction.numbers import (
     FloatArray,
@@ -31,19 +31,23 @@ class Candidates:
     scale: FloatArray  # shares of the target input
     partitions: IntArray  # the numbers of whole partitions that these shares are
 
-    def __post_init__(self) -> None:
-        lengths = (len(self.machines), len(self.scale), len(self.partitions))
-        if len(set(lengths)) > 1 or lengths[0] == 0:
-            raise InvalidParameterError(
-                "candidates",
-                lengths,
-                "are the lengths of machines, scale and partitions",
-                remedy="Give columns of one length, with at least one candidate.",
-            )
-
     def __len__(self) -> int:
         """The number of runs."""
         return len(self.machines)
+
+    def experiment(
+        self, at: int, *, index: int, cost: float, iterations: int | None, weight: float = 1.0
+    ) -> Experiment:
+        """The run at a position, as one to be made."""
+        return Experiment(
+            index=index,
+            machines=int(self.machines[at]),
+            scale=float(self.scale[at]),
+            partitions=int(self.partitions[at]),
+            weight=float(weight),
+            cost=float(cost),
+            iterations=iterations,
+        )
 
     def ranges(self) -> tuple[CandidateRange, ...]:
         """Where they lie, by number of machines; the fewest first."""

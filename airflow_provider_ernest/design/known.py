@@ -89,7 +89,7 @@ def sufficiency(
         )
     try:
         # Whatever else they leave open is told by the width of what is asked.
-        enough = no_runs(observed, terms=terms or (), criterion="", reason="") if not unknown else None
+        enough = no_runs(len(observed), terms=terms or (), criterion="", reason="") if not unknown else None
         model = train(observed, job="past runs", method=method, terms=terms, design=enough)
         check_adequacy(model, max_error_percent=question.max_error_percent)
     except (FitError, InadequateModelError) as error:
@@ -135,7 +135,7 @@ def _missing(why: str) -> Sufficiency:
     return Sufficiency(is_enough=False, reason=f"Sample runs are needed: {why}.")
 
 
-def no_runs(observed: Sequence[Observation], *, terms: Sequence[str], criterion: str, reason: str) -> Design:
+def no_runs(past_runs: int, *, terms: Sequence[str], criterion: str, reason: str) -> Design:
     """The design that makes no runs, since those that were made are enough."""
     return Design(
         experiments=(),
@@ -147,6 +147,6 @@ def no_runs(observed: Sequence[Observation], *, terms: Sequence[str], criterion:
         cost_unit="runs",
         candidates=0,
         weighting="relative",
-        past_runs=len(observed),
+        past_runs=past_runs,
         reason=reason,
     )

@@ -148,16 +148,8 @@ def _experiments(
     size = candidates.machines[chosen] * candidates.scale[chosen]
     chosen = chosen[np.lexsort((-candidates.machines[chosen], -size))]
     return tuple(
-        Experiment(
-            index=index,
-            machines=int(candidates.machines[position]),
-            scale=float(candidates.scale[position]),
-            partitions=int(candidates.partitions[position]),
-            weight=float(weights[position]),
-            cost=float(costs[position]),
-            iterations=iterations,
-        )
-        for index, position in enumerate(chosen)
+        candidates.experiment(int(at), index=index, cost=costs[at], iterations=iterations, weight=weights[at])
+        for index, at in enumerate(chosen)
     )
 
 

@@ -19,6 +19,7 @@ from scipy.special import ndtr, ndtri
 from airflow_provider_ernest.decision.deciding import AS_PROBABLE
 from airflow_provider_ernest.decision.goals import HOPELESS, TOLERANCE, Goal
 from airflow_provider_ernest.design.candidates import Candidates, were_made
+from airflow_provider_ernest.design.known import no_runs
 from airflow_provider_ernest.design.problem import Targets, require_varied
 from airflow_provider_ernest.documents.base import Document
 from airflow_provider_ernest.documents.models import AveragingPrior
@@ -77,18 +78,11 @@ class Proposal(Document):
         self, *, candidates: Candidates, terms: Sequence[str], past_runs: int = 0, why: str = ""
     ) -> Design:
         """The design of the first round, chosen from candidates and with so many past runs counted."""
-        return Design(
-            experiments=self.experiments,
-            terms=tuple(terms),
-            criterion=IN_ROUNDS,
-            efficiency=1.0,
-            cost=sum(run.cost for run in self.experiments),
-            budget=0.0,
-            cost_unit=self.unit,
+        design = no_runs(past_runs, terms=terms, criterion=IN_ROUNDS, reason="")
+        return replace(
+            self.added_to(design),
             candidates=len(candidates),
-            weighting="relative",
             candidate_ranges=candidates.ranges(),
-            past_runs=past_runs,
             reason=f"{why} {self.reason}".strip(),
         )
 
@@ -314,17 +308,10 @@ class _Rounds:
         return dollars(figure) if self.unit == DOLLARS else f"{number(figure)} {self.unit}"
 
     def experiments(self, positions: Sequence[int], costs: Sequence[float]) -> tuple[Experiment, ...]:
-        of = self.candidates
+        numbered = enumerate(zip(positions, costs, strict=True), start=self.first_index)
         return tuple(
-            Experiment(
-                index=self.first_index + number,
-                machines=int(of.machines[at]),
-                scale=float(of.scale[at]),
-                partitions=int(of.partitions[at]),
-                cost=float(cost),
-                iterations=self.iterations,
-            )
-            for number, (at, cost) in enumerate(zip(positions, costs, strict=True))
+            self.candidates.experiment(at, index=index, cost=cost, iterations=self.iterations)
+            for index, (at, cost) in numbered
         )
 
 

@@ -198,7 +198,7 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
             reason = sufficiency.reason
             if sufficiency.is_enough:
                 terms = _terms(settings) or default_terms(settings.method)
-                return no_runs(past, terms=terms, criterion=criterion or "bayesian I", reason=reason)
+                return no_runs(len(past), terms=terms, criterion=criterion or "bayesian I", reason=reason)
         if bounds.rounds > 1:
             return self._first_round(spending, settings, partitions, past, reason)
         design = spending.planned(

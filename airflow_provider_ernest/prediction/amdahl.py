@@ -46,14 +46,11 @@ class ExtendedAmdahl:
     (alpha/b + 1 - alpha)``. A point on a lower count starts the polynomial anew, because sums of two counts
     cannot be added.
 
-    Points on more processors serve alpha alone. Those on the most processors, and among them those with the
-    largest predictor value, are averaged; all lower ones are ignored. They share one Tseq, so the mean of
-    their times is kept and alpha follows from the latest polynomial, whatever the order of the points. alpha
-    is kept within 0 and 1, since beyond them times would be negative or grow with the processors.
+    Of points on more processors those on the most, and among them those with the largest predictor value, are
+    averaged for alpha; they share one Tseq. alpha is kept within 0 and 1, since beyond them times would be
+    negative or grow with the processors.
 
-    Args:
-        degree: k, of the sequential time in the predictor value.
-        state: to continue from an earlier one; see `state`.
+    The degree is k, of the sequential time in the predictor value; a `state` is one to continue from.
 
     Example:
         90 % of the work spreads:
@@ -91,11 +88,7 @@ class ExtendedAmdahl:
         self.add(x=observation.scale, processors=observation.machines, seconds=observation.seconds)
 
     def add(self, *, x: float, processors: int, seconds: float) -> None:
-        """Learn from one point.
-
-        Raises:
-            InvalidParameterError: a value is invalid; nothing was learnt from it.
-        """
+        """Learn from one point; an InvalidParameterError refuses invalid values."""
         x = positive_number("x", x)
         processors = whole_number("processors", processors)
         seconds = positive_number("seconds", seconds)
@@ -187,11 +180,10 @@ class ExtendedAmdahl:
         """Seconds of n points, shape (n,); either column may be a single value.
 
         Raises:
-            TooFewObservationsError: there are fewer different predictor values than coefficients.
-            FitError: alpha is not determined, or the polynomial is not above 0 at x.
+            FitError: the coefficients or alpha are not determined, or the polynomial is not above 0 at x.
             InvalidParameterError: a value is invalid, or the lengths differ.
         """
-        x_column, counts = positive_column("x", x), positive_column("processors", processors, minimum=1.0)
+        counts, x_column = positive_column("processors", processors, minimum=1.0), positive_column("x", x)
         if x_column.size != counts.size and 1 not in (x_column.size, counts.size):
             raise InvalidParameterError(
                 "x", x_column.tolist(), f"does not fit {counts.size} processor counts"

@@ -107,7 +107,7 @@ class TermAveraging:
         """Weigh the hypotheses by the runs.
 
         Raises:
-            InvalidParameterError: a value is not finite, or not above 0; the message gives its position.
+            InvalidParameterError: a value is not finite, or not above 0.
             TooFewObservationsError: there are fewer than three distinct configurations.
             FitError: all runs used the same number of machines, or they contradict each other.
         """
@@ -135,29 +135,24 @@ class TermAveraging:
         return self._fit(points, wrong)
 
     def predict(self, **runs: Unpack[RunColumns]) -> FloatArray:
-        """Median seconds of the runs that `terms.Runs` describes, shape (n,).
-
-        Raises:
-            FitError: the predictor has not been fitted.
-            InvalidParameterError: a value is invalid.
-        """
-        return np.asarray(self._fitted().quantiles(Runs(**runs), (0.5,))[0], dtype=np.float64)
+        """Median seconds of the runs that `terms.Runs` describes, shape (n,)."""
+        return np.asarray(self.posterior_.quantiles(Runs(**runs), (0.5,))[0], dtype=np.float64)
 
     def interval(self, *, level: float, **runs: Unpack[RunColumns]) -> tuple[FloatArray, FloatArray]:
         """Seconds between which a single run lies with probability `level`, 0 to 1, shape (n,) each."""
-        low, high = self._fitted().quantiles(Runs(**runs), two_sided(level))
+        low, high = self.posterior_.quantiles(Runs(**runs), two_sided(level))
         return low, high
 
     def probability_within(self, *, limits: FloatArray, **runs: Unpack[RunColumns]) -> FloatArray:
         """The probability that a single run takes no longer than `limits` (seconds above 0), shape (n,)."""
-        posterior = self._fitted()
+        posterior = self.posterior_
         log_seconds, spreads = posterior.log_seconds(Runs(**runs))
         log_limits = np.log(np.asarray(limits, dtype=np.float64))
         return mixture_probabilities(log_seconds, spreads, log_limits, weights=posterior.draws.weights)
 
     def contributions(self, **runs: Unpack[RunColumns]) -> FloatArray:
         """Seconds of each prediction by term, shape (n, p), by each term's mean share over the draws."""
-        posterior = self._fitted()
+        posterior = self.posterior_
         parts = posterior.parts(Runs(**runs))
         shares = posterior.mean(parts / np.maximum(parts.sum(axis=-1, keepdims=True), NO_TIME))
         return np.asarray(shares * self.predict(**runs)[:, None], dtype=np.float64)
@@ -187,11 +182,6 @@ class TermAveraging:
         disturbed[~wrong] = posterior.mean(evidence.outside[draws.outside])
         self.disturbed_, self.apart_ = disturbed[points.point_of_run], wrong[points.point_of_run]
         return self
-
-    def _fitted(self) -> Posterior:
-        if not hasattr(self, "posterior_"):
-            raise FitError("This predictor has seen no runs yet.", remedy="Call fit first.")
-        return self.posterior_
 
 
 # Whether the runs can be runs of one job, and if not, which of them is wrong.

@@ -107,16 +107,9 @@ def predict(
 
 def regressors(*, machines: ArrayLike, scale: ArrayLike, iterations: ArrayLike) -> FloatArray:
     """The values of `REGRESSORS` for n runs, shape (n, 4)."""
-    machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
-    repeated = column_for_runs("iterations", iterations, machine_column.size, minimum=1.0)
-    return np.column_stack(
-        [
-            np.ones_like(machine_column),
-            repeated * machine_column,
-            repeated / machine_column,
-            scale_column / machine_column,
-        ]
-    )
+    count, size = machines_and_scale(machines=machines, scale=scale)
+    repeated = column_for_runs("iterations", iterations, count.size, minimum=1.0)
+    return np.column_stack([np.ones_like(count), repeated * count, repeated / count, size / count])
 
 
 def job_profile(runs: Sequence[RunProfile]) -> JobProfile:

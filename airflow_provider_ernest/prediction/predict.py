@@ -43,14 +43,10 @@ Predictor: TypeAlias = TermAveraging | ErnestRegression
 def observed_columns(
     runs: Sequence[Observation], *, told_by: Sequence[Observation] | None = None
 ) -> ObservedColumns:
-    """Runs as columns, each with the machines that its tasks could keep busy.
+    """Runs as columns, each with the machines that its tasks could keep busy, as `told_by` or they tell.
 
     Their seconds are without those of making again what caches could not hold (`regimes.again_seconds`):
     to a prediction those of its own configuration are added.
-
-    Args:
-        runs: what a predictor is to be fitted to.
-        told_by: the observations whose metrics tell the tasks; by default the runs themselves.
     """
     machines, scale = [run.machines for run in runs], [run.scale for run in runs]
     return ObservedColumns(
@@ -118,16 +114,13 @@ def _naming(model: Model) -> Iterator[None]:
         raise no_prediction(model, f"the computation failed ({error})") from error
 
 
-def no_prediction(
-    model: Model,
-    why: str,
-    *,
-    remedy: str = "Check its numbers, above all the times of its runs, or train it again.",
-) -> FitError:
+CHECK_NUMBERS = "Check its numbers, above all the times of its runs, or train it again."
+
+
+def no_prediction(model: Model, why: str, *, remedy: str = CHECK_NUMBERS) -> FitError:
     """The error that says so of the model."""
-    return FitError(
-        f"Model {model.id} of {model.job!r} on {model.instance_type} cannot predict: {why}.", remedy=remedy
-    )
+    about = f"Model {model.id} of {model.job!r} on {model.instance_type}"
+    return FitError(f"{about} cannot predict: {why}.", remedy=remedy)
 
 
 LEAST_SECONDS = 1e-9
@@ -135,11 +128,7 @@ LEAST_SECONDS = 1e-9
 
 
 def require_time(seconds: FloatArray, machines: Sequence[int], *, scale: float, instance_type: str) -> None:
-    """Refuse predicted seconds, shape (n,), that are no time of a run on n numbers of machines.
-
-    Raises:
-        InvalidParameterError: one of them is infinite, no number, or next to nothing.
-    """
+    """Refuse predicted seconds, (n,), that are infinite or next to nothing by an InvalidParameterError."""
     wrong = np.flatnonzero(~(np.isfinite(seconds) & (seconds > LEAST_SECONDS)))
     if wrong.size:
         at = int(wrong[0])
@@ -154,18 +143,12 @@ def require_time(seconds: FloatArray, machines: Sequence[int], *, scale: float, 
 class ModelForecast:
     """What a model says of n runs, from the moment that all machines are there, start-up excluded.
 
-    Each part is computed when it is first asked for.
+    Machines and scale are n numbers or one. The iterations are of the run that is predicted, for iterative
+    jobs; by default those trained with. For more of them all terms but the fixed one are multiplied by the
+    ratio.
 
-    Args:
-        model: the model.
-        machines: n numbers of machines, or one.
-        scale: n shares of the target input, or one.
-        iterations: of the run that is predicted, for iterative jobs; by default those trained with. For more
-            of them all terms but the fixed one are multiplied by the ratio.
-
-    Raises:
-        InvalidParameterError: when a part is asked for: a value is invalid, or `iterations` is asked of a
-            model that was trained without.
+    Each part is computed when it is first asked for. Then an InvalidParameterError refuses values that cannot
+    be, and `iterations` of a model that was trained without.
     """
 
     def __init__(
@@ -183,8 +166,7 @@ class ModelForecast:
     def interval(self, level: float, *, is_calibrated: bool = True) -> tuple[FloatArray, FloatArray]:
         """The bounds that the runs' seconds lie between with probability `level`, shape (n,) each.
 
-        They are calibrated by production runs, see `calibration`, and wider where Spark's metrics foresee
-        another regime than that of the observed runs, see `regimes`.
+        They are calibrated by production runs, and wider where Spark's metrics foresee another regime.
         """
         with _naming(self.model):
             low, high = self._predictor.interval(**self._runs, level=level)
@@ -205,10 +187,7 @@ class ModelForecast:
             return self._widening(True).probability_within(self.seconds, limits, narrow)
 
     def contributions(self) -> list[dict[str, float]]:
-        """For each run the seconds of each term; their sum is the prediction.
-
-        `UNCACHED` is among them where the cache will not hold the data.
-        """
+        """For each run the seconds of each term, and of what is `UNCACHED`; their sum is the prediction."""
         with _naming(self.model):
             seconds = self._predictor.contributions(**self._runs)
             names = [term.name for term in self.model.terms]
@@ -219,11 +198,8 @@ class ModelForecast:
     @cached_property
     def regimes(self) -> list[RegimeForecast]:
         """What Spark's figures foresee of each run."""
-        machines, scale = machines_and_scale(machines=self._asked[0], scale=self._asked[1])
-        return [
-            _forecast(self.model, int(count), share)
-            for count, share in zip(machines.tolist(), scale.tolist(), strict=True)
-        ]
+        asked = machines_and_scale(machines=self._asked[0], scale=self._asked[1])
+        return [_forecast(self.model, int(count), float(scale)) for count, scale in zip(*asked, strict=True)]
 
     @cached_property
     def _runs(self) -> RunColumns:
@@ -312,8 +288,7 @@ def standardised_errors(
 ) -> FloatArray:
     """How far n runs lie from their predictions, in standard deviations by the intervals of 80 %, shape (n,).
 
-    On the logarithm, above 0 where they took longer, and by the intervals as they are without `calibration`.
-    The seconds exclude start-up.
+    On the logarithm, above 0 where they took longer, without `calibration`. The seconds exclude start-up.
     """
     forecast = ModelForecast(model, machines=machines, scale=scale)
     with _naming(model):
@@ -347,7 +322,6 @@ def extrapolation(model: Model, *, machines: int, scale: float = 1.0) -> str:
     Samples are for extrapolating to more data, so larger inputs are mentioned only from far outside, smaller
     ones always: who asks for less than any sample may mean another unit. Machine counts are mentioned as
     soon as they leave what was observed: what happens on more machines may have been invisible on fewer.
-    `regimes` tells of changes that times cannot show.
     """
     machines = whole_number("machines", machines)
     scale = positive_number("scale", scale)

@@ -78,8 +78,7 @@ class ErnestRegression:
         Raises:
             InvalidParameterError: a value is not finite, or not above 0; the message gives its position.
             TooFewObservationsError: there are fewer runs than terms.
-            FitError: the runs cannot tell some of the terms apart; the message says which, and what to add.
-                Or they leave a sum of terms by which runs take no time.
+            FitError: the runs cannot tell some of the terms apart, or by the terms a run takes no time.
         """
         rows, seconds = self._observed(runs)
         machines, scale = machines_and_scale(machines=runs["machines"], scale=runs["scale"])
@@ -95,33 +94,28 @@ class ErnestRegression:
         return self._fit(rows, seconds, is_determined=is_determined)
 
     def predict(self, **runs: Unpack[RunColumns]) -> FloatArray:
-        """Seconds of the runs that `terms.Runs` describes, shape (n,).
-
-        Raises:
-            FitError: the regression has not been fitted.
-            InvalidParameterError: a value is invalid, or the lengths differ.
-        """
-        return np.asarray(self._rows(runs) @ self.coefficients_, dtype=np.float64)
+        """Seconds of the runs that `terms.Runs` describes, shape (n,)."""
+        return np.asarray(basis(self.terms, **runs) @ self.coefficients_, dtype=np.float64)
 
     def contributions(self, **runs: Unpack[RunColumns]) -> FloatArray:
         """The seconds of each prediction that each term explains, shape (n, p); see `predict`."""
-        return np.asarray(self._rows(runs) * self.coefficients_, dtype=np.float64)
+        return np.asarray(basis(self.terms, **runs) * self.coefficients_, dtype=np.float64)
 
     def interval(self, *, level: float, **runs: Unpack[RunColumns]) -> tuple[FloatArray, FloatArray]:
         """Seconds that a single run lies between with probability `level`, 0 to 1, shapes (n,).
 
         The classical interval of least squares (Student's t) of the terms that are not 0, on the logarithm
-        of the time so that it cannot become negative. It believes that the job has these terms and no
-        others, and so is too narrow more often than it says; `averaging` knows better.
+        so that it cannot become negative. It believes in these terms alone, and so is too narrow more often
+        than it says.
         """
         _, upper = two_sided(level)
-        seconds, spread = self._log_spread(self._rows(runs))
+        seconds, spread = self._log_spread(basis(self.terms, **runs))
         distance = self._on_logarithm(stdtrit(self._degrees_of_freedom, upper) * spread)
         return seconds * np.exp(-distance), seconds * np.exp(distance)
 
     def probability_within(self, *, limits: FloatArray, **runs: Unpack[RunColumns]) -> FloatArray:
         """The probability that a single run takes no longer than `limits` (seconds above 0), shape (n,)."""
-        seconds, spread = self._log_spread(self._rows(runs))
+        seconds, spread = self._log_spread(basis(self.terms, **runs))
         distance = self._from_logarithm(np.log(np.asarray(limits, dtype=np.float64) / seconds)) / spread
         return np.asarray(stdtr(self._degrees_of_freedom, distance), dtype=np.float64)
 
@@ -149,13 +143,7 @@ class ErnestRegression:
         variance = (active @ self._inverse_information * active).sum(axis=1) + noise**2
         return seconds, self._noise * np.sqrt(variance)
 
-    def _rows(self, runs: RunColumns) -> FloatArray:
-        if not hasattr(self, "coefficients_"):
-            raise FitError("This regression has no coefficients yet.", remedy="Call fit first.")
-        return basis(self.terms, **runs)
-
     def _observed(self, runs: ObservedColumns) -> tuple[FloatArray, FloatArray]:
-        """The basis of the runs, shape (n, p), and their seconds, shape (n,), all checked."""
         if self.weighting not in WEIGHTINGS:
             raise InvalidParameterError(
                 "weighting", self.weighting, "is unknown", remedy=f"Use one of {quoted(WEIGHTINGS)}."
@@ -380,10 +368,9 @@ class Widening:
     def probability_within(
         self, seconds: FloatArray, limits: FloatArray, narrow: Callable[[FloatArray], FloatArray]
     ) -> FloatArray:
-        """The probability that runs take no longer than `limits`, shape (n,), by the wider intervals.
+        """The probability that runs take no longer than `limits`, shape (n,), infinite ones, too.
 
-        Limits may be infinite; none is kept that is not above 0. `narrow` gives the probabilities of limits
-        by the narrow intervals.
+        `narrow` gives the probabilities of limits by the narrow intervals.
         """
         # A limit of 0 is never kept; the tiniest number stands for it, as its logarithm is finite.
         distances = np.log(np.maximum(limits, np.finfo(np.float64).tiny) / seconds)
