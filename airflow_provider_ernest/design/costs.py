@@ -102,12 +102,9 @@ def resolve_cost(
     price_per_hour: float | None = None,
     billed_machines: float = 0.0,
 ) -> Cost:
-    """The cost of that name (`settings.bounds.COST_UNITS`), with the numbers that it needs.
+    """The cost of that name (`settings.bounds.COST_UNITS`).
 
-    All but "relative_time" need `full_seconds_on_one_machine`, and "dollars" needs the price.
-
-    Raises:
-        InvalidParameterError: a number that the cost needs is missing or invalid.
+    An InvalidParameterError names a number that it needs and that is missing or invalid.
     """
     if cost == PAPERS_COST:
         return relative_time
@@ -177,16 +174,9 @@ def half_fixed(candidates: Candidates) -> Column:
 def share_of_production(cost: Cost, share: float, *, machines: int = 1, scale: float = 1.0) -> float:
     """A budget: the share (0.05 is 5 %) of what one production run is predicted to cost.
 
-    Args:
-        cost: tells what it costs, and the unit.
-        share: of that.
-        machines: of the production run, such as now; work that spreads costs the same on any number, only
-            overhead grows.
-        scale: its input, relative to the target input.
-
-    Raises:
-        InvalidParameterError: a number is invalid, or the cost is relative to the cheapest sample run, and
-            says nothing of production.
+    Its machines are such as now: work that spreads costs the same on any number, only overhead grows. Its
+    scale is relative to the target input. An InvalidParameterError says that a number is invalid, or that the
+    cost, relative to the cheapest sample run, tells nothing of production.
     """
     if isinstance(cost, RelativeTime):
         raise InvalidParameterError(
@@ -273,12 +263,7 @@ class Spending:
         return self.machine_seconds / _middle(goal.machines) >= LONG_SECONDS
 
     def planned(self, plan: Callable[[Allowance], Design]) -> Design:
-        """The design of the first allowance within which `plan` makes one.
-
-        Raises:
-            DesignError: the last allowance does not allow any.
-            InvalidParameterError: a number is invalid, or nothing tells of what the share is.
-        """
+        """The design of the first allowance within which `plan` makes one; errors are those of the last."""
         *frugal, last = self.allowances()
         for allowance in frugal:
             try:

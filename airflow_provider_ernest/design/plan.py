@@ -77,8 +77,7 @@ def plan_design(
 
     Raises:
         InvalidParameterError: a parameter is invalid, or `observed` ran other iterations.
-        DesignError: the candidates cannot determine the terms within the limits; the message names
-            the least budget that works.
+        DesignError: the candidates cannot determine the terms within the limits.
     """
     criterion = check_criterion(criterion or ("bayesian D" if targets is None else "bayesian I"))
     terms = check_terms(terms or (DICTIONARY if is_bayesian(criterion) else ERNEST))
@@ -191,15 +190,10 @@ def whole_run_bounds(costs: FloatArray, limits: Limits) -> tuple[FloatArray, NDA
 def optimal_weights(
     problem: DesignProblem, bounds: FloatArray, affordable: NDArray[np.bool_] | None = None
 ) -> FloatArray:
-    """The weights lambda of the relaxed optimum, 0 to 1, within linear bounds, shape (n,).
-
-    They are 0 where a run is not affordable.
+    """The weights lambda of the relaxed optimum, 0 to 1 and 0 where not affordable, shape (n,).
 
     Solved in coordinates in which the candidates spread evenly in all directions: the solver needs a quarter
-    fewer steps.
-
-    Raises:
-        DesignError: the candidates cannot determine all terms, or the solver found no optimum.
+    fewer steps. A DesignError says that they cannot determine all terms, or that it found no optimum.
     """
     weights = np.zeros(len(problem.costs))
     usable = np.flatnonzero(np.ones_like(weights) if affordable is None else affordable)
@@ -250,12 +244,10 @@ IMPROVEMENT = 1e-9  # the least relative gain that counts: below it, exchanges w
 
 
 def round_design(problem: DesignProblem, weights: FloatArray, *, limits: Limits) -> IntArray:
-    """How often to make each run, by the weights of the relaxed optimum, shape (n,).
+    """Which runs to make, 1 for each, by the weights of the relaxed optimum, shape (n,).
 
-    The counts respect the limits and, with the runs already made, determine all terms that they must.
-
-    Raises:
-        DesignError: the limits allow no such counts.
+    They respect the limits and, with the runs already made, determine all terms that they must; a DesignError
+    says that none do.
     """
     exchange = _Exchange(problem, limits)
     starts = [

@@ -115,10 +115,8 @@ class Criterion:
     def named(cls, name: str, *, terms: int, target_rows: FloatArray | None = None) -> Criterion:
         """The criterion of that name; the Bayesian forms differ in the matrix, not in the function.
 
-        I needs the term values of the predictions that are asked for, `target_rows` of shape (t, p).
-
-        Raises:
-            InvalidParameterError: the name is unknown, or I is asked for without targets.
+        I needs the term values of the predictions that are asked for, `target_rows` of shape (t, p); an
+        InvalidParameterError says so.
         """
         check_criterion(name)
         if asks_for_targets(name):
@@ -384,11 +382,9 @@ def _core_terms(
 
 
 def require_varied(candidates: Candidates, observed: Sequence[Observation], targets: Targets | None) -> None:
-    """Refuse candidates and observed runs that, all together, could not tell what is asked for.
+    """Refuse candidates and observed runs with one number of machines or scale, if others are asked for.
 
-    Raises:
-        DesignError: they all have one number of machines, or one scale, and others are asked for; what is
-            not known (targets are None) may be any number of machines.
+    A DesignError says so. What is not known (targets are None) may be any number of machines.
     """
     machines, scale = _all_runs(candidates, observed)
     wanted_machines, wanted_scale = (None, np.ones(1)) if targets is None else targets.columns()

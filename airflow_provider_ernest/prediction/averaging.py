@@ -63,18 +63,8 @@ MOST_TERMS = 8  # each term doubles the sets of terms; with eight a fit takes ab
 class TermAveraging:
     """Run time as a sum of terms, without knowing which terms there are.
 
-    Args:
-        terms: names of p terms over whose subsets to average; see `terms.DICTIONARY`.
-        prior: what is believed before the runs; None for `AveragingPrior()`.
-
-    Attributes:
-        coefficients_: after `fit`: mean seconds per unit of each term, shape (p,), none negative.
-        probabilities_: that each term is part of the model, shape (p,).
-        driver_share_: the probability that one of the machines does no work.
-        noise_: mean relative standard deviation of a single run that is as long as the observed ones.
-        disturbed_: the probability that each run does not belong to the others, shape (runs,).
-        apart_: runs that were left out because they contradict the others, shape (runs,).
-        posterior_: the draws that all predictions are made with.
+    The p terms are those over whose subsets to average; see `terms.DICTIONARY`. The prior is what is believed
+    before the runs; None for `AveragingPrior()`.
 
     Example:
         A job with 10 s of fixed work and 200 s of work that spreads, observed on small samples:
@@ -91,13 +81,14 @@ class TermAveraging:
         True
     """
 
-    coefficients_: FloatArray
-    probabilities_: FloatArray
-    driver_share_: float
-    noise_: float
-    disturbed_: FloatArray
-    apart_: NDArray[np.bool_]
-    posterior_: Posterior
+    # After `fit`:
+    coefficients_: FloatArray  # mean seconds per unit of each term, (p,), none negative
+    probabilities_: FloatArray  # that each term is part of the model, (p,)
+    driver_share_: float  # the probability that one of the machines does no work
+    noise_: float  # mean relative standard deviation of a single run that is as long as the observed ones
+    disturbed_: FloatArray  # the probability that each run does not belong to the others, (runs,)
+    apart_: NDArray[np.bool_]  # runs that were left out because they contradict the others, (runs,)
+    posterior_: Posterior  # the draws that all predictions are made with
 
     def __init__(self, *, terms: Sequence[str] = DICTIONARY, prior: AveragingPrior | None = None) -> None:
         self.terms = terms
@@ -209,10 +200,8 @@ TIGHT = 1e-6  # relative: a point whose error is this close to the largest is on
 def wrong_points(points: Points, terms: tuple[str, ...], prior: AveragingPrior) -> NDArray[np.bool_]:
     """The points that contradict the others, shape (n,); none if all agree.
 
-    A point with several runs is no mistake, however badly the terms describe it.
-
-    Raises:
-        FitError: points contradict each other, and it cannot be told which are wrong.
+    A point with several runs is no mistake, however badly the terms describe it. A FitError says so where it
+    cannot be told which points are wrong.
     """
     columns = [counting.columns(terms, points.runs) for counting in ways_to_count(points, prior)]
     every = np.ones(len(points.seconds), dtype=bool)
@@ -449,15 +438,10 @@ def unseen(points: Points, prior: AveragingPrior, *, places: IntArray) -> Unseen
 
 
 def octaves_until(even: FloatArray, probability: float, *, seen: float) -> FloatArray:
-    """How many doublings beyond `seen` ones a change comes, at quantiles of its distribution, shape (k,).
+    """How many doublings beyond `seen` ones a change comes, at quantiles (`even`) of its distribution, (k,).
 
     With the probability there is one at all, half of these within as many doublings as were seen. The place
     is log-logistic: heavy-tailed, and the same whatever the unit.
-
-    Args:
-        even: the quantiles, each above 0 and below 1.
-        probability: of any change, below 1.
-        seen: doublings between the least and the most that was observed.
     """
     octaves = np.full(len(even), FURTHEST_OCTAVES)
     comes = even < probability

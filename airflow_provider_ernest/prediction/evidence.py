@@ -86,8 +86,7 @@ class Points:
     def noise_factors(self) -> FloatArray:
         """The variance of each point's noise, relative to a single run's.
 
-        1/sqrt(k) instead of 1/k for the median of k runs, because consecutive runs on the same machines share
-        disturbances. Divided runs share none.
+        1/sqrt(k) for the median of k runs: consecutive ones share disturbances, divided ones do not.
         """
         powers = np.where(self.divided, -1.0, -0.5)
         return np.asarray(self.repetitions.astype(np.float64) ** powers, dtype=np.float64)
@@ -168,11 +167,10 @@ MIN_SECONDS_SHARE = 1e-9
 def suspicions(
     points: Points, columns: FloatArray, prior: AveragingPrior
 ) -> tuple[list[NDArray[np.bool_]], FloatArray]:
-    """The sets of points that may not belong to the others, with their prior probabilities.
+    """The h sets of points, masks (n,), that may not belong to the others, with their prior probabilities.
 
     The first set is empty. Then come the points with the most data for each machine (and those with the two
-    most): when memory runs short, time grows out of proportion. Last come the single points that the others
-    predict worst. The sets are h masks of shape (n,), the probabilities of shape (h,) have sum 1.
+    most): when memory runs short, time grows out of proportion. Last the points that others predict worst.
     """
     none = np.zeros(len(points.seconds), dtype=bool)
     sets, probabilities = [none], [0.0]

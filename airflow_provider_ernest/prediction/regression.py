@@ -44,15 +44,10 @@ MOST_DISTANT = 700.0  # the exponential of more is no number
 
 
 class ErnestRegression:
-    """Run time as a sum of terms with non-negative coefficients.
+    """Run time as a sum of terms, of `terms.TERMS`, with non-negative coefficients.
 
-    Args:
-        terms: names of p terms; see `terms.TERMS`.
-        weighting: "relative" counts the error of a run as a share of its time (run times vary by
-            per cent, so long runs must not drown short ones), "absolute" in seconds, as the original.
-
-    Attributes:
-        coefficients_: after `fit`: seconds per unit of each term, shape (p,), none negative.
+    The weighting is "relative", which counts the error of a run as a share of its time (run times vary by per
+    cent, so long runs must not drown short ones), or "absolute": in seconds, as the original.
 
     Example:
         A job with 10 s of fixed work and 200 s of work that spreads, observed on small samples:
@@ -66,7 +61,7 @@ class ErnestRegression:
         [22.5, 13.125]
     """
 
-    coefficients_: FloatArray
+    coefficients_: FloatArray  # after `fit`: seconds per unit of each term, (p,), none negative
 
     def __init__(self, *, terms: Sequence[str] = ERNEST, weighting: str = "relative") -> None:
         self.terms = terms

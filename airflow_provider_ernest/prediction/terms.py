@@ -201,24 +201,23 @@ def quoted(terms: Sequence[str]) -> str:
     return ", ".join(f'"{name}"' for name in terms)
 
 
-class RunColumns(TypedDict, total=False):
-    """Runs that are asked about, as keywords; see `Runs`."""
-
+class _Sizes(TypedDict, total=False):
     machines: Required[ArrayLike]
     scale: Required[ArrayLike]
     workers: ArrayLike | None
     row_width: ArrayLike
+
+
+class RunColumns(_Sizes, total=False):
+    """Runs that are asked about, as keywords; see `Runs`."""
+
     iteration_ratio: float
 
 
-class ObservedColumns(TypedDict, total=False):
+class ObservedColumns(_Sizes, total=False):
     """Runs that were made, as keywords, each of shape (n,); the rest as `Runs` has it by default."""
 
-    machines: Required[ArrayLike]
-    scale: Required[ArrayLike]
     seconds: Required[ArrayLike]
-    workers: ArrayLike | None
-    row_width: ArrayLike
 
 
 @dataclass(frozen=True, kw_only=True)
