@@ -118,7 +118,6 @@ class Criterion:
         I needs the term values of the predictions that are asked for, `target_rows` of shape (t, p); an
         InvalidParameterError says so.
         """
-        check_criterion(name)
         if asks_for_targets(name):
             if target_rows is None:
                 raise InvalidParameterError(
@@ -147,10 +146,8 @@ class Criterion:
     ) -> tuple[cp.Expression, list[cp.Constraint]]:
         """What cvxpy minimises (A, I, or for D ``-det(M)^(1/p)``), and the constraints that belong to it.
 
-        Args:
-            information: the information matrix in whitened coordinates, an affine expression.
-            to_whitened: T, shape (p, p), where ``whitened rows = rows @ T``, and so
-                ``M^-1 = T (whitened M)^-1 T^T``.
+        The information matrix is affine and in whitened coordinates: with T = `to_whitened`, (p, p),
+        ``whitened rows = rows @ T``, and so ``M^-1 = T (whitened M)^-1 T^T``.
         """
         if self.loadings is not None:
             return matrix_frac(to_whitened.T @ self.loadings, information), []
@@ -271,10 +268,8 @@ class DesignProblem:
         The sets of runs that determine all terms form a matroid, so picking greedily is exact: in the order
         of cost it gives the cheapest selection that determines the terms, so the least budget that can work.
 
-        Args:
-            preference: the candidates' positions, most preferred first, shape (n,).
-            runs: how many runs to pick; None is returned where so many cannot determine the terms.
-            independent: the share of a row that must not be a combination of those picked before.
+        None where so many runs cannot determine the terms. The preference are the candidates' positions, most
+        preferred first, (n,); `independent` is the share of a row that is no combination of those before.
         """
         rows, lengths = self.required_rows, np.linalg.norm(self.required_rows, axis=1)
         remainder = _without(rows, _directions(self.required_known_rows))
@@ -305,13 +300,9 @@ def design_problem(
     targets: Targets | None = None,
     expected_seconds: Column | None = None,
 ) -> DesignProblem:
-    """The problem that candidates, terms and purpose make up; the arguments are those of `plan.plan_design`.
+    """The problem that candidates, terms and purpose make up; arguments and errors as of `plan.plan_design`.
 
     Rows are divided by the expected seconds; None where errors count in seconds.
-
-    Raises:
-        DesignError: even all candidates together cannot tell what must be told.
-        InvalidParameterError: the criterion needs targets and there are none.
     """
     made = [run.machines for run in observed], [run.scale for run in observed]
 
@@ -476,11 +467,8 @@ def resolve_limits(
     """The user's limits with the defaults of `plan.plan_design` instead of None, if runs exist within them.
 
     With q terms that the runs must determine and m runs already made, `min_runs` is q + 2 - m by default, but
-    at least what determines the terms and at most `max_runs`. The unit is for messages.
-
-    Raises:
-        InvalidParameterError: a limit is invalid.
-        DesignError: no runs respect them; the message names the least budget that works.
+    at least what determines the terms and at most `max_runs`. The unit is for messages. If no runs respect
+    them, a DesignError names the least budget that works.
     """
     costs = problem.costs
     needed = max(1, missing_directions(problem.required_known_rows))

@@ -25,7 +25,7 @@ from airflow_provider_ernest.documents.base import Document
 from airflow_provider_ernest.documents.models import AveragingPrior
 from airflow_provider_ernest.documents.runs import Design, Experiment, Observation
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError
-from airflow_provider_ernest.prediction.averaging import DRAWS, Draws, Posterior, TermAveraging
+from airflow_provider_ernest.prediction.averaging import DRAWS, Posterior, TermAveraging
 from airflow_provider_ernest.prediction.numbers import FloatArray, IntArray, number_not_negative, whole_number
 from airflow_provider_ernest.prediction.predict import observed_columns
 from airflow_provider_ernest.prediction.prior import prior_for
@@ -175,7 +175,7 @@ def next_runs(
         **observed_columns(observed)
     )
     least = whole_number("min_runs", min_runs)
-    best = _Play.of(fitted.posterior_, rounds, usable, observed, ratio).best(min(AHEAD, most_left))
+    best = _Play(fitted.posterior_, rounds, usable, observed, ratio).best(min(AHEAD, most_left))
     needed = ""
     if not best.is_worth and len(observed) < least:
         needed = "more runs are asked for"
@@ -272,14 +272,9 @@ class _Rounds:
 
     def rates(self, machines: FloatArray) -> FloatArray:
         """What so many machines cost a second, shape (n,)."""
-        billing = self.billing
-        seconds = LONG_RUN_SECONDS + billing.boot_seconds
-        return np.array(
-            [
-                billing.cost(machines=count, seconds=LONG_RUN_SECONDS).of_the_run / seconds
-                for count in machines.tolist()
-            ]
-        )
+        billing, long = self.billing, LONG_RUN_SECONDS
+        costs = [billing.cost(machines=count, seconds=long).of_the_run for count in machines.tolist()]
+        return np.array(costs) / (long + billing.boot_seconds)
 
     def proposal(self, best: _Offer, *, needed: str, most: int) -> Proposal:
         """The first of the runs; where they are not worth it none, unless a reason says why one is needed."""
@@ -315,30 +310,17 @@ class _Rounds:
         )
 
 
-@dataclass(frozen=True)
 class _Play:
     """What k draws of the posterior say of q production configurations and of n runs that may be made."""
 
-    rounds: _Rounds
-    draws: Draws
-    kept: FloatArray  # the probability that production keeps to its limits, (k, q)
-    costs_of_production: FloatArray  # (k, q)
-    figures: FloatArray  # what is to be little of production, (k, q)
-    losses: FloatArray  # the same with what a missed limit costs, (k, q)
-    run_means: FloatArray  # of the logarithms of the runs' seconds, (k, n)
-    run_spreads: FloatArray
-    positions: IntArray  # of the runs among the candidates, (n,)
-    costs: FloatArray  # what they are expected to cost, (n,)
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         posterior: Posterior,
         rounds: _Rounds,
         usable: IntArray,
         observed: Sequence[Observation],
         iteration_ratio: float,
-    ) -> _Play:
+    ) -> None:
         goal, startup = rounds.goal, float(np.median([run.startup_seconds for run in observed]))
 
         def asked(machines: FloatArray, scale: FloatArray, ratio: float = 1.0) -> Runs:
@@ -354,24 +336,22 @@ class _Play:
         allowed = np.maximum(np.array(limits) - startup, HOPELESS)
         kept = ndtr((np.log(allowed) - means) / spreads) if goal.has_limits else np.ones_like(means)
         seconds = rounds.billing.boot_seconds + startup + np.exp(means)
-        costs = rounds.rates(machines) * seconds
-        figures = seconds if goal.is_time else costs * seconds if goal.objective == BALANCED else costs
-        positions = _thinned(rounds.candidates, usable)
-        own = rounds.candidates.machines[positions].astype(np.float64)
-        run_means, run_spreads = posterior.log_seconds(asked(own, rounds.candidates.scale[positions]))
-        billed = np.maximum(own, rounds.billed_machines)
-        return cls(
-            rounds=rounds,
-            draws=posterior.draws,
-            kept=np.asarray(kept, dtype=np.float64),
-            costs_of_production=costs,
-            figures=figures,
-            losses=np.asarray(figures * (1.0 + MISSED * (1.0 - kept)), dtype=np.float64),
-            run_means=run_means,
-            run_spreads=run_spreads,
-            positions=positions,
-            costs=rounds.rates(billed) * (startup + np.exp(posterior.mean(run_means))),
+        self.rounds, self.draws = rounds, posterior.draws
+        self.kept: FloatArray = kept  # the probability that production keeps to its limits, (k, q)
+        costs: FloatArray = rounds.rates(machines) * seconds
+        self.costs_of_production = costs  # (k, q)
+        # What is to be little of production, and the same with what a missed limit costs, (k, q).
+        self.figures = seconds if goal.is_time else costs * seconds if goal.objective == BALANCED else costs
+        self.losses = self.figures * (1.0 + MISSED * (1.0 - kept))
+        self.positions = _thinned(rounds.candidates, usable)  # of the runs among the candidates, (n,)
+        own = rounds.candidates.machines[self.positions].astype(np.float64)
+        # Of the logarithms of the runs' seconds, (k, n).
+        self.run_means, self.run_spreads = posterior.log_seconds(
+            asked(own, rounds.candidates.scale[self.positions])
         )
+        billed = np.maximum(own, rounds.billed_machines)
+        # What the runs are expected to cost, (n,).
+        self.costs = rounds.rates(billed) * (startup + np.exp(posterior.mean(self.run_means)))
 
     def best(self, ahead: int) -> _Offer:
         """At most `ahead` runs that are worth most beyond their cost, or the one that comes nearest."""

@@ -14,7 +14,6 @@ that none of them is negative.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Self, Unpack
 
 import numpy as np
@@ -35,7 +34,6 @@ from airflow_provider_ernest.prediction.evidence import (
     same_machines,
     shared_deviation,
     ways_to_count,
-    weigh,
 )
 from airflow_provider_ernest.prediction.numbers import FloatArray, IntArray
 from airflow_provider_ernest.prediction.regression import (
@@ -289,49 +287,32 @@ SHARED = 0.1
 NEGLIGIBLE = 1e-9  # the share of a hypothesis that no figure shows
 
 
-@dataclass(frozen=True, kw_only=True)
 class Draws:
-    """k draws of coefficients with the positions, shape (k,), of the hypotheses that they come from."""
-
-    weights: FloatArray  # (k,), with sum 1
-    places: IntArray  # which of the `DRAWS` places in the whole each belongs to, ascending, (k,)
-    counting: IntArray
-    outside: IntArray
-    discrepancy: IntArray
-    noise: IntArray
-    coefficients: FloatArray  # seconds per unit of each term, (k, p), none negative
-    inclusion: FloatArray  # the probability of each term to be in, (p,)
-
-
-def draw(evidence: Evidence) -> Draws:
-    """Coefficients at even places in the whole of the hypotheses, none negative.
+    """k draws of coefficients, none negative, at even places in the whole of the hypotheses.
 
     A hypothesis weighs by how well it explains the runs and by how probable it is that it needs no negative
     term. How probable that is for a draw is known only when it is made; it is guessed from typical
     coefficients of its hypothesis first, and what the guess was off by is the draw's own weight.
     """
-    terms = evidence.subsets.shape[1]
-    means, factors = evidence.means.reshape(-1, terms), evidence.factors.reshape(-1, terms, terms)
-    subsets = np.broadcast_to(evidence.subsets, evidence.means.shape).reshape(-1, terms)
-    _, guessed = _none_negative(means, factors, subsets)
-    log_weights = evidence.log_probabilities.ravel() + guessed
-    places, positions, overlaps = _places(np.exp(log_weights - log_weights.max()))
-    scaled, found = _none_negative(
-        means[positions], factors[positions], subsets[positions], evenly_spread(DRAWS, terms)[places]
-    )
-    weights = overlaps * np.exp(found - guessed[positions])
-    weights /= weights.sum()
-    counting, outside, discrepancy, noise, _ = np.unravel_index(positions, evidence.log_probabilities.shape)
-    return Draws(
-        weights=weights,
-        places=places,
-        counting=counting,
-        outside=outside,
-        discrepancy=discrepancy,
-        noise=noise,
-        coefficients=evidence.least + scaled / evidence.lengths[counting],
-        inclusion=np.maximum(weights @ subsets[positions], evidence.least > 0),
-    )
+
+    def __init__(self, evidence: Evidence) -> None:
+        terms = evidence.subsets.shape[1]
+        means, factors = evidence.means.reshape(-1, terms), evidence.factors.reshape(-1, terms, terms)
+        subsets = np.broadcast_to(evidence.subsets, evidence.means.shape).reshape(-1, terms)
+        _, guessed = _none_negative(means, factors, subsets)
+        log_weights = evidence.log_probabilities.ravel() + guessed
+        # Which of the `DRAWS` places each belongs to, ascending, (k,).
+        self.places, positions, overlaps = _places(np.exp(log_weights - log_weights.max()))
+        scaled, found = _none_negative(
+            means[positions], factors[positions], subsets[positions], evenly_spread(DRAWS, terms)[self.places]
+        )
+        weights = overlaps * np.exp(found - guessed[positions])
+        self.weights = weights / weights.sum()  # (k,)
+        axes = np.unravel_index(positions, evidence.log_probabilities.shape)
+        self.counting, self.outside, self.discrepancy, self.noise, _ = axes
+        # Seconds per unit of each term, (k, p), and the probability of each term to be in, (p,).
+        self.coefficients = evidence.least + scaled / evidence.lengths[self.counting]
+        self.inclusion = np.maximum(self.weights @ subsets[positions], evidence.least > 0)
 
 
 def _places(weights: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
@@ -405,36 +386,29 @@ FURTHEST_OCTAVES = 60.0  # further than any cluster or input: such a draw sees n
 SEED = 1
 
 
-@dataclass(frozen=True, kw_only=True)
 class Unseen:
-    """From where on each of k draws follows another law, shape (k,) each."""
+    """From where on each of k draws, by its place, follows another law, independent of all else."""
 
-    most_workers: FloatArray  # beyond these, more machines do no work that spreads
-    least_scale: FloatArray  # smaller inputs may be of another shape than those observed
-    most_scale: FloatArray  # larger ones, too
-    shape_spread: float  # the standard deviation of log(seconds) of an input of another shape
+    def __init__(self, points: Points, prior: AveragingPrior, *, places: IntArray) -> None:
+        generator = np.random.default_rng(SEED)
+        even = (np.arange(DRAWS) + 0.5) / DRAWS
+        beyond, larger, smaller = (generator.permutation(even)[places] for _ in range(3))
+        least_workers, most_workers = float(points.workers.min()), float(points.workers.max())
+        least_scale, most_scale = float(points.scale.min()), float(points.scale.max())
+        scales = float(np.log2(most_scale / least_scale))
+        # Beyond these, more machines do no work that spreads, (k,).
+        self.most_workers = most_workers * np.exp2(
+            octaves_until(beyond, prior.plateau, seen=float(np.log2(most_workers / least_workers)))
+        )
+        # Larger and smaller inputs may be of another shape than those observed, (k,).
+        self._most_scale = most_scale * np.exp2(octaves_until(larger, prior.other_shape, seen=scales))
+        self._least_scale = least_scale / np.exp2(octaves_until(smaller, prior.other_shape, seen=scales))
+        self._shape_spread = prior.other_shape_spread
 
     def variance(self, scale: FloatArray) -> FloatArray:
         """Of log(seconds) by the shape of inputs of n scales, by draw, shape (k, n)."""
-        is_other = (scale > self.most_scale[:, None]) | (scale < self.least_scale[:, None])
-        return np.asarray(is_other * self.shape_spread**2, dtype=np.float64)
-
-
-def unseen(points: Points, prior: AveragingPrior, *, places: IntArray) -> Unseen:
-    """What it says of each of the draws' places, shape (k,), is independent of the others and of all else."""
-    generator = np.random.default_rng(SEED)
-    even = (np.arange(DRAWS) + 0.5) / DRAWS
-    beyond, larger, smaller = (generator.permutation(even)[places] for _ in range(3))
-    least_workers, most_workers = float(points.workers.min()), float(points.workers.max())
-    least_scale, most_scale = float(points.scale.min()), float(points.scale.max())
-    scales = float(np.log2(most_scale / least_scale))
-    return Unseen(
-        most_workers=most_workers
-        * np.exp2(octaves_until(beyond, prior.plateau, seen=float(np.log2(most_workers / least_workers)))),
-        most_scale=most_scale * np.exp2(octaves_until(larger, prior.other_shape, seen=scales)),
-        least_scale=least_scale / np.exp2(octaves_until(smaller, prior.other_shape, seen=scales)),
-        shape_spread=prior.other_shape_spread,
-    )
+        is_other = (scale > self._most_scale[:, None]) | (scale < self._least_scale[:, None])
+        return np.asarray(is_other * self._shape_spread**2, dtype=np.float64)
 
 
 def octaves_until(even: FloatArray, probability: float, *, seen: float) -> FloatArray:
@@ -464,9 +438,9 @@ class Posterior:
     def __init__(self, points: Points, *, terms: tuple[str, ...], prior: AveragingPrior) -> None:
         self.terms = terms
         self.prior = prior
-        self.evidence = weigh(points, terms, prior)
-        self.draws = draw(self.evidence)
-        self.unseen = unseen(points, prior, places=self.draws.places)
+        self.evidence = Evidence(points, terms, prior)
+        self.draws = Draws(self.evidence)
+        self.unseen = Unseen(points, prior, places=self.draws.places)
 
     def mean(self, of_draws: FloatArray | NDArray[np.bool_]) -> FloatArray:
         """The mean of what the draws say, shape (k, ...), by their weights."""

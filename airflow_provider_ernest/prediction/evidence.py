@@ -220,70 +220,53 @@ REFINEMENTS = 4
 USUAL_ERROR = 0.2  # error from the reference, on the logarithm, from which a run begins to count less
 
 
-@dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """The hypotheses with their probabilities, coefficients and errors.
+    """All hypotheses about a job with these terms, by its points, of which there is at least one.
 
     Axes: d ways to count (see `Counting`), r sets of points that do not belong to the others, g levels of
     discrepancy, k levels of noise, t subsets of the terms; n points, p terms.
     """
 
-    points: Points
-    countings: tuple[Counting, ...]
-    outside: NDArray[np.bool_]  # the sets of points, (r, n)
-    subsets: NDArray[np.bool_]  # which terms are in, (t, p)
-    # of the runs with the hypothesis, without the factor for no negative coefficient, (d, r, g, k, t)
-    log_probabilities: FloatArray
-    means: FloatArray  # of the scaled coefficients, beyond `least`, (d, r, g, k, t, p)
-    factors: FloatArray  # Cholesky factors of their precisions, (d, r, g, k, t, p, p)
-    lengths: FloatArray  # what the coefficients were scaled with, (d, p)
-    reference: FloatArray  # seconds of the reference fit, (n,)
-    deviations: FloatArray  # logarithms of seconds over reference, (n,)
-    precisions: FloatArray  # inverse covariances of the errors, (r, g, k, n, n)
-    columns: FloatArray  # the terms' values at the points, (d, n, p)
-    least: FloatArray  # known least seconds per unit of each term, (p,)
-
-
-def weigh(points: Points, terms: tuple[str, ...], prior: AveragingPrior) -> Evidence:
-    """All hypotheses about a job with these terms, by its points, of which there is at least one."""
-    countings = ways_to_count(points, prior)
-    columns = [counting.columns(terms, points.runs) for counting in countings]
-    usual = columns[_usual(countings)]
-    least = _least(terms, prior, points.seconds)
-    reference = _reference(usual, points.seconds, least)
-    deviations = np.log(points.seconds / reference)
-    outside, outside_probabilities = suspicions(points, usual, prior)
-    precisions, log_determinants = _errors(points, np.array(outside), prior)
-    subsets, log_subsets = _subsets(terms, prior)
-    largest = _largest_seconds(terms, prior, points.seconds)
-    parts = [
-        _posterior(rows, 1.0 + deviations - rows @ least, precisions, subsets, largest, prior)
-        for rows in (column / reference[:, None] for column in columns)
-    ]
-    likelihoods, means, factors, lengths = (np.array(part) for part in zip(*parts, strict=True))
-    shares = np.array([counting.weight for counting in countings])
-    log_prior = (
-        np.log(shares / shares.sum())[:, None, None, None, None]
-        + np.log(outside_probabilities)[:, None, None, None]
-        + _log_weights(prior.discrepancy_weights)[:, None, None]
-        + _log_weights(prior.noise_weights)[:, None]
-        + log_subsets
-    )
-    return Evidence(
-        points=points,
-        countings=countings,
-        outside=np.array(outside),
-        subsets=subsets,
-        log_probabilities=likelihoods - log_determinants[..., None] + log_prior,
-        means=means,
-        factors=factors,
-        lengths=lengths,
-        reference=reference,
-        deviations=deviations,
-        precisions=precisions,
-        columns=np.array(columns),
-        least=least,
-    )
+    def __init__(self, points: Points, terms: tuple[str, ...], prior: AveragingPrior) -> None:
+        self.points, self.countings = points, ways_to_count(points, prior)
+        columns = [counting.columns(terms, points.runs) for counting in self.countings]
+        usual = columns[_usual(self.countings)]
+        self.columns = np.array(columns)  # the terms' values at the points, (d, n, p)
+        self.least = _least(terms, prior, points.seconds)  # known seconds per unit of each term, (p,)
+        self.reference = _reference(usual, points.seconds, self.least)  # seconds of the reference fit, (n,)
+        self.deviations = np.log(points.seconds / self.reference)
+        sets, set_probabilities = suspicions(points, usual, prior)
+        self.outside = np.array(sets)  # (r, n)
+        # Inverse covariances of the errors, (r, g, k, n, n).
+        self.precisions, log_determinants = _errors(points, self.outside, prior)
+        self.subsets, log_subsets = _subsets(terms, prior)  # which terms are in, (t, p)
+        largest = _largest_seconds(terms, prior, points.seconds)
+        parts = [
+            _posterior(
+                rows,
+                1.0 + self.deviations - rows @ self.least,
+                self.precisions,
+                self.subsets,
+                largest,
+                prior,
+            )
+            for rows in (column / self.reference[:, None] for column in columns)
+        ]
+        # Means of the scaled coefficients, beyond `least`, (d, r, g, k, t, p), Cholesky factors of their
+        # precisions, (d, r, g, k, t, p, p), and what they were scaled with, (d, p).
+        likelihoods, self.means, self.factors, self.lengths = (
+            np.array(part) for part in zip(*parts, strict=True)
+        )
+        shares = np.array([counting.weight for counting in self.countings])
+        log_prior = (
+            np.log(shares / shares.sum())[:, None, None, None, None]
+            + np.log(set_probabilities)[:, None, None, None]
+            + _log_weights(prior.discrepancy_weights)[:, None, None]
+            + _log_weights(prior.noise_weights)[:, None]
+            + log_subsets
+        )
+        # Of the runs with the hypothesis, without the factor for no negative coefficient, (d, r, g, k, t).
+        self.log_probabilities = likelihoods - log_determinants[..., None] + log_prior
 
 
 @dataclass(frozen=True, kw_only=True)

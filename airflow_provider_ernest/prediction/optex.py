@@ -14,8 +14,7 @@ A*s) / (iter*C))``.
 
 The paper's tables follow the formula only in part (see `python -m benchmarks.accuracy --optex DIR`): its
 execution and communication times are not in proportion to 1/n, and the estimates of tables IV and VI contain
-no sharing. This module implements the formula. Its functions refuse invalid values with an
-InvalidParameterError.
+no sharing. This module implements the formula. An InvalidParameterError refuses invalid values.
 """
 
 from __future__ import annotations
@@ -118,9 +117,6 @@ def job_profile(runs: Sequence[RunProfile]) -> JobProfile:
     Each constant is the median over the runs, so that one disturbed run does no harm. The baseline is one
     machine with the largest input measured. The closed form takes a job's unit tasks as given; here they grow
     with the input (`predicted_phases`), as otherwise a sample would tell nothing of the whole.
-
-    Raises:
-        TooFewObservationsError: there is no run.
     """
     if not runs:
         raise TooFewObservationsError("No run gives no profile.", remedy="Measure at least one run.")
@@ -150,8 +146,7 @@ def profile_from_runs(observations: Sequence[Observation]) -> JobProfile:
     Tprep: `initialisation_seconds` is their sum.
 
     Raises:
-        TooFewObservationsError: there are fewer runs than constants.
-        FitError: the runs cannot tell some of the phases apart; the message says which.
+        FitError: there are fewer runs than constants, or they cannot tell some of the phases apart.
     """
     columns: dict[str, list[float]] = {
         "machines": [run.machines for run in observations],

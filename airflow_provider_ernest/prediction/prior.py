@@ -17,7 +17,7 @@ from scipy.special import log_ndtr, logsumexp
 
 from airflow_provider_ernest.documents.models import AveragingPrior
 from airflow_provider_ernest.documents.runs import Observation
-from airflow_provider_ernest.prediction.evidence import Evidence, points_of, weigh
+from airflow_provider_ernest.prediction.evidence import Evidence, points_of
 from airflow_provider_ernest.prediction.numbers import FloatArray
 from airflow_provider_ernest.prediction.predict import observed_columns
 from airflow_provider_ernest.prediction.terms import DICTIONARY, check_terms
@@ -220,7 +220,7 @@ def pooled_prior(
     names = check_terms(terms)
     start = _Shares.of(before, names)
     evidences = [
-        weigh(points_of(**observed_columns(runs)), names, prior_for(runs, before)) for runs in jobs if runs
+        Evidence(points_of(**observed_columns(runs)), names, prior_for(runs, before)) for runs in jobs if runs
     ]
     if not evidences:
         return before

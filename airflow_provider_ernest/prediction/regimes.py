@@ -113,15 +113,16 @@ def _cap(observations: Sequence[Observation], machines: int, scale: float) -> tu
     )
     if tasks < slots:
         most = max(1, math.floor(tasks / known.slots_per_machine))
-        return effective, (
-            f"{facts}: more than {machines_in_words(most)} would stand partly idle. More partitions "
-            f"(smaller input splits, or spark.sql.shuffle.partitions of {slots} or more) would use them all."
+        what = (
+            f"more than {machines_in_words(most)} would stand partly idle. More partitions (smaller input "
+            f"splits, or spark.sql.shuffle.partitions of {slots} or more)"
         )
-    rounds = math.ceil(tasks / slots)
-    return effective, (
-        f"{facts}: in the last of {rounds} rounds most slots stand idle. {rounds * slots} or many more "
-        "partitions would use them all."
-    )
+    else:
+        rounds = math.ceil(tasks / slots)
+        what = (
+            f"in the last of {rounds} rounds most slots stand idle. {rounds * slots} or many more partitions"
+        )
+    return effective, f"{facts}: {what} would use them all."
 
 
 _ONE_CAUSE = (("1",), ("scale",), ("machines",))
@@ -174,11 +175,7 @@ def parallelism(observations: Sequence[Observation], *, of_peak_stage: bool = Fa
 def effective_machines(
     observations: Sequence[Observation], *, machines: ArrayLike, scale: ArrayLike
 ) -> FloatArray:
-    """Machines that work counts on: those asked for, less what has no task to run.
-
-    Terms of work that spreads take these; terms of overhead take the machines themselves. Runs and
-    predictions are to be treated alike. Shape (n,), each above 0; `machines` where nothing is known.
-    """
+    """Machines that work which spreads counts on, (n,): those asked for, less what has no task to run."""
     machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
     known = parallelism(observations)
     if known is None:
@@ -286,9 +283,8 @@ class _CachingRuns:
         """The share of the reads that find their partition in memory.
 
         Where not all fits, each machine holds as much as in the runs that missed some. Else, and without such
-        runs, it holds what fits beside execution and the tasks that make others again: such a task keeps what
-        it made in storage memory until it ends, though there is no room for it; up to a partition for each
-        slot. And of whole partitions half a one on average does not fit.
+        runs, it holds what fits beside execution and the tasks that make others again, each of which keeps
+        up to a partition in storage memory. And of whole partitions half a one on average does not fit.
         """
         each = wanted_bytes / machines
         of_runs = self.wanted_bytes / self.machines
@@ -415,9 +411,8 @@ def cache_passes(observations: Sequence[Observation]) -> CachePasses | None:
     """What passes over cached data take; None where the logs tell nothing of them.
 
     Tasks that missed their partition tell what that takes longer than finding it. Without any, runs whose
-    caches held different shares tell what a pass over what is missing takes more. Otherwise the first pass
-    tells it: that both makes the data and does the pass's own work, or a part of that, which the further
-    passes bound.
+    caches held different shares tell it. Otherwise the first pass does: that makes the data and does the
+    pass's own work, or a part of it, which the further passes bound.
     """
     told = _told(
         observations,
@@ -517,8 +512,7 @@ def _foresee_spill(
     """Whether tasks spill (None where it is not known), a warning or "", and a factor on the interval.
 
     Below a load at which a run did not spill none does, above one at which one did each does. Beyond all
-    runs the largest memory that a task used tells, by how it grew with the task's input. The tasks are those
-    of the stage that used it, which need not be as many as where most of the time goes.
+    runs the largest memory that a task used tells, by how it grew with the input of that stage's tasks.
     """
     told = _told(observations, lambda _: True)
     if not told:

@@ -184,16 +184,16 @@ def leave_one_out(
     Raises:
         TooFewObservationsError: there are fewer than two configurations.
     """
-    splits = list(_splits(observations))
-    if len(splits) < 2:
+    configurations = list(dict.fromkeys(run.configuration for run in observations))
+    if len(configurations) < 2:
         raise TooFewObservationsError(
-            f"Observations of {len(splits)} configurations cannot be cross-validated.",
+            f"Observations of {len(configurations)} configurations cannot be cross-validated.",
             remedy="Observe runs of at least two configurations.",
         )
     folds = tuple(
         fold
-        for left_out, rest in splits
-        for fold in _folds(new_predictor(), left_out, [run for run in rest if run not in apart], observations)
+        for configuration in configurations
+        for fold in _folds(new_predictor(), configuration, observations, apart)
     )
     errors_percent = np.array([abs(fold.error_percent) for fold in folds])
     residuals = np.array([fold.predicted_seconds - fold.seconds for fold in folds])
@@ -205,19 +205,14 @@ def leave_one_out(
     )
 
 
-def _splits(observations: Sequence[Observation]) -> Iterator[tuple[list[Observation], list[Observation]]]:
-    """For each configuration its observations, and all others."""
-    for configuration in dict.fromkeys(run.configuration for run in observations):
-        inside = [run for run in observations if run.configuration == configuration]
-        yield inside, [run for run in observations if run.configuration != configuration]
-
-
 def _folds(
     predictor: Predictor,
-    left_out: Sequence[Observation],
-    rest: Sequence[Observation],
+    configuration: tuple[int, float, float],
     observations: Sequence[Observation],
+    apart: Sequence[Observation],
 ) -> Iterator[Fold]:
+    left_out = [run for run in observations if run.configuration == configuration]
+    rest = [run for run in observations if run.configuration != configuration and run not in apart]
     fitted = predictor.fit_undetermined(**observed_columns(rest, told_by=observations))
     first = left_out[0]
     workers = effective_machines(observations, machines=first.machines, scale=first.scale)
