@@ -274,7 +274,7 @@ class _Rounds:
         """What so many machines cost a second, shape (n,)."""
         billing, long = self.billing, LONG_RUN_SECONDS
         costs = [billing.cost(machines=count, seconds=long).of_the_run for count in machines.tolist()]
-        return np.array(costs) / (long + billing.boot_seconds)
+        return np.asarray(np.array(costs) / (long + billing.boot_seconds), dtype=np.float64)
 
     def proposal(self, best: _Offer, *, needed: str, most: int) -> Proposal:
         """The first of the runs; where they are not worth it none, unless a reason says why one is needed."""
