@@ -50,7 +50,7 @@ class ExtendedAmdahl:
     averaged for alpha; they share one Tseq. alpha is kept within 0 and 1, since beyond them times would be
     negative or grow with the processors.
 
-    The degree is k, of the sequential time in the predictor value; a `state` is one to continue from.
+    The degree is k, of the sequential time in x; `state` is what to store and to continue from.
 
     Example:
         90 % of the work spreads:
@@ -74,14 +74,9 @@ class ExtendedAmdahl:
                 f"is not that of the state, {state.degree}",
                 remedy="The sums of one degree do not give another: begin with a new model.",
             )
-        self._state = state or AmdahlState(
+        self.state = state or AmdahlState(
             degree=degree, power_sums=(0.0,) * (2 * degree + 1), time_sums=(0.0,) * (degree + 1)
         )
-
-    @property
-    def state(self) -> AmdahlState:
-        """What to store; ``ExtendedAmdahl(degree=state.degree, state=state)`` continues from it."""
-        return self._state
 
     def update(self, observation: Observation) -> None:
         """Learn from a run: its scale is the predictor value, its machines are the processors."""
@@ -93,29 +88,29 @@ class ExtendedAmdahl:
         processors = whole_number("processors", processors)
         seconds = positive_number("seconds", seconds)
         self._average_if_highest(x, processors, seconds)
-        base = self._state.base_processors
+        base = self.state.base_processors
         if not base or processors < base:
-            self._state = replace(
-                self._state,
+            self.state = replace(
+                self.state,
                 base_processors=processors,
                 unit_exponent=0,
-                power_sums=(0.0,) * len(self._state.power_sums),
-                time_sums=(0.0,) * len(self._state.time_sums),
+                power_sums=(0.0,) * len(self.state.power_sums),
+                time_sums=(0.0,) * len(self.state.time_sums),
                 distinct_x=(),
             )
-        if processors == self._state.base_processors:
+        if processors == self.state.base_processors:
             self._add_to_sums(x, seconds)
 
     def _average_if_highest(self, x: float, processors: int, seconds: float) -> None:
         """Add a point to the mean of the highest ones, or replace them if it is higher."""
-        state = self._state
+        state = self.state
         points, mean = 1, seconds
         if processors == state.highest_processors and _is_same(x, state.highest_x):
             x, points = state.highest_x, state.highest_points + 1
             mean = state.highest_mean_seconds + (seconds - state.highest_mean_seconds) / points
         elif (processors, x) < (state.highest_processors, state.highest_x):
             return
-        self._state = replace(
+        self.state = replace(
             state,
             highest_processors=processors,
             highest_x=x,
@@ -125,7 +120,7 @@ class ExtendedAmdahl:
 
     def _add_to_sums(self, x: float, seconds: float) -> None:
         """Add a point on the lowest processor count to the sums, in powers of u = x / 2**unit_exponent."""
-        state = self._state
+        state = self.state
         exponent = math.frexp(x)[1]
         if state.distinct_x:
             exponent = max(exponent, state.unit_exponent)
@@ -135,7 +130,7 @@ class ExtendedAmdahl:
         distinct = state.distinct_x
         if len(distinct) <= state.degree and not any(_is_same(x, each) for each in distinct):
             distinct = (*distinct, x)
-        self._state = replace(
+        self.state = replace(
             state,
             unit_exponent=exponent,
             power_sums=tuple(math.ldexp(total, shift * j) + u**j for j, total in enumerate(state.power_sums)),
@@ -153,8 +148,8 @@ class ExtendedAmdahl:
             TooFewObservationsError: there are fewer different predictor values than coefficients.
             FitError: the predictor values are too close together.
         """
-        powers = np.arange(self._state.degree + 1)
-        return np.ldexp(self._polynomial(), -self._state.unit_exponent * powers)
+        powers = np.arange(self.state.degree + 1)
+        return np.ldexp(self._polynomial(), -self.state.unit_exponent * powers)
 
     @property
     def alpha(self) -> float:
@@ -163,7 +158,7 @@ class ExtendedAmdahl:
         Raises:
             FitError: all points were on one processor count; also as `coefficients`.
         """
-        state = self._state
+        state = self.state
         base, most = state.base_processors, state.highest_processors
         if 0 < most <= base:
             raise FitError(
@@ -189,7 +184,7 @@ class ExtendedAmdahl:
                 "x", x_column.tolist(), f"does not fit {counts.size} processor counts"
             )
         x_column, counts = np.broadcast_arrays(x_column, counts)
-        base = self._state.base_processors
+        base = self.state.base_processors
         seconds = self._base_seconds(x_column)
         if np.all(counts == base):
             return seconds
@@ -198,7 +193,7 @@ class ExtendedAmdahl:
 
     def _polynomial(self) -> FloatArray:
         """The polynomial's coefficients in powers of u, shape (k + 1,)."""
-        state = self._state
+        state = self.state
         needed, found = state.degree + 1, len(state.distinct_x)
         if not found:
             raise TooFewObservationsError("There is no point yet.", remedy=f"Observe at least {needed}.")
@@ -221,13 +216,13 @@ class ExtendedAmdahl:
 
     def _base_seconds(self, x: FloatArray) -> FloatArray:
         """The polynomial at x, shape (n,): seconds on the lowest processor count seen."""
-        u = np.ldexp(x, -self._state.unit_exponent)
+        u = np.ldexp(x, -self.state.unit_exponent)
         seconds = np.polynomial.polynomial.polyval(u, self._polynomial())
         wrong = np.flatnonzero(~(seconds > 0))
         if wrong.size:
             position = int(wrong[0])
             raise FitError(
-                f"The polynomial of degree {self._state.degree} gives {seconds_in_words(seconds[position])} "
+                f"The polynomial of degree {self.state.degree} gives {seconds_in_words(seconds[position])} "
                 f"at x={x[position]:g}: it does not describe the job there.",
                 remedy="Observe predictor values near it, or use a lower degree.",
             )
