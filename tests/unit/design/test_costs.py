@@ -5,13 +5,16 @@ from functools import partial
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.design.candidates import Candidates
+from airflow_provider_ernest.design.candidates import Candidates, enumerate_candidates
 from airflow_provider_ernest.design.costs import (
     MachineSeconds,
+    expectation,
+    relative_time,
     resolve_cost,
     share_of_production,
 )
 from airflow_provider_ernest.exceptions import InvalidParameterError
+from tests.examples import observe
 
 RUNS = Candidates(
     machines=np.array([1, 4, 16]), scale=np.array([0.1, 0.1, 0.1]), partitions=np.array([16, 16, 16])
@@ -94,3 +97,34 @@ def test_nothing_says_what_production_costs():
 def test_shares_that_cannot_be(wrong):
     with pytest.raises(InvalidParameterError):
         share_of_production(MachineSeconds(**PRIOR), **{"share": 0.05, **wrong})
+
+
+# What runs are expected to take, by the best knowledge there is.
+
+CANDIDATES = enumerate_candidates(max_machines=8, min_scale=0.01, max_scale=0.1, partitions=1000)
+MIDDLING = float(np.exp(np.mean(np.log(CANDIDATES.scale / CANDIDATES.machines))))
+OBSERVED = observe(machines=[1, 2, 4], scale=[0.1, 0.1, 0.2], seconds=[25.0, 15.0, 15.0])
+"""They took 5 s and 200 s of work that spreads."""
+STATED = MachineSeconds(full_seconds_on_one_machine=100.0, run_overhead_seconds=3.0, price_per_hour=7.0)
+
+
+@pytest.mark.parametrize(
+    ("observed", "cost", "expected"),
+    [
+        (OBSERVED, STATED, [25.0, 105.0, 25.0]),
+        (OBSERVED[:2], STATED, [13.0, 53.0, 13.0]),
+        ([], STATED, [13.0, 53.0, 13.0]),
+        ([], relative_time, [0.1 + MIDDLING, 0.5 + MIDDLING, 0.1 + MIDDLING]),
+    ],
+    ids=[
+        "runs already made",
+        "two are too few",
+        "what the cost is made of",
+        "half of a middling run is fixed",
+    ],
+)
+def test_the_best_guess_there_is_of_what_runs_take(observed, cost, expected):
+    guess = expectation(candidates=CANDIDATES, cost=cost, observed=observed)
+    seconds = guess(machines=np.array([1.0, 2.0, 10.0]), scale=np.array([0.1, 1.0, 1.0]))
+
+    assert seconds.tolist() == pytest.approx(expected)

@@ -100,8 +100,13 @@ def test_a_wide_cluster_is_not_used_whole_where_only_the_own_machines_are_billed
 
 @pytest.mark.parametrize(
     "clear",
-    [goal(deadline_seconds=3000.0, allowed=(16,), runs=1000), goal(deadline_seconds=1e6), goal(runs=1)],
-    ids=["nothing to choose", "any size keeps the deadline", "no deadline"],
+    [
+        goal(deadline_seconds=3000.0, allowed=(16,), runs=1000),
+        goal(deadline_seconds=1e6),
+        goal(runs=1),
+        goal(objective=FASTEST, runs=1),
+    ],
+    ids=["nothing to choose", "any size keeps the deadline", "no deadline", "fastest"],
 )
 def test_a_clear_decision_stops_at_once(first, clear):
     proposal = proposed(first, of=clear)
@@ -190,11 +195,6 @@ def test_a_budget_needs_a_price(first):
     with pytest.raises(InvalidParameterError, match="price_per_hour=None is missing"):
         proposed(first, of=within)
     assert proposed(first, of=within, price_per_hour=0.2).unit == "dollars"
-
-
-def test_time_counts_where_time_is_to_be_little(first):
-    fastest = goal(objective=FASTEST, runs=1)
-    assert proposed(first, of=fastest).experiments == ()
 
 
 def test_a_large_cluster_makes_runs_dearer(first):

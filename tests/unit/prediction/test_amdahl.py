@@ -115,15 +115,6 @@ def test_a_higher_point_starts_the_average_anew(higher):
     assert model.state.highest_points == 1
 
 
-def test_alpha_stays_within_its_bounds():
-    sequential = points_of_law([1.0, 5.0, 20.0], [1])
-
-    assert learnt([*sequential, (20.0, 8, 500.0)]).alpha == 0.0
-    superlinear = learnt([*sequential, (20.0, 8, 1.0)])
-    assert superlinear.alpha == 1.0
-    assert superlinear.predict(x=20.0, processors=1000)[0] > 0
-
-
 def test_a_model_goes_on_where_it_was_stored():
     points = points_of_law([1.0, 700.0, 2.0, 31.0], [1, 4, 16])
     points = [(x, p, t * factor) for (x, p, t), factor in zip(points, np.linspace(0.9, 1.1, 12), strict=True)]
@@ -137,28 +128,24 @@ def test_a_model_goes_on_where_it_was_stored():
     assert second.state == whole.state
 
 
-def test_too_few_predictor_values_name_how_many():
-    model = learnt([(2.0, 1, 5.0), (2.0, 1, 5.1), (4.0, 1, 7.0), (9.0, 4, 1.0)], degree=2)
-
-    with pytest.raises(
-        TooFewObservationsError, match=r"2 different predictor values on 1 processors .* which needs 3"
-    ):
-        model.predict(x=1.0, processors=1)
-
-
-def test_points_on_one_processor_count_do_not_tell_alpha():
-    model = learnt(points_of_law([1.0, 5.0], [1]))
-
-    assert model.predict(x=2.0, processors=1) == pytest.approx([50.0])
-    with pytest.raises(FitError, match="All points were on 1 processors"):
-        model.predict(x=2.0, processors=[1, 4])
-
-
-def test_a_polynomial_below_zero_is_not_a_time():
-    model = learnt([(10.0, 1, 1.0), (20.0, 1, 21.0)])
-
-    with pytest.raises(FitError, match=r"gives -17 s at x=1"):
-        model.predict(x=1.0, processors=1)
+@pytest.mark.parametrize(
+    ("points", "degree", "processors", "error", "says"),
+    [
+        (
+            [(2.0, 1, 5.0), (2.0, 1, 5.1), (4.0, 1, 7.0), (9.0, 4, 1.0)],
+            2,
+            1,
+            TooFewObservationsError,
+            r"2 different predictor values on 1 processors .* which needs 3",
+        ),
+        (points_of_law([1.0, 5.0], [1]), 1, [1, 4], FitError, "All points were on 1 processors"),
+        ([(10.0, 1, 1.0), (20.0, 1, 21.0)], 1, 1, FitError, "gives -17 s at x=1"),
+    ],
+    ids=["few values", "one count", "below zero"],
+)
+def test_points_that_do_not_tell_a_time(points, degree, processors, error, says):
+    with pytest.raises(error, match=says):
+        learnt(points, degree=degree).predict(x=1.0, processors=processors)
 
 
 @pytest.mark.parametrize(

@@ -154,15 +154,3 @@ def test_contributions_and_probabilities_count_it_too():
     _, high = predict_interval(model, **asked, level=0.8)
     assert ModelForecast(model, **asked).probability_within(high)[0] == pytest.approx(0.9, abs=0.02)
     assert ModelForecast(model, **asked).probability_within(seconds)[0] == pytest.approx(0.5, abs=0.03)
-
-
-def test_the_parts_of_all_runs_of_a_curve_are_the_same():
-    model = train(runs(AMPLE), job="job")
-    few, many = ModelForecast(model, machines=[1, 4], scale=1.0).contributions()
-    assert few.keys() == many.keys()
-    assert few[UNCACHED] > 0 == many[UNCACHED]
-
-
-def test_leaving_one_out_counts_it_too():
-    model = train(runs((*AMPLE, *SHORT[:3])), job="job")
-    assert model.validation.max_error_percent < 15

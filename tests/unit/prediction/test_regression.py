@@ -9,14 +9,13 @@ from scipy.stats import norm
 from scipy.stats import t as student
 from sklearn.linear_model import LinearRegression
 
-from airflow_provider_ernest.exceptions import FitError, TooFewObservationsError
+from airflow_provider_ernest.exceptions import FitError
 from airflow_provider_ernest.prediction.regression import (
     ErnestRegression,
     Widening,
     mixture_probabilities,
     mixture_quantiles,
     non_negative_least_squares,
-    runs_to_add,
     two_sided,
     undetermined_terms,
 )
@@ -55,13 +54,6 @@ def test_the_coefficients_of_scikit_learn(weighting, seed):
     regression = ErnestRegression(weighting=weighting).fit(**runs)
 
     np.testing.assert_allclose(regression.coefficients_, oracle.coef_, rtol=1e-6, atol=1e-9)
-
-
-def test_runs_on_one_machine_count_name_the_terms_and_the_remedy():
-    with pytest.raises(FitError, match=r'"1", "log\(machines\)", "machines" apart.*at least 3') as caught:
-        ErnestRegression().fit(machines=[4] * 6, scale=[0.1, 0.2, 0.3, 0.4, 0.5, 0.6], seconds=[5.0] * 6)
-
-    assert not isinstance(caught.value, TooFewObservationsError)
 
 
 @pytest.mark.parametrize("weighting", ["relative", "absolute"])
@@ -146,21 +138,14 @@ def undetermined(machines, scale, terms=ERNEST):
     return undetermined_terms(basis(terms, machines=machines, scale=scale), terms)
 
 
-def test_on_two_machine_counts_three_terms_look_alike():
-    machines, scale = np.array([1, 1, 4, 4, 4.0]), np.array([0.01, 0.1, 0.01, 0.1, 0.05])
-
-    assert undetermined(machines, scale) == ("1", "log(machines)", "machines")
-    assert "at least 3 different numbers of machines (now: 1, 4)" in runs_to_add(
-        ("1", "log(machines)", "machines"), machines=machines, scale=scale
-    )
-
-
 @pytest.mark.parametrize("counts", [[1, 2], [3], [2, 40]])
 def test_following_the_advice_helps(counts):
     machines, scale = (grid.ravel() for grid in np.meshgrid(np.array(counts, float), [0.01, 0.05, 0.1]))
-    open_terms = undetermined(machines, scale)
-    assert open_terms
-    assert "at least 3" in runs_to_add(open_terms, machines=machines, scale=scale)
+    with pytest.raises(FitError, match=r'"1", "log\(machines\)", "machines" apart.*at least 3'):
+        ErnestRegression().fit(
+            machines=[*machines, *machines], scale=[*scale, *scale * 0.5], seconds=[5.0] * 2 * len(scale)
+        )
+    assert undetermined(machines, scale) == ("1", "log(machines)", "machines")
 
     more = [count + 5 for count in range(3 - len(counts))]
     assert undetermined([*machines, *more], [*scale, *([0.1] * len(more))]) == ()

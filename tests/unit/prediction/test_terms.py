@@ -30,25 +30,19 @@ def test_no_term_is_ever_negative():
     assert np.all(np.isfinite(rows))
 
 
-def test_an_unknown_term_says_what_terms_there_are_and_what_a_formula_may_hold():
-    with pytest.raises(InvalidParameterError, match=r"'cores'.*prediction\.terms\.TERMS.*machines, scale"):
-        basis(("1", "cores^2"), machines=[1], scale=[1.0])
-
-
-def test_spaces_make_no_other_term():
-    with pytest.raises(InvalidParameterError, match="names a term twice"):
-        basis(("scale/machines", "scale / machines"), machines=[1], scale=[1.0])
-
-
-def test_a_term_that_is_negative_somewhere_is_refused_with_the_place():
-    with pytest.raises(InvalidParameterError, match=r"'scale - 0.5'.*is -0.4 for 2 machines and scale 0.1"):
-        basis(("scale - 0.5",), machines=[1, 2], scale=[0.5, 0.1])
-
-
-@pytest.mark.parametrize("terms", [(), ("1", "1")])
-def test_no_term_and_repeated_terms_are_refused(terms):
-    with pytest.raises(InvalidParameterError, match="terms="):
-        basis(terms, machines=[1], scale=[1.0])
+@pytest.mark.parametrize(
+    ("terms", "says"),
+    [
+        (("1", "cores^2"), r"'cores'.*prediction\.terms\.TERMS.*machines, scale"),
+        (("scale/machines", "scale / machines"), "names a term twice"),
+        (("scale - 0.5",), r"'scale - 0.5'.*is -0.4 for 2 machines and scale 0.1"),
+        ((), "terms="),
+    ],
+    ids=["unknown", "twice", "negative somewhere", "none"],
+)
+def test_what_is_no_list_of_terms_is_refused(terms, says):
+    with pytest.raises(InvalidParameterError, match=says):
+        basis(terms, machines=[1, 2], scale=[0.5, 0.1])
 
 
 def test_a_memory_cliff_begins_where_a_machine_has_more_than_it_holds():

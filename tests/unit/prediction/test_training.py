@@ -15,7 +15,14 @@ from airflow_provider_ernest.exceptions import (
 )
 from airflow_provider_ernest.prediction.averaging import TermAveraging
 from airflow_provider_ernest.prediction.calibration import LIKELY
-from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds
+from airflow_provider_ernest.prediction.predict import (
+    check_method,
+    default_terms,
+    fitted,
+    new_predictor,
+    predict_interval,
+    predict_seconds,
+)
 from airflow_provider_ernest.prediction.prior import NOISE_SECONDS
 from airflow_provider_ernest.prediction.regression import ErnestRegression
 from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST, OPTEX
@@ -151,13 +158,6 @@ def test_short_runs_of_spark_scatter_by_a_part_of_a_second_besides():
     assert width(**hours, hosts=("10.0.0.1",)) == pytest.approx(width(**hours), rel=0.1)
 
 
-def test_the_scatter_that_a_model_tells_of_short_runs_has_it_too():
-    fields = {"machines": [1, 2, 4, 8], "scale": [0.1] * 4, "seconds": [30.0, 17.0, 10.0, 7.0]}
-
-    assert train(observe(**fields, hosts=("10.0.0.1",)), job="job").noise > NOISE_SECONDS / 13.5
-    assert train(observe(**fields), job="job").noise < NOISE_SECONDS / 13.5
-
-
 def test_the_start_up_is_the_median_not_the_mean():
     slow_first = [replace(run, startup_seconds=300.0 if run.index == 0 else 10.0) for run in observations()]
 
@@ -172,6 +172,18 @@ def test_runs_that_differ_in_kind_do_not_make_one_model(field, values):
 
     with pytest.raises(FitError, match=f"differ in {field}"):
         train(mixed, job="kmeans")
+
+
+def test_a_model_is_fitted_once_however_often_it_is_loaded():
+    assert fitted(examples.model(7)) is fitted(replace(examples.model(7)))
+    assert fitted(examples.model(7)) is not fitted(examples.model(8))
+
+
+@pytest.mark.parametrize("method", ["", "Averaging", None])
+def test_an_unknown_method_lists_the_known_ones(method):
+    for ask in (check_method, default_terms, new_predictor):
+        with pytest.raises(InvalidParameterError, match=r'is unknown.*"averaging", "relative", "classic"'):
+            ask(method)
 
 
 @pytest.mark.parametrize(("method", "enough"), [("averaging", 3), ("relative", 4), ("classic", 4)])

@@ -56,10 +56,9 @@ def test_workers_are_what_shares_the_work_and_machines_are_what_costs_overhead()
     assert averaging.predict(machines=32, scale=1.0) == pytest.approx(all_work, rel=0.15)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_the_order_of_the_runs_does_not_matter(seed):
-    runs = runs_of(PLAIN, noise=0.1, seed=seed)
-    order = np.random.default_rng(seed).permutation(len(MACHINES))
+def test_the_order_of_the_runs_does_not_matter():
+    runs = runs_of(PLAIN, noise=0.1, seed=1)
+    order = np.random.default_rng(1).permutation(len(MACHINES))
     forward, shuffled = fitted(runs), fitted({name: column[order] for name, column in runs.items()})
 
     asked = {"machines": [3, 32], "scale": 1.0}
@@ -68,12 +67,6 @@ def test_the_order_of_the_runs_does_not_matter(seed):
         shuffled.interval(**asked, level=0.95), forward.interval(**asked, level=0.95), rtol=1e-9
     )
     np.testing.assert_allclose(shuffled.disturbed_, forward.disturbed_[order])
-
-
-def test_a_machine_that_worked_alone_had_no_driver_to_itself():
-    machines = np.array([1, 2, 4, 8, 16, 1, 8])
-
-    assert fitted(runs_of(PLAIN, machines=machines)).driver_share_ == 0.0
 
 
 @pytest.mark.parametrize("name", ["scale^2/machines", "scale^1.7/machines", "max(scale/machines - 0.01, 0)"])
@@ -92,6 +85,9 @@ def test_a_term_of_the_users_own_is_found_when_the_job_has_it(name):
     np.testing.assert_allclose(with_it.predict(**target), seconds_of(job, **target), rtol=0.25)
 
 
+NINE = [*DICTIONARY, "scale^2/machines", "sqrt(machines)", "1/machines"]
+
+
 @pytest.mark.parametrize(
     ("machines", "scale", "terms", "error", "problem"),
     [
@@ -101,23 +97,16 @@ def test_a_term_of_the_users_own_is_found_when_the_job_has_it(name):
             [0.1, 0.2, 0.3, 0.4],
             DICTIONARY,
             FitError,
-            r"used 4 machines.*one other number of machines",
+            r"used 4 machines.*one other number",
         ),
-        (
-            MACHINES,
-            SCALE,
-            [*DICTIONARY, "scale^2/machines", "sqrt(machines)", "1/machines"],
-            InvalidParameterError,
-            r"terms=.*9",
-        ),
+        (MACHINES, SCALE, NINE, InvalidParameterError, r"terms=.*9"),
     ],
     ids=["two points, however often they were run", "one number of machines", "too many terms"],
 )
 def test_what_no_fit_is_made_of_is_refused(machines, scale, terms, error, problem):
+    seconds = 20.0 + np.arange(len(machines))
     with pytest.raises(error, match=problem) as caught:
-        TermAveraging(terms=terms).fit(
-            machines=machines, scale=scale, seconds=20.0 + np.arange(len(machines))
-        )
+        TermAveraging(terms=terms).fit(machines=machines, scale=scale, seconds=seconds)
 
     assert type(caught.value) is error
 
@@ -266,15 +255,6 @@ def test_so_many_runs_that_take_now_this_time_and_now_another_are_not_one_wrong_
     assert not wrong_points(points, DICTIONARY, AveragingPrior()).any()
 
 
-def merged(machines, scale, seconds, workers=None):
-    columns = {"machines": machines, "scale": scale, "seconds": seconds, "workers": workers or machines}
-    return points_of(**{name: np.array(column, dtype=float) for name, column in columns.items()})
-
-
-def test_runs_with_other_workers_are_not_repetitions():
-    assert len(merged([8, 8], [0.1, 0.1], [5.0, 6.0], workers=[8, 4]).seconds) == 2
-
-
 @pytest.mark.parametrize(
     ("seconds", "expected"),
     [
@@ -287,7 +267,7 @@ def test_runs_with_other_workers_are_not_repetitions():
     ],
 )
 def test_where_no_time_is_typical_it_is_their_mean_on_the_logarithm(seconds, expected):
-    points = merged([8] * len(seconds), [1.0] * len(seconds), seconds)
+    points = points_of(machines=[8.0] * len(seconds), scale=1.0, seconds=seconds)
 
     assert points.seconds.tolist() == [pytest.approx(expected)]
     is_divided = expected != 100.0
@@ -340,13 +320,6 @@ def test_a_run_on_other_rows_is_predicted_at_its_own_width():
     predictor = TermAveraging().fit(**runs_of_rows([0.5, 1.0], row_share=0.5))
     (narrow,) = predictor.predict(machines=4, scale=0.25, row_width=0.5)
     assert abs(narrow / seconds_of_rows(4, 0.5, 0.5, row_share=0.5) - 1) < 0.06
-
-
-def test_rows_of_one_width_change_nothing():
-    observed = runs_of_rows([1.0], row_share=0.5)
-    told = TermAveraging().fit(**observed).predict(**AT_TARGET)
-    del observed["row_width"]
-    assert np.array_equal(told, TermAveraging().fit(**observed).predict(**AT_TARGET))
 
 
 @pytest.mark.parametrize("row_width", [0.0, -1.0, np.nan, [1.0, 2.0]])
