@@ -36,7 +36,7 @@ class Candidates:
         return len(self.machines)
 
     def experiment(
-        self, at: int, *, index: int, cost: float, iterations: int | None, weight: float = 1.0
+        self, at: int, *, index: int, cost: float, iterations: int | None, weight: float = 0.0
     ) -> Experiment:
         """The run at a position, as one to be made."""
         return Experiment(
