@@ -40,9 +40,6 @@ _WORTH_PERCENT = 10.0  # of the run: less is not worth a change
 # Error of the replay of the run as it was: beyond that, nothing that rests on a replay is said.
 TRUSTED_ERROR_PERCENT = 10.0
 
-# Of the tasks' time: more may be reading of input over the network, which Spark does not measure.
-_UNMEASURED_SHARE = 0.1
-
 _FULL_SHARE = 0.5  # tasks waited for a full network only if it needs this share of the time that could be won
 _IDLE_SHARE = 0.4  # of the slots' time in a stage, for want of tasks
 _ROUNDS = 3  # a stage with more rounds of tasks fills its slots, whatever the last round does
@@ -69,6 +66,7 @@ _WITHOUT = {
 }
 
 _Weighed = tuple[float, Advice]  # the percentage of the run that an advice is about, and the advice
+_Remedy = tuple[str, str, str]  # subject, text and documentation of an advice
 
 _SPARK = "https://spark.apache.org/docs/latest"
 
@@ -136,10 +134,16 @@ def advise(profile: RunProfile) -> tuple[Advice, ...]:
     if not profile.not_counted:
         asked += [_of_partitions, _of_results, _of_small_files, _of_reading]
         if abs(profile.replay_error_percent) <= TRUSTED_ERROR_PERCENT:
-            asked += [_of_limits, _of_computing, _of_stragglers, _of_sizes]
+            asked += [_of_limits, _of_stragglers]
     found = [each for of in asked for each in of(profile)]
     found.sort(key=lambda each: -each[0])
     return tuple(advice for _, advice in found)
+
+
+def _weighed(profile: RunProfile, won: float, remedy: _Remedy, figure: str) -> _Weighed:
+    subject, text, documentation = remedy
+    advice = Advice(subject=subject, text=text, figure=figure, won_seconds=won, documentation=documentation)
+    return 100.0 * won / profile.seconds, advice
 
 
 def _saved(seconds: float, profile: RunProfile) -> str:
@@ -176,19 +180,15 @@ def _of_partitions(profile: RunProfile) -> Iterator[_Weighed]:
             )
         else:
             continue
-        advice = Advice(
-            subject="partitions",
-            text=text,
-            figure=figure,
-            won_seconds=won,
-            documentation=f"{_SPARK}/tuning.html#level-of-parallelism",
-        )
-        yield 100.0 * won / profile.seconds, advice
+        page = f"{_SPARK}/tuning.html#level-of-parallelism"
+        yield _weighed(profile, won, ("partitions", text, page), figure)
 
 
 def _of_spilling(profile: RunProfile) -> Iterator[_Weighed]:
     """Memory was too small for what tasks sorted, joined or aggregated."""
-    found = _spilling(profile)
+    found = [
+        stage for stage in profile.stages if stage.spilled_bytes > _SPILLED_SHARE * max(1, stage.read_bytes)
+    ]
     share = 100.0 * sum(stage.seconds for stage in found) / profile.seconds
     if found and share >= _WORTH_PERCENT:
         worst = max(found, key=lambda stage: stage.spilled_bytes)
@@ -204,12 +204,6 @@ def _of_spilling(profile: RunProfile) -> Iterator[_Weighed]:
         yield share, advice
 
 
-def _spilling(profile: RunProfile) -> list[StageProfile]:
-    return [
-        stage for stage in profile.stages if stage.spilled_bytes > _SPILLED_SHARE * max(1, stage.read_bytes)
-    ]
-
-
 def _named(stage: StageProfile) -> str:
     return f"stage {stage.stage_id} ({stage.name})" if stage.name else f"stage {stage.stage_id}"
 
@@ -220,16 +214,8 @@ def _of_results(profile: RunProfile) -> Iterator[_Weighed]:
     won = sum(_alone_after(profile, stage) for stage in fetching)
     if profile.scale >= 1.0 and 100.0 * won >= _WORTH_PERCENT * profile.seconds:
         results = data_amount(sum(stage.result_bytes for stage in fetching))
-        advice = Advice(
-            subject="driver",
-            text="Bring less to the driver: let executors aggregate or write what collect() and toPandas() "
-            "fetch, and broadcast smaller tables.",
-            figure=f"{results} came as results, and no task ran for {duration(won)} after that: "
-            f"{_saved(won, profile)}",
-            won_seconds=won,
-            documentation=f"{_SPARK}/configuration.html#application-properties",
-        )
-        yield 100.0 * won / profile.seconds, advice
+        figure = f"{results} came as results, and no task ran for {duration(won)} after that"
+        yield _weighed(profile, won, _LESS_TO_THE_DRIVER, f"{figure}: {_saved(won, profile)}")
 
 
 def _of_small_files(profile: RunProfile) -> Iterator[_Weighed]:
@@ -244,16 +230,11 @@ def _of_small_files(profile: RunProfile) -> Iterator[_Weighed]:
     won = around / profile.slots + sum(_alone_after(profile, stage) for stage in writing)
     if profile.scale >= 1.0 and 100.0 * won >= _WORTH_PERCENT * profile.seconds:
         written = data_amount(sum(stage.output_bytes for stage in writing))
-        advice = Advice(
-            subject="files",
-            text="Write fewer files: coalesce what is written, or repartition it by its partition columns.",
-            figure=f"{count(sum(stage.tasks for stage in writing))} tasks wrote {written}, and "
-            f"{duration(around)} of their time is neither computing nor waiting for disks: "
-            f"{_saved(won, profile)}",
-            won_seconds=won,
-            documentation=f"{_SPARK}/sql-performance-tuning.html#coalesce-hints-for-sql-queries",
+        figure = (
+            f"{count(sum(stage.tasks for stage in writing))} tasks wrote {written}, and {duration(around)} "
+            f"of their time is neither computing nor waiting for disks: {_saved(won, profile)}"
         )
-        yield 100.0 * won / profile.seconds, advice
+        yield _weighed(profile, won, _FEWER_FILES, figure)
 
 
 def _alone_after(profile: RunProfile, stage: StageProfile) -> float:
@@ -278,7 +259,24 @@ def _of_reading(profile: RunProfile) -> Iterator[_Weighed]:
         yield share, advice
 
 
-_REMEDIES = {
+_LESS_TO_THE_DRIVER: _Remedy = (
+    "driver",
+    "Bring less to the driver: let executors aggregate or write what collect() and toPandas() fetch, and "
+    "broadcast smaller tables.",
+    f"{_SPARK}/configuration.html#application-properties",
+)
+_FEWER_FILES: _Remedy = (
+    "files",
+    "Write fewer files: coalesce what is written, or repartition it by its partition columns.",
+    f"{_SPARK}/sql-performance-tuning.html#coalesce-hints-for-sql-queries",
+)
+_CALMER_SENDERS: _Remedy = (
+    "shuffle",
+    "Look at the machines that send shuffle data (their disks, garbage collection, other load): tasks wait "
+    "for it, but the network is not full.",
+    f"{_SPARK}/configuration.html#shuffle-behavior",
+)
+_REMEDIES: dict[str, _Remedy] = {
     DISK: (
         "instance family",
         "Put Spark's local directories on faster disks, such as those of storage-optimised machines.",
@@ -329,28 +327,17 @@ def _of_limits(profile: RunProfile) -> Iterator[_Weighed]:
             continue
         if limit.resource == SERIALISATION and not _carry_much(profile):
             continue
-        subject, text, documentation = _REMEDIES[limit.resource]
+        remedy = _REMEDIES[limit.resource]
         figure = (
             f"{duration(limit.blocked_seconds)} of waiting in all tasks; without it at best "
             f"{duration(limit.seconds_without)} instead of {duration(profile.replayed_seconds)}"
         )
         won = limit.improvement_percent / 100.0 * profile.replayed_seconds
         if limit.resource == NETWORK and needed < _FULL_SHARE * won:
-            subject, text, documentation = (
-                "shuffle",
-                "Look at the machines that send shuffle data (their disks, garbage collection, other load): "
-                "tasks wait for it, but the network is not full.",
-                f"{_SPARK}/configuration.html#shuffle-behavior",
-            )
+            remedy = _CALMER_SENDERS
             figure += f"; the network needs {duration(needed)} for it"
-        advice = Advice(
-            subject=subject,
-            text=text,
-            figure=figure,
-            won_seconds=profile.replayed_seconds - limit.seconds_without,
-            documentation=documentation,
-        )
-        yield limit.improvement_percent, advice
+        won_seconds = profile.replayed_seconds - limit.seconds_without
+        yield limit.improvement_percent, _weighed(profile, won_seconds, remedy, figure)[1]
 
 
 def _carry_much(profile: RunProfile) -> bool:
@@ -363,71 +350,11 @@ def _carry_much(profile: RunProfile) -> bool:
     )
 
 
-def _of_computing(profile: RunProfile) -> Iterator[_Weighed]:
-    # A resource that a sample, a single machine or Python did not wait for may be needed by a larger run.
-    is_telling = (
-        profile.scale >= 1.0
-        and profile.machines > 1
-        and profile.unmeasured_seconds <= _UNMEASURED_SHARE * profile.task_seconds
-        and _won_percent(profile, PYTHON_WORKER) < _WORTH_PERCENT
-    )
-    if profile.bottleneck != CPU or not profile.limits or not is_telling:
-        return
-    network, disk = _won_percent(profile, NETWORK), _won_percent(profile, DISK)
-    short_of_memory = _won_percent(profile, GARBAGE_COLLECTION) >= _WORTHLESS_PERCENT
-    if max(network, disk) < _WORTHLESS_PERCENT and not short_of_memory and not _spilling(profile):
-        advice = Advice(
-            subject="instance family",
-            text="Do not pay for a faster network or disks: compute-optimised machines suit the job if their "
-            "memory is enough.",
-            figure=f"at most {percentage(network)} from an infinitely fast network, {percentage(disk)} from "
-            "disks",
-            documentation=f"{_SPARK}/hardware-provisioning.html#cpu-cores",
-        )
-        yield _WORTHLESS_PERCENT, advice
-
-
-def _won_percent(profile: RunProfile, resource: str) -> float:
-    limit = profile.limit(resource)
-    return max(0.0, limit.improvement_percent) if limit else 0.0
-
-
 def _of_stragglers(profile: RunProfile) -> Iterator[_Weighed]:
     """Stragglers of one cause that cost much."""
     for cause in profile.straggler_causes:
         won = profile.replayed_seconds - cause.seconds_without
         percent = 100.0 * won / max(profile.replayed_seconds, 1e-9)
         if percent >= _WORTH_PERCENT and cause.cause in (INPUT_SKEW, SLOW_HOST):
-            subject, text, documentation = _REMEDIES[cause.cause]
-            advice = Advice(
-                subject=subject,
-                text=text,
-                figure=f"{count(cause.tasks)} tasks; up to {duration(won)} of {duration(profile.seconds)}",
-                won_seconds=won,
-                documentation=documentation,
-            )
-            yield percent, advice
-
-
-def _of_sizes(profile: RunProfile) -> Iterator[_Weighed]:
-    """Machines do not help."""
-    if profile.scale < 1.0:
-        return
-    if 2 * profile.driver_seconds >= profile.seconds:
-        advice = Advice(
-            subject="size",
-            text="More or larger machines do not help: look at what the driver does between its jobs.",
-            figure=f"no task ran for {_idle(profile)}",
-        )
-        yield 100.0 * profile.driver_seconds / profile.seconds, advice
-        return
-    replayed = {size.machines: size.seconds for size in profile.sizes}
-    now, fewer = profile.replayed_seconds, replayed.get(profile.machines // 2)
-    if profile.machines % 2 == 0 and fewer is not None and fewer < (1 + _WORTH_PERCENT / 100) * now:
-        advice = Advice(
-            subject="size",
-            text=f"Half as many machines ({profile.machines // 2}) are enough for this input, if their "
-            "memory is.",
-            figure=f"{duration(fewer)} instead of {duration(now)} by replay",
-        )
-        yield _WORTH_PERCENT, advice
+            figure = f"{count(cause.tasks)} tasks; up to {duration(won)} of {duration(profile.seconds)}"
+            yield percent, _weighed(profile, won, _REMEDIES[cause.cause], figure)[1]

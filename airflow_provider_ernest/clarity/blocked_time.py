@@ -108,7 +108,7 @@ def blocked_time(log: EventLog, *, plan: Plan | None = None) -> BlockedTime:
             stage.row.key: StageWaiting(
                 blocked_seconds={name: float(each[stage.tasks].sum()) for name, each in blocked.items()},
                 seconds_without={
-                    name: min(as_it_was.stages[stage.row.key].seconds, run.stages[stage.row.key].seconds)
+                    name: min(as_it_was.stage_seconds[stage.row.key], run.stage_seconds[stage.row.key])
                     for name, run in without.items()
                 },
             )

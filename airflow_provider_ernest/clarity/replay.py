@@ -16,7 +16,6 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -37,18 +36,6 @@ Slot = tuple[float, float]  # from when until when a slot is there, in seconds o
 ALWAYS: Slot = (-math.inf, math.inf)
 
 
-class ReplayedStage(NamedTuple):
-    """When an attempt of a stage began, with its first task, and ended; seconds of clean time."""
-
-    began_seconds: float
-    ended_seconds: float
-
-    @property
-    def seconds(self) -> float:
-        """How long it took."""
-        return self.ended_seconds - self.began_seconds
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Replayed:
     """A run as it would have been, in seconds of clean time."""
@@ -64,15 +51,11 @@ class Replayed:
         return self.moments[self.plan.end]
 
     @cached_property
-    def stages(self) -> Mapping[StageKey, ReplayedStage]:
-        """By Spark's number and the attempt."""
+    def stage_seconds(self) -> Mapping[StageKey, float]:
+        """How long each attempt of a stage took from its first task's launch."""
         return {
-            stage.row.key: ReplayedStage(
-                began_seconds=float(self.began[stage.tasks].min())
-                if len(stage.tasks)
-                else self.moments[stage.submitted],
-                ended_seconds=self.moments[stage.ended],
-            )
+            stage.row.key: self.moments[stage.ended]
+            - (float(self.began[stage.tasks].min()) if len(stage.tasks) else self.moments[stage.submitted])
             for stage in self.plan.stages
         }
 

@@ -194,7 +194,7 @@ class ReplayedSize(Document):
 class Advice(Document):
     """What to change, where it is safe to say."""
 
-    # "instance family", "partitions", "memory", "shuffle", "skew", "garbage collection", "slow host", "size",
+    # "instance family", "partitions", "memory", "shuffle", "skew", "garbage collection", "slow host",
     # "Python", "serialisation", "driver", "files" or "reading"
     subject: str
     text: str  # a sentence that says what to do

@@ -52,11 +52,9 @@ def advice_on(**fields):
     return advise(bare(**{**own, **fields}))
 
 
-COMPUTING = (limit(NETWORK, 2.0), limit(DISK, 1.0))
 WAITING = {"limits": (limit(NETWORK, 40.0),)}
 MEASURED = Capacity(cores=4, network_gigabytes_per_second=1.0, source="measured")
 TINY_TASKS = a_stage(tasks=1600, task_seconds=80.0, blocked_seconds={profiles.SCHEDULER: 40.0})
-HALF_THE_MACHINES = (profiles.ReplayedSize(machines=2, seconds=64.0),)
 
 
 ADVISED = {
@@ -94,12 +92,6 @@ ADVISED = {
         "Look at the machines that send shuffle data",
         "; the network needs 3 s for it",
     ),
-    "a job that computes": (
-        {"bottleneck": CPU, "limits": COMPUTING},
-        "instance family",
-        "Do not pay for a faster network or disks",
-        "at most 2 % from an infinitely fast network, 1 % from disks",
-    ),
     "fewer partitions than slots": (
         {"stages": (a_stage(tasks=4),)},
         "partitions",
@@ -126,14 +118,8 @@ ADVISED = {
     ),
     "skew": (straggling(profiles.INPUT_SKEW), "skew", "", "3 tasks; up to 15 s of 60 s"),
     "slow host": (straggling(profiles.SLOW_HOST), "slow host", "", "3 tasks; up to 15 s of 60 s"),
-    "a driver that works alone": (
-        {"driver_seconds": 40.0, "sizes": HALF_THE_MACHINES},
-        "size",
-        "More or larger machines do not help: look at what the driver does between its jobs.",
-        "no task ran for 40 s of 60 s",
-    ),
     "rows that go through Python": (
-        {"bottleneck": CPU, "limits": (*COMPUTING, limit(profiles.PYTHON_WORKER, 30.0))},
+        {"limits": (limit(profiles.PYTHON_WORKER, 30.0),)},
         "Python",
         "Python functions of single rows (udf, rdd.map) by Spark's built-in",
         "100 s of waiting in all tasks; without it at best 42 s instead of 60 s",
@@ -178,12 +164,6 @@ ADVISED = {
         "Read less of the input",
         "50 % of the tasks' time went to what Spark does not measure, where they read 1.00 GB of input",
     ),
-    "half as many machines": (
-        {"sizes": HALF_THE_MACHINES},
-        "size",
-        "Half as many machines (2) are enough for this input, if their memory is.",
-        "64 s instead of 60 s by replay",
-    ),
 }
 
 
@@ -195,7 +175,7 @@ def test_what_is_advised_with_its_figure(case: str):
     assert advice.subject == subject
     assert text in advice.text
     assert figure in advice.figure
-    assert advice.documentation.startswith("https://spark.apache.org/docs/latest/") or subject == "size"
+    assert advice.documentation.startswith("https://spark.apache.org/docs/latest/")
     assert 0.0 <= advice.won_seconds < 60.0
 
 
@@ -203,22 +183,6 @@ NOT_ADVISED = {
     "nothing is known": {},
     **{f"{each} wins little": {"limits": (limit(each, 9.0),)} for each in profiles.BLOCKING},
     "a replay that is wrong": {**WAITING, "replayed_seconds": 70.0},
-    # Network and disks are not called worthless where that is not known.
-    **{
-        why: {"bottleneck": CPU, "limits": COMPUTING, **unsafe}
-        for why, unsafe in {
-            "a sample": {"scale": 0.1},
-            "one machine": {"machines": 1},
-            "input that may come by network": {
-                "unmeasured_seconds": 20.0,
-                "stages": (a_stage(task_seconds=100.0),),
-            },
-            "little memory": {"limits": (*COMPUTING, limit(GARBAGE_COLLECTION, 8.0))},
-            "a network worth a little": {"limits": (limit(NETWORK, 7.0),)},
-            "not known what binds it": {"bottleneck": profiles.UNMEASURED},
-            "bound by Python": {"bottleneck": profiles.PYTHON_WORKER},
-        }.items()
-    },
     **{f"{tasks} tasks": {"stages": (a_stage(tasks=tasks),)} for tasks in (1, 16, 31, 32, 49, 200)},
     "a short stage": {"stages": (a_stage(seconds=3.0, tasks=4),)},
     "tiny tasks cannot be cut": {"stages": (a_stage(tasks=4, task_seconds=0.4),)},
@@ -231,7 +195,6 @@ NOT_ADVISED = {
     "few of a sample": {"stages": (a_stage(tasks=4, reads_input=True),), "scale": 0.1},
     "few shuffled of a sample": {"stages": (a_stage(tasks=4),), "scale": 0.1},
     "tiny tasks of a sample": {"stages": (TINY_TASKS,), "scale": 0.1},
-    "the driver of a sample": {"driver_seconds": 40.0, "scale": 0.1},
     "results of a sample": {"stages": (a_stage(result_bytes=GIGABYTE),), "scale": 0.1},
     "few results": {"stages": (a_stage(result_bytes=GIGABYTE // 1000),)},
     **{
@@ -256,9 +219,6 @@ NOT_ADVISED = {
         "unmeasured_seconds": 600.0,
         "stages": (a_stage(unmeasured_seconds=480.0),),
     },
-    "half as many for a sample": {"sizes": HALF_THE_MACHINES, "scale": 0.1},
-    "half as many are slow": {"sizes": (profiles.ReplayedSize(machines=2, seconds=90.0),)},
-    "a quarter": {"sizes": (profiles.ReplayedSize(machines=1, seconds=61.0),)},
     "stragglers of no known cause": straggling(profiles.UNEXPLAINED),
     "first tasks": straggling(profiles.FIRST_TASK),
 }

@@ -36,7 +36,7 @@ def one_stage(**parts):
 
 def test_other_seconds_of_tasks_change_when_the_next_begin():
     as_it_was = replay(one_stage())
-    assert as_it_was.seconds == as_it_was.stages[0, 0].seconds == pytest.approx(5.0)
+    assert as_it_was.seconds == as_it_was.stage_seconds[0, 0] == pytest.approx(5.0)
     # 1 | 1, then 4 from 1 and 1 from 1: ends at 5.
     replayed = replay(one_stage(), task_seconds=np.array([1.0, 1.0, 4.0, 1.0]))
     assert replayed.seconds == pytest.approx(5.0)
@@ -63,7 +63,7 @@ def test_what_the_driver_takes_between_jobs_and_at_the_end_is_kept():
     assert as_it_was.seconds == pytest.approx(2.0 + 1.0 + 3.0 + 4.0 + 1.0 + 0.5, abs=1e-4)
     halved = replay(log, task_seconds=log.task_columns.seconds / 2)
     assert halved.seconds == pytest.approx(5.5 + 3.0, abs=1e-4)
-    assert halved.stages[2, 0].began_seconds == pytest.approx(2.0 + 0.5 + 3.0 + 2.0, abs=1e-4)
+    assert halved.began[5] == pytest.approx(2.0 + 0.5 + 3.0 + 2.0, abs=1e-4)
 
 
 def test_a_stage_waits_for_its_parents_and_for_what_the_driver_did_after_them():
@@ -105,8 +105,8 @@ def test_jobs_of_two_threads_share_the_slots_and_go_on_by_themselves():
 def test_the_earlier_job_has_the_slots_first():
     rows = [task(0, 0.0, 1.0), task(0, 1.0, 1.0), task(1, 2.0, 3.0)]
     replayed = replay(jobs_of_a_stage(rows, (0, 2), (0, 5)))
-    assert replayed.stages[0, 0].ended_seconds == pytest.approx(2.0)
-    assert replayed.stages[1, 0].began_seconds == pytest.approx(2.0)
+    assert replayed.finished[1] == pytest.approx(2.0)
+    assert replayed.began[2] == pytest.approx(2.0)
 
 
 def test_fair_scheduling_gives_both_jobs_slots():
@@ -118,7 +118,7 @@ def test_fair_scheduling_gives_both_jobs_slots():
     ]
     fair = {"spark.scheduler.mode": "FAIR"}
     replayed = replay(jobs_of_a_stage(rows, (0, 4), (0, 4), executors=two_slots(), properties=fair))
-    assert replayed.stages[0, 0].ended_seconds == replayed.stages[1, 0].ended_seconds == pytest.approx(4.0)
+    assert replayed.finished[2] == replayed.finished[3] == pytest.approx(4.0)
 
 
 def test_a_failed_attempt_takes_its_slot_and_the_next_one_waits_for_it():
