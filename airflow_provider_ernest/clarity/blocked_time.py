@@ -55,20 +55,17 @@ _PYTHON_SCOPES = ("python", "pandas", "arrow")
 
 
 @dataclass(frozen=True, kw_only=True)
-class StageWaiting:
-    """What the tasks of one stage waited for, in sum, and the stage's seconds without; by `BLOCKING`."""
-
-    blocked_seconds: dict[str, float]
-    seconds_without: dict[str, float]
-
-
-@dataclass(frozen=True, kw_only=True)
 class BlockedTime:
     """The analysis of a run."""
 
     limits: tuple[ResourceLimit, ...]  # what could be won at most, the most first
-    stages: Mapping[StageKey, StageWaiting]
+    seconds: Mapping[str, FloatColumn]  # that each task waited, by `BLOCKING`, (tasks,)
+    without: Mapping[str, Replayed]  # the run without that waiting
     replayed: Replayed  # as it was: what the limits are compared with
+
+    def stage_seconds_without(self, stage: StageKey, name: str) -> float:
+        """What a stage would have taken at most without the waiting for one thing."""
+        return min(self.replayed.stage_seconds[stage], self.without[name].stage_seconds[stage])
 
 
 def blocked_time(log: EventLog, *, plan: Plan | None = None) -> BlockedTime:
@@ -104,16 +101,8 @@ def blocked_time(log: EventLog, *, plan: Plan | None = None) -> BlockedTime:
         )
     return BlockedTime(
         limits=tuple(sorted(limits, key=lambda limit: limit.seconds_without)),
-        stages={
-            stage.row.key: StageWaiting(
-                blocked_seconds={name: float(each[stage.tasks].sum()) for name, each in blocked.items()},
-                seconds_without={
-                    name: min(as_it_was.stage_seconds[stage.row.key], run.stage_seconds[stage.row.key])
-                    for name, run in without.items()
-                },
-            )
-            for stage in plan.stages
-        },
+        seconds=blocked,
+        without=without,
         replayed=as_it_was,
     )
 

@@ -363,11 +363,6 @@ class Change:
         return ", ".join(parts) or "the same machines"
 
 
-def what_if(log: EventLog, capacity: Capacity, change: Change) -> WhatIf:
-    """The run on other machines; see `what_ifs`."""
-    return what_ifs(log, capacity, [change])[0]
-
-
 def what_ifs(
     log: EventLog,
     capacity: Capacity,

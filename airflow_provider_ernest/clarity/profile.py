@@ -11,7 +11,6 @@ import numpy as np
 from airflow_provider_ernest.clarity.advice import TRUSTED_ERROR_PERCENT, advise, bound_by, headline_of
 from airflow_provider_ernest.clarity.blocked_time import (
     BlockedTime,
-    StageWaiting,
     Stragglers,
     blocked_time,
     find_stragglers,
@@ -214,7 +213,7 @@ def _stages(
         key = plan.stages[place].row.key
         kept.append(
             replace(
-                _stage_profile(log, plan.stages[place], blocked.stages[key], warm_up, span=spans[place]),
+                _stage_profile(log, plan.stages[place], blocked, warm_up, span=spans[place]),
                 warmup_seconds=_rounded(warm_up.excess_seconds[place]),
                 ideal_seconds={name: _rounded(value) for name, value in needed.get(key, {}).items()},
                 bottleneck=bottlenecks.get(key, ""),
@@ -234,7 +233,7 @@ def _stages(
 def _stage_profile(
     log: EventLog,
     stage: PlannedStage,
-    waiting: StageWaiting,
+    blocked: BlockedTime,
     warm_up: WarmUp,
     *,
     span: tuple[float, float],
@@ -242,6 +241,7 @@ def _stage_profile(
     row, tasks = stage.row, log.task_columns.only(stage.tasks)
     counted, own_seconds = tasks.only(tasks.succeeded), warm_up.own_seconds[stage.tasks][tasks.succeeded]
     is_short = span[1] - span[0] < _SHORT_SHARE * log.clean_seconds
+    waited = {name: float(column[stage.tasks].sum()) for name, column in blocked.seconds.items()}
     least = _LITTLE_SHARE * float(tasks.seconds.sum())
     sums: dict[str, Any] = {name: int(getattr(counted, name).sum()) for name in _SUMMED}
     return StageProfile(
@@ -261,13 +261,11 @@ def _stage_profile(
         reads_input=sums["input_bytes"] > 0 and not int(counted.shuffle_read_bytes.sum()),
         **sums,
         spilled_bytes=int(counted.disk_spilled_bytes.sum()),
-        blocked_seconds={
-            name: rounded for name, value in waiting.blocked_seconds.items() if (rounded := _rounded(value))
-        },
+        blocked_seconds={name: rounded for name, value in waited.items() if (rounded := _rounded(value))},
         seconds_without={
-            name: _rounded(seconds)
-            for name, seconds in waiting.seconds_without.items()
-            if waiting.blocked_seconds[name] > least
+            name: _rounded(blocked.stage_seconds_without(row.key, name))
+            for name, seconds in waited.items()
+            if seconds > least
         },
         is_barrier=row.is_barrier,
     )

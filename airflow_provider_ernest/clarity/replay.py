@@ -97,14 +97,14 @@ def replay(
         slots = [ALWAYS] * number
     # A task's slot is free while the driver fetches its result.
     share = ((tasks.freed_at - tasks.launched_at) / np.maximum(tasks.seconds, 1e-9)).clip(0.0, 1.0)
-    return simulate(
+    return Simulation(
         plan,
         seconds,
         slots,
         slot_seconds=seconds * share,
         warm_up_seconds=excess,
         is_fair=log.properties.get("spark.scheduler.mode", "FIFO").upper() == "FAIR",
-    )
+    ).run()
 
 
 def replay_sizes(
@@ -146,24 +146,6 @@ def _slots_of(log: EventLog) -> list[Slot]:
     return slots or [ALWAYS] * most_at_once(log.task_columns)
 
 
-def simulate(
-    plan: Plan,
-    seconds: FloatColumn,
-    slots: Sequence[Slot],
-    *,
-    slot_seconds: FloatColumn | None = None,
-    warm_up_seconds: Sequence[float] | None = None,
-    is_fair: bool = False,
-) -> Replayed:
-    """Replay a plan on slots, at least one: if all are lost before the work is done, the last stays.
-
-    Each task takes its `seconds` and holds its slot for `slot_seconds` (all by default), both (tasks,); the
-    first task of a stage on a slot takes longer by the stage's `warm_up_seconds`, (stages,).
-    """
-    held = seconds if slot_seconds is None else slot_seconds
-    return _Simulation(plan, seconds, held, warm_up_seconds, slots, is_fair=is_fair).run()
-
-
 class _Stage:
     def __init__(
         self, planned: PlannedStage, seconds: list[float], slot_seconds: list[float], warm_up: float
@@ -197,17 +179,24 @@ class _Stage:
         return max(self.begins, max(ends, default=-math.inf)) + self.planned.tail_seconds
 
 
-class _Simulation:
+class Simulation:
+    """Replays a plan on slots, at least one: if all are lost before the work is done, the last stays.
+
+    Each task takes its `seconds` and holds its slot for `slot_seconds` (all by default), both (tasks,); the
+    first task of a stage on a slot takes longer by the stage's `warm_up_seconds`, (stages,).
+    """
+
     def __init__(
         self,
         plan: Plan,
         seconds: FloatColumn,
-        slot_seconds: FloatColumn,
-        warm_up_seconds: Sequence[float] | None,
         slots: Sequence[Slot],
         *,
-        is_fair: bool,
+        slot_seconds: FloatColumn | None = None,
+        warm_up_seconds: Sequence[float] | None = None,
+        is_fair: bool = False,
     ) -> None:
+        slot_seconds = seconds if slot_seconds is None else slot_seconds
         self._plan = plan
         self._tasks = len(seconds)
         self._places = np.concatenate([np.empty(0, np.int64), *(stage.tasks for stage in plan.stages)])
@@ -237,6 +226,7 @@ class _Simulation:
         self._ends_of_stages = {plan.stages[place].ended for place in with_tasks}
 
     def run(self) -> Replayed:
+        """Launch all tasks."""
         self._reach(BEGIN, 0.0)
         while self._waiting or self._ready:
             while len(self._free) > 1 and self._lost_at[self._free[0][1]] <= self._free[0][0]:

@@ -7,13 +7,12 @@ from it and the rest.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from airflow_provider_ernest.clarity.replay import ALWAYS, Replayed, remote_share_change, simulate
+from airflow_provider_ernest.clarity.replay import ALWAYS, Replayed, Simulation, remote_share_change
 from airflow_provider_ernest.clarity.replay_plan import Moments, Plan, PlannedStage, releases
 from airflow_provider_ernest.documents.profiles import (
     NETWORK,
@@ -110,7 +109,7 @@ class _Source:
 
     def __init__(self, profile: RunProfile, others: Sequence[RunProfile]) -> None:
         self._profile = profile
-        self._matched = _MatchedStages(profile, others)
+        self._points = [_points(stage, profile, others) if stage.tasks else [] for stage in profile.stages]
         as_it_was = [StageWork(tasks=stage.tasks, times_seconds=1.0) for stage in profile.stages]
         began, ended = _spans(_replayed(profile, as_it_was, slots=profile.slots))
         self._work = []
@@ -127,9 +126,9 @@ class _Source:
         """Clean seconds at another scale, on other machines."""
         remote = remote_share_change(had=self._profile.machines, machines=machines)
         work = []
-        for stage, each in zip(self._profile.stages, self._work, strict=True):
-            if stage.tasks:
-                grown = growth(*self._matched.points(stage), scale=scale, slots=slots)
+        for stage, points, each in zip(self._profile.stages, self._points, self._work, strict=True):
+            if points:
+                grown = growth(points, scale=scale, slots=slots)
                 # These fill all slots so often that fewer and longer tasks take as long.
                 tasks = min(grown.tasks, max(_MOST_TASKS, 100 * slots))
                 times_seconds = each.times_seconds * grown.times_seconds * grown.tasks / tasks
@@ -202,12 +201,12 @@ def _replayed(
         first += each.tasks
     end = moments.add(profile.seconds, ends)
     moments.gap_seconds = [gap * times_gaps for gap in moments.gap_seconds]
-    return simulate(
+    return Simulation(
         Plan(stages=tuple(planned), moments=moments, end=end),
         np.concatenate([np.zeros(0), *seconds]),
         [ALWAYS] * max(1, slots),
         warm_up_seconds=[stage.warmup_seconds for stage in profile.stages],
-    )
+    ).run()
 
 
 def _planned(stage: StageProfile, tasks: IntColumn, submitted: int, ended: int) -> PlannedStage:
@@ -257,39 +256,27 @@ def _spread(stage: StageProfile, tasks: int) -> FloatColumn:
     return np.asarray(spread * stage.mean_seconds / spread.mean())
 
 
-class _MatchedStages:
-    """Finds the stages of one run in others.
+def _points(stage: StageProfile, source: RunProfile, others: Sequence[RunProfile]) -> list[StagePoint]:
+    """A stage in the source, and in each of the other runs that has it.
 
     Stages are named after their lines of code, and several may have one name: the second of a name is the
     second of that name in another run, if both have as many. If not (other numbers of iterations, other
     adaptive plans), all of the name that read the same kind of data are alike.
     """
-
-    def __init__(self, source: RunProfile, others: Sequence[RunProfile]) -> None:
-        self._others = [(run, _by_name(run.stages)) for run in others]
-        self._source = source
-        self._by_name = _by_name(source.stages)
-
-    def points(self, stage: StageProfile) -> tuple[StagePoint, list[StagePoint]]:
-        """A stage in the source, and in each of the other runs that has it."""
-        own, found = self._by_name[stage.name], []
-        for run, stages in self._others:
-            alike = stages[stage.name]
-            if len(own) == len(alike):
-                alike = [alike[own.index(stage)]]
-            else:
-                alike = [other for other in alike if _kind(other) == _kind(stage)]
-            if alike:
-                found.append(StagePoint.of(alike, run))
-        return StagePoint.of([stage], self._source), found
-
-
-def _by_name(stages: Sequence[StageProfile]) -> defaultdict[str, list[StageProfile]]:
-    found: defaultdict[str, list[StageProfile]] = defaultdict(list)
-    for stage in stages:
-        if stage.tasks:
-            found[stage.name].append(stage)
+    own, found = _named(source, stage.name), [StagePoint.of([stage], source)]
+    for run in others:
+        alike = _named(run, stage.name)
+        if len(own) == len(alike):
+            alike = [alike[own.index(stage)]]
+        else:
+            alike = [other for other in alike if _kind(other) == _kind(stage)]
+        if alike:
+            found.append(StagePoint.of(alike, run))
     return found
+
+
+def _named(run: RunProfile, name: str) -> list[StageProfile]:
+    return [stage for stage in run.stages if stage.tasks and stage.name == name]
 
 
 def _kind(stage: StageProfile) -> tuple[bool, bool]:
@@ -336,14 +323,15 @@ def _fixed_seconds(stage: StageProfile) -> float:
     return min(_mean_seconds(stage), fixed / stage.attempts)
 
 
-def growth(source: StagePoint, others: Sequence[StagePoint], *, scale: float, slots: int) -> StageWork:
+def growth(points: Sequence[StagePoint], *, scale: float, slots: int) -> StageWork:
     """How a stage grows with the input: in the number of its tasks, in their size, or not at all.
 
-    The same stage in the other runs shows it, if they read other scales. From a single run it is assumed
-    that stages that read the job's input get more tasks of the same size, that those that read shuffle data
-    get larger ones (``spark.sql.shuffle.partitions`` fixes their number), and that others do not grow.
+    The same stage in the runs after the first shows it, if they read other scales. From a single run it is
+    assumed that stages that read the job's input get more tasks of the same size, that those that read
+    shuffle data get larger ones (``spark.sql.shuffle.partitions`` fixes their number), and that others do
+    not grow.
     """
-    points = [source, *others]
+    source = points[0]
     tasks = max(1, round(_tasks(points, scale=scale, slots=slots)))
     data = _data(points, scale=scale)
     few = source.read_bytes > 0 and source.read_bytes / source.tasks < _FEW_BYTES

@@ -418,17 +418,15 @@ _BROADCAST_METRICS = frozenset(("time to build", "time to broadcast"))
 
 @dataclass(kw_only=True)
 class _Execution:
-    started_at: float
-    ended_at: float | None = None
-    failed: bool | None = None
-    broadcast_seconds: float = 0.0
+    row: SqlExecutionRow
+    has_error: bool | None = None
     metrics: set[int] = field(default_factory=set)
-    updates: dict[int, int] = field(default_factory=dict)
+    updates: Counter[int] = field(default_factory=Counter)
 
     def settle(self) -> None:
         """Add up the broadcasts only now, since adaptive plans name their metrics late."""
         told = sum(max(0, value) for metric, value in self.updates.items() if metric in self.metrics)
-        self.broadcast_seconds += told / 1000
+        self.row = replace(self.row, broadcast_seconds=self.row.broadcast_seconds + told / 1000)
         self.updates.clear()
         self.metrics.clear()
 
@@ -447,29 +445,29 @@ class SqlExecutions:
             if not event.time:
                 return
             self._notes.keep(ROW_BYTES)
-            execution = self._executions[event.execution_id] = _Execution(started_at=event.time / 1000)
-            self._notes.seen(execution.started_at)
-        if event.spark_plan_info is not None:
-            nodes = [event.spark_plan_info]
-            for node in nodes:
-                nodes += node.children
-            told = {
-                metric.accumulator_id
-                for node in nodes
-                if node.node_name == _BROADCAST_NODE
-                for metric in node.metrics
-                if metric.name in _BROADCAST_METRICS
-            }
-            self._notes.keep(ENTRY_BYTES * len(told - execution.metrics))
-            execution.metrics |= told
+            row = SqlExecutionRow(execution_id=event.execution_id, started_at=event.time / 1000)
+            execution = self._executions[event.execution_id] = _Execution(row=row)
+            self._notes.seen(row.started_at)
+        nodes = [event.spark_plan_info] if event.spark_plan_info is not None else []
+        for node in nodes:
+            nodes += node.children
+        told = {
+            metric.accumulator_id
+            for node in nodes
+            if node.node_name == _BROADCAST_NODE
+            for metric in node.metrics
+            if metric.name in _BROADCAST_METRICS
+        }
+        self._notes.keep(ENTRY_BYTES * len(told - execution.metrics))
+        execution.metrics |= told
 
     def ended(self, event: events.ExecutionEnd) -> None:
         """A query has ended."""
         execution = self._executions.get(event.execution_id)
         if execution is not None:
-            execution.ended_at = event.time / 1000
-            error = event.error_message
-            execution.failed = None if error is msgspec.UNSET else bool(error)
+            execution.row = replace(execution.row, ended_at=event.time / 1000)
+            if event.error_message is not msgspec.UNSET:
+                execution.has_error = bool(event.error_message)
             execution.settle()
         self._notes.seen(event.time / 1000)
 
@@ -480,7 +478,7 @@ class SqlExecutions:
             new = {metric for metric, _ in event.accum_updates}.difference(execution.updates)
             self._notes.keep(ENTRY_BYTES * len(new))
             for metric, value in event.accum_updates:
-                execution.updates[metric] = execution.updates.get(metric, 0) + value
+                execution.updates[metric] += value
 
     def rows(self, jobs: Iterable[JobRow]) -> tuple[SqlExecutionRow, ...]:
         """All queries in the order in which they started."""
@@ -489,14 +487,8 @@ class SqlExecutions:
         for execution in self._executions.values():
             execution.settle()
         return tuple(
-            SqlExecutionRow(
-                execution_id=number,
-                started_at=execution.started_at,
-                ended_at=execution.ended_at,
-                failed=number in failed if execution.failed is None else execution.failed,
-                broadcast_seconds=execution.broadcast_seconds,
-            )
-            for number, execution in self._executions.items()
+            replace(each.row, failed=number in failed if each.has_error is None else each.has_error)
+            for number, each in self._executions.items()
         )
 
 
@@ -567,8 +559,8 @@ class TaskRows:
     def _packed(self, event: events.TaskEnd, in_python: float) -> bytes:
         info = event.task_info
         metrics = event.task_metrics or events.NO_METRICS
-        read = metrics.shuffle_read_metrics or events.NO_SHUFFLE_READ
-        written = metrics.shuffle_write_metrics or events.NO_SHUFFLE_WRITE
+        read = metrics.shuffle_read_metrics or events.NO_SHUFFLE
+        written = metrics.shuffle_write_metrics or events.NO_SHUFFLE
         executor_id = shortened(info.executor_id)
         executor = self._executors.get(executor_id)
         if executor is None:
@@ -594,9 +586,9 @@ class TaskRows:
             read.fetch_wait_time / 1000,
             written.shuffle_write_time / 1e9,
             in_python,
-            (metrics.input_metrics or events.NO_INPUT).bytes_read,
-            (metrics.input_metrics or events.NO_INPUT).records_read,
-            (metrics.output_metrics or events.NO_OUTPUT).bytes_written,
+            (metrics.input_metrics or events.NO_STORAGE).bytes_read,
+            (metrics.input_metrics or events.NO_STORAGE).records_read,
+            (metrics.output_metrics or events.NO_STORAGE).bytes_written,
             read.remote_bytes_read,
             read.local_bytes_read,
             read.total_records_read,

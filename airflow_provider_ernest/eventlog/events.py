@@ -193,36 +193,26 @@ class DataSetDropped(Event):
     rdd_id: Whole
 
 
-class ShuffleRead(Event):
-    """What a task fetched of earlier stages."""
+class Shuffle(Event):
+    """What a task fetched of earlier stages, or wrote for later ones; the time of writing in nanoseconds."""
 
     fetch_wait_time: Whole = 0
     remote_bytes_read: Whole = 0
     local_bytes_read: Whole = 0
     total_records_read: Whole = 0
-
-
-class ShuffleWrite(Event):
-    """What a task wrote for later stages; its time in nanoseconds."""
-
     shuffle_write_time: Whole = 0
     shuffle_bytes_written: Whole = 0
 
 
-class Input(Event):
-    """What a task read from storage."""
+class Storage(Event):
+    """What a task read from storage, or wrote to it."""
 
     bytes_read: Whole = 0
     records_read: Whole = 0
-
-
-class Output(Event):
-    """What a task wrote to storage."""
-
     bytes_written: Whole = 0
 
 
-NO_SHUFFLE_READ, NO_SHUFFLE_WRITE, NO_INPUT, NO_OUTPUT = ShuffleRead(), ShuffleWrite(), Input(), Output()
+NO_SHUFFLE, NO_STORAGE = Shuffle(), Storage()
 
 
 class TaskMetrics(Event):
@@ -237,10 +227,10 @@ class TaskMetrics(Event):
     result_serialization_time: Whole = 0
     memory_bytes_spilled: Whole = 0
     disk_bytes_spilled: Whole = 0
-    shuffle_read_metrics: ShuffleRead | None = None
-    shuffle_write_metrics: ShuffleWrite | None = None
-    input_metrics: Input | None = None
-    output_metrics: Output | None = None
+    shuffle_read_metrics: Shuffle | None = None
+    shuffle_write_metrics: Shuffle | None = None
+    input_metrics: Storage | None = None
+    output_metrics: Storage | None = None
 
 
 NO_METRICS = TaskMetrics()

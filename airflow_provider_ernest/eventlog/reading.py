@@ -67,49 +67,42 @@ def read_event_log(source: Any, *, most_tasks: int | None = None) -> EventLog:
     """
     notes = Notes()
     application = _Application(notes, most_tasks=MOST_TASKS if most_tasks is None else most_tasks)
-    application.events.read(open_lines(source, notes=notes))
+    _read(open_lines(source, notes=notes), notes, application.readers)
     name = str(source).rstrip("/").rpartition("/")[2]
     return application.event_log(str(source), application_of_name(name))
 
 
-_Reader = Callable[[bytes], object]
+# What reads the line of an event, or the form to decode it as and a handler for that.
+_Reader = Callable[[bytes], object] | tuple[type[Any], Callable[[Any], object]]
 
 
-class _Events:
-    """Gives each line of a log to the reader of its event; lines that cannot be read are counted in `notes`.
+def _read(lines: Iterable[bytes], notes: Notes, readers: Mapping[str, _Reader]) -> None:
+    """Give each line of a log to the reader of its event; lines that cannot be read are counted in `notes`.
 
-    Readers are, by the event's name, what reads its line, or the form to decode it as and a handler for that.
+    Raises:
+        EventLogError: there are more tasks than allowed.
     """
+    by_name = {
+        name.encode(): _decoding(*reader) if isinstance(reader, tuple) else reader
+        for name, reader in readers.items()
+    }
+    for line in lines:
+        name = events.event_name(line)
+        reader = by_name.get(name)
+        if reader is None:
+            notes.unreadable_lines += not name and bool(line.strip())
+        elif has_too_many_values(line):
+            notes.too_long_lines += 1
+        else:
+            try:
+                reader(line)
+            except _MALFORMED:
+                notes.unreadable_lines += 1
 
-    def __init__(self, notes: Notes, readers: Mapping[str, _Reader | tuple[type[Any], Any]]) -> None:
-        def reader_of(form: type[Any], handle: Callable[[Any], object]) -> _Reader:
-            decode = msgspec.json.Decoder(form).decode
-            return lambda line: handle(decode(line))
 
-        self._notes = notes
-        self._readers = {
-            name.encode(): reader_of(*reader) if isinstance(reader, tuple) else reader
-            for name, reader in readers.items()
-        }
-
-    def read(self, lines: Iterable[bytes]) -> None:
-        """Read all events; malformed ones are counted and skipped.
-
-        Raises:
-            EventLogError: there are more tasks than allowed.
-        """
-        for line in lines:
-            name = events.event_name(line)
-            reader = self._readers.get(name)
-            if reader is None:
-                self._notes.unreadable_lines += not name and bool(line.strip())
-            elif has_too_many_values(line):
-                self._notes.too_long_lines += 1
-            else:
-                try:
-                    reader(line)
-                except _MALFORMED:
-                    self._notes.unreadable_lines += 1
+def _decoding(form: type[Any], handle: Callable[[Any], object]) -> Callable[[bytes], object]:
+    decode = msgspec.json.Decoder(form).decode
+    return lambda line: handle(decode(line))
 
 
 class _Application:
@@ -128,40 +121,37 @@ class _Application:
         self._spark: str | None = None
         self._properties: dict[str, str] = {}
         self._main = ""
-        self.events = _Events(
-            notes,
-            {
-                "SparkListenerLogStart": (events.LogStart, self._log_started),
-                # Databricks writes this instead.
-                "DBCEventLoggingListenerMetadata": (events.LogStart, self._log_started),
-                "SparkListenerApplicationStart": (events.ApplicationStart, self._started),
-                "SparkListenerApplicationEnd": (events.ApplicationEnd, self._ended),
-                "SparkListenerEnvironmentUpdate": (events.EnvironmentUpdate, self._environment_changed),
-                "SparkListenerResourceProfileAdded": (
-                    events.ResourceProfileAdded,
-                    self._machines.profile_added,
-                ),
-                "SparkListenerTaskEnd": self._tasks.add,
-                "SparkListenerJobStart": (events.JobStart, self._jobs.started),
-                "SparkListenerJobEnd": (events.JobEnd, self._jobs.ended),
-                "SparkListenerStageSubmitted": (events.StageEvent, self._jobs.stage_changed),
-                "SparkListenerStageCompleted": (events.StageEvent, self._stage_completed),
-                "SparkListenerExecutorAdded": (events.ExecutorAdded, self._machines.added),
-                "SparkListenerExecutorRemoved": (events.ExecutorRemoved, self._machines.removed),
-                "SparkListenerBlockManagerAdded": (events.BlockManagerEvent, self._blocks.executor_added),
-                "SparkListenerBlockManagerRemoved": (events.BlockManagerEvent, self._blocks.executor_removed),
-                "SparkListenerBlockUpdated": self._blocks.updated,
-                "SparkListenerUnpersistRDD": (events.DataSetDropped, self._unpersisted),
-                f"{_SQL}SQLExecutionStart": (events.ExecutionPlan, self._sql.planned),
-                f"{_SQL}SQLAdaptiveExecutionUpdate": (events.ExecutionPlan, self._sql.planned),
-                f"{_SQL}SQLExecutionEnd": (events.ExecutionEnd, self._sql.ended),
-                f"{_SQL}DriverAccumUpdates": (events.DriverUpdates, self._sql.updated),
-                f"{_STREAM}QueryStartedEvent": self._stream_begun,
-                f"{_STREAM}QueryProgressEvent": self._stream_goes_on,
-                f"{_STREAM}QueryIdleEvent": self._stream_goes_on,
-                f"{_STREAM}QueryTerminatedEvent": (events.StreamEnd, self._stream_ended),
-            },
-        )
+        self.readers: dict[str, _Reader] = {
+            "SparkListenerLogStart": (events.LogStart, self._log_started),
+            # Databricks writes this instead.
+            "DBCEventLoggingListenerMetadata": (events.LogStart, self._log_started),
+            "SparkListenerApplicationStart": (events.ApplicationStart, self._started),
+            "SparkListenerApplicationEnd": (events.ApplicationEnd, self._ended),
+            "SparkListenerEnvironmentUpdate": (events.EnvironmentUpdate, self._environment_changed),
+            "SparkListenerResourceProfileAdded": (
+                events.ResourceProfileAdded,
+                self._machines.profile_added,
+            ),
+            "SparkListenerTaskEnd": self._tasks.add,
+            "SparkListenerJobStart": (events.JobStart, self._jobs.started),
+            "SparkListenerJobEnd": (events.JobEnd, self._jobs.ended),
+            "SparkListenerStageSubmitted": (events.StageEvent, self._jobs.stage_changed),
+            "SparkListenerStageCompleted": (events.StageEvent, self._stage_completed),
+            "SparkListenerExecutorAdded": (events.ExecutorAdded, self._machines.added),
+            "SparkListenerExecutorRemoved": (events.ExecutorRemoved, self._machines.removed),
+            "SparkListenerBlockManagerAdded": (events.BlockManagerEvent, self._blocks.executor_added),
+            "SparkListenerBlockManagerRemoved": (events.BlockManagerEvent, self._blocks.executor_removed),
+            "SparkListenerBlockUpdated": self._blocks.updated,
+            "SparkListenerUnpersistRDD": (events.DataSetDropped, self._unpersisted),
+            f"{_SQL}SQLExecutionStart": (events.ExecutionPlan, self._sql.planned),
+            f"{_SQL}SQLAdaptiveExecutionUpdate": (events.ExecutionPlan, self._sql.planned),
+            f"{_SQL}SQLExecutionEnd": (events.ExecutionEnd, self._sql.ended),
+            f"{_SQL}DriverAccumUpdates": (events.DriverUpdates, self._sql.updated),
+            f"{_STREAM}QueryStartedEvent": self._stream_begun,
+            f"{_STREAM}QueryProgressEvent": self._stream_goes_on,
+            f"{_STREAM}QueryIdleEvent": self._stream_goes_on,
+            f"{_STREAM}QueryTerminatedEvent": (events.StreamEnd, self._stream_ended),
+        }
 
     def _log_started(self, event: events.LogStart) -> None:
         self._spark = self._spark or shortened(event.spark_version) or None
@@ -352,18 +342,15 @@ class EventLogProgress:
         self.stages = 0
         self.tasks = 0
         self.is_followed = True
-        notes = Notes()
-        self._machines = Machines(notes)
-        self._events = _Events(
-            notes,
-            {
-                "SparkListenerStageCompleted": self._stage_completed,
-                "SparkListenerTaskEnd": (events.TaskEnd, self._task_ended),
-                "SparkListenerExecutorAdded": (events.ExecutorAdded, self._machines.added),
-                "SparkListenerExecutorRemoved": (events.ExecutorRemoved, self._machines.removed),
-                "SparkListenerApplicationEnd": self._ended,
-            },
-        )
+        self._notes = Notes()
+        self._machines = Machines(self._notes)
+        self._readers: dict[str, _Reader] = {
+            "SparkListenerStageCompleted": self._stage_completed,
+            "SparkListenerTaskEnd": (events.TaskEnd, self._task_ended),
+            "SparkListenerExecutorAdded": (events.ExecutorAdded, self._machines.added),
+            "SparkListenerExecutorRemoved": (events.ExecutorRemoved, self._machines.removed),
+            "SparkListenerApplicationEnd": self._ended,
+        }
         self._read_bytes: dict[str, int] = {}
 
     def __str__(self) -> str:
@@ -386,7 +373,7 @@ class EventLogProgress:
                 self.is_followed = not is_packed(file.name)
                 if self.is_followed:
                     with file.open("rb") as content:
-                        self._events.read(self._new_lines(content, file.name))
+                        _read(self._new_lines(content, file.name), self._notes, self._readers)
         # A folder without its first file holds no log yet.
         except (OSError, ErnestError):
             return

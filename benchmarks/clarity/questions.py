@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from airflow_provider_ernest.clarity.blocked_time import blocked_time, find_stragglers
-from airflow_provider_ernest.clarity.monotasks import Change, achieved_capacity, stated_capacity, what_if
+from airflow_provider_ernest.clarity.monotasks import Change, achieved_capacity, stated_capacity, what_ifs
 from airflow_provider_ernest.clarity.replay import replay
 from airflow_provider_ernest.documents import profiles
 from airflow_provider_ernest.documents.profiles import Capacity
@@ -71,7 +71,7 @@ def without_stragglers(log: EventLog) -> float:
 
 def on_other(change: Change, capacity: Callable[[EventLog], Capacity] = achieved_capacity) -> Predict:
     """Seconds on other machines."""
-    return lambda log: what_if(log, capacity(log), change).seconds
+    return lambda log: what_ifs(log, capacity(log), [change])[0].seconds
 
 
 def on_machines(machines: int) -> Predict:

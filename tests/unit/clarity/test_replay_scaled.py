@@ -236,5 +236,5 @@ def point(scale: float, tasks: int, seconds: float, *, slots: int = 2, **parts):
     ],
 )
 def test_how_a_stage_grows_is_told_by_other_runs(source, other, asked, tasks: int, times_seconds):
-    found = growth(source, [other], **asked)
+    found = growth([source, other], **asked)
     assert (found.tasks, found.times_seconds) == (tasks, times_seconds)

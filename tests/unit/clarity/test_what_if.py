@@ -12,7 +12,6 @@ from airflow_provider_ernest.clarity.monotasks import (
     achieved_capacity,
     changed_task_seconds,
     stated_capacity,
-    what_if,
     what_ifs,
 )
 from airflow_provider_ernest.exceptions import InvalidParameterError
@@ -37,6 +36,11 @@ def test_no_machine_is_like_that(fields):
 
 
 GIGABYTE = 10**9
+
+
+def what_if(log, capacity, change):
+    (answer,) = what_ifs(log, capacity, [change])
+    return answer
 
 
 def fetching(*, waited, cpu, gigabytes, tasks=2, ended=None):
