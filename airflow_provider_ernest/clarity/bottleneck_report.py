@@ -23,12 +23,7 @@ from airflow_provider_ernest.documents.profiles import (
 from airflow_provider_ernest.exceptions import ErnestError
 from airflow_provider_ernest.settings import Billing
 from airflow_provider_ernest.words import (
-    as_percent,
-    count,
-    counted,
     duration,
-    duration_range,
-    input_share,
     percentage,
 )
 
@@ -162,7 +157,7 @@ def _thinned(machines: Sequence[int]) -> list[int]:
 
 
 def bottleneck_table(report: BottleneckReport) -> list[str]:
-    """A report as lines of text: what binds the job, what could be won, and both predictions."""
+    """A report as lines of text: what binds the job, what could be won, and what to change."""
     return [
         report.headline,
         *(
@@ -171,28 +166,5 @@ def bottleneck_table(report: BottleneckReport) -> list[str]:
             for limit in report.limits
             if limit.improvement_percent >= _LEAST_PERCENT
         ),
-        *(
-            f"  {counted(cause.tasks, 'straggler')} ({cause.cause}): {duration(cause.excess_seconds)} "
-            "over the stage's median"
-            for cause in report.straggler_causes
-        ),
         *(f"  {each.text} ({each.figure}) {each.documentation}".rstrip() for each in report.advice),
-        *(_opinions(report.replay) if report.replay is not None else ()),
     ]
-
-
-def _opinions(opinion: ReplayOpinion) -> list[str]:
-    if not opinion.sizes:
-        return [f"no second opinion: {opinion.problem}"] if opinion.problem else []
-    of = as_percent(opinion.from_scale) if opinion.from_scale is not None else "one run"
-    lines = [
-        f"second opinion, by replay of the run on {of} of the input, for {input_share(opinion.scale)} of it:",
-        f"{'machines':>10} {'model':>12} {'95 % of runs':>28} {'replay':>12}",
-    ]
-    for size in opinion.sizes:
-        remark = "  disagrees" if size.disagrees else ""
-        lines.append(
-            f"{count(size.machines):>10} {duration(size.model_seconds):>12} "
-            f"{duration_range(size.nearly_certain_seconds):>28} {duration(size.replayed_seconds):>12}{remark}"
-        )
-    return lines
