@@ -469,7 +469,6 @@ def bottleneck_report(number: int = 0, *, days: float | None = None, **fields: A
                         machines=4,
                         replayed_seconds=210.0,
                         model_seconds=205.0,
-                        likely_seconds=(190.0, 220.0),
                         nearly_certain_seconds=(180.0, 230.0),
                     ),
                 ),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from airflow_provider_ernest.clarity.replay_scaled import replay_scaled
-from airflow_provider_ernest.decision.offers import LIKELY, NEARLY_CERTAIN, Offer
+from airflow_provider_ernest.decision.offers import NEARLY_CERTAIN, Offer
 from airflow_provider_ernest.documents.base import new_stamp
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.documents.profiles import (
@@ -18,7 +18,6 @@ from airflow_provider_ernest.documents.profiles import (
     ProfileRecord,
     ReplayOpinion,
     RunProfile,
-    TwoOpinions,
 )
 from airflow_provider_ernest.exceptions import ErnestError
 from airflow_provider_ernest.settings import Billing
@@ -122,28 +121,25 @@ def replay_opinion(
             cores_per_machine=max(profile.slots // profile.machines for profile in profiles),
             iterations=iterations,
         )
-        if model is None:
+        if model is None or not replayed.sizes:
             return replayed
         # Any price: only seconds are asked for.
         offer = Offer(model=model, machines=counts, billing=Billing(price_per_hour=1.0))
         forecast = offer.forecast(scale=scale, iterations=iterations)
-        intervals = [np.transpose(forecast.interval(level)) for level in (LIKELY, NEARLY_CERTAIN)]
+        bounds = np.transpose(forecast.interval(NEARLY_CERTAIN)).tolist()
     except ErnestError as error:
         return replace(silent, problem=error.message)
-    startup, place = model.startup_seconds, {count: at for at, count in enumerate(counts)}
-
-    def beside(size: TwoOpinions) -> TwoOpinions:
-        at = place[size.machines]
-        (low, high), (lowest, highest) = (startup + bounds[at] for bounds in intervals)
-        return replace(
+    startup = model.startup_seconds
+    sizes = tuple(
+        replace(
             size,
             replayed_seconds=size.replayed_seconds + startup,
-            model_seconds=float(forecast.seconds[at]) + startup,
-            likely_seconds=(float(low), float(high)),
-            nearly_certain_seconds=(float(lowest), float(highest)),
+            model_seconds=seconds + startup,
+            nearly_certain_seconds=(startup + low, startup + high),
         )
-
-    return replace(replayed, sizes=tuple(map(beside, replayed.sizes)))
+        for size, seconds, (low, high) in zip(replayed.sizes, forecast.seconds.tolist(), bounds, strict=True)
+    )
+    return replace(replayed, sizes=sizes)
 
 
 def _thinned(machines: Sequence[int]) -> list[int]:

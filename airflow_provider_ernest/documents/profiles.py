@@ -312,7 +312,6 @@ class TwoOpinions(Document):
     machines: int
     replayed_seconds: float
     model_seconds: float | None = None
-    likely_seconds: Interval | None = None  # the model's interval of 80 %
     nearly_certain_seconds: Interval | None = None  # its interval of 95 %
 
     def __post_init__(self) -> None:

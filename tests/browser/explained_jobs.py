@@ -94,7 +94,6 @@ def replayed(
             machines=each.machines,
             replayed_seconds=each.seconds * off(each.machines),
             model_seconds=each.seconds,
-            likely_seconds=each.likely_seconds,
             nearly_certain_seconds=each.nearly_certain_seconds,
         )
         for each in considered.alternatives

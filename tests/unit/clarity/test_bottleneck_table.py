@@ -16,7 +16,6 @@ def opinions(*replayed: float, **fields: float) -> ReplayOpinion:
             machines=machines,
             replayed_seconds=seconds,
             model_seconds=200.0 / machines,
-            likely_seconds=(190.0 / machines, 210.0 / machines),
             nearly_certain_seconds=(180.0 / machines, 220.0 / machines),
         )
         for machines, seconds in zip(range(2, 100, 2), replayed, strict=False)
