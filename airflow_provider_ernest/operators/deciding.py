@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
@@ -77,32 +78,29 @@ def trained_types(*, models: Any, clusters: Any, failures: Any) -> list[Type]:
     Each argument is one document (or text) or one per type, None where there is none; a mapping of failures
     also names the types. A model that cannot be read is missing: others or the fallback may still do.
     """
-    names: list[str] = []
-    if isinstance(failures, Mapping):
-        names, failures = [str(name) for name in failures], list(failures.values())
-    texts = [optional_text(text) or "" for text in _listed(failures)]
+    names = [str(name) for name in failures] if isinstance(failures, Mapping) else []
+    texts = [*failures.values()] if isinstance(failures, Mapping) else _listed(failures)
     read = [_model(document) for document in _listed(models)]
-    fitted = [model for model, _ in read]
     given = [optional_document("cluster", cluster) for cluster in _listed(clusters)]
     handles = [ClusterHandle.from_dict(cluster) if cluster else None for cluster in given]
-    count = max(1, len(names), len(fitted), len(texts), len(handles) if len(fitted) < 2 else 0)
-    if len(handles) not in (0, count):
+    if len(read) > 1 and 0 < len(handles) != len(read):
         by_type = {handle.instance_type: handle for handle in handles if handle}
-        handles = [by_type.get(model.instance_type) if model else None for model in fitted]
+        handles = [by_type.get(model.instance_type) if model else None for model, _ in read]
     types: list[Type] = []
-    for index in range(count):
-        model, handle = _at(fitted, index, None), _at(handles, index, None)
+    each_type = zip_longest(names, texts, read, handles)
+    for index, (name, failure, fitted, handle) in enumerate(each_type):
+        model, unreadable = fitted or (None, "")
         known = model or handle
         types.append(
             TrainedType(
-                instance_type=known.instance_type if known else _at(names, index, UNKNOWN),
+                instance_type=known.instance_type if known else name or UNKNOWN,
                 model=model,
                 cluster=handle,
-                failure=_at(texts, index, "") or _at(read, index, (None, ""))[1],
+                failure=optional_text(failure) or unreadable,
                 lacks_cluster=index < len(handles) and handle is None,
             )
         )
-    return types
+    return types or [TrainedType(instance_type=UNKNOWN, model=None, cluster=None)]
 
 
 def _model(document: Any) -> tuple[Model | None, str]:
@@ -118,10 +116,6 @@ def _listed(value: Any) -> list[Any]:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return list(value)
     return [] if value in NOTHING else [value]
-
-
-def _at(values: Sequence[Any], index: int, otherwise: Any) -> Any:
-    return values[index] if index < len(values) else otherwise
 
 
 def with_stored_models(types: Sequence[Type], *, models: Any, growth: Any, reasons: Any) -> list[Type]:
