@@ -199,12 +199,6 @@ class JobFlow:
         logs = f"; logs below {self.description['LogUri']}" if self.description.get("LogUri") else ""
         return f"{words or 'EMR tells no reason'}{logs}"
 
-    def seconds_until(self, moment: str | None) -> float:
-        """By AWS's clock, until a moment in ISO 8601; 0 where there is none."""
-        if moment is None:
-            return 0.0
-        return (datetime.fromisoformat(moment) - self.as_of.astimezone(UTC)).total_seconds()
-
 
 def describe(emr: Any, job_flow_id: str) -> JobFlow:
     """What EMR says of a job flow; a ClusterError if it knows none."""
@@ -438,15 +432,15 @@ class StepRun:
                 f"The run needs {self._step.machines} machines; job flow {job_flow.id} has {alive}.",
                 remedy="Machines were lost: clear the task that starts the cluster to have it start anew.",
             )
-        left = job_flow.seconds_until(self._handle.expires_at)
-        if left <= 0:
+        deadline, now = datetime.fromisoformat(str(self._handle.expires_at)).timestamp(), time.time()
+        if deadline <= now:
             raise ClusterLostError(
                 f"The time to live that was stated of job flow {job_flow.id} is over.",
                 remedy="Raise time_to_live_seconds, or make fewer or smaller sample runs.",
             )
         if self._limits.run_seconds is not None:
-            left = min(left, self._limits.wait_seconds + self._limits.run_seconds)
-        return time.time() + left
+            deadline = min(deadline, now + self._limits.wait_seconds + self._limits.run_seconds)
+        return deadline
 
     def _place(self, application: str) -> str:
         path, staging = local_path(application), self._step.staging_uri
