@@ -48,7 +48,6 @@ class ModelRow:
     Attributes:
         dag_id: null where the command line made the model.
         state: "fresh", "stale" or "drifting" (its predictions have missed too often).
-        state_cause: code, data, settings, cluster, unexplained or age; empty when fresh.
         machines: of the newest decision, else of the last run.
         machines_type: theirs, where it is another than that of the model, or a mix.
         predicted_seconds: of the last run; of the newest decision where there was none.
@@ -58,7 +57,7 @@ class ModelRow:
         runs_per_month: null where fewer than two are known, all are of one day, or the last is of two months
             ago.
         dollars_per_month: at the median cost of the newest five runs.
-        cost_before: the median of the runs_before runs before the first decision.
+        cost_before: the median of the runs before the first decision.
         saved_per_month: what as many runs cost less than before; negative where they cost more.
         production_runs: of the job on that type, by any model, and those on types without a model of their
             own that a model of this one predicted.
@@ -73,8 +72,6 @@ class ModelRow:
     median_error_percent: float | None
     max_error_percent: float | None
     state: str
-    state_reason: str
-    state_cause: str
     badges: tuple[Badge, ...]
     machines: int | None
     machines_type: str | None
@@ -88,22 +85,12 @@ class ModelRow:
     runs_per_month: float | None
     dollars_per_month: float | None
     cost_before: float | None
-    runs_before: int
     saved_per_month: float | None
     run_at: str | None
     run_age_seconds: float | None
     deadlines: DeadlinesKept
     production_runs: int
     versions: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class StateCounts:
-    """How many models are in each state."""
-
-    fresh: int
-    stale: int
-    drifting: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +115,7 @@ class Models:
     total: int
     offset: int
     limit: int
-    counts: StateCounts
+    counts: dict[str, int]
     per_month: Total
     saved_per_month: Total
     survey: StoredSurvey | None
@@ -201,7 +188,7 @@ def list_models(
         total=len(rows),
         offset=offset,
         limit=limit,
-        counts=StateCounts(**{name: counts[name] for name in STATES}),
+        counts={name: counts[name] for name in STATES},
         per_month=_total((row.job, row.dollars_per_month) for row in rows),
         saved_per_month=_total((row.job, row.saved_per_month) for row in rows),
         survey=survey,
@@ -246,8 +233,6 @@ def _matching(entries: Sequence[CatalogueEntry], words: Sequence[str], now: date
                     created_at=model.at,
                     age_seconds=_age(time_of(model.at), now),
                     state=state.name,
-                    state_reason=state.reason,
-                    state_cause=state.cause,
                     badges=badges_of(model, state),
                     deadlines=deadlines_kept(runs, decisions),
                     production_runs=len(runs),
@@ -297,7 +282,6 @@ def _dollars(
         "runs_per_month": rate,
         "dollars_per_month": None if known.usual is None or rate is None else known.usual * rate,
         "cost_before": known.baseline,
-        "runs_before": known.baseline_runs,
         "saved_per_month": None
         if known.saved_per_run is None or rate is None
         else known.saved_per_run * rate,

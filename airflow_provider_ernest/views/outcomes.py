@@ -14,10 +14,10 @@ from statistics import fmean, median
 from typing import TypeAlias
 
 from airflow_provider_ernest.documents.base import Origin, time_of
-from airflow_provider_ernest.documents.decisions import Configuration, Decision, DecisionRecord, ProductionRun
+from airflow_provider_ernest.documents.decisions import Decision, DecisionRecord, ProductionRun
 from airflow_provider_ernest.documents.models import UNEXPLAINED
 from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, Evidence, Lineage, State
-from airflow_provider_ernest.settings.billing import HOUR_SECONDS, TOLERANCE, BilledCost
+from airflow_provider_ernest.settings.billing import HOUR_SECONDS, TOLERANCE
 from airflow_provider_ernest.settings.goal import MAX_ERROR_PERCENT
 from airflow_provider_ernest.store.catalogue import DECISION, MODEL, PRODUCTION_RUN, CatalogueEntry
 from airflow_provider_ernest.views.loaded import ApplicationLink, no_link
@@ -25,46 +25,22 @@ from airflow_provider_ernest.views.view import view_of
 from airflow_provider_ernest.words import count
 
 
-@dataclass(frozen=True, kw_only=True)
-class ShownDecision:
-    """What was chosen, or would be.
+class ShownDecision(Decision):
+    """What was chosen, or would be, without the alternatives.
 
     Attributes:
         confidence: the probability that was asked for.
-        probability: that the goal is kept, as foreseen.
         fallback: "stated", "most_probable" or null where it is none.
-        run_seconds: of predicted_seconds the part from the moment that all machines are there.
-        predicted_cost: in dollars, of all that is billed.
-        error_percent: median leave-one-out error of the model.
         model_id: the model that decided; null where a fallback was taken without one.
         reuse: why the model was an earlier run's; empty where it was not.
-        worth: what a best value costs more than the plainly cheapest or fastest, and what that buys.
     """
 
     machines: int
     instance_type: str
-    composition: tuple[Configuration, ...]
-    goal: str
-    confidence: float | None
-    probability: float | None
     fallback: str | None
-    fallback_reason: str | None
-    predicted_seconds: float | None
-    run_seconds: float | None
-    startup_seconds: float | None
-    likely_seconds: tuple[float, float] | None
-    nearly_certain_seconds: tuple[float, float] | None
-    predicted_cost: float | None
-    cost_parts: BilledCost | None
-    price_per_hour: float | None
-    error_percent: float | None
-    max_error_percent: float | None
-    model_id: str | None
-    warnings: tuple[str, ...]
     decision_id: str | None
     decided_at: str | None
     reuse: str
-    worth: str
     origin: Origin | None
 
 
@@ -74,14 +50,17 @@ def shown_decision(decision: Decision, record: DecisionRecord | None = None) -> 
     if decision.fallback_reason is not None:
         # What a model foresees has a probability; what a user states has none.
         fallback = "stated" if decision.probability is None else "most_probable"
-    return view_of(
-        ShownDecision,
-        decision,
+    told = {
+        **vars(decision),
+        "alternatives": (),
+        "confidence": record.confidence if asked is None and record else asked,
+        "model_id": record.model_id if record else decision.model_id,
+    }
+    return ShownDecision(
+        **told,
         machines=decision.config.machines,
         instance_type=decision.config.instance_type,
-        confidence=record.confidence if asked is None and record else asked,
         fallback=fallback,
-        model_id=record.model_id if record else decision.model_id,
         decision_id=record.id if record else None,
         decided_at=record.at if record else None,
         reuse=record.reuse if record else "",
@@ -201,8 +180,6 @@ class Outcome:
     probability: float | None
     predicted_cost: float | None
     cost: float | None
-    decision_id: str | None
-    decided_machines: int | None
     is_fallback: bool
     model_id: str | None
     origin: Origin | None
@@ -223,9 +200,6 @@ def outcome_of(run: ProductionRun, decisions: Decisions, link: ApplicationLink =
         kept=is_kept(run.seconds, latest),
         probability=decision.probability if decision else None,
         predicted_cost=decision.predicted_cost if decision else None,
-        # Whoever may not see a decision must not learn that it exists.
-        decision_id=decision.id if decision else None,
-        decided_machines=decision.machines if decision else None,
         is_fallback=decision.is_fallback if decision else False,
         history_url=link(run.application_id),
     )

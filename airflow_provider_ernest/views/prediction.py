@@ -29,7 +29,7 @@ from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.answer import Answer, Asked, Replay, answer_of, latest_seconds, replays_of
 from airflow_provider_ernest.views.loaded import OtherType, Readable, other_types, visible_of_job
 from airflow_provider_ernest.views.outcomes import ShownDecision, Standing, shown_decision, standing_of
-from airflow_provider_ernest.views.prediction_request import MOST_COMPUTED, PredictionRequest, in_bounds
+from airflow_provider_ernest.views.prediction_request import PredictionRequest, in_bounds
 from airflow_provider_ernest.views.view import view_of
 from airflow_provider_ernest.words import count
 
@@ -39,27 +39,19 @@ prediction takes 0.4 s and 0.03 GB for 100 of them on one core, half a second an
 grows by the square. One request may fit `MOST_TYPES` other models, too, and an API server answers dozens of
 requests at once."""
 
-MOST_NUMBERS = 200_000
-"""Size of the matrix of terms, whatever the method: its copies then take about 0.02 GB."""
-
 
 def _check_model(model: Model) -> None:
     """Raise FitError if a model cannot predict, or is too large for a page."""
-    runs, terms = len(model.observations), len(model.terms)
-    if not runs:
+    if not model.observations:
         raise no_prediction(model, "it has no observations", remedy="Train it again.")
     configurations = len({run.configuration for run in model.observations})
-    too_large = ""
-    if max(runs, MOST_COMPUTED) * terms > MOST_NUMBERS:
-        too_large = f"it has {count(runs)} runs and {count(terms)} terms, more than a page can wait for"
-    elif model.method == AVERAGING and configurations > MOST_CONFIGURATIONS:
-        too_large = (
+    if model.method == AVERAGING and configurations > MOST_CONFIGURATIONS:
+        raise no_prediction(
+            model,
             f"its runs have {count(configurations)} configurations, and a page can wait for "
-            f"{count(MOST_CONFIGURATIONS)}"
+            f"{count(MOST_CONFIGURATIONS)}",
+            remedy="Ask it on the command line, with ernest choose.",
         )
-    if too_large:
-        remedy = "Ask it on the command line, with ernest choose."
-        raise no_prediction(model, too_large, remedy=remedy)
     try:
         check_method(model.method)
         check_terms([term.name for term in model.terms])
@@ -114,7 +106,7 @@ def _chosen(
     *,
     entries: Sequence[CatalogueEntry],
     readable: Readable,
-) -> tuple[Choice, tuple[SkippedType, ...]]:
+) -> tuple[Choice, dict[str, str]]:
     """The choice, and the types that are left out of it."""
     _check_model(model)
     price = request.price_per_hour
@@ -126,24 +118,23 @@ def _chosen(
             offers.append(_comparable(other, model, request))
         except ErnestError as error:
             skipped[other.entry.instance_type] = str(error)
-    offered = Offered(offers=offers, warnings=tuple(filter(None, [request.left_out()])))
-    choice = decide(request.goal(), offered, iterations=request.iterations)
+    choice = decide(request.goal(), Offered(offers=offers), iterations=request.iterations)
     beyond = {
         each.instance_type
         for each in choice.alternatives
         if not all(map(math.isfinite, (each.seconds, each.cost, *(each.nearly_certain_seconds or ()))))
     }
+    if model.instance_type in beyond:
+        raise _beyond_all_bounds(model)
     if beyond:
-        if model.instance_type in beyond:
-            raise _beyond_all_bounds(model)
         skipped |= {
             each.type_name: str(_beyond_all_bounds(each.model)) for each in offers if each.type_name in beyond
         }
         comparable = [each for each in offers if each.type_name not in beyond]
-        choice = decide(request.goal(), replace(offered, offers=comparable), iterations=request.iterations)
+        choice = decide(request.goal(), Offered(offers=comparable), iterations=request.iterations)
     skipped |= {name: str(error) for name, error in choice.left_out.items()}
     _raise_what_hinders(choice, model)
-    return choice, tuple(SkippedType(instance_type=name, reason=why) for name, why in sorted(skipped.items()))
+    return choice, dict(sorted(skipped.items()))
 
 
 def _raise_what_hinders(choice: Choice, model: Model) -> None:
@@ -205,52 +196,30 @@ class SecondOpinion:
 
     Attributes:
         alpha: the share of the work that spreads over the machines.
-        problem: why it cannot tell; empty where it can.
     """
 
-    alpha: float | None = None
+    alpha: float
     machines: int | None
-    seconds: float | None = None
-    problem: str = ""
+    seconds: float | None
 
 
 def second_opinion(
     model: Model, decision: Decision | None, *, scale: float, iterations: int | None
 ) -> SecondOpinion | None:
-    """What the extended Amdahl model says; None if the model has learned from no production run."""
-    state = model.amdahl
-    if state is None:
+    """What the extended Amdahl model says; None if it has not learned enough from production runs."""
+    if model.amdahl is None:
         return None
     # It knows the model's own type only.
     is_own = decision and not decision.composition and decision.config.instance_type == model.instance_type
-    opinion = SecondOpinion(machines=decision.config.machines if decision and is_own else None)
+    machines, seconds = decision.config.machines if decision and is_own else None, None
     try:
-        other = ExtendedAmdahl(degree=state.degree, state=state)
-        opinion = replace(opinion, alpha=other.alpha)
-        if opinion.machines is not None and iterations in (None, model.trained_iterations):
-            (seconds,) = other.predict(x=scale, processors=opinion.machines).tolist()
-            opinion = replace(opinion, seconds=seconds + model.startup_seconds)
-    except (ErnestError, ArithmeticError, ValueError) as error:
-        problem = error.message if isinstance(error, ErnestError) else "It cannot be computed."
-        opinion = replace(opinion, problem=problem)
-    return opinion
-
-
-@dataclass(frozen=True, kw_only=True)
-class OfferedType:
-    """A type of machine that the choice is among."""
-
-    instance_type: str
-    model_id: str
-    price_per_hour: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class SkippedType:
-    """A type of machine that is not compared, and why."""
-
-    instance_type: str
-    reason: str
+        other = ExtendedAmdahl(degree=model.amdahl.degree, state=model.amdahl)
+        if machines is not None and iterations in (None, model.trained_iterations):
+            (predicted,) = other.predict(x=scale, processors=machines).tolist()
+            seconds = predicted + model.startup_seconds
+        return SecondOpinion(alpha=other.alpha, machines=machines, seconds=seconds)
+    except (ErnestError, ArithmeticError, ValueError):
+        return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,6 +232,8 @@ class Prediction:
         out_of_reach: why there is no decision although there is a goal.
         most_probable: what keeps to a goal out of reach most probably.
         second_opinion: by the extended Amdahl model; null where the model has learned from no production run.
+        offered_types: those that the choice is among, with the ids of their models.
+        skipped_types: those that are not compared, and why.
         replays: what replay of runs says, of the model's type first, then of the job's others.
     """
 
@@ -284,8 +255,8 @@ class Prediction:
     most_probable: Alternative | None
     runners_up: tuple[Alternative, ...]
     second_opinion: SecondOpinion | None
-    offered_types: tuple[OfferedType, ...]
-    skipped_types: tuple[SkippedType, ...]
+    offered_types: dict[str, str]
+    skipped_types: dict[str, str]
     replays: tuple[Replay, ...]
 
 
@@ -368,6 +339,7 @@ def prediction_alone(
         has_goal=goal is not None,
         price_per_hour=billing.price_per_hour if billing else None,
         iterations=iterations,
+        skipped={},
     )
 
 
@@ -379,7 +351,7 @@ def _predicted(
     has_goal: bool,
     price_per_hour: float | None,
     iterations: int | None,
-    skipped: tuple[SkippedType, ...] = (),
+    skipped: dict[str, str],
     replays: tuple[Replay, ...] = (),
 ) -> Prediction:
     """What is shown of a choice: no decision without a goal or a price, no costs without a price."""
@@ -414,14 +386,7 @@ def _predicted(
         most_probable=error.most_probable if isinstance(error, InfeasibleGoalError) else None,
         runners_up=tuple(choice.runners_up(RUNNERS_UP)) if decision else (),
         second_opinion=second_opinion(model, decision, scale=goal.scale, iterations=iterations),
-        offered_types=tuple(
-            OfferedType(
-                instance_type=offer.type_name,
-                model_id=offer.model.id,
-                price_per_hour=offer.billing.price_per_hour,
-            )
-            for offer in (choice.offers if is_priced else ())
-        ),
+        offered_types={each.type_name: each.model.id for each in (choice.offers if is_priced else ())},
         skipped_types=skipped,
         replays=replays,
     )

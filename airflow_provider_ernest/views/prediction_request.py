@@ -131,16 +131,6 @@ class PredictionRequest:
         steps = MOST_COMPUTED - 1
         return sorted({round(least * (most / least) ** (step / steps)) for step in range(steps + 1)})
 
-    def left_out(self) -> str:
-        """A sentence if not all numbers of machines were considered; else empty."""
-        considered, allowed = len(self.counts()), self.max_machines - self.min_machines + 1
-        if considered == allowed:
-            return ""
-        return (
-            f"Of {whole(allowed)} numbers of machines {whole(considered)} were considered, evenly spread by "
-            "ratio."
-        )
-
 
 def in_bounds(value: float | None) -> float | None:
     """The scale, price, deadline or budget; None if it cannot be asked for. NaN is in no bounds."""

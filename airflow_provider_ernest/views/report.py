@@ -63,26 +63,11 @@ _EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) (\w+))
 
 @cache
 def modules_of(entry: str) -> tuple[str, ...]:
-    """A script and all that it imports, as paths in ``static/js``, each after what it imports.
-
-    Raises:
-        ValueError: two of them import each other.
-    """
-    found: dict[str, bool] = {}
-
-    def visit(name: str) -> None:
-        if found.setdefault(name, False) is False:
-            for _, imported in _IMPORT.findall(_source(name)):
-                module = _resolved(imported, name)
-                if found.get(module) is False:
-                    raise ValueError(f"{name} and {module} import each other.")
-                visit(module)
-            found[name] = True
-            ordered.append(name)
-
-    ordered: list[str] = []
-    visit(entry)
-    return tuple(ordered)
+    """A script and all that it imports, as paths in ``static/js``, each after what it imports."""
+    ordered: dict[str, None] = {}
+    for _, imported in _IMPORT.findall(_source(entry)):
+        ordered |= dict.fromkeys(modules_of(_resolved(imported, entry)))
+    return *ordered, entry
 
 
 @cache

@@ -199,7 +199,6 @@ def _production(run: RunRecord, decider: str | None, ours: Mapping[str, TaskRow]
 
 LONGEST_REASON = 1000
 """Characters of a reason that are shown: it should be a sentence or two."""
-MOST_FAILURES = 10
 MOST_LOOKED_AT = 20
 """Documents of a kind that are read for a task, the nearest in time: a DAG may have made thousands."""
 
@@ -235,20 +234,6 @@ class FailedTask:
     map_index: int
     name: str
     reason: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class LinkedModel:
-    """The model that decided.
-
-    Attributes:
-        is_of_run: false where nothing of this run names a model: the newest that the DAG has trained.
-    """
-
-    job: str
-    instance_type: str
-    model_id: str
-    is_of_run: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -288,7 +273,7 @@ class Card:
         group_id: the task group; empty where the tasks are in none.
         question: what was asked, for the model's page; null without a decision.
         latest_seconds: the longest run, from submission to end, that keeps the deadline; null without one.
-        failed: how many tasks failed, of which the first are in `failures`.
+        model: that decided; where nothing of this run names a model, the newest that the DAG has trained.
     """
 
     group_id: str
@@ -297,9 +282,9 @@ class Card:
     latest_seconds: float | None
     production: ProductionTask | None
     training: Training
-    model: LinkedModel | None
+    model: CatalogueEntry | None
+    is_model_of_run: bool
     failures: tuple[FailedTask, ...]
-    failed: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -374,6 +359,8 @@ class _Kept:
             self.entries = store.catalogue.entries()
         except ErnestError as error:
             self._warn(error)
+        models = (entry for entry in self.entries if entry.kind == MODEL)
+        self.models = visible_entries(models, readable)
 
     def pushed(self, form: type[Made], task: TaskRow, key: str) -> Made | None:
         """What a task instance pushed; None if nothing, or what is no such document.
@@ -414,7 +401,8 @@ def _card(kept: _Kept, group: Group, production: TaskRow | None) -> Card:
     record = _decided(kept, group)
     fitted = [task for task in group.of_kind(FIT) if task.state in (SUCCESS, FAILED)]
     trained = [model for task in fitted if (model := kept.made_by(task, MODEL, load_model)) is not None]
-    failed = list(_failed(kept.run, group))
+    models = _models(kept, record, trained)
+    of_dag = (entry for entry in kept.models if entry.dag_id == kept.run.dag_id)
     return Card(
         group_id=group.group_id,
         decision=shown_decision(record.decision, record) if record else None,
@@ -422,9 +410,9 @@ def _card(kept: _Kept, group: Group, production: TaskRow | None) -> Card:
         latest_seconds=record.latest_seconds if record else None,
         production=_produced(kept, group, production, record) if production else None,
         training=_training(kept.run, group, record, trained),
-        model=_model(kept, record, trained),
-        failures=tuple(failed[:MOST_FAILURES]),
-        failed=len(failed),
+        model=next(iter([*models, *newest_of(of_dag, MODEL, limit=1)]), None),
+        is_model_of_run=bool(models),
+        failures=tuple(_failed(kept.run, group)),
     )
 
 
@@ -479,18 +467,11 @@ def _training(
     )
 
 
-def _model(kept: _Kept, record: DecisionRecord | None, trained: Sequence[Model]) -> LinkedModel | None:
-    """The model that decided; else one that this run trained; else the DAG's newest."""
-    models = visible_entries((entry for entry in kept.entries if entry.kind == MODEL), kept.readable)
+def _models(kept: _Kept, record: DecisionRecord | None, trained: Sequence[Model]) -> list[CatalogueEntry]:
+    """The model that decided, before those that this run trained."""
     decided = (record.job, record.model_id) if record else None
-    of_run = [entry for entry in models if (entry.job, entry.id) == decided]
-    of_run += [entry_of(model) for model in trained]
-    of_dag = newest_of((entry for entry in models if entry.dag_id == kept.run.dag_id), MODEL, limit=1)
-    for entry in (*of_run, *of_dag):
-        return LinkedModel(
-            job=entry.job, instance_type=entry.instance_type, model_id=entry.id, is_of_run=bool(of_run)
-        )
-    return None
+    of_run = [entry for entry in kept.models if (entry.job, entry.id) == decided]
+    return of_run + [entry_of(model) for model in trained]
 
 
 def _failed(run: RunRecord, group: Group) -> Iterator[FailedTask]:

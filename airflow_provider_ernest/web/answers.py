@@ -9,7 +9,6 @@ import asyncio
 import json
 import logging
 from asyncio import AbstractEventLoop, Semaphore, Task
-from dataclasses import dataclass
 from html import escape
 from http import HTTPStatus
 from importlib import import_module
@@ -255,17 +254,6 @@ async def _refuse(scope: Scope, receive: Receive, send: Send, detail: str) -> No
 REFERENCE = "#/components/schemas/{name}"
 
 
-@dataclass(frozen=True)
-class Refusal:
-    """Why there is no answer.
-
-    Attributes:
-        detail: what is wrong, and what to do.
-    """
-
-    detail: str
-
-
 ANSWERS = {
     "Clarity": "clarity",
     "ModelPage": "model",
@@ -278,33 +266,22 @@ ANSWERS = {
 the mathematics, which must not be loaded when the API server starts."""
 
 
-def _response(name: str, description: str) -> dict[str, Any]:
-    schema = {"$ref": REFERENCE.format(name=name)}
-    return {"description": description, "content": {"application/json": {"schema": schema}}}
-
-
-REFUSALS: dict[int | str, dict[str, Any]] = {
-    401: _response("Refusal", "Nobody is logged in."),
-    403: _response("Refusal", "The user may not read this, if it exists at all."),
-}
-
-
 def answers(name: str) -> dict[str, Any]:
     """The description of a route's answer, one of `ANSWERS`, as arguments of its decorator."""
+    content = {"application/json": {"schema": {"$ref": REFERENCE.format(name=name)}}}
     return {
         "responses": {
-            200: _response(name, "The answer."),
-            404: _response("Refusal", "There is no such thing."),
-            422: _response("Refusal", "A parameter cannot be; says which and why."),
-            503: _response("Refusal", "The model store cannot be read."),
+            200: {"description": "The answer.", "content": content},
+            422: {"description": "A parameter cannot be; says which and why."},
         }
     }
 
 
 def schemas() -> dict[str, Any]:
     """The schemas of all answers by name, described by the dataclasses' docstrings."""
-    views: list[Any] = [Refusal]
-    for name, module in ANSWERS.items():
-        views.append(getattr(import_module(f"airflow_provider_ernest.views.{module}"), name))
+    views = [
+        getattr(import_module(f"airflow_provider_ernest.views.{module}"), name)
+        for name, module in ANSWERS.items()
+    ]
     _, found = msgspec.json.schema_components(views, ref_template=REFERENCE)
     return dict(sorted(found.items()))

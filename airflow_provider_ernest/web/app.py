@@ -27,7 +27,6 @@ from airflow_provider_ernest.web import runs
 from airflow_provider_ernest.web.access import requires_pages
 from airflow_provider_ernest.web.answers import (
     NOTHING_HERE,
-    REFUSALS,
     Headers,
     Limiter,
     handle_errors,
@@ -149,6 +148,8 @@ What Ernest did: the models that it keeps, what they predict, and what came of t
 The pages draw exactly these answers. Log in as for Airflow's own API: by its session cookie or by
 `Authorization: Bearer` with a token of `POST /auth/token`. Times are in seconds, prices in US dollars,
 moments in ISO 8601. Numbers that are unknown are null. Each answer is about DAGs that the user may read.
+Errors have a `detail`: 401 without a login, 403 for what the user may not read, 404, 422, and 503 if the
+model store cannot be read.
 """
 
 _schemas = cache(schemas)
@@ -161,7 +162,6 @@ def create_app() -> FastAPI:
         version=__version__,
         description=DESCRIPTION,
         dependencies=[Depends(requires_pages)],
-        responses=REFUSALS,
         # Relative to the description itself, since Airflow may run under a path prefix.
         servers=[{"url": "."}],
         # FastAPI's own would be public.

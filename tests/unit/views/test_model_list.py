@@ -58,7 +58,7 @@ def test_what_may_not_be_read_is_as_if_it_were_not_there():
     answer = listed(*entries, readable=lambda dag_id: dag_id == "sizing")
     (row,) = answer["rows"]
     assert (row["job"], row["versions"], row["production_runs"]) == ("join", 1, 0)
-    assert (row["state"], row["state_cause"], row["state_reason"]) == ("fresh", "", "")
+    assert row["state"] == "fresh"
     assert answer["counts"] == {"fresh": 1, "stale": 0, "drifting": 0}
     assert "secret" not in str(answer)
     assert "bb" not in str(answer)
@@ -159,7 +159,7 @@ def test_a_month_costs_what_runs_cost_now_as_often_as_it_runs_and_saves_what_the
     month = row["runs_per_month"]
     assert month == pytest.approx(365.25 / 12)
     assert row["dollars_per_month"] == pytest.approx(month * 1.0), "the median of the newest five"
-    assert (row["cost_before"], row["runs_before"]) == (4.0, 3)
+    assert row["cost_before"] == 4.0
     assert row["saved_per_month"] == pytest.approx(month * (4.0 - 1.0))
     assert row["cost"] == 40.0, "the last run's"
 
@@ -257,7 +257,6 @@ def test_states_are_counted_over_all_that_matches_the_search():
     answer = listed(*entries, sort="state", state="")
     assert jobs(answer) == ["drifting", "stale", "fresh"]
     assert answer["counts"] == {"fresh": 1, "stale": 1, "drifting": 1}
-    assert all(row["state_reason"] for row in answer["rows"][:2])
     only = listed(*entries, state="stale")
     assert (only["total"], jobs(only)) == (1, ["stale"])
     assert only["counts"] == answer["counts"]
@@ -291,7 +290,7 @@ def test_states_are_counted_over_all_that_matches_the_search():
                 for days in (5, 4, 3, 2)
             ],
             "drifting",
-            "unexplained",
+            "drifting",
             "",
         ),
     ],
@@ -300,8 +299,9 @@ def test_states_are_counted_over_all_that_matches_the_search():
 def test_why_a_model_is_not_fresh(changes: list[Any], state: str, cause: str, reason: str):
     model = entry(days=9, artifact_sha256="aa")
     (row,) = listed(model, *changes)["rows"]
-    assert (row["state"], row["state_cause"]) == (state, cause)
-    assert reason in row["state_reason"]
+    assert row["state"] == state
+    assert reason in row["badges"][0]["says"]
+    assert row["badges"][0]["words"].endswith(cause)
     assert listed(model, *changes, state=state)["total"] == 1
     assert listed(model, *changes, state="fresh")["total"] == 0
 

@@ -403,7 +403,6 @@ class TestSecondOpinion:
         assert opinion.alpha == pytest.approx(0.9)
         share = 0.9 / opinion.machines + 0.1
         assert opinion.seconds == pytest.approx(share * 910.0 + learned.startup_seconds)
-        assert opinion.problem == ""
 
     def test_a_model_that_has_learned_nothing_has_none(self, trained: Model):
         assert second_opinion(trained, None, scale=1.0, iterations=None) is None
@@ -414,8 +413,6 @@ class TestSecondOpinion:
         assert (told.machines, told.seconds) == (None, None)
         assert told.alpha is not None
 
-    def test_why_it_cannot_tell(self, learned: Model):
+    def test_one_that_has_not_learned_enough_says_nothing(self, learned: Model):
         bare = replace(learned, amdahl=ExtendedAmdahl(degree=1).state)
-        told = second_opinion(bare, None, scale=1.0, iterations=None)
-        assert told.alpha is None
-        assert told.problem
+        assert second_opinion(bare, None, scale=1.0, iterations=None) is None

@@ -69,13 +69,13 @@ def test_a_run_beside_its_decision(
     assert (outcome.latest_seconds, outcome.kept) == (latest, is_in_time)
     assert (outcome.predicted_seconds, outcome.likely_seconds) == (280.0, (240.0, 320.0))
     assert (outcome.predicted_cost, outcome.cost, outcome.probability) == (0.2, 0.21, 0.9)
-    assert (outcome.machines, outcome.decided_machines) == (5, 4)
+    assert outcome.machines == 5
     assert (outcome.origin, outcome.application_id) == (run.origin, "app-production")
 
 
 def test_a_run_whose_decision_is_hidden_says_nothing_of_it(trained: Model):
     found = outcome_of(produced(trained, days=3, decision_id="hidden"), {})
-    assert (found.kept, found.decision_id, found.predicted_cost) == (None, None, None)
+    assert (found.kept, found.probability, found.predicted_cost) == (None, None, None)
 
 
 def test_what_was_decided_for_a_type_without_a_model_is_with_the_model_that_predicted_it():

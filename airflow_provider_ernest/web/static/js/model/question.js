@@ -134,9 +134,9 @@ function askedWords({ curve, scale, iterations, goal }) {
 /** A notice if another type than the page's is chosen. */
 function elsewhere({ decision, instance_type: own, offered_types: types }, { model }) {
   const chosen = decision?.instance_type;
-  const offered = types.find((each) => each.instance_type === chosen);
-  if (!offered || chosen === own) return null;
-  const href = pageUrl("model", { job: model.job, instance_type: chosen, model_id: offered.model_id });
+  const modelId = types[chosen];
+  if (!modelId || chosen === own) return null;
+  const href = pageUrl("model", { job: model.job, instance_type: chosen, model_id: modelId });
   return element("p", { class: "notice" },
     "The chosen type is not the one on this page. ",element("a", { href }, `Open the model of ${isolated(chosen)}`));
 }
@@ -177,10 +177,11 @@ function draw(page, state, figures) {
 }
 
 function skipped({ skipped_types: types, scale }) {
-  if (!types.length) return [];
+  const skippedOnes = Object.entries(types);
+  if (!skippedOnes.length) return [];
   return [
     element("p", {}, `Not shown at ${inputShare(scale)} of the input:`),
-    element("ul", { class: "skipped" }, types.map((each) =>
-      element("li", {}, element("strong", {}, each.instance_type), ": ", each.reason))),
+    element("ul", { class: "skipped" }, skippedOnes.map(([type, reason]) =>
+      element("li", {}, element("strong", {}, type), ": ", reason))),
   ];
 }

@@ -26,9 +26,9 @@ function chosenWords({ machines: count, instance_type: type, composition }) {
   return parts.map((each) => `${machines(each.machines)} of ${isolated(each.instance_type)}`).join(" and ");
 }
 
-function titleOf({ decision, failed }) {
+function titleOf({ decision, failures }) {
   if (decision) return chosenWords(decision);
-  return failed ? "Nothing was decided" : "Nothing is decided yet";
+  return failures.length ? "Nothing was decided" : "Nothing is decided yet";
 }
 
 /** "5 % longer than predicted": the API's errors are positive where the prediction was too high. */
@@ -100,11 +100,11 @@ function modelUrl({ job, instance_type, model_id }, question) {
   return pageUrl("model", { job, instance_type, model_id, ...billing, ...asked });
 }
 
-function modelLink({ model, question }) {
+function modelLink({ model, is_model_of_run: isOfRun, question }) {
   if (!model) return null;
   const words = `${isolated(model.job)} on ${isolated(model.instance_type)}`;
-  const link = element("a", { href: modelUrl(model, model.is_of_run ? question : null) }, words);
-  return element("span", {}, link, model.is_of_run ? null : " (the newest of this DAG; this run made none)");
+  const link = element("a", { href: modelUrl(model, isOfRun ? question : null) }, words);
+  return element("span", {}, link, isOfRun ? null : " (the newest of this DAG; this run made none)");
 }
 
 /** The task without its group; of a mapped one, which instance it is. */
@@ -115,7 +115,7 @@ function taskName({ task_id: id, map_index: index, name }) {
 }
 
 /** What failed, each with its log: Airflow's page of the task instance opens it. */
-function failuresOf(run, { failures, failed }) {
+function failuresOf(run, { failures }) {
   const items = failures.map((task) => {
     const name = taskName(task);
     const address = taskUrl({ dag_id: run.dag_id, run_id: run.run_id, ...task });
@@ -123,8 +123,6 @@ function failuresOf(run, { failures, failed }) {
       element("bdi", {}, unbroken(inReadersTime(task.reason))), " ",
       airflowLink(address, ["Open its log", hidden(`: ${name}`)], { class: "nowrap" }));
   });
-  const others = failed - failures.length;
-  if (others > 0) items.push(`${others} more failed.`);
   return notice({ title: "What failed", kind: "bad", level: 3, items });
 }
 
