@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.report import bundled, modules_of
 from airflow_provider_ernest.web.access import auth_manager, dag_teams
-from airflow_provider_ernest.web.app import asset, create_app, frame
+from airflow_provider_ernest.web.app import asset, create_app, page_html
 from airflow_provider_ernest.web.models import model_store
 from airflow_provider_ernest.web.runs import run_reader
 from tests.browser.preview_runs import preview_run
@@ -63,7 +63,7 @@ class AsEdited:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on."""
         if "/assets/" not in scope["path"] and "/api/" not in scope["path"]:
-            for made in (modules_of, bundled, asset, frame):
+            for made in (modules_of, bundled, asset, page_html):
                 made.cache_clear()
         await self.app(scope, receive, send)
 

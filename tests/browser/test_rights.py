@@ -20,7 +20,6 @@ ROUTES = (
     "api/models",
     "api/model",
     "api/prediction",
-    "api/production",
     "api/clarity",
     "api/run",
     "openapi.json",
