@@ -9,9 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.cli.command import (
-    JSON,
     MACHINES_HELP,
-    TABLE,
     Command,
     above_zero,
     add_result_arguments,
@@ -90,9 +88,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
         help="event log of an application, as Spark wrote it: a file, compressed or not, a folder "
         "eventlog_v2_..., or an address such as s3://bucket/spark-events/app-1",
     )
-    outputs = add_result_arguments(
-        parser, formats=(TABLE, JSON), result="the whole profile, of several logs a list"
-    )
+    outputs = add_result_arguments(parser, result="the whole profile, of several logs a list")
     outputs.add_argument("--html", metavar="FILE", help="write a page with charts")
     run = parser.add_argument_group("the run")
     run.add_argument(

@@ -17,7 +17,6 @@ from airflow_provider_ernest.cli.command import (
     is_piped,
     machine_numbers,
     printable,
-    rows_as_csv,
     say,
     tell,
     warn,
@@ -171,7 +170,7 @@ def _add_choose_arguments(parser: ArgumentParser) -> None:
     add_setting(group, SizingGoal, "allow_mixed")
     _add_billing_arguments(parser)
     add_run_arguments(parser)
-    group = add_result_arguments(parser, result="the decision (csv has a line for each size)")
+    group = add_result_arguments(parser, result="the decision, with all sizes")
     group.add_argument(
         "--most-probable",
         action="store_true",
@@ -199,13 +198,7 @@ def _run_choose(args: Namespace) -> None:
     if choice.decision is None:
         _say_out_of_reach(choice, args)
     decision = choice.required()
-    document = decision.to_dict()
-    tell(
-        args,
-        lambda: decision_table(decision),
-        json=lambda: as_json(document),
-        csv=lambda: rows_as_csv(document["alternatives"]),
-    )
+    tell(args, lambda: decision_table(decision), json=lambda: as_json(decision.to_dict()))
     known = {warning for model in models for warning in model.warnings}
     warn(warning for warning in decision.warnings if warning not in known)
 

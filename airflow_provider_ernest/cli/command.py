@@ -208,7 +208,7 @@ _BY_ENDING = {".csv": CSV, ".txt": TABLE}
 
 
 def add_result_arguments(
-    parser: ArgumentParser, *, formats: Sequence[str] = (TABLE, JSON, CSV), result: str
+    parser: ArgumentParser, *, formats: Sequence[str] = (TABLE, JSON), result: str
 ) -> Any:
     """Add --format, --output and --force, see `tell`; returns their group."""
     group = parser.add_argument_group("output")
@@ -287,15 +287,8 @@ def as_json(document: Any) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def rows_as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """CSV of rows with the same names; lists and mappings are JSON."""
-    return as_csv([*rows[0]] if rows else [], ([cell_of(value) for value in row.values()] for row in rows))
-
-
 def cell_of(value: Any) -> object:
     """The value for CSV, safe for terminals, and for spreadsheets, which would run text like a formula."""
-    if isinstance(value, dict | list | tuple):
-        value = json.dumps(value, ensure_ascii=False)
     if isinstance(value, str):
         return printable(f"'{value}" if value.startswith(("=", "+", "-", "@")) else value)
     return "" if value is None else value

@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.cli.command import (
+    CSV,
+    JSON,
     MACHINES_HELP,
+    TABLE,
     Command,
     add_result_arguments,
     add_setting,
@@ -69,8 +72,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
     )
     runs.add_argument("--job", metavar="NAME", help="the job of which that file has runs, where of several")
     add_result_arguments(
-        parser,
-        result="the design (csv is a file of runs to fill in)",
+        parser, formats=(TABLE, JSON, CSV), result="the design (csv is a file of runs to fill in)"
     )
 
 

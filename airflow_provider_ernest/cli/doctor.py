@@ -15,7 +15,6 @@ from airflow_provider_ernest.cli.command import (
     add_result_arguments,
     aligned,
     as_json,
-    rows_as_csv,
     tell,
 )
 from airflow_provider_ernest.cli.machines import Clients, add_account_arguments, clients_by_region
@@ -269,7 +268,7 @@ def _run(args: Namespace) -> None:
         for kind in args.kinds or KINDS
     }
     document = {"checks": found, "missing": missing, "ready": {kind: not missing[kind] for kind in missing}}
-    tell(args, lambda: _lines(found, missing), json=lambda: as_json(document), csv=lambda: rows_as_csv(found))
+    tell(args, lambda: _lines(found, missing), json=lambda: as_json(document))
     lacking = [kind for kind in args.kinds or () if missing[kind]]
     if lacking:
         raise MissingResourceError(

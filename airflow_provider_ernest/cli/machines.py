@@ -8,8 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.cli.command import (
-    JSON,
-    TABLE,
     Command,
     add_result_arguments,
     as_json,
@@ -69,7 +67,7 @@ def clients_by_region(args: Namespace) -> Mapping[str, Clients]:
 
 def _add_clusters_arguments(parser: ArgumentParser) -> None:
     add_account_arguments(parser)
-    add_result_arguments(parser, formats=(TABLE, JSON), result="the list")
+    add_result_arguments(parser, result="the list")
 
 
 def _run_clusters(args: Namespace) -> None:
@@ -123,7 +121,7 @@ def _add_reap_arguments(parser: ArgumentParser) -> None:
     whose.add_argument(
         "--all-deployments", action="store_true", help="those of all deployments in the account"
     )
-    add_result_arguments(parser, formats=(TABLE, JSON), result="what was ended")
+    add_result_arguments(parser, result="what was ended")
 
 
 def _deployment(args: Namespace) -> str | None:

@@ -13,14 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.cli.command import (
-    JSON,
     MACHINES_HELP,
     STANDARD,
-    TABLE,
     Command,
     add_result_arguments,
     add_setting,
-    as_csv,
     as_json,
     described,
     machine_numbers,
@@ -349,9 +346,7 @@ def _add_fit_arguments(parser: ArgumentParser) -> None:
         "the numbers are of executors, 1 where they include the driver's machine; default: inferred",
     )
     add_setting(parser, SizingGoal, "max_error_percent")
-    outputs = add_result_arguments(
-        parser, formats=(TABLE, JSON), result="the model, also one that is inadequate"
-    )
+    outputs = add_result_arguments(parser, result="the model, also one that is inadequate")
     add_keep_argument(outputs, "the model")
 
 
@@ -424,19 +419,10 @@ def _run_predict(args: Namespace) -> None:
         "startup_seconds": model.startup_seconds,
         "predictions": rows,
     }
-    terms = list(rows[0]["term_seconds"])
-    plain = [name for name in rows[0] if name not in ("term_seconds", "extrapolates")]
     tell(
         args,
         lambda: _table(rows, level=args.level, startup_seconds=model.startup_seconds),
         json=lambda: as_json(document),
-        csv=lambda: as_csv(
-            [*plain, *(f"{term} seconds" for term in terms), "extrapolates"],
-            (
-                [row[name] for name in plain] + [*row["term_seconds"].values(), row["extrapolates"]]
-                for row in rows
-            ),
-        ),
     )
 
 
@@ -491,7 +477,7 @@ PREDICT = Command(
     "term, and what the observed runs do not support.",
     example="""\
   %(prog)s model.json --machines 1-64
-  %(prog)s runs.csv --machines 8,16,32 --scale 1.5 --level 0.95 --format csv""",
+  %(prog)s runs.csv --machines 8,16,32 --scale 1.5 --level 0.95 --format json""",
     add_arguments=_add_predict_arguments,
     run=_run_predict,
 )

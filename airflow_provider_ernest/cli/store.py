@@ -13,15 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.cli.command import (
-    JSON,
-    TABLE,
     Command,
     add_commands,
     add_result_arguments,
     aligned,
     as_json,
     at_least_one,
-    rows_as_csv,
     tell,
     warn,
 )
@@ -216,7 +213,7 @@ def _run_list(args: Namespace) -> None:
             yield f"{counted(len(unreadable), 'file')} skipped: not readable by this version, or damaged"
 
     document = {"store": str(store.root), "rows": rows, "surveys": surveys, "unreadable": unreadable}
-    tell(args, lines, json=lambda: as_json(document), csv=lambda: rows_as_csv(rows))
+    tell(args, lines, json=lambda: as_json(document))
 
 
 LIST = Command(
@@ -257,7 +254,7 @@ def _add_prune_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--dry-run", action="store_true", help="remove nothing, only list what would go")
     parser.add_argument("--yes", action="store_true", help="remove what --dry-run lists")
-    add_result_arguments(parser, formats=(TABLE, JSON), result="what was removed")
+    add_result_arguments(parser, result="what was removed")
 
 
 def _run_prune(args: Namespace) -> None:

@@ -20,7 +20,6 @@ from airflow_provider_ernest.cli.command import (
     as_json,
     read_text,
     refuse_further,
-    rows_as_csv,
     say_written,
     tell,
     warn,
@@ -105,7 +104,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
         metavar="REGION",
         help="ask AWS for the on-demand prices of the types that the logs tell, such as eu-west-1",
     )
-    outputs = add_result_arguments(parser, result="the survey (csv has a line for each job)")
+    outputs = add_result_arguments(parser, result="the survey")
     outputs.add_argument("--html", metavar="FILE", help="write a page with all jobs and their charts")
     add_keep_argument(outputs, "the survey")
 
@@ -123,7 +122,6 @@ def _run(args: Namespace) -> None:
         args,
         lambda: survey_lines(survey),
         json=lambda: as_json(survey.to_dict()),
-        csv=lambda: rows_as_csv([job.to_dict() for job in survey.jobs]),
     )
     if args.html is not None:
         from airflow_provider_ernest.views.report import of_survey

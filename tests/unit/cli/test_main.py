@@ -50,22 +50,20 @@ def test_the_shell_completes_commands_and_options(tmp_path):
 
     assert completed("ernest st") == {"store"}
     assert "--deadline-seconds" in completed("ernest choose --de")
-    assert completed("ernest predict --format ") == {"table", "csv", "json"}
+    assert completed("ernest predict --format ") == {"table", "json"}
 
 
 def test_a_result_is_shown_or_written_in_the_form_that_is_asked_for(tmp_path, runs_csv, ernest):
     asked = ("predict", runs_csv, "--machines", "2,4")
     table = ernest(*asked).out
-    as_json, as_csv = (ernest(*asked, "--format", form).out for form in ("json", "csv"))
+    as_json = ernest(*asked, "--format", "json").out
     assert table.startswith("machines    seconds")
     assert [each["machines"] for each in json.loads(as_json)["predictions"]] == [2, 4]
-    assert as_csv.startswith("machines,scale,seconds,")
     for name, options, content in (
         ("told.json", (), as_json),
-        ("told.csv", (), as_csv),
         ("told.txt", (), table),
         ("told", (), as_json),
-        ("csv.json", ("--format", "csv"), as_csv),
+        ("table.json", ("--format", "table"), table),
     ):
         assert ernest(*asked, "--output", tmp_path / name, *options).out == table
         assert (tmp_path / name).read_text().splitlines()[0] == content.splitlines()[0]
