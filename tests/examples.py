@@ -542,7 +542,6 @@ def surveyed_job(job: str = JOB, **fields: Any) -> SurveyedJob:
             "likely_saved_machine_hours_per_month": (35.5, 69.8),
             "bottleneck": CPU,
             "why": "its tasks compute 81 % of their time",
-            "unknown": (),
             **fields,
         }
     )
@@ -551,27 +550,19 @@ def surveyed_job(job: str = JOB, **fields: Any) -> SurveyedJob:
 def survey(*, days: float = 1, **fields: Any) -> Survey:
     """Of 120 event logs: a job that could save, and one of which too little is known."""
     moment = NOW - timedelta(days=days)
-    poor = surveyed_job(
-        "weekly_export",
+    poor = SurveyedJob(
+        job="weekly_export",
         runs=1,
-        failed_runs=0,
-        machines=6,
-        seconds=920.0,
-        saved_machine_hours_per_month=None,
-        likely_saved_machine_hours_per_month=None,
-        runs_per_month=None,
+        first_at=ago(61),
+        last_at=ago(1),
         used=(UsedSize(machines=6, runs=1, seconds=900.0),),
-        machine_hours_per_month=None,
-        dollars_per_month=None,
-        price_per_hour=None,
-        sizes=(),
-        proposed=None,
-        saved_share=None,
-        likely_saved_share=None,
-        saved_per_month=None,
-        likely_saved_per_month=None,
-        bottleneck="",
-        why="",
+        machines=6,
+        cores_per_machine=4,
+        seconds=920.0,
+        limit_seconds=1980.0,
+        slot_utilisation=0.31,
+        input_bytes=80 * 10**9,
+        input_growth_per_month=1.04,
         unknown=("Its history lies all at one size: what others would take is not known.",),
     )
     return Survey(

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from airflow_provider_ernest.settings import Billing
-from benchmarks.accuracy.traces import contexts
 from benchmarks.decisions import rules
 from benchmarks.decisions.evaluation import decide, summarise
-from benchmarks.decisions.rules import Forecasts, Outlook
+from benchmarks.decisions.rules import Outlook
 from benchmarks.decisions.situations import (
     BUDGET,
     DEADLINE,
     Option,
     Situation,
-    of_all_types,
-    of_one_type,
     questions,
 )
-from tests.unit.benchmarks.c3o_files import write_two_types
 
 SECONDS = {2: 200.0, 4: 110.0, 8: 80.0}
 """Median seconds by machines; at 3.60 $ an hour a machine second is a thousandth of a dollar: 0.40, 0.44 and
@@ -119,14 +114,3 @@ def test_a_miss_earns_nothing_by_being_cheap():
     figures = summarise(decided)
     assert (figures["kept"], figures["regret"]) == pytest.approx((200 / 3, 10 / 3))
     assert figures["of kept"] == pytest.approx(5.0)
-
-
-def test_forecasts_see_only_training_runs_and_choose_well_all_the_same(tmp_path: Path):
-    write_two_types(tmp_path)
-    found = contexts(tmp_path)
-    forecasts = Forecasts([context.trained_runs() for context in found])
-    for situations in (of_one_type(found), of_all_types(found)):
-        decided = decide([forecasts.outlook(each) for each in situations], DEADLINE, count=4)
-        own = summarise(each for each in decided if each.rule == rules.ours(0.95))
-        assert own["kept"] == 100.0
-        assert own["regret"] < 40.0

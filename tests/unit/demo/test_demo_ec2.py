@@ -123,23 +123,14 @@ def lines(slow):
     return machine_lines(launched_machines(INSTANCES, [HANDLE], slow=slow), now=after(100))
 
 
-def test_each_machine_has_its_line_with_price_score_and_fate():
+def test_each_machine_has_its_line_and_whether_the_slow_one_was_culled_is_told():
     master, second, _, fourth = lines({})[1:5]
     assert master.split()[:3] == ["1", "i-1", "master"]
     assert "0.0500" in master
     assert second.split()[-2:] == ["1.00", "kept"]
     assert fourth.split()[3:7] == ["5", "s", "60", "s"]
     assert fourth.split()[-2:] == ["0.30", "culled"]
-
-
-@pytest.mark.parametrize(
-    ("slow", "told"),
-    [
-        ({4: "100 Mbit/s"}, "#4 (100 Mbit/s); exactly those were culled"),
-        ({3: "100 Mbit/s"}, "NOT culled: #3; culled without having been made slow: #4"),
-    ],
-)
-def test_whether_the_slow_machine_was_culled_is_told(slow, told):
-    shown = " ".join(lines(slow))
-    assert "#4 i-4 was culled: network 0.30 of the median." in shown
-    assert told in shown
+    as_it_was, otherwise = (" ".join(lines({number: "100 Mbit/s"})) for number in (4, 3))
+    assert "#4 i-4 was culled: network 0.30 of the median." in as_it_was
+    assert "#4 (100 Mbit/s); exactly those were culled" in as_it_was
+    assert "NOT culled: #3; culled without having been made slow: #4" in otherwise

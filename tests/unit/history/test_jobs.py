@@ -172,12 +172,9 @@ def test_the_queries_of_a_benchmark_that_are_run_at_once_stay_apart():
     assert len(by_job(runs_named([f"tpch-q{number}" for number in range(1, 23)], hours=0.02)).runs) == 22
 
 
-def test_names_that_the_user_gave_are_not_joined():
+def test_names_that_the_user_gave_and_trials_beside_a_job_that_is_called_so_are_not_joined():
     names = [f"churn-v{number}" for number in range(6)]
     assert list(by_job(runs_named(names), stated=names).runs) == names
-
-
-def test_trials_with_numbers_are_not_put_to_the_job_that_is_called_so():
     jobs = by_job([*runs_named([f"etl-v{number}" for number in range(5)]), *runs_named(["etl"] * 9)])
     assert {job: len(runs) for job, runs in jobs.runs.items()} == {"etl": 9, "etl (numbered)": 5}
 
@@ -193,24 +190,15 @@ def test_logs_of_the_same_run_in_two_places_count_once():
 RANDOM = ["load-7ur8vjhh", "load-kq02mzx1", "load-abqwrtzp", "load-x9x8c7vb", "load-0plmokn2"]
 
 
-@pytest.mark.parametrize("names", [RANDOM, [*RANDOM, "load"]])
-def test_names_with_an_ending_of_each_run_are_one_job(names):
+def test_names_with_an_ending_of_each_run_are_one_job_and_words_and_names_that_come_again_stay():
     """As SparkKubernetesOperator gives its applications."""
-    jobs = by_job(runs_named(names))
-    assert {job: len(runs) for job, runs in jobs.runs.items()} == {"load": len(names)}
-    assert jobs.joined["load"][0] == "load-0plmokn2"
-
-
-@pytest.mark.parametrize(
-    "names",
-    [
-        [f"load-{word}" for word in ("orders", "tables", "models", "events")],
-        [name for name in RANDOM for _ in range(3)],
-        RANDOM[:3],
-    ],
-)
-def test_words_at_the_end_and_names_that_come_again_stay(names):
-    assert set(by_job(runs_named(names)).runs) == set(names)
+    for names in (RANDOM, [*RANDOM, "load"]):
+        jobs = by_job(runs_named(names))
+        assert {job: len(runs) for job, runs in jobs.runs.items()} == {"load": len(names)}
+        assert jobs.joined["load"][0] == "load-0plmokn2"
+    words = [f"load-{word}" for word in ("orders", "tables", "models", "events")]
+    for names in (words, [name for name in RANDOM for _ in range(3)], RANDOM[:3]):
+        assert set(by_job(runs_named(names)).runs) == set(names)
 
 
 def test_programs_of_one_name_are_jobs_of_their_own():
@@ -226,17 +214,10 @@ def test_programs_of_one_name_are_jobs_of_their_own():
 
 
 @pytest.mark.parametrize(
-    "mains",
-    [
-        ["com.acme.Etl", "etl.jar"],
-        ["etl-1.0.jar", "etl-1.1.jar"],
-        ["tmp1a.py", "tmp2b.py", "tmp3c.py", "tmp4d.py"],
-    ],
+    "mains", ["com.acme.Etl etl.jar", "etl-1.0.jar etl-1.1.jar", "tmp1a.py tmp2b.py tmp3c.py tmp4d.py"]
 )
 def test_one_program_that_is_told_otherwise_is_one_job(mains):
-    runs = [
-        replace(run, main=main) for run, main in zip(runs_named(["load"] * len(mains)), mains, strict=True)
-    ]
+    runs = [replace(runs_named(["load"])[0], main=main, application_id=main) for main in mains.split()]
     assert list(by_job(runs).runs) == ["load"]
 
 
@@ -300,9 +281,5 @@ def test_where_bytes_were_not_counted_records_tell_what_was_read(told, by_record
     ]
     found = by_job(runs).runs["etl"]
     assert [run.input_bytes for run in found] == pytest.approx(by_records, abs=1)
-
-
-def test_a_run_that_tells_no_records_leaves_the_bytes_as_they_are():
-    runs = [replace(run, input_bytes=10, input_records=1000) for run in runs_named(["etl"] * 3)]
     runs[1] = replace(runs[1], input_records=0)
-    assert [run.input_bytes for run in by_job(runs).runs["etl"]] == [10, 10, 10]
+    assert [run.input_bytes for run in by_job(runs).runs["etl"]] == list(told), "a run that tells no records"

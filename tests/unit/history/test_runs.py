@@ -96,27 +96,17 @@ DYNAMIC = {"spark.dynamicAllocation.enabled": "true"}
 @pytest.mark.parametrize(
     "events",
     [
-        pytest.param(with_events(removed(1, at=158_000, reason=KILLED)), id="let go at the end"),
-        *(
-            pytest.param(with_events(removed(1, at=158_000, reason=reason), **DYNAMIC), id=reason)
-            for reason in (POD_DELETED, "Executor decommission: spark scale down")
-        ),
-        pytest.param(
-            [
-                *events_of(**{"spark.databricks.workerNodeTypeId": "i3.xlarge"})[:-1],
-                *(removed(each, at=121_000, reason="Remote RPC client disassociated") for each in range(2)),
-            ],
-            id="lost when all work is done",
-        ),
-        pytest.param(
-            with_events(removed(1, at=130_000, reason=KILLED), executor(5, host="10.0.0.1", at=130_000)),
-            id="replaced on its machine at once",
-        ),
-        pytest.param(
-            with_events(
-                job(1, 1), job_end(1, at=130_000, result="JobFailed"), job(2, 2), job_end(2, at=140_000)
-            ),
-            id="a job that failed and was caught",
+        with_events(removed(1, at=158_000, reason=KILLED)),
+        with_events(removed(1, at=158_000, reason=POD_DELETED), **DYNAMIC),
+        with_events(removed(1, at=158_000, reason="Executor decommission: spark scale down"), **DYNAMIC),
+        [  # lost when all work is done
+            *events_of(**{"spark.databricks.workerNodeTypeId": "i3.xlarge"})[:-1],
+            *(removed(each, at=121_000, reason="Remote RPC client disassociated") for each in range(2)),
+        ],
+        # Replaced on its machine at once.
+        with_events(removed(1, at=130_000, reason=KILLED), executor(5, host="10.0.0.1", at=130_000)),
+        with_events(  # a job that failed and was caught
+            job(1, 1), job_end(1, at=130_000, result="JobFailed"), job(2, 2), job_end(2, at=140_000)
         ),
     ],
 )

@@ -132,14 +132,11 @@ def test_a_job_of_one_size_says_so():
     assert not any("replay only" in each for each in surveyed(SEVERAL).unknown)
 
 
-def test_a_deadline_that_todays_size_misses_asks_for_more_machines():
+def test_a_deadline_that_todays_size_misses_asks_for_more_machines_if_any_keep_it():
     job = surveyed(SEVERAL, asked={"goal": SurveyGoal(deadline_seconds=18.0)})
     assert job.limit_seconds == 18.0
     assert job.proposed.machines > 8
     assert job.saved_per_month < 0
-
-
-def test_a_deadline_that_nothing_keeps_is_not_known_to_be_kept():
     job = surveyed(asked={"goal": SurveyGoal(deadline_seconds=6.0)})
     assert job.proposed is None
     assert job.saved_per_month is None
@@ -158,14 +155,9 @@ def test_without_a_profile_a_job_of_one_size_says_that_nothing_is_known():
     assert any(each.startswith("Other sizes are not known: all runs had 8 machines") for each in job.unknown)
 
 
-@pytest.fixture
-def smooth_jobs(monkeypatch):
-    """Numbers of machines of which none has a deviation of its own: what runs show holds beyond them, too."""
+def test_where_model_and_replay_disagree_it_says_so_and_the_interval_holds_both(monkeypatch):
+    # None of the sizes has a deviation of its own: what runs show holds beyond them, too.
     monkeypatch.setattr(prior, "OWN_DEVIATION", 0.0)
-
-
-@pytest.mark.usefixtures("smooth_jobs")
-def test_where_model_and_replay_disagree_it_says_so_and_the_interval_holds_both():
     runs, profiles = daily((6, 8, 10) * 4)
     # The runs took longer on more machines, of which the replay knows nothing.
     runs = [replace(run, seconds=30.0 * run.machines / 8) for run in runs]
@@ -181,8 +173,9 @@ def test_where_model_and_replay_disagree_it_says_so_and_the_interval_holds_both(
     assert high > 60.0
 
 
-def test_runs_that_failed_are_counted_and_tell_nothing():
+def test_runs_that_failed_are_counted_and_tell_nothing_and_one_without_its_end_is_told():
     runs, profiles = daily()
+    runs[3] = replace(runs[3], has_end=False)
     failed = [
         replace(run, failure=DID_NOTHING, application_id=f"f-{n}", metrics=None)
         for n, run in enumerate(runs[:4])
@@ -190,6 +183,7 @@ def test_runs_that_failed_are_counted_and_tell_nothing():
     job = of_runs([*failed, *runs], profiles)
     assert (job.runs, job.failed_runs) == (10, 4)
     assert f"4 runs not counted: {DID_NOTHING}." in job.unknown
+    assert any("logs of 1 of its latest 10 runs have no end" in each for each in job.unknown)
     assert "4 of 14 runs do not count: another size is not known to save any of their cost." in job.unknown
 
 
@@ -200,19 +194,16 @@ def test_how_often_and_by_how_much_is_the_historys_own():
     assert growth_per_month(runs) == pytest.approx(1.02 ** (730 / 24), rel=0.15)
     assert runs_per_month(runs[:2]) is None
     assert growth_per_month(runs[:6]) is None
+    weekdays = [run for day, run in enumerate(daily((4,) * 26)[0]) if day % 7 not in (4, 5)]
+    assert runs_per_month(weekdays) == pytest.approx(5 / 7 * 730 / 24), "that of whole weeks"
 
 
-def test_a_single_run_is_surveyed():
-    job = surveyed((4,))
-    assert job.runs == 1
-    assert job.runs_per_month is None
-    assert job.saved_per_month is None
+def test_a_single_run_is_surveyed_by_the_rate_that_is_stated():
+    runs, profiles = daily((4,))
+    job = of_runs(runs, profiles)
+    assert (job.runs, job.runs_per_month, job.saved_per_month) == (1, None, None)
     assert job.proposed is not None
     assert any("how often it runs" in each for each in job.unknown)
-
-
-def test_the_rate_that_is_stated_is_taken_where_the_history_is_too_short():
-    runs, profiles = daily((4,))
     job = of_runs(runs, profiles, otherwise_per_month=60.0)
     assert job.runs_per_month == 60.0
     assert job.dollars_per_month == pytest.approx(60.0 * 4 * 0.2 * job.seconds / 3600)
@@ -254,13 +245,6 @@ def test_a_month_costs_what_its_runs_did_and_not_what_the_typical_one_does():
     assert job.dollars_per_month == pytest.approx(0.2 * job.machine_hours_per_month)
 
 
-def test_of_runs_on_weekdays_the_rate_is_that_of_whole_weeks():
-    runs, _ = daily((4,) * 26)
-    # The first is a Tuesday.
-    weekdays = [run for day, run in enumerate(runs) if day % 7 not in (4, 5)]
-    assert runs_per_month(weekdays) == pytest.approx(5 / 7 * 730 / 24)
-
-
 def test_waiting_in_a_queue_costs_nothing_and_takes_its_time():
     runs, profiles = daily()
     queued = [replace(run, startup_seconds=1205.0, machine_seconds=8 * (run.seconds + 5.0)) for run in runs]
@@ -297,10 +281,3 @@ def test_sizes_on_which_spark_refuses_a_barrier_stage_are_not_proposed():
     assert free.proposed.machines < 16
     assert min(size.machines for size in bound.sizes) == bound.proposed.machines == 16
     assert any("On fewer than 16 machines Spark refuses it" in each for each in bound.unknown)
-
-
-def test_a_log_without_its_end_says_that_the_drivers_last_minutes_may_be_missing():
-    runs, profiles = daily()
-    runs[3] = replace(runs[3], has_end=False)
-    job = of_runs(runs, profiles)
-    assert any("logs of 1 of its latest 10 runs have no end" in each for each in job.unknown)

@@ -28,15 +28,11 @@ def test_every_flight_is_in_exactly_one_file(tmp_path, source):
     assert {len(part) - 1 for part in split} == {1002, 1003}
 
 
-def test_a_repetition_leaves_the_files_alone(tmp_path):
+def test_a_repetition_leaves_the_files_alone_and_other_numbers_replace_them(tmp_path):
     prepare(tmp_path, files=4, rows=100)
     before = {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in tmp_path.rglob("*.csv")}
     prepare(tmp_path, files=4, rows=100)
     assert {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in tmp_path.rglob("*.csv")} == before
-
-
-def test_other_numbers_replace_the_files(tmp_path):
-    prepare(tmp_path, files=4, rows=100)
     assert [len(part) for part in parts(prepare(tmp_path, files=2, rows=20))] == [11, 11]
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import logging
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import fsspec
@@ -63,21 +65,15 @@ def test_what_only_the_machines_can_read_has_no_hash_and_that_is_said(applicatio
     assert reason in warning.getMessage()
 
 
-@pytest.mark.parametrize("scheme", ["", "file:", "file://"])
-def test_a_local_file_that_does_not_exist_is_an_error(scheme, tmp_path: Path):
-    with pytest.raises(MissingResourceError, match=r"Cannot read the application.*absent\.py"):
-        hash_where_readable(f"{scheme}{tmp_path}/absent.py", log=LOG)
-    with pytest.raises(MissingResourceError, match=r"no application.*absent\.py"):
-        require_application(f"{scheme}{tmp_path}/absent.py")
-
-
-@pytest.mark.parametrize(
-    "address",
-    ["local:///opt/absent.py", "local:/opt/absent.py", "s3://b/job.py", "hdfs:/lib/job.py"],
-)
-def test_what_spark_fetches_itself_is_not_looked_for_here(address):
-    require_application(address)
-    require_dependencies({"jars": f"{address},{address}.jar", "py_files": [address]})
+def test_a_local_file_that_does_not_exist_is_an_error_and_what_spark_fetches_is_not_looked_for(tmp_path):
+    for absent in (f"{scheme}{tmp_path}/absent.py" for scheme in ("", "file:", "file://")):
+        with pytest.raises(MissingResourceError, match=r"Cannot read the application.*absent\.py"):
+            hash_where_readable(absent, log=LOG)
+        with pytest.raises(MissingResourceError, match=r"no application.*absent\.py"):
+            require_application(absent)
+    for address in ("local:///opt/absent.py", "local:/opt/absent.py", "s3://b/job.py", "hdfs:/lib/job.py"):
+        require_application(address)
+        require_dependencies({"jars": f"{address},{address}.jar", "py_files": [address]})
 
 
 def test_the_files_of_an_application_are_those_it_is_submitted_with():
@@ -85,12 +81,9 @@ def test_the_files_of_an_application_are_those_it_is_submitted_with():
     assert artifact_paths("job.py", options) == ("job.py", "a.py", "b.zip", "c.jar")
     assert artifact_paths("job.jar", {}) == ("job.jar",)
     assert artifact_paths("job.jar", {"jars": None, "py_files": ""}) == ("job.jar",)
-
-
-@pytest.mark.parametrize("value", [7, {"a.jar": 1}, [1]])
-def test_dependencies_that_name_no_files_are_refused(value):
-    with pytest.raises(InvalidParameterError, match=r"jars=.*is not a list of files"):
-        artifact_paths("job.jar", {"jars": value})
+    for value in (7, {"a.jar": 1}, [1]):
+        with pytest.raises(InvalidParameterError, match=r"jars=.*is not a list of files"):
+            artifact_paths("job.jar", {"jars": value})
 
 
 def test_the_hash_of_several_files_is_that_of_each_content_in_any_order_of_dependencies(tmp_path):
@@ -245,31 +238,16 @@ def test_only_the_file_that_may_have_changed_is_read(watching, tmp_path, clock, 
     assert opened == ["b.py"]
 
 
-def test_a_large_file_is_read_in_pieces(clock):
-    class Unreadable:
-        """A file whose content comes in pieces only."""
+def test_a_large_file_is_read_in_pieces(watching, clock, monkeypatch):
+    class InPieces(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            assert 0 < (size or 0) <= 1 << 20, "never the whole file"
+            return super().read(size)
 
-        def __init__(self) -> None:
-            self.left = 5_000_000
-
-        def read(self, size: int = -1) -> bytes:
-            assert 0 < size <= 1 << 20, "never the whole file"
-            size = min(size, self.left)
-            self.left -= size
-            return b"x" * size
-
-        def close(self) -> None:
-            pass
-
-    class Client:
-        def head_object(self, **_: str) -> dict[str, Any]:
-            return {"ContentLength": 5_000_000, "ETag": "as ever"}
-
-        def get_object(self, **_: str) -> dict[str, Any]:
-            return {"Body": Unreadable()}
-
-    watch = ArtifactWatch(["s3://code/job.jar"], settle_seconds=5, s3_clients=lambda _: Client(), clock=clock)
-    assert settle(watch, clock).sha256 == sha256(b"x" * 5_000_000)
+    content = b"x" * 5_000_000
+    large = SimpleNamespace(probe=lambda: "as ever", open=lambda: InPieces(content))
+    monkeypatch.setattr(artifact, "place_of", lambda *_, **__: large)
+    assert settle(watching("s3://code/job.jar"), clock).sha256 == sha256(content)
 
 
 def test_by_http_a_changed_etag_is_what_is_read_for(watching, clock):
