@@ -24,7 +24,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from importlib.util import find_spec
@@ -42,7 +42,6 @@ from airflow_provider_ernest.documents.runs import PastRun
 from airflow_provider_ernest.eventlog.files import databricks_order, events_number
 from airflow_provider_ernest.exceptions import (
     ErnestError,
-    InvalidDocumentError,
     InvalidParameterError,
     MissingResourceError,
 )
@@ -155,20 +154,15 @@ class Scan(Iterator[PastRun]):
         """Stop reading, and end its processes."""
         self._runs.close()
 
-    def _scanned(self, logs: Iterable[FoundLog]) -> Generator[PastRun, None, None]:
-        found: dict[str, FoundLog] = {}
+    def _scanned(self, logs: Iterable[Entry]) -> Generator[PastRun, None, None]:
+        found: dict[str, Entry] = {}
         for log in logs:
             found[_key(log.place, log.size_bytes, log.version)] = log
             self.logs = len(found)
         for key, answer in self._cache.answers(found.keys()):
-            # What another version kept may not be readable: then it is read anew.
-            try:
-                runs = list(self._run_of(answer))
-            except InvalidDocumentError:
-                continue
             del found[key]
             self._is_done()
-            yield from runs
+            yield from self._run_of(answer)
         # The largest first: at the end all processes have small ones left.
         waiting = sorted(found.items(), key=lambda each: -each[1].size_bytes)
         places = {key: log.place for key, log in waiting}
@@ -235,8 +229,7 @@ def profiles(
         return run, profile
 
     for key, answer in keeper.answers(waiting.keys()):
-        with contextlib.suppress(InvalidDocumentError):
-            yield done(key, answer)
+        yield done(key, answer)
     places = {key: run.event_log for key, run in waiting.items()}
     for key, answer in _answers(PROFILE, places, processes=processes or cores()):
         if PROFILE in answer:
@@ -245,16 +238,6 @@ def profiles(
 
 
 # Finding the logs.
-
-
-@dataclass(frozen=True, kw_only=True)
-class FoundLog:
-    """An event log, perhaps: that it is one shows when it is read."""
-
-    place: str  # its file, or the folder of one that is rolled over, as `read_event_log` takes it
-    size_bytes: int  # of all its files, as they lie there
-    modified_at: float | None  # when it was written last, in seconds since the epoch; None where unknown
-    version: str  # changes with its content
 
 
 class LogFinder:
@@ -266,7 +249,7 @@ class LogFinder:
         self._looked_at = 0
         self._seen: set[str] = set()
 
-    def find(self, sources: Iterable[str]) -> Iterator[FoundLog]:
+    def find(self, sources: Iterable[str]) -> Iterator[Entry]:
         """The logs, each once, in files, folders and globs (``**`` is any depth).
 
         A `MissingResourceError` where there is no such place, or it cannot be looked at.
@@ -287,7 +270,7 @@ class LogFinder:
                     remedy="Check that it exists and may be read from here.",
                 ) from error
 
-    def _found(self, source: str) -> Iterator[FoundLog]:
+    def _found(self, source: str) -> Iterator[Entry]:
         if of_server := list(_logs_of_history_server(source)):
             for address, written_at in of_server:
                 if self._since is not None and written_at < self._since:
@@ -348,7 +331,7 @@ class LogFinder:
             self.passed_over[LOCKED] += 1
         return sorted(found, key=lambda entry: str(entry.place.name))
 
-    def _in_folder(self, folder: Entry, depth: int) -> Iterator[FoundLog]:
+    def _in_folder(self, folder: Entry, depth: int) -> Iterator[Entry]:
         if not self._is_new(folder):
             return
         inside = self._listed(folder.place, depth)
@@ -374,7 +357,7 @@ class LogFinder:
         self.passed_over.update([HIDDEN] * hidden)
         return not hidden
 
-    def _of_file(self, entry: Entry, depth: int) -> Iterator[FoundLog]:
+    def _of_file(self, entry: Entry, depth: int) -> Iterator[Entry]:
         if not entry.is_file:
             self.passed_over[NO_FILE] += 1
         elif is_zip(entry.place) and not isinstance(entry.place, ZipPlace):
@@ -394,7 +377,7 @@ class LogFinder:
         else:
             yield from self._log(str(entry.place), [entry])
 
-    def _log(self, place: str, files: list[Entry]) -> Iterator[FoundLog]:
+    def _log(self, place: str, files: list[Entry]) -> Iterator[Entry]:
         moments = [each.modified_at for each in files if each.modified_at is not None]
         modified_at = max(moments) if len(moments) == len(files) else None
         if self._since is not None and modified_at is not None and modified_at < self._since:
@@ -402,7 +385,7 @@ class LogFinder:
         elif place not in self._seen:
             self._seen.add(place)
             told = "\n".join(f"{each.place.name} {each.version or each.size_bytes}" for each in files)
-            yield FoundLog(
+            yield Entry(
                 place=place,
                 size_bytes=sum(each.size_bytes for each in files),
                 modified_at=modified_at,

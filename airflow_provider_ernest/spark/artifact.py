@@ -198,7 +198,7 @@ class ArtifactWatch:
         self._s3_clients = s3_clients
         self._clock = clock
         self._files: dict[str, Any] = {}
-        self._hashes: dict[str, str] = {}
+        self._hashes: dict[tuple[str, str], str] = {}  # by path and probe
         self._pending: dict[str, str] = {}
         self._pending_since = 0.0
         self._looking_at = ""
@@ -220,35 +220,25 @@ class ArtifactWatch:
 
     def _look(self) -> Look:
         probes = {path: self._probe(path) for path in self.paths}
-        known = all(_key(path, probe) in self._hashes for path, probe in probes.items())
-        if not known:
-            if probes != self._pending:
-                self._pending, self._pending_since = probes, self._clock()
-                return Look(state=SETTLING)
-            if self._clock() - self._pending_since < self.settle_seconds:
-                return Look(state=SETTLING)
-        if not all(self._read(path, probe) for path, probe in probes.items()):
-            # One was replaced meanwhile: what was read may be half of each.
-            self._pending = {}
+        changed = [each for each in probes.items() if each not in self._hashes]
+        if changed and probes != self._pending:
+            self._pending, self._pending_since = probes, self._clock()
             return Look(state=SETTLING)
+        if changed and self._clock() - self._pending_since < self.settle_seconds:
+            return Look(state=SETTLING)
+        for path, probe in changed:
+            content = probe.removeprefix(_CONTENT)
+            if content == probe:
+                content = _sha256(self._file(path))
+                if self._probe(path) != probe:
+                    # It was replaced meanwhile: what was read may be half of each.
+                    self._pending = {}
+                    return Look(state=SETTLING)
+            self._hashes[path, probe] = content
         # What files were before is not asked for again.
-        self._hashes = {key: self._hashes[key] for key in (_key(*each) for each in probes.items())}
-        hashes = [self._hashes[_key(path, probes[path])] for path in self.paths]
+        self._hashes = {each: self._hashes[each] for each in probes.items()}
+        hashes = [self._hashes[path, probes[path]] for path in self.paths]
         return Look(state=SETTLED, sha256=combined_sha256(hashes))
-
-    def _read(self, path: str, probe: str) -> bool:
-        """Hash a file unless that is known; returns whether it stayed as it was meanwhile."""
-        key = _key(path, probe)
-        if key in self._hashes:
-            return True
-        if probe.startswith(_CONTENT):
-            self._hashes[key] = probe.removeprefix(_CONTENT)
-            return True
-        content = _sha256(self._file(path))
-        if self._probe(path) != probe:
-            return False
-        self._hashes[key] = content
-        return True
 
     def _probe(self, path: str) -> str:
         """What its storage tells of a file; where that is too little, the hash of its content."""
@@ -261,7 +251,3 @@ class ArtifactWatch:
         if path not in self._files:
             self._files[path] = place_of(path, s3_clients=self._s3_clients)
         return self._files[path]
-
-
-def _key(path: str, probe: str) -> str:
-    return hashlib.sha256(f"{path}\n{probe}".encode("utf-8", "surrogatepass")).hexdigest()
