@@ -1,58 +1,19 @@
-"""The demonstration on EC2: its example DAG, and what it tells of machines and of money."""
+"""What the demonstration on EC2 tells of machines and of money."""
 
-import json
-import runpy
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, CulledMachine
-from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.spark.machines import Bandwidth, Machine
-from benchmarks.demo_ec2.cloud import airflow_environment
 from benchmarks.demo_ec2.machines import LaunchedMachine, launched_machines, machine_lines, paid_before
 
-EXAMPLE = Path(__file__).parents[3] / "dags" / "example_ernest_ec2.py"
 START = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 
 
 def after(seconds):
     return START + timedelta(seconds=seconds)
-
-
-# Its example DAG.
-
-
-def create_cluster():
-    """The operator that launches the example's machines."""
-    return runpy.run_path(str(EXAMPLE))["ernest"].dag.task_dict["ernest.create_cluster"]
-
-
-def test_the_demonstration_states_its_machines_in_the_environment(tmp_path, monkeypatch):
-    class Bed:
-        """What is asked of a bed that is not started."""
-
-        image_id = "ami-0123456789abcdef0"
-        subnet_ids = ("subnet-0123456789abcdef0",)
-        security_group_id = "sg-0123456789abcdef0"
-        spark_home = "/usr/lib/spark"
-        java_home = "/usr/lib/java"
-        python = "/usr/bin/python3"
-        gateway_address = "10.77.0.1"
-
-        def airflow_connection(self):
-            return "{}"
-
-    environment = airflow_environment(Bed(), tmp_path)
-    monkeypatch.setenv("ERNEST_EC2_CLUSTER", environment["ERNEST_EC2_CLUSTER"])
-
-    spec = EC2ClusterSpec(**json.loads(environment["ERNEST_EC2_CLUSTER"]))
-    assert spec.driver_host == "10.77.0.1"
-    assert spec.launched_machines == spec.machines + 1, "the example culls one"
-    assert (Path(environment["SPARK_CONF_DIR"]) / "spark-defaults.conf").is_file()
-    assert create_cluster().spec["image"] == Bed.image_id
 
 
 # What was paid.

@@ -3,7 +3,6 @@ import json
 import os
 import re
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from io import BytesIO
 from pathlib import Path
 from threading import Thread
 from zipfile import ZIP_DEFLATED, ZIP_LZMA, ZipFile
@@ -15,7 +14,6 @@ from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.history import scan
 from airflow_provider_ernest.history.scan import ARCHIVE, EMPTY, HIDDEN, NO_FILE, NO_ZIP, OLD, LogFinder, Scan
-from airflow_provider_ernest.places import LocalPlace
 from tests.unit.eventlog.event_log_texts import line
 from tests.unit.history.past_logs import events_of, log_of
 
@@ -170,22 +168,6 @@ def test_a_zip_that_changes_is_read_again(tmp_path: Path):
     zipped(archive, log.parent)
     (after,) = LogFinder().find([str(archive)])
     assert (after.place, after.version != before.version) == (before.place, True)
-
-
-def test_a_zip_on_storage_that_is_read_forwards_only_is_read(tmp_path: Path):
-    class Forwards(BytesIO):
-        def seekable(self) -> bool:
-            return False
-
-        def seek(self, *_: int) -> int:
-            raise OSError("it goes forwards only")
-
-    class Stored(LocalPlace):
-        def open(self, mode: str = "rb") -> Forwards:
-            return Forwards(archive.read_bytes())
-
-    archive = zipped(tmp_path / "app-1.zip", log_of(tmp_path / "logs" / "app-1").parent)
-    assert read_event_log(Stored(archive)).application_id == "app-1"
 
 
 def test_a_packing_that_may_take_all_memory_is_refused(tmp_path: Path):

@@ -54,10 +54,3 @@ def test_a_folder_of_something_else_is_not_touched(tmp_path):
     assert (tmp_path / "flights" / "thesis.txt").read_text() == "precious"
     (tmp_path / "flights" / "thesis.txt").rename(tmp_path / "thesis.txt")
     assert len(parts(prepare(tmp_path, files=4, rows=100))) == 4
-
-
-@pytest.mark.parametrize(("files", "rows"), [(0, None), (-1, 10), (11, 10), (1, 0)])
-def test_numbers_that_cannot_work_are_refused(tmp_path, files, rows):
-    with pytest.raises(ValueError, match=r"files=|rows="):
-        prepare(tmp_path, files=files, rows=rows)
-    assert not (tmp_path / "flights").exists()

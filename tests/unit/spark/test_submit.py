@@ -254,18 +254,13 @@ java.lang.IllegalArgumentException: requirement failed: Can only be called on a 
         ("26/01/01 10:00:00 ERROR Executor: java.lang.OutOfMemoryError: Java heap space\n", "exit code 1."),
         ("nothing of interest\n", "exit code 1."),
         (f"Traceback (most recent call last):\n{SECRETS}\n", "of s3://bucket/x for --password ..."),
+        # By which of its calls a driver fails whose context was stopped meanwhile, is a race.
+        (REFUSED, "the cluster refused its shared secret (spark.authenticate.secret)"),
     ],
-    ids=["python", "jvm", "python, then the exit code", "of an executor", "none", "secrets"],
+    ids=["python", "jvm", "python, then the exit code", "of an executor", "none", "secrets", "refused"],
 )
 def test_a_failed_run_names_its_exception_without_literals_and_arguments(spark_submit, printed, told):
     spark_submit.program.write_text(f"#!/bin/sh\ncat <<'END'\n{printed}END\nexit 1\n")
     with pytest.raises(SampleRunError) as failure:
         hook(application_args=["--in=/data/in"]).run("job.py")
     assert failure.value.message.rstrip(".").endswith(told.rstrip("."))
-
-
-def test_a_refused_secret_is_told_whatever_the_driver_failed_by_then(spark_submit):
-    """By which of its calls a driver fails whose context was stopped meanwhile, is a race."""
-    spark_submit.program.write_text("#!/bin/sh\ncat <<'END'\n" + REFUSED + "END\nexit 1\n")
-    with pytest.raises(SampleRunError, match="refused its shared secret"):
-        hook().run("job.py")
