@@ -26,7 +26,6 @@ WITH_AIRFLOW = (
     "tests/unit/test_assets.py",
     "tests/unit/test_light_imports.py",
     "tests/unit/test_privacy.py",
-    "tests/unit/test_provider_info.py",
     "tests/unit/test_public_names.py",
     "tests/unit/test_settings.py",
     "tests/unit/test_task_group.py",

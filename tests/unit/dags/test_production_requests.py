@@ -237,9 +237,3 @@ def test_what_cannot_be_said_stops_the_task_and_not_only_its_size(name, task, ke
     assert key in decided["unavailable"]
     with pytest.raises(XComNotFound):
         run.rendered(task)
-
-
-@pytest.mark.parametrize("name", ["example_ernest_yarn", "example_ernest_kubernetes"])
-def test_without_a_decision_nothing_is_submitted(name):
-    with pytest.raises(XComNotFound):
-        ExampleRun(name).rendered("enrich_all_flights")

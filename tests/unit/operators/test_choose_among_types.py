@@ -241,17 +241,6 @@ def test_production_is_never_sized_for_cores_that_nobody_told(context, ti, capsy
     assert "There is no spark_conf for production" in capsys.readouterr().out
 
 
-def test_the_price_of_a_fallback_is_that_of_its_type(context):
-    fields = {"fallback_machines": 6, "fallback_instance_type": "r5.4xlarge"}
-    of_all = choose_operator([None, None], price_per_hour=0.4, **fields).execute(context)
-    by_type = choose_operator([None, None], price_per_hour={"m5.large": 0.4}, **fields).execute(context)
-    of_its_own = choose_operator([None, None], price_per_hour={"r5.4xlarge": 1.2}, **fields).execute(context)
-
-    assert of_all["price_per_hour"] == pytest.approx(0.4)
-    assert by_type["price_per_hour"] is None
-    assert of_its_own["price_per_hour"] == pytest.approx(1.2)
-
-
 def test_a_fallback_is_bought_and_billed_as_the_machines_of_its_training(context, ti):
     handle = cluster("m5.large")
     handle["machines"] = [{**machine, "market": "spot"} for machine in handle["machines"]]

@@ -2,20 +2,16 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_provider_ernest import command_line
-from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.documents.base import Origin
 from airflow_provider_ernest.documents.decisions import Decision, DecisionRecord, Refusal
 from airflow_provider_ernest.hooks.store_location import store_root
-from airflow_provider_ernest.operators.deciding import training_cluster
 from airflow_provider_ernest.prediction.training import train
-from airflow_provider_ernest.settings import Billing
 from tests.unit.operators.conftest import seconds
 from tests.unit.operators.decisions import choose_operator, cluster, recorded
 
@@ -116,45 +112,6 @@ def test_a_store_that_fails_is_no_reason_to_decide_nothing(context, ti, model, c
     assert "The decision is not recorded" in capsys.readouterr().out
 
 
-def test_the_goal_is_kept_as_surely_as_was_asked_for(context, ti, observations):
-    """By the median of runs that scatter, fewer machines seem enough."""
-    noisy = [replace(one, seconds=one.seconds * (1.25 if one.index % 2 else 0.8)) for one in observations]
-    noisy = [replace(one, hosts=tuple(f"10.0.0.{n}" for n in range(one.machines))) for one in noisy]
-    model = train(noisy, job="enrich").to_dict()
-
-    by_median = choose_operator(model, deadline_seconds=80, confidence=0.5).execute(context)
-    surely = choose_operator(model, deadline_seconds=80, confidence="0.95").execute(context)
-
-    assert by_median["config"]["machines"] < surely["config"]["machines"]
-    assert by_median["probability"] < 0.95 <= surely["probability"]
-    assert (surely["confidence"], choose_operator(model).goal["confidence"]) == (0.95, 0.8)
-
-
-def test_only_allowed_numbers_of_machines_are_chosen(context, ti, model):
-    choose_operator(model, allowed_machines="2,4,8,16", max_machines=8).execute(context)
-    (record,) = recorded()
-
-    assert [one.machines for one in record.decision.alternatives] == [2, 4, 8]
-    assert ti.pushed["machines"] == 4
-    assert (record.allowed_machines, record.min_machines, record.max_machines) == ((2, 4, 8), 2, 8)
-
-
-@pytest.mark.parametrize(("objective", "machines"), [("fastest", 8), ("cheapest", 3)])
-def test_the_objective_says_what_is_best(context, ti, model, objective, machines):
-    choose_operator(model, objective=objective, budget_dollars=1).execute(context)
-
-    assert ti.pushed["machines"] == machines
-    (record,) = recorded()
-    assert (record.objective, record.confidence) == (objective, 0.8)
-    assert (record.deadline_seconds, record.budget_dollars) == (60.0, 1.0)
-
-
-def test_without_limits_no_confidence_is_recorded(context, model):
-    choose_operator(model, objective="balanced", deadline_seconds=None).execute(context)
-    (record,) = recorded()
-    assert (record.objective, record.confidence, record.decision.confidence) == ("balanced", None, None)
-
-
 def test_what_cannot_be_said_is_not_pushed_and_so_fails_who_reads_it(context, ti, model):
     """A cluster of EMR has no machines of type "local"."""
     choose_operator(model).execute(context)
@@ -207,78 +164,11 @@ def test_the_price_is_that_of_the_clusters_machines_unless_given(context, ti, mo
     assert ti.pushed["predicted_cost"] == pytest.approx(2 * cheap)
 
 
-def test_all_that_is_billed_counts(context, ti, model):
-    priced = cluster(8, kind="ec2", price_per_hour=0.36)
-    master = {**priced["machines"][0], "price_per_hour": 0.72}
-    handle = {**priced, "master": master}
-    billing = Billing(increment_seconds=3600, minimum_seconds=0, volume_gigabytes=730, boot_seconds=10)
-
-    fields = {"cluster": handle, "price_per_hour": None, "max_machines": 3, "deadline_seconds": 100}
-    choose_operator(model, billing=billing, **fields).execute(context)
-
-    parts = ti.pushed["record"]["decision"]["cost_parts"]
-    machines = ti.pushed["machines"]
-    assert parts["machines"] == pytest.approx(machines * 0.36), "an hour begun"
-    assert parts["master"] == pytest.approx(0.72)
-    assert parts["volumes"] == pytest.approx((machines + 1) * 730 * 0.08 / 730)
-    assert parts["training"] == 0.0
-    assert ti.pushed["predicted_cost"] == pytest.approx(
-        sum(parts[name] for name in parts if name != "schema")
-    )
-
-
-def test_the_master_and_the_market_are_the_clusters_unless_stated(context, ti, model):
-    handle = cluster(8, kind="ec2", price_per_hour=0.36)
-    handle["machines"] = [{**machine, "market": "spot"} for machine in handle["machines"]]
-    handle["master"] = handle["machines"][0]
-
-    choose_operator(model, cluster=handle).execute(context)
-    told = ti.pushed["record"]["decision"]["billing"]
-    choose_operator(
-        model, cluster=handle, billing={"master_price_per_hour": "0", "market": "reserved"}
-    ).execute(context)
-    stated = ti.pushed["record"]["decision"]["billing"]
-
-    assert (told["market"], told["master_price_per_hour"]) == ("spot", 0.36)
-    assert (stated["market"], stated["master_price_per_hour"]) == ("reserved", 0.0)
-
-
-def test_the_training_is_shared_by_the_runs_that_are_expected(context, ti, observations):
-    handle = cluster(4, kind="ec2", price_per_hour=0.36)
-    model = train(
-        observations,
-        job="enrich",
-        method="relative",
-        cluster=training_cluster(ClusterHandle.from_dict(handle)),
-    )
-    trained = sum(one.seconds + one.startup_seconds for one in observations) * 4 * 0.36 / 3600
-
-    choose_operator(model.to_dict(), cluster=handle, billing={"expected_runs": "10"}).execute(context)
-
-    assert ti.pushed["record"]["decision"]["cost_parts"]["training"] == pytest.approx(trained / 10)
-
-
-def test_a_training_of_unknown_cost_is_said_not_to_count(context, model):
-    decision = choose_operator(model, billing={"expected_runs": 10}).execute(context)
-
-    assert decision["cost_parts"]["training"] == 0.0
-    assert any("is unknown and not counted" in warning for warning in decision["warnings"])
-
-
 @pytest.mark.parametrize("changes", [{}, {"on_failure": "fail", "fallback_machines": 2}])
 def test_a_deadline_out_of_reach_names_the_best_within_reach(context, model, changes):
     best = min(seconds(m, 1.0) + 5.0 for m in range(1, 9))
     with pytest.raises(AirflowFailException, match=f"InfeasibleGoalError: .*{best:.0f}"):
         choose_operator(model, deadline_seconds=5, **changes).execute(context)
-
-
-def test_a_deadline_out_of_reach_takes_the_stated_fallback(context, ti, model, capsys):
-    decision = choose_operator(model, deadline_seconds="5", fallback_machines="6").execute(context)
-
-    assert decision["config"]["machines"] == 6
-    assert ti.pushed["spark_conf"]["spark.cores.max"] == "6"
-    assert "FALLBACK to 6 machines" in capsys.readouterr().out
-    assert decision["fallback_reason"]
 
 
 @pytest.mark.parametrize("changes", [{}, {"on_failure": "most_probable"}])

@@ -9,7 +9,6 @@ from airflow.sdk import DAG
 
 from airflow_provider_ernest.documents.runs import Design, Experiment
 from airflow_provider_ernest.operators.experiment_design import ExperimentDesignOperator
-from airflow_provider_ernest.prediction.terms import basis
 from airflow_provider_ernest.settings import DesignBounds, SizingGoal
 from tests import examples
 from tests.unit.operators.stated import rendered, sampled
@@ -64,16 +63,6 @@ def test_the_design_suits_the_method(context, method, goal, criterion, weighting
     assert ("scale" in made.terms) == (method == "averaging")
 
 
-def test_methods_of_given_terms_get_runs_that_determine_them(context):
-    model = {"method": "classic", "extension_terms": ["sqrt(machines)"]}
-    made = design(context, model=model, bounds={"max_machines": 8})
-
-    runs = made.experiments
-    rows = basis(made.terms, machines=[run.machines for run in runs], scale=[run.scale for run in runs])
-    assert "sqrt(machines)" in made.terms
-    assert np.linalg.matrix_rank(rows) == len(made.terms) == 5
-
-
 COST_OPTIONS = {
     "full_seconds_on_one_machine": 36_000,
     "run_overhead_seconds": "0",
@@ -105,16 +94,6 @@ def beside_large(context, deadline=None, *, bounds=(), **fields) -> Design:
     )
 
 
-@pytest.mark.parametrize("deadline", [1200, "3600", 10800])
-def test_beside_long_production_the_runs_cost_little_by_default(context, deadline):
-    made = beside_large(context, deadline)
-
-    assert made.cost_unit == "machine seconds"
-    assert made.cost <= made.budget <= 0.05 * float(deadline) * MIDDLE_OF_THE_GOAL
-    assert sum(4 * run.scale / run.machines for run in made.experiments) < 0.05, "of all four machines"
-    assert len(made.experiments) >= 6
-
-
 def test_what_training_costs_beside_production_is_logged(context, capsys):
     beside_large(context, 3600)
     said = capsys.readouterr().out
@@ -122,11 +101,6 @@ def test_what_training_costs_beside_production_is_logged(context, capsys):
 
     assert re.search(r"cost about [34]\.\d % of one production run, with 4 machines billed", said)
     assert "production run" not in capsys.readouterr().out, "nothing says what that is"
-
-
-def test_where_no_runs_are_so_cheap_dearer_ones_are_made(context, capsys):
-    assert len(beside_large(context, 1200, billed_machines=64).experiments) >= 6
-    assert re.search(r"cost about \d\d+ % of one production run, with 64 machines", capsys.readouterr().out)
 
 
 def test_partitions_are_counted_where_they_are_not_given(context, tmp_path):

@@ -23,7 +23,6 @@ from airflow_provider_ernest.settings import ModelSettings, Reuse, SampledInput
 from airflow_provider_ernest.store.catalogue import Catalogue
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.task_group import ErnestTaskGroup
-from tests import examples
 from tests.unit.operators.conftest import RecordedTaskInstance
 from tests.unit.operators.stated import group_arguments, spark_job
 
@@ -173,21 +172,6 @@ def test_a_model_is_found_again_behind_however_much_another_has_learned(
     assert ti.pushed["return_value"]["local"]["model_id"] == trained.id
 
 
-def test_what_changes_again_is_marked_again(site, trained, context):
-    """A decision by the model in between says that the first change was taken back."""
-    site.write_input(files=4, columns=5)
-    site.find(context)
-    site.write_input(files=4)
-    assert site.find(context) != set()
-    now = datetime.now(UTC)
-    between = {**new_stamp(now), "model_id": trained.id}
-    site.store.save(examples.decision_record(job="enrich", instance_type="local", **between))
-    site.write_input(files=4, columns=5)
-    site.find(context)
-
-    assert [mark.cause for mark in site.store.newest(ModelMark, "enrich", "local")] == [DATA, DATA]
-
-
 @pytest.mark.parametrize(
     "changes",
     [
@@ -280,18 +264,6 @@ def test_what_tasks_have_yet_to_tell_is_left_to_the_sample_runs(site, context):
         submit_options={"packages": "org.apache.spark:spark-avro_2.13:4.0.1,a:b:jar:tests:1"},
     )
 
-    assert site.find(context, job=job) == set()
-
-
-def test_a_dependency_belongs_to_the_application(site, context, ti, observations):
-    helper = site.folder / "helper.py"
-    helper.write_text("x = 1\n")
-    job = spark_job(site.application, submit_options={"py_files": str(helper)})
-    site.find(context, job=job)
-    site.train(ti, observations)
-    assert site.find(context, job=job) != set()
-
-    helper.write_text("x = 2\n")
     assert site.find(context, job=job) == set()
 
 

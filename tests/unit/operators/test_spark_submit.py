@@ -1,3 +1,5 @@
+"""Production on a cluster, with a spark-submit that starts no Spark."""
+
 from __future__ import annotations
 
 import inspect
@@ -5,6 +7,7 @@ import json
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -13,7 +16,7 @@ from airflow.providers.common.compat.sdk import AirflowException, AirflowFailExc
 from airflow.sdk import DAG
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.spark.submit import ErnestSubmitHook
+from airflow_provider_ernest.spark.submit import ErnestSubmitHook, SubmittedRun
 from tests.unit.operators.submissions import SECRET, handle, production
 
 
@@ -162,3 +165,25 @@ def test_all_of_the_stock_operators_parameters_reach_the_hook():
     ours = {"self", "conf", "conn_id", "application_args", "name"}
     known = set(inspect.signature(SparkSubmitHook.__init__).parameters) - ours
     assert set(production()._submit_options()) == known
+
+
+def submitted(folder):
+    hook = SimpleNamespace(_conf={"spark.eventLog.dir": str(folder)}, _yarn_application_id="application_1_2")
+    return SubmittedRun(hook, finds_event_log=True)
+
+
+def test_a_log_that_is_rolled_over_is_its_own_too(tmp_path):
+    (tmp_path / "eventlog_v2_app-6").mkdir()
+    run = submitted(tmp_path)
+    (tmp_path / "eventlog_v2_app-7").mkdir()
+
+    assert run.event_log == tmp_path / "eventlog_v2_app-7"
+    assert run.application_id == "app-7"
+
+
+@pytest.mark.parametrize("folder", ["/logs\0here", "/nowhere/at/all", "hdfs://logs", ""])
+def test_a_folder_that_cannot_be_listed_holds_no_log(folder):
+    run = submitted(folder)
+
+    assert run.event_log is None
+    assert run.application_id == "application_1_2"

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from airflow.triggers.base import BaseEventTrigger
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.spark import artifact
@@ -112,12 +111,6 @@ def test_what_airflow_stores_is_plain_and_makes_the_same_trigger_again(which, re
     assert path == f"{kind.__module__}.{kind.__qualname__}"
     again = kind(**json.loads(json.dumps(arguments)))
     assert again.serialize() == (path, arguments)
-
-
-def test_triggers_of_equal_arguments_are_one_to_airflow(trigger):
-    one = trigger(dependencies=("b.jar", "a.jar")).serialize()
-    same = trigger(dependencies="a.jar, b.jar", poll_seconds=0.010).serialize()
-    assert BaseEventTrigger.hash(*same) == BaseEventTrigger.hash(*one)
 
 
 def test_each_change_is_an_event(trigger, jar, store):

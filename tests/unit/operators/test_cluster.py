@@ -1,17 +1,38 @@
+"""Clusters on this host and of EMR, and the end of all kinds."""
+
 from __future__ import annotations
 
 import json
 from dataclasses import replace
 from datetime import timedelta
 
+import boto3
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import DAG
+from moto import mock_aws
 
+from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
-from airflow_provider_ernest.exceptions import ClusterError, ErnestError, MissingResourceError
-from airflow_provider_ernest.operators.cluster import ReapClustersOperator, TerminateClusterOperator
+from airflow_provider_ernest.clusters.emr import steps
+from airflow_provider_ernest.clusters.emr.spec import EmrJobFlow
+from airflow_provider_ernest.clusters.local import LocalCluster
+from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
+from airflow_provider_ernest.exceptions import (
+    ClusterError,
+    ClusterStartError,
+    ErnestError,
+    InvalidParameterError,
+    MissingResourceError,
+)
+from airflow_provider_ernest.operators.cluster import (
+    EmrJobFlowOperator,
+    LocalClusterOperator,
+    ReapClustersOperator,
+    TerminateClusterOperator,
+)
 from tests import examples
+from tests.unit.clusters.emr.conftest import started
 from tests.unit.ec2_machines import IDENTITY, launch
 
 
@@ -150,3 +171,104 @@ def test_a_region_that_is_none_does_not_protect_the_others(api, context, order):
     with pytest.raises(ClusterError, match=r"Overdue machines may live on.*eu west 1"):
         ReapClustersOperator(task_id="reap", regions=order).execute(context)
     assert len(api.live_instances()) == 2
+
+
+def test_attempts_share_the_clusters_directory_and_mapped_tasks_do_not(context, ti, monkeypatch):
+    started: list[LocalCluster] = []
+
+    def start(self: LocalCluster):
+        started.append(self)
+        return ClusterHandle(kind="local", name=self.name, master_url="spark://127.0.0.1:1", machines=())
+
+    monkeypatch.setattr(LocalCluster, "start", start)
+    for ti.map_index, ti.try_number in [(0, 1), (0, 2), (1, 1), (-1, 1)]:
+        LocalClusterOperator(task_id="create", spec=LocalClusterSpec(machines=1)).execute(context)
+
+    directories = [cluster.directory for cluster in started]
+    assert directories[0] == directories[1]
+    assert len(set(directories)) == 3
+    assert len({cluster.name for cluster in started}) == 3
+    assert ti.pushed["properties_file"] == str(directories[-1] / "client.conf")
+
+
+SPEC = {
+    "machines": 3,
+    "instance_type": "m5.xlarge",
+    "release_label": "emr-7.5.0",
+    "event_log_uri": "s3://ernest-logs/spark",
+}
+
+
+@pytest.fixture
+def job_flow_id(monkeypatch):
+    """Of one that somebody has started."""
+    extra = {"region_name": "eu-west-1"}
+    login = {"conn_type": "aws", "login": "testing", "password": "testing", "extra": extra}
+    monkeypatch.setenv("AIRFLOW_CONN_AWS_DATA", json.dumps(login))
+    key = {"aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
+    with mock_aws():
+        yield started(boto3.client("emr", "eu-west-1", **key))
+
+
+def operator(spec, **changes) -> EmrJobFlowOperator:
+    return EmrJobFlowOperator(task_id="cluster", spec=spec, **{"aws_conn_id": "aws_data", **changes})
+
+
+@pytest.mark.parametrize("kind", [dict, EmrJobFlow])
+def test_it_is_found_through_its_connection(context, job_flow_id, kind):
+    handle = ClusterHandle.from_dict(operator(kind(**SPEC, job_flow_id=job_flow_id)).execute(context))
+
+    assert (handle.kind, handle.region, handle.aws_conn_id) == ("emr", "eu-west-1", "aws_data")
+    assert (handle.name, len(handle.machines)) == (job_flow_id, 3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "options", "named"),
+    [
+        ({"release_label": "emr-6.1.0"}, {}, r"emr-6.1.0"),
+        ({}, {"aws_conn_id": "nowhere"}, r"no Airflow connection 'nowhere'"),
+        (
+            {"job_flow_id": None, "job_flow": {"AutoTerminationPolicy": {"IdleTimeout": 60}}},
+            {},
+            "names no job",
+        ),
+    ],
+)
+def test_what_cannot_work_is_not_retried(context, job_flow_id, changes, options, named):
+    with pytest.raises(AirflowFailException, match=named):
+        operator({**SPEC, "job_flow_id": job_flow_id, **changes}, **options).execute(context)
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"machines": "many"}, r"machines='many' is not a finite number"),
+        ({"market": "spot"}, r"spec='market' is unknown"),
+    ],
+)
+def test_what_cannot_work_is_refused_with_the_dag_file_and_when_it_is_rendered(context, changes, named):
+    with pytest.raises(InvalidParameterError, match=named):
+        operator({**SPEC, "job_flow_id": "j-1", **changes})
+    looking = operator({**SPEC, "job_flow_id": "j-1"})
+    looking.spec = {**SPEC, "job_flow_id": "j-1", **changes}
+    with pytest.raises(AirflowFailException, match=named):
+        looking.execute(context)
+
+
+def test_a_template_is_left_for_the_task_and_checked_there(context, job_flow_id):
+    looking = operator({**SPEC, "job_flow_id": "{{ params.id }}", "machines": "{{ params.machines }}"})
+    looking.render_template_fields({**context, "params": {"machines": 3, "id": job_flow_id}})
+    assert len(looking.execute(context)["machines"]) == 3
+    with pytest.raises(AirflowFailException, match=r"machines=.* is still a template"):
+        operator({**SPEC, "job_flow_id": job_flow_id, "machines": "{{ params.machines }}"}).execute(context)
+
+
+def test_a_killed_task_waits_no_longer(context, job_flow_id, monkeypatch):
+    looking = operator({**SPEC, "job_flow_id": "j-1"})
+    monkeypatch.setattr(steps, "describe", lambda *_: looking.on_kill() or _starting())
+    with pytest.raises(ClusterStartError, match="task was ended"):
+        looking.execute(context)
+
+
+def _starting() -> steps.JobFlow:
+    return steps.JobFlow({"Id": "j-1", "Status": {"State": "STARTING"}}, as_of=None)
