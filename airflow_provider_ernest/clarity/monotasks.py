@@ -497,7 +497,7 @@ def _waiting_for_input(log: EventLog, use: ResourceUse, needed: FloatColumn) -> 
     of_stage = use.summed(unmeasured) / use.parallelism
     explains = (use.summed(input_bytes) > 0) & np.isfinite(needed)
     explained = np.where(explains, np.maximum(0.0, needed - written), 0.0)
-    share = _quotient(np.minimum(explained, of_stage), of_stage, default=0.0)
+    share = quotient(np.minimum(explained, of_stage), of_stage, default=0.0)
     waiting: FloatColumn = unmeasured * share[use.stage_of]
     return waiting
 
@@ -523,10 +523,10 @@ def _new_waiting(
     turns = parallelism / use.parallelism if moving.is_full else 1.0
     new = np.where(known, by_capacity, waited * moving.ratio * turns)
     more = np.maximum(0.0, new - waited)
-    kept = _quotient(np.minimum(new, waited), waited, default=1.0)
+    kept = quotient(np.minimum(new, waited), waited, default=1.0)
     has_bytes = use.summed(moving.byte_count)[use.stage_of] > 0
     column = np.where(has_bytes, moving.byte_count, moving.waited)
-    share = _quotient(column, use.summed(column)[use.stage_of], default=0.0)
+    share = quotient(column, use.summed(column)[use.stage_of], default=0.0)
     seconds: FloatColumn = moving.waited * kept[use.stage_of] + share * more[use.stage_of]
     return seconds
 
@@ -540,11 +540,12 @@ def _stage_waiting(
     """
     # Faster or more cores are done sooner, and then wait for the bytes.
     waits = np.maximum(waited, needed - rest)
-    growth = _quotient(np.maximum(rest, needed * ratio), np.maximum(rest, needed), default=1.0)
+    growth = quotient(np.maximum(rest, needed * ratio), np.maximum(rest, needed), default=1.0)
     one_by_one = ratio * np.maximum(needed, waits)
     waiting: FloatColumn = np.clip((rest + waits) * growth - rest, 0.0, one_by_one)
     return waiting
 
 
-def _quotient(part: FloatColumn, whole: FloatColumn, *, default: float) -> FloatColumn:
+def quotient(part: FloatColumn, whole: FloatColumn, *, default: float) -> FloatColumn:
+    """The parts divided by their wholes; the default where a whole is 0."""
     return np.divide(part, whole, out=np.full_like(whole, default), where=whole > 0)

@@ -23,6 +23,7 @@ from airflow_provider_ernest.clarity.monotasks import (
     achieved_capacity,
     cores_per_machine,
     ideal_times,
+    quotient,
     resource_use,
     what_ifs,
 )
@@ -341,10 +342,7 @@ def _communication_share(tasks: TaskColumns, use: ResourceUse) -> FloatColumn:
         + tasks.result_serialisation_seconds
         + tasks.getting_result_seconds
     )
-    lasted = tasks.seconds
-    shares = np.divide(seconds, lasted, out=np.zeros_like(lasted), where=lasted > 0)
-    within: FloatColumn = np.clip(shares, 0.0, 1.0)
-    return within
+    return np.asarray(np.clip(quotient(seconds, tasks.seconds, default=0.0), 0.0, 1.0))
 
 
 def _sharing_seconds(log: EventLog, began: FloatColumn, ended: FloatColumn) -> float:

@@ -186,10 +186,6 @@ class ReplayedSize(Document):
     machines: int
     seconds: float
 
-    def __post_init__(self) -> None:
-        """Refuse what is no cluster."""
-        positive(machines=self.machines)
-
 
 class Advice(Document):
     """What to change, where it is safe to say."""
@@ -313,10 +309,6 @@ class TwoOpinions(Document):
     replayed_seconds: float
     model_seconds: float | None = None
     nearly_certain_seconds: Interval | None = None  # its interval of 95 %
-
-    def __post_init__(self) -> None:
-        """Refuse what is no cluster."""
-        positive(machines=self.machines)
 
     @property
     def disagrees(self) -> bool:

@@ -90,14 +90,6 @@ def test_an_infinitely_fast_network_takes_the_waiting_off_the_stage():
     assert analysis.stage_seconds_without((1, 0), NETWORK) == pytest.approx(2.0)
 
 
-def test_a_waiting_that_only_idle_slots_had_wins_nothing():
-    # The long task holds the stage up; the other one waits beside it.
-    rows = [task(0, 0.0, 5.0, executor=0), task(0, 0.0, 4.0, executor=1, fetch_wait_seconds=4.0)]
-    network = next(limit for limit in blocked_time(event_log(rows)).limits if limit.resource == NETWORK)
-    assert network.blocked_seconds == pytest.approx(4.0)
-    assert network.improvement_percent == 0.0
-
-
 def test_an_anomaly_of_scheduling_is_no_loss():
     """Graham's: the first stage done sooner, the second takes both slots before the long task comes."""
     rows = [

@@ -7,7 +7,6 @@ import pytest
 
 from airflow_provider_ernest.clarity.replay import replay, replay_sizes, warm_up_of
 from airflow_provider_ernest.clarity.replay_plan import plan_of, releases
-from airflow_provider_ernest.exceptions import EventLogError
 from tests.unit.eventlog.logs import SimulatedJob, SimulatedStage, event_log, executor, job, run, stage, task
 
 
@@ -53,19 +52,6 @@ def test_shorter_tasks_never_make_a_single_stage_longer():
         assert replay(log, task_seconds=log.task_columns.seconds * generator.random(40)).seconds <= whole
 
 
-def test_what_the_driver_takes_between_jobs_and_at_the_end_is_kept():
-    jobs = [
-        SimulatedJob(2.0, [SimulatedStage([1.0, 1.0])]),
-        SimulatedJob(3.0, [SimulatedStage([2.0, 2.0, 2.0]), SimulatedStage([1.0], parents=[0])]),
-    ]
-    log = run(jobs, machines=2, tail=0.5)
-    as_it_was = replay(log)
-    assert as_it_was.seconds == pytest.approx(2.0 + 1.0 + 3.0 + 4.0 + 1.0 + 0.5, abs=1e-4)
-    halved = replay(log, task_seconds=log.task_columns.seconds / 2)
-    assert halved.seconds == pytest.approx(5.5 + 3.0, abs=1e-4)
-    assert halved.began[5] == pytest.approx(2.0 + 0.5 + 3.0 + 2.0, abs=1e-4)
-
-
 def test_a_stage_waits_for_its_parents_and_for_what_the_driver_did_after_them():
     rows = [task(0, 0.0, 4.0, executor=0), task(1, 0.0, 1.0, executor=1), task(2, 4.5, 1.0, executor=1)]
     stages = [
@@ -100,13 +86,6 @@ def test_jobs_of_two_threads_share_the_slots_and_go_on_by_themselves():
     assert replay(log).seconds == pytest.approx(5.0)
     # The second thread's job in half a second: the first thread's two remain.
     assert replay(log, task_seconds=np.array([2.0, 0.5, 2.0])).seconds == pytest.approx(4.0)
-
-
-def test_the_earlier_job_has_the_slots_first():
-    rows = [task(0, 0.0, 1.0), task(0, 1.0, 1.0), task(1, 2.0, 3.0)]
-    replayed = replay(jobs_of_a_stage(rows, (0, 2), (0, 5)))
-    assert replayed.finished[1] == pytest.approx(2.0)
-    assert replayed.began[2] == pytest.approx(2.0)
 
 
 def test_fair_scheduling_gives_both_jobs_slots():
@@ -177,13 +156,6 @@ def test_a_stage_that_failed_is_followed_by_its_next_attempt():
     assert replay(log, task_seconds=np.array([0.5, 0.5, 0.5, 1.0])).seconds == pytest.approx(3.0)
 
 
-def test_a_slot_that_stands_idle_between_tasks_does_so_in_the_replay():
-    rows = [task(0, 1.2 * place, 1.0) for place in range(5)]
-    log = event_log(rows)
-    assert replay(log).seconds == pytest.approx(5.8, abs=1e-4)
-    assert replay(log, task_seconds=np.full(5, 0.5)).seconds == pytest.approx(3.3, abs=1e-4)
-
-
 def test_what_passes_from_a_submission_to_its_first_task_is_kept_where_slots_were_free():
     rows = [task(0, 0.4, 1.0), task(1, 1.4, 1.0)]
     log = jobs_of_a_stage(rows, (0.0, 1.4), (0.0, 2.4))
@@ -200,11 +172,6 @@ def test_a_log_that_was_cut_off_is_replayed_as_far_as_it_goes():
     ]
     log = event_log(rows, stages=stages, jobs=[job(0, stages=[0, 1])], ended=3.0, is_complete=False)
     assert replay(log).seconds == pytest.approx(3.0)
-
-
-def test_nothing_to_replay_is_told():
-    with pytest.raises(EventLogError, match="app-1 tells of no task that ended"):
-        replay(event_log([], executors=[executor()]))
 
 
 @pytest.mark.parametrize(
@@ -254,18 +221,6 @@ def test_other_sizes_take_what_they_truly_take(cores: int, warm_up: float, withi
     for size in replay_sizes(log, range(1, 9)):
         truth = run(a_job(warm_up), machines=size.machines, cores=cores).clean_seconds
         assert size.seconds == pytest.approx(truth, rel=within), size.machines
-
-
-def test_on_one_machine_nothing_is_fetched_from_another():
-    rows = [
-        task(0, 2.0 * (place // 2), 2.0, executor=place % 2, fetch_wait_seconds=1.0) for place in range(8)
-    ]
-    log = event_log(rows)
-    one, two, four = replay_sizes(log, [1, 2, 4])
-    assert two.seconds == pytest.approx(8.0)
-    assert one.seconds == pytest.approx(8 * 1.0)
-    # Of four machines three quarters of the data lie elsewhere, of two one half.
-    assert four.seconds == pytest.approx(2 * 2.5)
 
 
 def test_executors_that_share_a_machine_come_with_it():

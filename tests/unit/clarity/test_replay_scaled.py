@@ -50,12 +50,6 @@ def as_in_truth(profiles, job, *, machines, within: float, **asked):
 RUNS = ((0.1, 2), (0.2, 2), (0.2, 4), (0.3, 4))
 
 
-def test_the_own_run_takes_what_it_took():
-    profile = profile_of(an_aggregation, machines=3, scale=0.3)
-    (size,) = replay_scaled([profile], machines=[3], scale=0.3, cores_per_machine=1).sizes
-    assert size.replayed_seconds == pytest.approx(profile.seconds, rel=0.01)
-
-
 def test_a_single_run_tells_of_more_input_and_other_machines():
     profile = profile_of(an_aggregation, machines=3, scale=0.3)
     replayed = as_in_truth([profile], an_aggregation, machines=[4, 8], within=0.08)

@@ -114,15 +114,6 @@ def test_python_operators_side_by_side_take_no_longer_than_their_task(tmp_path: 
     assert np.isnan(read_event_log(log).task_columns.python_seconds[2])
 
 
-def test_a_log_that_was_cut_off_ends_with_the_last_that_it_tells(tmp_path: Path):
-    cut = line(task(2, until=999_000))[:-40]
-    log = read_event_log(write(tmp_path / "app-1", started(), executor(0), task(1, until=130_000), cut))
-
-    assert (log.is_complete, log.ended_at) == (False, 130.0)
-    assert (len(log.task_columns), log.unreadable_lines) == (1, 1)
-    assert any("application's end" in warning for warning in log.warnings)
-
-
 @pytest.mark.parametrize(
     "malformed",
     [

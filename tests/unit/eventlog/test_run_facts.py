@@ -268,13 +268,6 @@ def blocks(count: int, *, rdd: int = 4, memory: int = 100) -> list[dict[str, Any
     return [block(f"rdd_{rdd}_{number}", memory, executor=str(number % 2)) for number in range(count)]
 
 
-def test_storage_memory_is_the_heap_of_the_executors(tmp_path: Path):
-    replaced = [manager("1", event="Removed"), manager("2", 1000)]
-
-    assert metrics_of(tmp_path, *MANAGERS).storage_memory_bytes == 2000
-    assert metrics_of(tmp_path, *MANAGERS, *replaced).storage_memory_bytes == 2000
-
-
 @pytest.mark.parametrize(
     ("told", "wanted_held_on_disk"),
     [
@@ -370,12 +363,6 @@ def test_stages_that_run_beside_one_another_share_the_slots(tmp_path: Path):
     )
 
     assert metrics.dominant_stage_tasks == 20
-
-
-def test_tasks_of_several_cores_take_as_many_slots(tmp_path: Path):
-    cpus = environment(**{"spark.master": "spark://there:7077", "spark.task.cpus": "2"})
-
-    assert metrics_of(tmp_path, cpus, executor(0, cores=8)).slots == 4
 
 
 # Passes over cached data: what the first one took, and which tasks of the others found their partition.
