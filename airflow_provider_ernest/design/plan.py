@@ -55,22 +55,22 @@ def plan_design(
 
     Args:
         candidates: the runs to choose from.
-        terms: names of the p terms that the model may have; by default `terms.DICTIONARY` for Bayesian
-            criteria and Ernest's four for the others, which must determine all of them.
-        criterion: one of `CRITERIA`; by default "bayesian I" with targets, else "bayesian D". "A" with its
-            defaults is the paper's design.
-        targets: the configurations that predictions will be asked for; "I" and "bayesian I" need them.
+        terms: that the model may have; by default `terms.DICTIONARY` for Bayesian criteria and Ernest's four
+            for the others, which must determine all of them.
+        criterion: one of `CRITERIA`; by default "bayesian I" with targets, which it and "I" need, else
+            "bayesian D". "A" with its defaults is the paper's design.
+        targets: the configurations that predictions will be asked for.
         weighting: "relative" where the model is fitted to errors as a share of the run's time, "absolute"
             where in seconds; by default "absolute" for "A", as in the paper, else "relative".
-        budget: bound on the summed cost of the runs, in the unit of `cost`. By default the cost of `max_runs`
-            runs of mean cost, or, if that is more, the least budget that can work.
-        cost: of the candidates, such as `costs.resolve_cost` gives; its `unit` is named in messages.
+        budget: bound on the summed `cost`. By default that of `max_runs` runs of mean cost, or, if that is
+            more, the least budget that can work.
+        cost: of a run.
         min_runs: by default two more than the terms to be told apart, less the observed runs, so that
-            leave-one-out cross-validation still tells them. These are all p terms; for Bayesian criteria
+            leave-one-out cross-validation still tells them. These are all terms; for Bayesian criteria
             four: a constant, change with machines, its curve, and change with scale.
         max_runs: by default two more than that.
         observed: runs already made: they count as information, at no cost.
-        iterations: iterations to train with, for iterative jobs.
+        iterations: to train with, for iterative jobs.
 
     Returns:
         The design; its runs come longest first (largest machines times scale).

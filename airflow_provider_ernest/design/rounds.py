@@ -128,16 +128,14 @@ def next_runs(
         observed: the runs already made, those of history among them.
         price_per_hour: dollars of a machine and hour; None to reckon in machine-seconds.
         billed_machines: that are paid for during a sample run, however few it uses; 0 for its own.
-        terms: names of the terms that the model may have.
+        terms: that the model may have.
         prior: what is believed before the runs; None for the default.
         most: the most runs of a round after the first.
-        min_runs: the fewest runs, those already made included, before it may stop.
-        max_runs: the most.
+        min_runs: the fewest runs, those already made included, before it may stop; `max_runs` the most.
         max_error_percent: the median leave-one-out error above which one more run is made, whatever it is
             worth: the model would be refused, and with it all runs. None for any error.
-        iterations: of the sample runs, for iterative jobs.
-        production_iterations: of the production run.
-        first_index: index of the first run; by default the first that none of the observed has.
+        iterations: of the sample runs, for iterative jobs; `production_iterations` of the production run.
+        first_index: of the runs; by default the first that none of the observed has.
 
     Raises:
         InvalidParameterError: a number is invalid, or the goal has a budget and no price is known.

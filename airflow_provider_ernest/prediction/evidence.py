@@ -229,6 +229,7 @@ class Evidence:
 
     def __init__(self, points: Points, terms: tuple[str, ...], prior: AveragingPrior) -> None:
         self.points, self.countings = points, ways_to_count(points, prior)
+        self.deviates = np.array(prior.discrepancy) > 0  # which levels of discrepancy, (g,)
         columns = [counting.columns(terms, points.runs) for counting in self.countings]
         usual = columns[_usual(self.countings)]
         self.columns = np.array(columns)  # the terms' values at the points, (d, n, p)

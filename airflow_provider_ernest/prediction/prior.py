@@ -224,12 +224,10 @@ def pooled_prior(
     ]
     if not evidences:
         return before
-    likelihoods = [
-        _joint(evidence) - _log_prior(evidence, start, _deviates(before)) for evidence in evidences
-    ]
+    likelihoods = [_joint(evidence) - _log_prior(evidence, start) for evidence in evidences]
     shares = start
     for _ in range(STEPS):
-        shares = _step(evidences, likelihoods, shares, start, _deviates(before))
+        shares = _step(evidences, likelihoods, shares, start)
     return _with(before, names, shares)
 
 
@@ -253,13 +251,13 @@ def _taken(evidence: Evidence) -> NDArray[np.bool_] | None:
     return taken if len(np.unique(taken)) > 1 else None
 
 
-def _log_prior(evidence: Evidence, shares: _Shares, deviates: NDArray[np.bool_]) -> FloatArray:
+def _log_prior(evidence: Evidence, shares: _Shares) -> FloatArray:
     """The learned part of the log prior probability, shape (d, g, t)."""
     taken = _taken(evidence)
     driver = np.zeros(len(evidence.countings))
     if taken is not None:
         driver = np.log(np.where(taken, shares.driver, 1 - shares.driver))
-    level = np.log(np.where(deviates, shares.deviating, 1 - shares.deviating))
+    level = np.log(np.where(evidence.deviates, shares.deviating, 1 - shares.deviating))
     sets = np.where(evidence.subsets, np.log(shares.terms), np.log1p(-shares.terms)).sum(axis=1)
     return np.asarray(driver[:, None, None] + level[:, None] + sets, dtype=np.float64)
 
@@ -269,16 +267,15 @@ def _step(
     likelihoods: Sequence[FloatArray],
     shares: _Shares,
     start: _Shares,
-    deviates: NDArray[np.bool_],
 ) -> _Shares:
     """One step of expectation maximisation; the prior counts as `PRIOR_JOBS` jobs."""
     taken, asked = PRIOR_JOBS * start.driver, PRIOR_JOBS
     included, deviating = PRIOR_JOBS * start.terms, PRIOR_JOBS * start.deviating
     for evidence, likelihood in zip(evidences, likelihoods, strict=True):
-        log_weights = likelihood + _log_prior(evidence, shares, deviates)
+        log_weights = likelihood + _log_prior(evidence, shares)
         weights = np.exp(log_weights - logsumexp(log_weights))
         included = included + weights.sum(axis=(0, 1)) @ evidence.subsets
-        deviating += float(weights.sum(axis=(0, 2)) @ deviates)
+        deviating += float(weights.sum(axis=(0, 2)) @ evidence.deviates)
         is_taken = _taken(evidence)
         if is_taken is not None:
             taken += float(weights[is_taken].sum())

@@ -94,9 +94,8 @@ def train(
             design that makes no runs, past runs were found to tell enough, even if all had the same machines.
 
     Raises:
-        FitError: the observations cannot be of one model, do not determine the terms, or contradict each
-            other.
-        TooFewObservationsError: there are too few observations.
+        FitError: the observations are too few, cannot be of one model, do not determine the terms, or
+            contradict each other.
         InvalidParameterError: a term or the method is unknown.
     """
     names = check_terms(default_terms(method) if terms is None else terms)
