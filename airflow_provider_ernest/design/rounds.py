@@ -131,10 +131,12 @@ def next_runs(
         terms: that the model may have.
         prior: what is believed before the runs; None for the default.
         most: the most runs of a round after the first.
-        min_runs: the fewest runs, those already made included, before it may stop; `max_runs` the most.
+        min_runs: the fewest runs, those already made included, before it may stop.
+        max_runs: the most.
         max_error_percent: the median leave-one-out error above which one more run is made, whatever it is
             worth: the model would be refused, and with it all runs. None for any error.
-        iterations: of the sample runs, for iterative jobs; `production_iterations` of the production run.
+        iterations: of the sample runs, for iterative jobs.
+        production_iterations: of the production run.
         first_index: of the runs; by default the first that none of the observed has.
 
     Raises:
