@@ -115,6 +115,9 @@ def test_the_least_budget_that_works_is_named_and_works(candidates, criterion):
         plan_design(candidates=candidates, criterion=criterion, budget=0.99 * least)
 
 
+FIVE_TIMES = observe(machines=[1], scale=0.1, seconds=[10.0], iterations=5)
+
+
 @pytest.mark.parametrize(
     ("limits", "problem"),
     [
@@ -125,6 +128,7 @@ def test_the_least_budget_that_works_is_named_and_works(candidates, criterion):
         ({"min_runs": 0}, "min_runs=0"),
         *(({"budget": none}, "budget=") for none in (0.0, -1.0, float("nan"), float("inf"))),
         ({"iterations": 0}, "iterations=0"),
+        ({"observed": FIVE_TIMES, "iterations": 2}, r"observed\[0\].iterations=5 differs from iterations=2"),
         ({"terms": ("1", "speed")}, "terms='speed'"),
         ({"criterion": "G"}, "criterion='G' is not a known criterion.*\"bayesian I\""),
         ({"criterion": "bayesian"}, "is not a known criterion"),
@@ -159,13 +163,6 @@ def test_where_enough_was_observed_one_run_more_is_planned(candidates, criterion
     design = plan_design(candidates=candidates, criterion=criterion, observed=observed)
 
     assert len(design.experiments) == 1
-
-
-def test_observed_runs_with_other_iterations_do_not_count(candidates):
-    observed = observe(machines=[1], scale=0.1, seconds=[10.0], iterations=5)
-
-    with pytest.raises(InvalidParameterError, match=r"observed\[0\].iterations=5 differs from iterations=2"):
-        plan_design(candidates=candidates, observed=observed, iterations=2)
 
 
 def test_whatever_the_bounds_a_design_is_affordable_and_determines_its_terms():

@@ -5,7 +5,7 @@ import pytest
 
 from airflow_provider_ernest.design.candidates import enumerate_candidates
 from airflow_provider_ernest.design.problem import Targets, design_problem
-from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
+from airflow_provider_ernest.exceptions import DesignError
 from airflow_provider_ernest.prediction.terms import basis
 from tests.examples import observe
 
@@ -75,16 +75,3 @@ def test_what_an_observed_run_varies_need_not_vary_again():
     assert problem("bayesian I", candidates=one, costs=costs, observed=elsewhere).known_rows.shape[0] == 5
     with pytest.raises(DesignError, match="one number of machines, 4"):
         problem("bayesian I", candidates=one, costs=costs)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"machines": (0,)},
-        {"machines": (4,), "scale": 0.0},
-        {"machines": (4, 8), "scale": (1.0, 1.0, 1.0)},
-    ],
-)
-def test_configurations_that_cannot_be(wrong):
-    with pytest.raises(InvalidParameterError):
-        Targets(**wrong)

@@ -70,26 +70,23 @@ def sampled(of, *, seed=1, most=1):
         observed += [run(experiment, generator) for experiment in proposal.experiments]
 
 
-def test_the_first_round_tells_machines_and_data_apart_and_costs_little():
-    experiments = proposed().experiments
-    assert len(experiments) == FEWEST_RUNS
-    smallest = CANDIDATES.scale.min()
-    assert {each.machines: each.scale > smallest for each in experiments} == {1: False, 2: False, 4: True}
-    assert max(seconds_of(each.machines, each.scale) for each in experiments) < 300.0
-    assert [each.index for each in experiments] == [0, 1, 2]
-
-
-def test_on_two_numbers_of_machines_the_larger_sample_is_on_the_fewer():
-    narrow = enumerate_candidates(
-        max_machines=2, min_scale=0.001, max_scale=0.1, partitions=5000, by_ratio=True
+@pytest.mark.parametrize(
+    ("most_machines", "larger_than_smallest"),
+    [(4, {1: [False], 2: [False], 4: [True]}), (2, {1: [True, False], 2: [False]})],
+    ids=["machines and data apart", "on two numbers the larger sample is on the fewer"],
+)
+def test_the_first_round_tells_machines_and_data_apart_and_costs_little(most_machines, larger_than_smallest):
+    candidates = enumerate_candidates(
+        max_machines=most_machines, min_scale=0.001, max_scale=0.1, partitions=5000, by_ratio=True
     )
-    experiments = proposed(candidates=narrow, billed_machines=2).experiments
-    smallest = narrow.scale.min()
-    assert [(each.machines, each.scale > smallest) for each in experiments] == [
-        (1, True),
-        (1, False),
-        (2, False),
-    ]
+    experiments = proposed(candidates=candidates, billed_machines=most_machines).experiments
+    smallest = candidates.scale.min()
+    made = {each.machines: [] for each in experiments}
+    for each in experiments:
+        made[each.machines].append(each.scale > smallest)
+        assert seconds_of(each.machines, each.scale) < 300.0
+    assert made == larger_than_smallest
+    assert [each.index for each in experiments] == [0, 1, 2]
 
 
 def test_a_wide_cluster_is_not_used_whole_where_only_the_own_machines_are_billed():

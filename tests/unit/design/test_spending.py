@@ -45,37 +45,27 @@ def test_beside_long_production_ever_larger_shares_are_tried_before_the_usual_de
     assert (usual.budget, usual.min_scale, usual.cost.unit) == (None, 0.01, "cheapest runs")
 
 
-def test_the_first_allowance_that_allows_a_design_is_taken():
+def test_the_first_allowance_that_allows_a_design_is_taken_and_errors_that_no_money_mends_end_it():
     tried = []
 
-    def plan(allowance):
-        tried.append(allowance)
-        if len(tried) < 3:
-            raise DesignError("too dear")
-        return allowance
+    def planned(allowed, error):
+        def plan(allowance):
+            tried.append(allowance)
+            if allowance.budget != allowed:
+                raise error
+            return allowance
 
-    every = spending().allowances()
-    assert spending().planned(plan).budget == every[2].budget
+        tried.clear()
+        return spending().planned(plan)
+
+    *frugal, usual = spending().allowances()
+    assert planned(frugal[2].budget, DesignError("too dear")).budget == frugal[2].budget
     assert len(tried) == 3
-
-
-def test_where_none_allows_a_design_the_last_says_why():
-    def plan(allowance):
-        raise DesignError("usual" if allowance.budget is None else "frugal")
-
-    with pytest.raises(DesignError, match="usual"):
-        spending().planned(plan)
-
-
-def test_an_error_that_no_money_mends_is_not_tried_again():
-    tried = []
-
-    def plan(allowance):
-        tried.append(allowance)
-        raise InvalidParameterError("partitions", 0, "is wrong")
-
+    with pytest.raises(DesignError, match="too dear"):
+        planned(-1.0, DesignError("too dear"))
+    assert tried[-1] == usual
     with pytest.raises(InvalidParameterError):
-        spending().planned(plan)
+        planned(-1.0, InvalidParameterError("partitions", 0, "is wrong"))
     assert len(tried) == 1
 
 

@@ -13,7 +13,6 @@ from airflow_provider_ernest.exceptions import FitError
 from airflow_provider_ernest.prediction.regression import (
     ErnestRegression,
     Widening,
-    mixture_probabilities,
     mixture_quantiles,
     non_negative_least_squares,
     two_sided,
@@ -187,18 +186,6 @@ def test_widened_to_a_least_spread_with_the_probability_of_the_level():
         assert low == pytest.approx([100 * math.exp(-distance)])
         # The side that is wide enough already stays as it is.
         assert high == pytest.approx([300.0])
-
-
-def test_the_probabilities_of_a_mixture_undo_its_quantiles():
-    generator = np.random.default_rng(1)
-    means, standard_deviations = generator.normal(3.0, 0.5, (50, 4)), generator.uniform(0.01, 0.5, (50, 4))
-    wanted, weights = (0.02, 0.3, 0.5, 0.97), generator.dirichlet(np.ones(50))
-
-    quantiles = mixture_quantiles(means, standard_deviations, wanted, weights=weights)
-
-    for probability, values in zip(wanted, quantiles, strict=True):
-        found = mixture_probabilities(means, standard_deviations, values, weights=weights)
-        np.testing.assert_allclose(found, probability, atol=1e-8)
 
 
 @pytest.mark.parametrize("level", [0.2, 0.8, 0.95])

@@ -213,16 +213,6 @@ def test_each_observation_is_predicted_from_all_the_others(weighting):
             assert getattr(fold, field) == getattr(observation, field)
 
 
-def test_the_summary_is_that_of_the_folds():
-    validation = leave_one_out(ErnestRegression, observations())
-
-    errors = [abs(fold.error_percent) for fold in validation.folds]
-    assert validation.median_error_percent == pytest.approx(np.median(errors))
-    assert validation.max_error_percent == pytest.approx(max(errors))
-    residuals = [fold.predicted_seconds - fold.seconds for fold in validation.folds]
-    assert validation.residual_sum_of_squares == pytest.approx(sum(residual**2 for residual in residuals))
-
-
 def test_repetitions_are_left_out_together_and_do_not_predict_each_other():
     once = observations()
     repeated = [*once, replace(once[2], index=8, seconds=3.0 * once[2].seconds)]
