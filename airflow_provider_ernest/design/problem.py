@@ -30,7 +30,7 @@ from cvxpy.atoms.affine.bmat import bmat
 from cvxpy.atoms.affine.diag import diag
 from cvxpy.atoms.geo_mean import geo_mean
 from cvxpy.atoms.matrix_frac import matrix_frac
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from airflow_provider_ernest.design.candidates import Candidates
 from airflow_provider_ernest.documents.runs import Observation
@@ -304,14 +304,13 @@ def design_problem(
 
     Rows are divided by the expected seconds; None where errors count in seconds.
     """
-    made = [run.machines for run in observed], [run.scale for run in observed]
+    made = np.array([run.machines for run in observed]), np.array([run.scale for run in observed])
 
-    def rows_of(machines: ArrayLike, scale: ArrayLike) -> FloatArray:
-        rows = _basis(terms, machines, scale)
-        if expected_seconds is None or not len(rows):
+    def rows_of(machines: FloatArray | IntArray, scale: FloatArray) -> FloatArray:
+        rows = basis(terms, machines=machines, scale=scale)
+        if expected_seconds is None:
             return rows
-        columns = {"machines": np.asarray(machines, np.float64), "scale": np.asarray(scale, np.float64)}
-        return rows / expected_seconds(**columns)[:, None]
+        return rows / expected_seconds(machines=machines.astype(np.float64), scale=scale)[:, None]
 
     design_rows = rows_of(candidates.machines, candidates.scale)
     rows, known_rows = normalised(design_rows, rows_of(*made))
@@ -328,7 +327,8 @@ def design_problem(
     else:
         _check_determined(terms, candidates, observed)
     required, required_known = normalised(
-        _basis(required_terms, candidates.machines, candidates.scale), _basis(required_terms, *made)
+        basis(required_terms, machines=candidates.machines, scale=candidates.scale),
+        basis(required_terms, machines=made[0], scale=made[1]),
     )
     return DesignProblem(
         rows=rows,
@@ -338,13 +338,6 @@ def design_problem(
         required_rows=required,
         required_known_rows=required_known,
     )
-
-
-def _basis(terms: Sequence[str], machines: ArrayLike, scale: ArrayLike) -> FloatArray:
-    """As `basis`, also of no runs."""
-    if not np.size(machines):
-        return np.empty((0, len(terms)))
-    return basis(terms, machines=machines, scale=scale)
 
 
 def _check_determined(terms: Sequence[str], candidates: Candidates, observed: Sequence[Observation]) -> None:
