@@ -291,7 +291,7 @@ class Chain:
         chosen = {**model, "instance_type": "m5.xlarge"}
         with DAG("nightly", schedule=None):
             operator = choose_operator(chosen, conf=CONF, job="enrich", cluster=cluster)
-            SparkSubmitOperator(task_id="stock", conf=operator.output["spark_conf"])
+            SparkSubmitOperator(task_id="stock", conf=operator.output["spark_conf"], executor_cores=2)
         self.run(operator)
         assert self._context["ti"].pushed["unavailable"] == {}, "all forms are there"
 
@@ -341,7 +341,7 @@ def test_no_secret_and_no_data_reach_the_store(chain, ti, observations):  # noqa
     assert chain.report([sample], model)
     chain.choose(model)
     decision = ti.pushed["record"]
-    assert "stock" in str(decision["decision"]["warnings"]), "which names the properties, and no values"
+    assert "stock" in str(decision["decision"]["warnings"]), "which names what it keeps, and no values"
     chain.produce(decision)
     chain.job.write_text("# changed")
     chain.find()
