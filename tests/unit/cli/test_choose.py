@@ -132,11 +132,6 @@ def test_a_mix_is_considered_where_it_is_allowed(two_models, choose, ernest):
     assert f"\n{name}: " in ernest("choose", *argv, "--allow-mixed").out
 
 
-def test_without_a_limit_no_probability_is_told(model_json, ernest):
-    said = ernest("choose", model_json, "--machines", "1-5", *ONE_PRICE, "--objective", "fastest").out
-    assert not [words for words in ("probability  ", "keeps to the goal", "asked for") if words in said]
-
-
 def test_the_most_probable_where_the_goal_is_out_of_reach(model_json, choose, ernest):
     argv = [model_json, "--machines", "1-12", *ONE_PRICE, "--deadline-seconds", "80"]
     refused = ernest("choose", *argv, code=1)
