@@ -188,6 +188,7 @@ class PastRun(Document):
     failure: str = ""  # why it does not count as a run of the job, in words; empty where it ended well
     spark: str | None = None
     main: str | None = None  # main class or file, where the log tells
+    main_folder: str | None = None  # name of the folder in which that file lies
     has_end: bool = True  # whether the log tells it; else what the driver did after the last event is unknown
     # Spark's properties that may change a run's time, as `conditions.settings_that_count` has them
     settings: tuple[tuple[str, str], ...] = ()

@@ -120,7 +120,7 @@ class _Application:
         self._has_streams = False
         self._spark: str | None = None
         self._properties: dict[str, str] = {}
-        self._main = ""
+        self._main = self._folder = ""
         self.readers: dict[str, _Reader] = {
             "SparkListenerLogStart": (events.LogStart, self._log_started),
             # Databricks writes this instead.
@@ -196,7 +196,7 @@ class _Application:
         self._notes.keep(ENTRY_BYTES * len(new), *new, *new.values())
         self._properties.update(new)
         if not self._main:
-            self._main = _main_of(event.system_properties)
+            self._main, self._folder = _main_of(event.system_properties)
 
     def event_log(self, source: str, application_id: str) -> EventLog:
         """The tables.
@@ -225,6 +225,7 @@ class _Application:
             spark=self._spark,
             master=self._properties.get("spark.master", ""),
             main=self._main,
+            main_folder=self._folder,
             started_at=started_at,
             ended_at=max(started_at, self._ended_at or last_at),
             is_complete=self._ended_at is not None,
@@ -284,12 +285,15 @@ _NO_PROGRAMS = (
 )
 
 
-def _main_of(properties: Mapping[str, object]) -> str:
-    """The name of an application's main class or file; empty if unknown.
+def _main_of(properties: Mapping[str, object]) -> tuple[str, str]:
+    """The names of an application's main class or file, and of the file's folder; empty if unknown.
 
     Nothing else of the command is kept: its arguments may hold anything.
     """
-    return next(filter(None, map(_program, _naming(properties))), "")
+    place = next(filter(_program, _naming(properties)), "").replace("\\", "/")
+    folder = place.rpartition("/")[0].rpartition("/")[2]
+    is_one = _PROGRAM.fullmatch(folder) and len(folder) <= MOST_CHARACTERS
+    return _program(place), folder if is_one else ""
 
 
 def _naming(properties: Mapping[str, object]) -> Iterator[str]:

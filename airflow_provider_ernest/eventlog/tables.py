@@ -215,6 +215,7 @@ class EventLog:
     spark: str | None = None
     master: str = ""
     main: str = ""  # name of its main class or program file; empty if unknown
+    main_folder: str = ""  # name of the folder of that file
     is_complete: bool = True
     exit_code: int | None = None
     properties: Mapping[str, str] = field(default_factory=dict)  # without those that hint at a secret

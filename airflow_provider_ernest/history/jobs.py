@@ -279,10 +279,20 @@ def _by_program(named: Mapping[str, list[PastRun]], stated: Collection[str]) -> 
         several = max(len(files), len(set(programs.values()) - files)) > 1
         # A file that is made for each run tells no job from another.
         is_of_each_run = len(programs) >= LEAST_VERSIONS and len(runs) < 2 * len(programs)
+        # Programs in several folders that run by turns are jobs; versions of one follow one another.
+        folders = [folder for run in runs if (folder := _folder(run))]
+        turns = sum(before != after for before, after in pairwise(folders))
+        has_folders = turns > len(set(folders))
         for run in runs:
             program = programs[run.main] if several and not is_of_each_run and run.main else ""
-            parted[f"{job} ({program})" if program else job].append(run)
+            folder = _folder(run) if has_folders else ""
+            told = f"{folder}/{program or run.main}" if folder else program
+            parted[f"{job} ({told})" if told else job].append(run)
     return parted
+
+
+def _folder(run: PastRun) -> str:
+    return recurring(run.main_folder or "") if run.main else ""
 
 
 def _both(known: PastRun, run: PastRun) -> PastRun:

@@ -521,6 +521,7 @@ def past_run(log: EventLog, *, event_log: str) -> PastRun:
         failure="" if not_counted is None else not_counted.reason,
         spark=log.spark,
         main=log.main or None,
+        main_folder=log.main_folder or None,
         has_end=log.is_complete,
         settings=tuple(sorted(settings_that_count(log.properties).items())),
         mean_machines=None if sizes.are_steady else sizes.mean,

@@ -221,6 +221,29 @@ def test_one_program_that_is_told_otherwise_is_one_job(mains):
     assert list(by_job(runs).runs) == ["load"]
 
 
+def in_folders(*folders: str) -> list[PastRun]:
+    runs = runs_named(["etl"] * len(folders))
+    return [
+        replace(run, main="main.py", main_folder=folder) for run, folder in zip(runs, folders, strict=True)
+    ]
+
+
+def test_programs_of_one_name_that_run_by_turns_in_two_folders_are_two_jobs():
+    jobs = by_job(in_folders(*["orders", "clicks"] * 4))
+    assert {job: len(runs) for job, runs in jobs.runs.items()} == {
+        "etl (orders/main.py)": 4,
+        "etl (clicks/main.py)": 4,
+    }
+
+
+@pytest.mark.parametrize(
+    "folders",
+    [["v1", "v1", "v2", "v2", "v2"], ["blue", "green", "blue"], ["deploy-20240131", "deploy-20240201"] * 3],
+)
+def test_versions_of_a_program_that_follow_one_another_are_one_job(folders):
+    assert list(by_job(in_folders(*folders)).runs) == ["etl"]
+
+
 def test_of_two_attempts_of_yarn_both_are_paid_for():
     first, second = runs_named(["daily", "daily"])
     failed = replace(

@@ -265,29 +265,31 @@ def _command(words: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("command", "main"),
+    ("command", "main", "folder"),
     [
-        (f"{SUBMIT} --class com.acme.Etl --conf a=b s3://x/etl.jar joe secret", "com.acme.Etl"),
-        (f"{SUBMIT} --verbose --name x /home/joe/jobs/load.py --password hunter2", "load.py"),
-        (f"{SUBMIT} --jars a.jar,b.jar etl.jar", "etl.jar"),
-        (f"{SUBMIT} --jars /lib/a.jar --py-files /lib/b.py load.py /data/other.py", "load.py"),
-        (f"{SUBMIT} '/jobs/a b/load.py'", None),
+        (f"{SUBMIT} --class com.acme.Etl --conf a=b s3://x/etl.jar joe secret", "com.acme.Etl", None),
+        (f"{SUBMIT} --verbose --name x /home/joe/jobs/load.py --password hunter2", "load.py", "jobs"),
+        (f"{SUBMIT} --jars a.jar,b.jar etl.jar", "etl.jar", None),
+        (f"{SUBMIT} --jars /lib/a.jar --py-files /lib/b.py load.py /data/other.py", "load.py", None),
+        (f"{SUBMIT} '/jobs/a b/load.py'", None, None),
         # Spark's own tells no quotes: the value of a property has several words.
-        (f"{SUBMIT} --conf spark.x=-XX:+A -Dx=y -XX:-Z --conf spark.y=1 /jobs/load.py", "load.py"),
-        (f"{YARN} --class {RUNNER} --primary-py-file load.py --arg secret", "load.py"),
-        (f"{WRAPPER} spark://W@1:2 /x/etl.jar com.acme.Etl secret", "com.acme.Etl"),
-        ("com.acme.Etl secret", "com.acme.Etl"),
-        (f"{SUBMIT} pyspark-shell", None),
-        (f"{SUBMIT} --class org.apache.spark.repl.Main --name Spark shell spark-shell", None),
-        ("com.databricks.backend.daemon.driver.DriverDaemon", None),
-        ("", None),
-        ("-", None),
-        ("a" * 100_000, None),
+        (f"{SUBMIT} --conf spark.x=-XX:+A -Dx=y -XX:-Z --conf spark.y=1 /jobs/load.py", "load.py", "jobs"),
+        (f"{YARN} --class {RUNNER} --primary-py-file load.py --arg secret", "load.py", None),
+        (f"{WRAPPER} spark://W@1:2 /x/etl.jar com.acme.Etl secret", "com.acme.Etl", None),
+        ("com.acme.Etl secret", "com.acme.Etl", None),
+        (f"{SUBMIT} pyspark-shell", None, None),
+        (f"{SUBMIT} --class org.apache.spark.repl.Main --name Spark shell spark-shell", None, None),
+        ("com.databricks.backend.daemon.driver.DriverDaemon", None, None),
+        ("", None, None),
+        ("-", None, None),
+        ("a" * 100_000, None, None),
     ],
 )
-def test_of_the_command_only_the_program_is_kept(command: str, main: str | None, tmp_path: Path):
+def test_of_the_command_only_the_program_and_its_folders_name_are_kept(
+    command: str, main: str | None, folder: str | None, tmp_path: Path
+):
     run = run_of(tmp_path, with_events(_command(command)))
-    assert run.main == main
+    assert (run.main, run.main_folder) == (main, folder)
     assert not [private for private in ("secret", "hunter2", "joe") if private in str(run.to_dict())]
 
 
