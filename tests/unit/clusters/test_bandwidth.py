@@ -27,26 +27,6 @@ from airflow_provider_ernest.spark.machines import Bandwidth, Machine, Measureme
 BRIEF = Plan(cores=1, windows=2, window_seconds=0.1, settle_seconds=0.02, transfer_seconds=0.2)
 
 
-def measured(host: str, memory: float, network: float = 1.0, seed: int = 0) -> Measurement:
-    """A machine whose rates are lowered now and then, never raised, by noise of up to a tenth."""
-    noise = random.Random(f"{seed}{host}")
-    return Measurement(
-        host=host,
-        memory_windows=tuple(memory * (1 - 0.1 * noise.random() ** 2) for _ in range(4)),
-        sent=tuple(network * (1 - 0.1 * noise.random() ** 2) for _ in range(3)),
-        received=tuple(network * (1 - 0.1 * noise.random() ** 2) for _ in range(3)),
-    )
-
-
-@pytest.mark.parametrize(("memory", "network"), [(14.0, 1.0), (20.0, 0.7), (14.0, 0.8)])
-@pytest.mark.parametrize("seed", range(5))
-def test_one_slow_machine_scores_lowest(memory, network, seed):
-    machines = [measured(f"10.0.0.{i}", 20.0, seed=seed) for i in range(9)]
-    scores = rate([*machines, measured("10.0.0.9", memory, network, seed)])
-    assert min(scores, key=lambda host: scores[host].score) == "10.0.0.9"
-    assert scores["10.0.0.9"].score < 0.8
-
-
 def test_the_best_window_of_all_rounds_counts():
     rounds = [
         Measurement(host="a", memory_windows=(5.0, 6.0)),

@@ -273,18 +273,3 @@ def test_no_place_is_asked_for_the_same_twice(wanted):
     cloud = Cloud(limit=0, meaning=Meaning.NO_ROOM)
     WorkerPlacement(cloud, wanted=wanted, total=9).collect([PLACES])
     assert len(cloud.asked) == len(set(cloud.asked)) >= 2
-
-
-def test_a_place_that_gave_less_than_it_was_asked_for_is_not_asked_again():
-    asked = []
-
-    def launch(place, minimum, maximum):
-        asked.append(place.subnet)
-        if minimum > 1:
-            raise PlaceRefusedError(place, Meaning.NO_ROOM, "InsufficientInstanceCapacity: no")
-        return [object()] * 4
-
-    placement = WorkerPlacement(launch, wanted=10, total=11)
-    placement.collect([PLACES])
-    assert asked == ["subnet-1", "subnet-2"] * 2, "all in one place, then parts"
-    assert placement.missing == 2
