@@ -6,7 +6,7 @@ design that takes the cheapest runs first (the Ernest paper reports errors 30 to
 against random designs. The jobs are those of the paper's Table 1 with 5 % noise, and the measured ones of
 C3O where their folder is given; it is not part of the project.
 
-    python -m benchmarks.design [--c3o DIR] [--quick]
+    python -m benchmarks.design [--c3o DIR]
 """
 
 from __future__ import annotations
@@ -28,19 +28,17 @@ def main() -> None:
         prog="python -m benchmarks.design", description=(__doc__ or "").partition("\n\n")[0]
     )
     parser.add_argument("--c3o", type=Path, metavar="DIR", help="folder of *.tsv traces of C3O")
-    parser.add_argument("--quick", action="store_true", help="fewer sizes and repetitions, within seconds")
     options = parser.parse_args()
-    repetitions = 10 if options.quick else 100
     noise, most = f"{comparison.NOISE:.0%} noise", f"at most {comparison.RUNS} runs"
     comparisons: list[tuple[str, Iterable[Trial]]] = [
         (
             f"Table 1, {noise}, cost scale/machines, budget {comparison.RUNS} runs of mean cost, {most}",
-            comparison.with_the_papers_cost(repetitions=repetitions),
+            comparison.with_the_papers_cost(repetitions=100),
         ),
         (
             f"Table 1, {noise}, cost machine seconds, budget {comparison.SHARE:.0%} of a production run on "
             f"{comparison.PRODUCTION_MACHINES} machines, {most}",
-            comparison.with_machine_seconds(repetitions=repetitions),
+            comparison.with_machine_seconds(repetitions=100),
         ),
     ]
     if options.c3o is not None:
@@ -48,7 +46,7 @@ def main() -> None:
         title = f"C3O, inputs of one shape, cost machine seconds, {few} to {many} runs of mean cost"
         # The traces are read before anything is computed: a wrong folder shows at once.
         comparisons.append((title, list(comparison.measured(options.c3o))))
-    print(solve_time.report(quick=options.quick), flush=True)
+    print(solve_time.report(), flush=True)
     for title, trials in comparisons:
         print(f"\nAbsolute percentage error of predictions. {title}")
         print(_table(compare(trials)).to_string(float_format="{:.1f}".format, na_rep="-"), flush=True)

@@ -39,9 +39,6 @@ Result = TypeVar("Result")
 SIZES: tuple[tuple[int, int], ...] = ((5, 10), (16, 20), (32, 40), (100, 100))
 """Machines and scales: 50, 320, 1,280 and 10,000 candidates."""
 
-QUICK_SIZES = 2
-"""How many of them are measured in a hurry."""
-
 ORIGINAL_UP_TO = 2_000
 """Candidates up to which the original formulation is solved; its time grows faster than their number."""
 
@@ -88,12 +85,9 @@ def candidates_of(*, machines: int, scales: int) -> Candidates:
     )
 
 
-def report(*, quick: bool) -> str:
+def report() -> str:
     """Both tables."""
-    grids = [
-        candidates_of(machines=machines, scales=scales)
-        for machines, scales in (SIZES[:QUICK_SIZES] if quick else SIZES)
-    ]
+    grids = [candidates_of(machines=machines, scales=scales) for machines, scales in SIZES]
     _relaxed(candidates_of(machines=4, scales=5))  # warm-up: imports, caches, the solver's library
     relaxed = pd.DataFrame([_relaxed(candidates) for candidates in grids])
     whole = pd.DataFrame([_whole(candidates) for candidates in grids])
