@@ -135,11 +135,6 @@ def test_a_listing_of_s3_tells_size_time_and_version_of_each(client):
     assert log.place.entry().version != log.version
 
 
-def test_a_connection_that_there_is_not_is_named(client):
-    with pytest.raises(MissingResourceError, match=r"no_such_connection"):
-        place_of("s3://no_such_connection@code/job.jar", s3_clients=s3_clients())
-
-
 def test_without_the_amazon_provider_it_is_left_to_s3fs_and_without_that_to_boto3(client, monkeypatch):
     monkeypatch.setattr(aws, "find_spec", lambda _: None)
     memory = fsspec.filesystem("memory")
@@ -167,11 +162,14 @@ def test_what_is_not_there_is_absent(client):
 @pytest.mark.parametrize(
     ("path", "problem"),
     [
+        ("s3://no_such_connection@code/job.jar", "no_such_connection"),
         ("s3:///job.jar", "names no bucket"),
         ("s3://AKIA:hush@code/job.jar", "contains credentials"),
     ],
 )
-def test_an_address_without_a_bucket_is_refused_and_credentials_are_not_shown(client, path, problem):
+def test_an_address_without_a_bucket_or_connection_is_refused_and_credentials_are_not_shown(
+    client, path, problem
+):
     with pytest.raises(MissingResourceError, match=problem) as refusal:
         place_of(path, s3_clients=s3_clients())
     assert "hush" not in str(refusal.value)
