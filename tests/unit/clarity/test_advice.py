@@ -64,12 +64,6 @@ ADVISED = {
         "faster network",
         "100 s of waiting in all tasks; without it at best 36 s instead of 60 s",
     ),
-    "a replay that is hardly wrong": (
-        {**WAITING, "replayed_seconds": 65.0},
-        "instance family",
-        "faster network",
-        "36 s instead of 65 s",
-    ),
     "a network that was full": (
         {**WAITING, "capacity": MEASURED, "ideal_seconds": {NETWORK: 20.0}},
         "instance family",

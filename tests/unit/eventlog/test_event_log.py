@@ -20,7 +20,6 @@ from tests.unit.eventlog.event_log_texts import (
     job,
     job_end,
     line,
-    removed,
     stage,
     started,
     task,
@@ -208,28 +207,6 @@ def test_of_two_copies_that_succeeded_the_first_counts(tmp_path: Path):
 
     assert log.task_columns.succeeded.tolist() == [True, False, True]
     assert log.task_columns.speculative.tolist() == [True, False, False]
-
-
-def test_a_task_whose_output_was_lost_does_not_count_and_is_told_once(tmp_path: Path):
-    """With its executor, whereupon Spark tells of the same task again, as resubmitted, and another is run."""
-    lost = task(1, reason="Resubmitted")
-    log = read_event_log(
-        write(tmp_path / "app-1", started(), task(1), task(2), lost, task(3, Index=1), ended())
-    )
-
-    assert log.task_columns.task_id.tolist() == [1, 2, 3]
-    assert log.task_columns.succeeded.tolist() == [False, True, True]
-
-
-def test_executors_keep_their_number_and_tell_of_their_end(tmp_path: Path):
-    machines = [executor(0), executor(1, host="10.0.0.2"), removed(0, at=115_000, reason="worker\n lost")]
-    tasks = [task(1, executor="1"), task(2, executor="9")]
-    log = read_event_log(write(tmp_path / "app-1", started(), *machines, *tasks, ended()))
-
-    first, second = log.executors
-    assert (first.removed_at, first.removed_because, second.removed_at) == (115.0, "worker lost", None)
-    assert [first.worker, second.worker] == ["10.0.0.1", "10.0.0.2"]
-    assert log.task_columns.executor.tolist() == [second.number, -1]
 
 
 def test_a_stage_belongs_to_the_job_that_ran_it(tmp_path: Path):
