@@ -237,8 +237,6 @@ class Machines:
 _MEMORY = ("memory", "memoryOverhead", "offHeap", "pyspark.memory")
 
 _CACHED_BLOCK = b'"Block ID":"rdd_'
-# Of a broadcast, pieces are sent; values are assembled from them.
-_BROADCAST_BLOCK, _PIECE = b'"Block ID":"broadcast_', b"_piece"
 _ABOUT_THE_SAME = 1.01
 
 
@@ -310,7 +308,6 @@ class Blocks:
         # heap only when a job asks for it.
         self.storage_memory_bytes = 0
         self.peak = CacheUse()
-        self.broadcast_bytes = 0
         self._notes = notes
         self._executors: dict[str, int] = {}
         self._sets: dict[int, _DataSet] = {}
@@ -336,13 +333,10 @@ class Blocks:
 
     def updated(self, line: bytes) -> None:
         """A block was stored, moved or dropped; most lines need no decoding."""
-        is_cached, is_broadcast = _CACHED_BLOCK in line, _BROADCAST_BLOCK in line and _PIECE in line
-        info = self._decode(line).block_updated_info if is_cached or is_broadcast else None
+        info = self._decode(line).block_updated_info if _CACHED_BLOCK in line else None
         self.are_logged = True
-        if info is not None and is_cached:
+        if info is not None:
             self._cached(info)
-        elif info is not None and info.block_manager_id.executor_id != DRIVER:
-            self.broadcast_bytes += max(0, info.memory_size) * info.storage_level.use_memory
 
     def stage_completed(self, event: events.StageEvent) -> None:
         """Learn which data sets are wanted in memory, and how much of each.
@@ -593,7 +587,6 @@ class TaskRows:
             read.local_bytes_read,
             read.total_records_read,
             written.shuffle_bytes_written,
-            metrics.memory_bytes_spilled,
             metrics.disk_bytes_spilled,
             metrics.peak_execution_memory,
             metrics.result_size,

@@ -225,7 +225,6 @@ class TaskMetrics(Event):
     result_size: Whole = 0
     jvm_gc_time: Whole = 0
     result_serialization_time: Whole = 0
-    memory_bytes_spilled: Whole = 0
     disk_bytes_spilled: Whole = 0
     shuffle_read_metrics: Shuffle | None = None
     shuffle_write_metrics: Shuffle | None = None

@@ -236,7 +236,6 @@ class _Application:
             executors=machines,
             task_columns=tasks,
             sql_executions=self._sql.rows(self._jobs.rows.values()),
-            broadcast_bytes=self._blocks.broadcast_bytes,
             storage_memory_bytes=self._blocks.storage_memory_bytes,
             cache=self._blocks.peak if self._blocks.are_logged else None,
             executor_memory_megabytes=self._machines.executor_memory_megabytes,

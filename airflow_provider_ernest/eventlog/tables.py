@@ -141,8 +141,7 @@ class TaskColumns:
     shuffle_local_bytes: IntColumn  # read on its own machine
     shuffle_read_records: IntColumn
     shuffle_written_bytes: IntColumn  # for later stages
-    memory_spilled_bytes: IntColumn  # taken out of memory
-    disk_spilled_bytes: IntColumn  # put on disk instead
+    disk_spilled_bytes: IntColumn  # put on disk for want of memory
     peak_execution_memory_bytes: IntColumn
     result_bytes: IntColumn  # sent to the driver
 
@@ -223,7 +222,6 @@ class EventLog:
     stages: tuple[StageRow, ...] = ()  # all attempts
     executors: tuple[ExecutorRow, ...] = ()  # with "driver" only if it ran tasks itself (a local master)
     sql_executions: tuple[SqlExecutionRow, ...] = ()
-    broadcast_bytes: int = 0  # of variables sent to executors; 0 if block updates were not logged
     storage_memory_bytes: int = 0  # the most that executors had for cached data; 0 if unknown
     cache: CacheUse | None = None  # when most was wanted; None if block updates were not logged
     executor_memory_megabytes: int = 0  # of one, with all that it gets beside its heap; 0 if unknown

@@ -47,7 +47,6 @@ def test_units_are_seconds_and_bytes(tmp_path: Path):
         "Result Size": 99,
         "JVM GC Time": 250,
         "Result Serialization Time": 3,
-        "Memory Bytes Spilled": 8,
         "Disk Bytes Spilled": 7,
         "Shuffle Read Metrics": {
             "Fetch Wait Time": 40,
@@ -91,7 +90,6 @@ def test_units_are_seconds_and_bytes(tmp_path: Path):
         "shuffle_local_bytes": 3,
         "shuffle_read_records": 4,
         "shuffle_written_bytes": 6,
-        "memory_spilled_bytes": 8,
         "disk_spilled_bytes": 7,
         "peak_execution_memory_bytes": 4096,
         "result_bytes": 99,

@@ -77,7 +77,6 @@ def test_its_queries_are_told_with_the_time_of_their_broadcasts(log: EventLog):
     assert by_shuffle.broadcast_seconds == 0
     assert [query.failed for query in log.sql_executions] == [False, False]
     assert {job.sql_execution_id for job in log.jobs} == {0, 1, None}
-    assert log.broadcast_bytes > 0
 
 
 @pytest.mark.parametrize("codec", CODECS)
