@@ -35,7 +35,8 @@ COMMANDS = {
     "choose_billed": f"choose m5.json --deadline-seconds 400 --machines 4-32:4 {BILLED}",
     "choose_many": "choose m5.json --objective balanced --machines 1-64 --price-per-hour 0.19",
     "choose_types": f"choose m5.json c5.json --deadline-seconds 400 --machines 4-16:4 {TWO_TYPES}",
-    "choose_mixed": f"choose m5.json c5.json --deadline-seconds 400 --machines 1-8 --allow-mixed {TWO_TYPES}",
+    "choose_mixed": "choose m5.json c5.json --deadline-seconds 400 --objective cheapest --machines 1-8"
+    f" --allow-mixed {TWO_TYPES}",
     "choose_out_of_reach": "choose m5.json --deadline-seconds 30 --machines 4-32:4 --price-per-hour 0.19",
     "choose_most_probable": "choose m5.json --deadline-seconds 30 --machines 4-32:4 --price-per-hour 0.19"
     " --most-probable",
