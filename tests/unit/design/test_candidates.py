@@ -27,13 +27,9 @@ def test_scales_are_whole_partitions_and_each_run_comes_once():
     points = set(zip(candidates.machines.tolist(), candidates.partitions.tolist(), strict=True))
     assert len(points) == len(candidates)
     assert set(candidates.partitions.tolist()) == set(range(2, 16))
-
-
-def test_bounds_that_are_whole_partitions_are_kept_in_spite_of_binary_fractions():
+    # In spite of binary fractions: 0.07 * 100 is a little more than 7.
     candidates = enumerate_candidates(max_machines=1, min_scale=0.07, max_scale=0.29, partitions=100)
-
-    assert candidates.partitions.min() == 7
-    assert candidates.partitions.max() == 29
+    assert (candidates.partitions.min(), candidates.partitions.max()) == (7, 29)
 
 
 @pytest.mark.parametrize("steps", [1, 2, 5])
@@ -101,17 +97,14 @@ def test_runs_made_are_told_by_what_they_nearly_read():
 
 
 def test_ranges_say_where_the_candidates_lie_by_number_of_machines():
-    candidates = enumerate_candidates(
-        min_machines=2,
-        max_machines=4,
-        min_scale=0.01,
-        max_scale=0.1,
-        partitions=100,
-        cores_per_machine=2,
-        scale_steps=100,
-    )
+    bounds = {"min_machines": 2, "max_machines": 4, "min_scale": 0.01, "max_scale": 0.1, "partitions": 100}
+    candidates = enumerate_candidates(**bounds, cores_per_machine=2, scale_steps=100)
 
     assert [
-        (of_machines.machines, of_machines.lowest_scale, of_machines.highest_scale, of_machines.candidates)
-        for of_machines in candidates.ranges()
-    ] == [(2, 0.04, 0.1, 7), (3, 0.06, 0.1, 5), (4, 0.08, 0.1, 3)]
+        (each.machines, each.lowest_scale, each.highest_scale, each.candidates)
+        for each in candidates.ranges()
+    ] == [
+        (2, 0.04, 0.1, 7),
+        (3, 0.06, 0.1, 5),
+        (4, 0.08, 0.1, 3),
+    ]

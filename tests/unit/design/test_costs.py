@@ -93,12 +93,6 @@ def test_nothing_says_what_production_costs():
         share_of_production(cost, 0.05)
 
 
-@pytest.mark.parametrize("wrong", [{"share": 0.0}, {"machines": 0}, {"scale": -1.0}, {"share": float("nan")}])
-def test_shares_that_cannot_be(wrong):
-    with pytest.raises(InvalidParameterError):
-        share_of_production(MachineSeconds(**PRIOR), **{"share": 0.05, **wrong})
-
-
 # What runs are expected to take, by the best knowledge there is.
 
 CANDIDATES = enumerate_candidates(max_machines=8, min_scale=0.01, max_scale=0.1, partitions=1000)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from airflow_provider_ernest.design.candidates import enumerate_candidates
-from airflow_provider_ernest.design.costs import MachineSeconds, share_of_production
 from airflow_provider_ernest.design.plan import plan_design
 from airflow_provider_ernest.design.problem import Targets
 from airflow_provider_ernest.documents.runs import Design
@@ -62,17 +61,6 @@ def test_the_relaxed_optimum_takes_no_fractions_of_runs_that_nobody_can_pay():
     assert design.efficiency > 0.8
 
 
-def test_a_budget_as_a_share_of_production(candidates):
-    cost = MachineSeconds(full_seconds_on_one_machine=3600, run_overhead_seconds=2)
-    share = share_of_production(cost, 0.1, machines=20)
-
-    design = plan_design(candidates=candidates, cost=cost, budget=share)
-
-    assert design.budget == pytest.approx(0.1 * (3600 + 20 * 2))
-    assert design.cost <= design.budget
-    assert design.cost_unit == "machine seconds"
-
-
 def test_one_number_of_machines_tells_nothing_of_others():
     one = enumerate_candidates(min_machines=4, max_machines=4, min_scale=0.01, max_scale=0.1, partitions=1000)
 
@@ -81,15 +69,6 @@ def test_one_number_of_machines_tells_nothing_of_others():
     with pytest.raises(DesignError, match=r"one number of machines, 4, and predictions for any number"):
         plan_design(candidates=one)
     assert len(plan_design(candidates=one, targets=Targets(machines=(4,))).experiments) >= 4
-
-
-def test_one_scale_tells_nothing_of_others():
-    tenth = enumerate_candidates(max_machines=8, min_scale=0.1, max_scale=0.1, partitions=1000)
-    whole = enumerate_candidates(max_machines=8, min_scale=1.0, max_scale=1.0, partitions=1000)
-
-    with pytest.raises(DesignError, match=r"one scale, 0\.1, and predictions for 1 are asked"):
-        plan_design(candidates=tenth)
-    assert len({run.machines for run in plan_design(candidates=whole).experiments}) > 2
 
 
 def test_runs_are_numbered_longest_first_and_read_whole_partitions(candidates):

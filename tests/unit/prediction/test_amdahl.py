@@ -101,20 +101,6 @@ def test_alpha_averages_the_highest_points_and_ignores_lower_ones():
     assert model.state.highest_points == 2
 
 
-@pytest.mark.parametrize(
-    "higher", [(20.0, 32), (25.0, 16), (1.0, 17)], ids=["processors", "x", "more processors"]
-)
-def test_a_higher_point_starts_the_average_anew(higher):
-    x, processors = higher
-    model = learnt([*points_of_law([1.0, 5.0, 20.0], [1]), (20.0, 16, 300.0), (20.0, 16, 310.0)])
-    assert model.alpha < 0.3
-
-    model.add(x=x, processors=processors, seconds=law(x, processors))
-
-    assert model.alpha == pytest.approx(0.9)
-    assert model.state.highest_points == 1
-
-
 def test_a_model_goes_on_where_it_was_stored():
     points = points_of_law([1.0, 700.0, 2.0, 31.0], [1, 4, 16])
     points = [(x, p, t * factor) for (x, p, t), factor in zip(points, np.linspace(0.9, 1.1, 12), strict=True)]

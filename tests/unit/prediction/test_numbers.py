@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import pytest
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
@@ -10,7 +9,6 @@ from airflow_provider_ernest.prediction.numbers import (
     number_not_negative,
     positive_column,
     positive_number,
-    rounded_up,
     whole_number,
 )
 
@@ -34,14 +32,3 @@ def test_what_is_no_number_is_named(read, value):
 def test_a_column_names_the_first_value_that_is_wrong():
     with pytest.raises(InvalidParameterError, match=r"seconds\[2\]=nan"):
         positive_column("seconds", [1.0, 2.0, math.nan, -1.0])
-
-
-def test_zero_and_numpy_integers_are_numbers():
-    assert number_not_negative("overhead", 0) == 0.0
-    assert whole_number("machines", np.int64(3)) == 3
-
-
-@pytest.mark.parametrize("value", [1.0, 6.523891, 0.07, 1234567.8, 1e-9, 2 / 3])
-def test_what_a_message_proposes_is_enough(value):
-    assert value <= float(rounded_up(value)) * (1 + 1e-11)
-    assert float(rounded_up(value)) == pytest.approx(value, rel=1e-5)

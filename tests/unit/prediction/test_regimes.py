@@ -166,33 +166,39 @@ def test_spilling_is_foreseen_by_the_input_of_a_task():
     assert between.widening > 1
 
 
-def test_spilling_is_foreseen_where_no_run_has_spilled():
-    """30 MB for a task on a tenth of the input: 300 MB on all of it fit into 500 MB, 3 GB do not."""
-    runs = [run(m, s, tasks=200, execution=round(300e6 * s)) for m, s in SAMPLES]
+def growing(**told):
+    """Of each figure a fixed part, and what comes with the whole input."""
+    figures = {name: part if isinstance(part, tuple) else (part, 0.0) for name, part in told.items()}
+    return [
+        run(m, s, **{name: round(fixed + grows * s) for name, (fixed, grows) in figures.items()})
+        for m, s in SAMPLES
+    ]
 
-    assert foresee(runs, machines=4, scale=1.0).spills is False
-    spilling = foresee(runs, machines=4, scale=10.0)
-    assert spilling.spills is True
+
+@pytest.mark.parametrize(
+    ("told", "spills"),
+    [
+        # 30 MB for a task on a tenth of the input: 300 MB on all of it fit into 500 MB, 3 GB do not.
+        ({"tasks": 200, "execution": (0.0, 300e6)}, {1.0: False, 10.0: True}),
+        # Input is read by more tasks the more there is, but sorted by 12 always: 90 MB each, then 600 of 500.
+        ({"tasks": (0.0, 640.0), "execution": (30e6, 570e6), "peak_tasks": 12}, {0.5: False, 1.0: True}),
+        # A hash table of a fixed size, in each of 12 tasks.
+        ({"tasks": 12, "execution": 30e6, "peak_tasks": 12}, {50.0: False}),
+    ],
+    ids=["a task's input", "the stage that uses the memory", "memory that does not grow"],
+)
+def test_spilling_is_foreseen_where_no_run_has_spilled(told, spills):
+    runs = growing(**told)
+
+    assert {scale: foresee(runs, machines=4, scale=scale).spills for scale in spills} == spills
+
+
+def test_a_foreseen_spill_is_named_and_widens():
+    spilling = foresee(growing(tasks=200, execution=(0.0, 300e6)), machines=4, scale=10.0)
+
     assert spilling.widening == 1.5
     assert "up to 3.00 GB" in spilling.warnings[0]
     assert "has 500 MB" in spilling.warnings[0]
-
-
-def test_spilling_is_foreseen_by_the_stage_that_uses_the_memory():
-    """Input is read by more tasks the more there is, but sorted by 12 always: 90 MB each, then 600 of 500."""
-    runs = [
-        run(m, s, tasks=round(640 * s), execution=round(30e6 + 570e6 * s), peak_tasks=12) for m, s in SAMPLES
-    ]
-
-    assert foresee(runs, machines=4, scale=0.5).spills is False
-    assert foresee(runs, machines=4, scale=1.0).spills is True
-
-
-def test_memory_that_does_not_grow_with_the_input_spills_at_no_scale():
-    """A hash table of a fixed size, in each of 12 tasks."""
-    runs = [run(m, s, tasks=12, execution=round(30e6), peak_tasks=12) for m, s in SAMPLES]
-
-    assert foresee(runs, machines=4, scale=50.0).spills is False
 
 
 def test_several_changes_widen_together_up_to_a_bound():

@@ -34,13 +34,10 @@ def believed(prior):
     return {name: prior.belief_in(name).probability for name in DICTIONARY}
 
 
-def test_a_driver_that_takes_a_machine_of_every_job_is_found():
-    assert pooled_prior(deployment(PLAIN, driver_machines=1)).driver_share > 0.75
-
-
 def test_what_is_learned_helps_a_job_of_which_little_is_known():
     """Four runs do not tell where the driver is; the other jobs of the deployment do."""
     prior = pooled_prior(deployment(PLAIN, driver_machines=1, count=12))
+    assert prior.driver_share > 0.75
     few = [0, 1, 4, 6]
     errors = {"alone": [], "pooled": []}
     for seed in range(12):

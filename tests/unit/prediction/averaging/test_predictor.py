@@ -111,17 +111,6 @@ def test_what_no_fit_is_made_of_is_refused(machines, scale, terms, error, proble
     assert type(caught.value) is error
 
 
-def test_left_with_one_run_the_prior_still_says_something():
-    one = {"machines": [4], "scale": [0.1], "seconds": [15.0]}
-
-    averaging = TermAveraging().fit_undetermined(**one)
-
-    (seconds,) = averaging.predict(machines=4, scale=0.1)
-    assert seconds == pytest.approx(15.0, rel=0.2)
-    low, high = averaging.interval(machines=32, scale=1.0, level=0.95)
-    assert high / low > 3
-
-
 # Runs that do not belong to the others: disturbed, or short of memory.
 
 

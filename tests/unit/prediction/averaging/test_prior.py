@@ -56,20 +56,6 @@ def test_no_belief_is_certain(probability):
 
 
 @pytest.mark.parametrize(
-    "change", [{"memory_cut": ()}, {"memory_cut": (0.0, 0.0), "disturbed_run": 0.0}], ids=str
-)
-@pytest.mark.filterwarnings("error")
-def test_where_no_run_can_be_disturbed_none_is_suspected(change):
-    prior = AveragingPrior(**change)
-    runs = runs_of(PLAIN, noise=0.02)
-    runs["seconds"][0] *= 1.7
-
-    averaging = TermAveraging(prior=prior).fit(**runs)
-
-    assert averaging.disturbed_.max() == 0.0 or prior.disturbed_run > 0
-
-
-@pytest.mark.parametrize(
     ("distance", "elsewhere"),
     [
         ("scale_octaves", {"machines": 6, "scale": 0.8}),
