@@ -7,7 +7,7 @@ import pytest
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.settings.goal import SizingGoal, in_words
+from airflow_provider_ernest.settings.goal import SizingGoal
 from airflow_provider_ernest.settings.values import (
     number,
     optional_document,
@@ -126,10 +126,3 @@ def test_numbers_of_machines_are_bounds_or_what_is_allowed_within_them(minimum, 
 def test_what_leaves_no_machines_is_named_as_the_user_wrote_it(minimum, maximum, allowed, named):
     with pytest.raises(InvalidParameterError, match=named):
         goal_of(minimum, maximum, allowed)
-
-
-@pytest.mark.parametrize(
-    ("counts", "words"), [((2,), "2"), ((2, 3), "2, 3"), ((2, 3, 4), "2 to 4"), ((2, 4, 8), "2, 4, 8")]
-)
-def test_in_words(counts, words):
-    assert in_words(counts) == words

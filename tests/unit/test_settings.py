@@ -45,7 +45,10 @@ EMR = EmrJobFlow(
         (SizingGoal, {**GOAL, "deadline_seconds": None}, "is no goal. Give exactly one"),
         (SizingGoal, {**GOAL, "budget_dollars": 2}, r"\(60, 2\) is two goals"),
         (SizingGoal, {**GOAL, "deadline_seconds": -90}, "^deadline_seconds=-90 is not above 0"),
-        (SizingGoal, {**GOAL, "confidence": 95}, "confidence=95.* is not between 0 and 1"),
+        *(
+            (SizingGoal, {**GOAL, "confidence": confidence}, "confidence=.*")
+            for confidence in (95, 1.0, 0, float("nan"), None)
+        ),
         (SizingGoal, {**GOAL, "price_per_hour": -0.1}, "price_per_hour=-0.1 is not above 0"),
         (SizingGoal, {**GOAL, "price_per_hour": {"a": 0}}, r"price_per_hour\['a'\]=0 is not above 0"),
         (
@@ -118,10 +121,6 @@ def test_a_value_that_cannot_be_is_refused_with_the_dag_file(kind: Any, fields: 
 )
 def test_what_happens_where_nothing_can_be_chosen(stated: dict[str, Any], reaction: str):
     assert SizingGoal(**GOAL, **stated).reaction == reaction
-
-
-def test_allowed_machines_are_limit_enough():
-    assert SizingGoal(deadline_seconds=60, allowed_machines=(2, 4)).max_machines is None
 
 
 def test_templates_are_left_for_the_tasks():

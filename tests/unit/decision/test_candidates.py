@@ -96,6 +96,15 @@ def test_the_least_budget_can_be_asked_for_and_not_much_less(billed):
     assert choice_of(offers, goal=goal, budget_dollars=0.985 * least.limit).error is not None
 
 
+def test_of_several_types_that_which_keeps_to_the_shortest_deadline():
+    slow, fast = model_with(fixed=30.0, spread=3600.0), model_with(fixed=10.0, spread=1800.0)
+    fast = replace(fast, instance_type="c5.xlarge")
+    offers = [offer(slow, machines=[1, 2, 4, 8]), offer(fast, machines=[1, 2, 4])]
+
+    earliest = out_of_reach(offers, goal_of(deadline_seconds=100.0)).within_reach.earliest_deadline
+    assert (earliest.machines, earliest.instance_type) == (4, "c5.xlarge")
+
+
 def test_with_two_limits_each_is_told_as_far_as_the_other_allows():
     offers = offer(model_with(fixed=10.0, spread=3600.0, per_machine=10.0), machines=range(1, 33))
     asked = goal_of(deadline_seconds=450.0, budget_dollars=1.2, objective="balanced")
@@ -110,15 +119,3 @@ def test_with_two_limits_each_is_told_as_far_as_the_other_allows():
     hopeless = out_of_reach(offers, goal_of(deadline_seconds=1.0, budget_dollars=1e-6, objective="balanced"))
     assert hopeless.within_reach.earliest_deadline is hopeless.within_reach.least_budget is None
     assert "Possible:" not in str(hopeless)
-
-
-def test_of_several_types_that_which_keeps_to_the_shortest_deadline():
-    slow, fast = model_with(fixed=30.0, spread=3600.0), model_with(fixed=10.0, spread=1800.0)
-    offers = [
-        offer(slow, machines=[1, 2, 4, 8]),
-        offer(replace(fast, instance_type="c5.xlarge"), machines=[1, 2, 4]),
-    ]
-
-    earliest = out_of_reach(offers, goal_of(deadline_seconds=100.0)).within_reach.earliest_deadline
-
-    assert (earliest.machines, earliest.instance_type) == (4, "c5.xlarge")

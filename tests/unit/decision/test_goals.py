@@ -8,7 +8,6 @@ import pytest
 
 from airflow_provider_ernest.decision.goals import Goal, on_pareto_front
 from airflow_provider_ernest.documents.decisions import Alternative
-from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.settings import Billing
 from tests.examples import sizing_goal
 
@@ -33,22 +32,6 @@ from tests.examples import sizing_goal
 )
 def test_a_goal_reads_as_a_sentence(goal, words):
     assert Goal(sizing_goal(**goal)).in_words == words
-
-
-@pytest.mark.parametrize(
-    ("goal", "named"),
-    [
-        ({"deadline_seconds": 60, "confidence": 1.0}, r"confidence=1\.0 .*nothing is certain"),
-        ({"deadline_seconds": 60, "confidence": 0}, r"confidence=0 "),
-        ({"deadline_seconds": 60, "confidence": math.nan}, r"confidence=nan"),
-        ({"deadline_seconds": 60, "confidence": None}, r"confidence=None"),
-        ({"objective": "best"}, r"objective='best' is unknown.*best_value, cheapest, fastest, balanced"),
-        ({"objective": "cheapest", "deadline_seconds": -1}, r"deadline_seconds=-1"),
-    ],
-)
-def test_what_is_no_goal_is_named(goal, named):
-    with pytest.raises(InvalidParameterError, match=named):
-        sizing_goal(**goal)
 
 
 def test_the_limit_is_the_tighter_of_deadline_and_budget_less_the_boot():
