@@ -101,15 +101,12 @@ def test_rows_of_a_database_are_not_told_as_bytes(tmp_path, history, ernest):
     assert re.search(r"input [24],000 records", said)
 
 
-def test_the_second_time_nothing_is_read(logs, own_cache, history):
-    first = history(logs).out
-    assert own_cache.exists()
-    assert history(logs).out == first.replace("9 event logs:", "9 event logs, 9 of them known from before:")
-
-
-def test_nothing_is_kept_where_that_is_asked_for(logs, own_cache, history):
-    history(logs, "--no-cache")
+def test_the_second_time_nothing_is_read_unless_nothing_may_be_kept(logs, own_cache, history):
+    first = history(logs, "--no-cache").out
     assert not own_cache.exists()
+    assert history(logs).out == first
+    assert history(logs).out == first.replace("9 event logs:", "9 event logs, 9 of them known from before:")
+    assert "0 runs of 0 jobs" in history(logs, "--since", "1980-01-01").out
 
 
 def test_jobs_are_told_apart_as_the_user_says(logs, tmp_path, history):
@@ -140,22 +137,16 @@ def test_versions_of_a_model_are_one_job_unless_the_user_says_otherwise(tmp_path
         (["--job-pattern", "("], "--job-pattern"),
         (["--job-pattern", "etl"], "group"),
         (["--mapping", "no.json"], "no.json"),
+        *((["--mapping", text], "is no mapping") for text in ("[]", "{", '{"a": 1}', "[" * 100_000)),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_read(options, told, logs, tmp_path, history):
+    if told == "is no mapping":
+        (tmp_path / "jobs.json").write_text(options[1])
+        options = ["--mapping", tmp_path / "jobs.json"]
     said = history(logs, *options, code=1)
     assert told in said.err
     assert not said.out
-
-
-@pytest.mark.parametrize("text", ["[]", "{", '{"a": 1}', "[" * 100_000])
-def test_a_mapping_that_is_none_is_refused(text, logs, tmp_path, history):
-    (tmp_path / "jobs.json").write_text(text)
-    assert "is no mapping" in history(logs, "--mapping", tmp_path / "jobs.json", code=1).err
-
-
-def test_runs_before_a_date_are_left_out(logs, history):
-    assert "0 runs of 0 jobs" in history(logs, "--since", "1980-01-01").out
 
 
 def test_hostile_names_command_no_terminal(tmp_path, history):
