@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import SkipMixin
 from airflow.sdk import BaseOperator
 
-from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.operators.task_context import OfJob, failure_pushed, in_time, no_vain_retries
 from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.settings import DesignBounds, ModelSettings, SampledInput, SizingGoal
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
 
     from airflow_provider_ernest.design.candidates import Candidates
     from airflow_provider_ernest.design.costs import Allowance, Spending
-    from airflow_provider_ernest.design.known import Sufficiency
-    from airflow_provider_ernest.design.problem import Targets
     from airflow_provider_ernest.design.rounds import Proposal
     from airflow_provider_ernest.documents.runs import Design, Observation
     from airflow_provider_ernest.settings import SparkJob
@@ -106,7 +103,7 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
         bounds: DesignBounds | Mapping[str, Any] | str,
         input: SampledInput | Mapping[str, Any] | str,  # noqa: A002 - the word that fits
         cores_per_machine: Number,
-        goal: SizingGoal | Mapping[str, Any] | str | None = None,
+        goal: SizingGoal | Mapping[str, Any] | str,
         model: ModelSettings | Mapping[str, Any] | str | None = None,
         iterations: Number | None = None,
         available_machines: Number | None = None,
@@ -119,7 +116,7 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
         self.bounds: Any = as_template(DesignBounds, bounds, "bounds")
         self.input: Any = as_template(SampledInput, input, "input")
         self.cores_per_machine = cores_per_machine
-        self.goal: Any = None if goal is None else as_template(SizingGoal, goal, "goal")
+        self.goal: Any = as_template(SizingGoal, goal, "goal")
         self.model: Any = as_template(ModelSettings, model or ModelSettings(), "model")
         self.iterations = iterations
         self.available_machines = available_machines
@@ -162,14 +159,14 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
 
         spending = Spending(
             bounds=settings_of(DesignBounds, self.bounds, "bounds"),
-            goal=None if self.goal is None else settings_of(SizingGoal, self.goal, "goal"),
+            goal=settings_of(SizingGoal, self.goal, "goal"),
             billed_machines=optional_number("billed_machines", self.billed_machines) or 0.0,
         )
         return spending, self._design(spending)
 
     def _design(self, spending: Spending) -> Design:
         from airflow_provider_ernest.design.candidates import enumerate_candidates
-        from airflow_provider_ernest.design.known import distinct, no_runs
+        from airflow_provider_ernest.design.known import Question, distinct, no_runs, sufficiency
         from airflow_provider_ernest.design.plan import plan_design
         from airflow_provider_ernest.design.problem import Targets
         from airflow_provider_ernest.documents.runs import Observation
@@ -177,7 +174,8 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
         from airflow_provider_ernest.prediction.predict import default_terms
         from airflow_provider_ernest.spark.input import list_input
 
-        bounds, goal = spending.bounds, spending.goal
+        bounds = spending.bounds
+        goal = settings_of(SizingGoal, self.goal, "goal")
         settings = settings_of(ModelSettings, self.model, "model")
         available = optional_whole_number("available_machines", self.available_machines)
         if available is not None:  # before the cluster is started, not after it has been paid for
@@ -187,20 +185,31 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
         partitions = sampled.partitions or files
         known = optional_document("history", self.history) or {}
         past = [Observation.from_dict(document) for document in known.get("observations") or ()]
-        targets = Targets(machines=goal.machines, scale=goal.scale) if goal else None
+        targets = Targets(machines=goal.machines, scale=goal.scale)
         criterion = bounds.criterion
         if criterion is None and settings.method != AVERAGING:
-            # These determine all terms, which Bayesian designs need not.
-            criterion = "I" if targets else "A"
+            # It determines all terms, which Bayesian designs need not.
+            criterion = "I"
         reason = ""
         if past:
-            sufficiency = _sufficiency(past, goal, targets, settings)
-            reason = sufficiency.reason
-            if sufficiency.is_enough:
+            known_enough = sufficiency(
+                past,
+                Question(
+                    targets=targets,
+                    deadline_seconds=goal.deadline_seconds,
+                    is_cheapest_best=goal.budget_dollars is None
+                    and goal.objective in (None, BEST_VALUE, CHEAPEST),
+                    max_error_percent=goal.max_error_percent,
+                ),
+                method=settings.method,
+                terms=_terms(settings),
+            )
+            reason = known_enough.reason
+            if known_enough.is_enough:
                 terms = _terms(settings) or default_terms(settings.method)
                 return no_runs(len(past), terms=terms, criterion=criterion or "bayesian I", reason=reason)
         if bounds.rounds > 1:
-            return self._first_round(spending, settings, partitions, past, reason)
+            return self._first_round(spending, goal, settings, partitions, past, reason)
         design = spending.planned(
             lambda allowance: plan_design(
                 candidates=enumerate_candidates(**self._chosen_from(bounds, allowance, partitions)),
@@ -221,6 +230,7 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
     def _first_round(
         self,
         spending: Spending,
+        goal: SizingGoal,
         settings: ModelSettings,
         partitions: int,
         past: Sequence[Observation],
@@ -232,15 +242,8 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
         from airflow_provider_ernest.operators.setting_checks import require_averaging
         from airflow_provider_ernest.prediction.predict import default_terms
 
-        bounds, goal = spending.bounds, spending.goal
+        bounds = spending.bounds
         require_averaging(bounds, settings)
-        if goal is None:
-            raise InvalidParameterError(
-                "goal",
-                None,
-                f"is missing, and rounds={bounds.rounds} are for a decision",
-                remedy="State the goal of production.",
-            )
         candidates = enumerate_candidates(**self._chosen_from(bounds, spending.allowances()[0], partitions))
         terms = _terms(settings) or default_terms(settings.method)
         proposal = next_runs(
@@ -270,30 +273,6 @@ class ExperimentDesignOperator(BaseOperator, SkipMixin):
             "cores_per_machine": whole_number("cores_per_machine", self.cores_per_machine),
             "by_ratio": allowance.by_ratio,
         }
-
-
-def _sufficiency(
-    past: Sequence[Observation],
-    goal: SizingGoal | None,
-    targets: Targets | None,
-    settings: ModelSettings,
-) -> Sufficiency:
-    """Whether past runs alone are enough for the decision."""
-    from airflow_provider_ernest.design.known import Question, Sufficiency, sufficiency
-
-    if goal is None or targets is None:
-        return Sufficiency(is_enough=False, reason="Sample runs are needed: no goal of production is stated.")
-    return sufficiency(
-        past,
-        Question(
-            targets=targets,
-            deadline_seconds=goal.deadline_seconds,
-            is_cheapest_best=goal.budget_dollars is None and goal.objective in (None, BEST_VALUE, CHEAPEST),
-            max_error_percent=goal.max_error_percent,
-        ),
-        method=settings.method,
-        terms=_terms(settings),
-    )
 
 
 def _terms(settings: ModelSettings) -> tuple[str, ...] | None:

@@ -92,7 +92,7 @@ class FindModelOperator(OfJob, EmitsLineage, BaseOperator, SkipMixin):
             ``keeps_cluster`` is true.
         shared_tasks: ids of tasks that are needless only if all types have a model.
         model: how models are made; one that was made otherwise is not reused.
-        goal: tells the error above which a model is not reused; None for any.
+        goal: tells the error above which a model is not reused.
         reuse: how long a model is good for; None to train always.
         bounds: of the sample runs, as are `clusters`, `staging_uri` and `run_timeout_seconds`. If `clusters`
             is given, all settings and local files are checked with their templates rendered, before anything
@@ -125,9 +125,9 @@ class FindModelOperator(OfJob, EmitsLineage, BaseOperator, SkipMixin):
         job: SparkJob | Mapping[str, Any],
         input: SampledInput | Mapping[str, Any] | str,  # noqa: A002 - the word that fits
         types: Sequence[Mapping[str, Any]],
+        goal: SizingGoal | Mapping[str, Any] | str,
         shared_tasks: Sequence[str] = (),
         model: ModelSettings | Mapping[str, Any] | str | None = None,
-        goal: SizingGoal | Mapping[str, Any] | str | None = None,
         reuse: Reuse | Mapping[str, Any] | str | None = None,
         bounds: DesignBounds | Mapping[str, Any] | str | None = None,
         clusters: Sequence[PlannedCluster] = (),
@@ -142,7 +142,7 @@ class FindModelOperator(OfJob, EmitsLineage, BaseOperator, SkipMixin):
         self.types = types
         self.shared_tasks = shared_tasks
         self.model: Any = as_template(ModelSettings, model or ModelSettings(), "model")
-        self.goal: Any = None if goal is None else as_template(SizingGoal, goal, "goal")
+        self.goal: Any = as_template(SizingGoal, goal, "goal")
         self.reuse: Any = None if reuse is None else as_template(Reuse, reuse, "reuse")
         self.bounds: Any = None if bounds is None else as_template(DesignBounds, bounds, "bounds")
         self.clusters = clusters
@@ -278,14 +278,13 @@ class FindModelOperator(OfJob, EmitsLineage, BaseOperator, SkipMixin):
         from airflow_provider_ernest.learning.reuse import Run, find_stored, none_found
         from airflow_provider_ernest.store.store import ModelStore
 
-        goal = None if self.goal is None else settings_of(SizingGoal, self.goal, "goal")
-        is_limited = goal is not None and goal.on_inadequate == FAIL_TRAINING
+        goal = settings_of(SizingGoal, self.goal, "goal")
         store = ModelStore(store_root(optional_text(self.store)))
         run = Run(
             job=self._rendered_job().name,
             artifact_sha256=artifact_sha256,
             reuse=settings_of(Reuse, self.reuse, "reuse"),
-            max_error_percent=goal.max_error_percent if goal and is_limited else None,
+            max_error_percent=goal.max_error_percent if goal.on_inadequate == FAIL_TRAINING else None,
             origin=origin_of(context),
         )
         try:

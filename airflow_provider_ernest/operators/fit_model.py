@@ -106,8 +106,8 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
         observations: Any,
         job: SparkJob | Mapping[str, Any],
         input: SampledInput | Mapping[str, Any] | str,  # noqa: A002 - the word that fits
+        goal: SizingGoal | Mapping[str, Any] | str,
         model: ModelSettings | Mapping[str, Any] | str | None = None,
-        goal: SizingGoal | Mapping[str, Any] | str | None = None,
         artifact_sha256: str | None = None,
         conditions: Any = None,
         design: Any = None,
@@ -123,7 +123,7 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
         self.observations = observations
         self._keep_job(job, input)
         self.model: Any = as_template(ModelSettings, model or ModelSettings(), "model")
-        self.goal: Any = None if goal is None else as_template(SizingGoal, goal, "goal")
+        self.goal: Any = as_template(SizingGoal, goal, "goal")
         self.artifact_sha256 = artifact_sha256
         self.conditions = conditions
         self.design = design
@@ -147,7 +147,7 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
             store = ModelStore(store_root(self.store))
             # All settings are read before the fit, so that a mistake in them fails first.
             settings = settings_of(ModelSettings, self.model, "model")
-            goal = None if self.goal is None else settings_of(SizingGoal, self.goal, "goal")
+            goal = settings_of(SizingGoal, self.goal, "goal")
             observations = [
                 Observation.from_dict(each) for each in documents("observations", self.observations) if each
             ]
@@ -178,7 +178,7 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
         train: Callable[..., Model],
         samples: list[Observation],
         past: list[Observation],
-        goal: SizingGoal | None,
+        goal: SizingGoal,
     ) -> Model:
         """The model of sample and past runs; of the sample runs alone if the two contradict each other.
 
@@ -191,7 +191,7 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
         try:
             model = train([*samples, *past], notes=notes)
             if past and samples:
-                check_adequacy(model, max_error_percent=(goal or SizingGoal).max_error_percent)
+                check_adequacy(model, max_error_percent=goal.max_error_percent)
         except (FitError, InadequateModelError) as error:
             if not (past and samples):
                 raise
@@ -287,18 +287,16 @@ class FitModelOperator(OfJob, EmitsLineage, BaseOperator):
         self.log.info("Terms added to the model: %s", ", ".join(extended[len(terms) :]) or "none")
         return extended
 
-    def _judge(self, model: Model, goal: SizingGoal | None) -> None:
+    def _judge(self, model: Model, goal: SizingGoal) -> None:
         from airflow_provider_ernest.exceptions import InadequateModelError
         from airflow_provider_ernest.prediction.training import check_adequacy
 
         for warning in model.warnings:
             self.log.warning("%s", warning)
-        # A goal's defaults are those of its class.
-        limits = goal or SizingGoal
         try:
-            check_adequacy(model, max_error_percent=limits.max_error_percent)
+            check_adequacy(model, max_error_percent=goal.max_error_percent)
         except InadequateModelError as error:
-            if limits.on_inadequate == FAIL_TRAINING:
+            if goal.on_inadequate == FAIL_TRAINING:
                 raise
             self.log.warning("%s", error)
 

@@ -246,7 +246,12 @@ class Chain:
         types = [{"instance_type": "local", "spark": "4.2.0", "training_tasks": [], "cluster_tasks": []}]
         self.run(
             FindModelOperator(
-                task_id="find_model", job=self.spark_job, input=self.input, types=types, reuse=Reuse()
+                task_id="find_model",
+                job=self.spark_job,
+                input=self.input,
+                types=types,
+                goal=SizingGoal(objective="cheapest", max_machines=8),
+                reuse=Reuse(),
             )
         )
         return dict(self._context["ti"].pushed)

@@ -138,6 +138,7 @@ with DAG(
             cluster=cluster.output,
             job=SparkJob(name=JOB, application=__file__),
             input=CLICKS,
+            goal=GOAL,
             trigger_rule="all_done_min_one_success",
         )
         choose = ChooseConfigOperator(

@@ -24,7 +24,7 @@ def design_operator(*, partitions=200, bounds=(), goal=None, model=None, path=__
         task_id="design",
         bounds=DesignBounds(**SMALL_RUNS),
         input=sampled(path),
-        goal=None if goal is None else GOAL,
+        goal=GOAL,
         **{"cores_per_machine": 1, **fields},
     )
     return rendered(operator, bounds=dict(bounds), goal=goal, model=model, input={"partitions": partitions})
@@ -47,17 +47,15 @@ def test_a_few_runs_within_the_bounds(context):
 
 
 @pytest.mark.parametrize(
-    ("method", "goal", "criterion", "weighting"),
+    ("method", "criterion", "weighting"),
     [
-        ("averaging", None, "bayesian D", "relative"),
-        ("relative", None, "A", "relative"),
-        ("relative", {}, "I", "relative"),
-        ("classic", None, "A", "absolute"),
-        ("classic", {}, "I", "absolute"),
+        ("averaging", "bayesian I", "relative"),
+        ("relative", "I", "relative"),
+        ("classic", "I", "absolute"),
     ],
 )
-def test_the_design_suits_the_method(context, method, goal, criterion, weighting):
-    made = design(context, model={"method": method}, goal=goal)
+def test_the_design_suits_the_method(context, method, criterion, weighting):
+    made = design(context, model={"method": method})
 
     assert (made.criterion, made.weighting) == (criterion, weighting)
     assert ("scale" in made.terms) == (method == "averaging")
@@ -120,7 +118,6 @@ def test_machines_that_no_sample_is_large_enough_for_are_named(context, capsys):
         ({"bounds": {"max_machines": "{{ x }}"}}, "max_machines=.* is still a template"),
         ({"bounds": {"min_machines": 5}}, "min_machines=5"),
         ({"bounds": {"budget": 0.01}}, "budget of 0.01 .* Raise the budget to"),
-        ({"bounds": {"criterion": "I"}}, "target"),
         ({"model": {"terms": ["scale*"]}}, "scale"),
         ({"bounds": {**PAID, "budget_share": 0.001}}, "budget of .* dollars is not enough"),
         ({"partitions": 3}, "partitions"),
@@ -175,16 +172,9 @@ def test_in_rounds_past_runs_leave_what_a_sample_run_is_worth_to_the_decision(co
     assert len(of_one_size.experiments) == 3, "it tells nothing of others"
 
 
-@pytest.mark.parametrize(
-    ("stated", "says"),
-    [
-        ({}, "goal=None is missing"),
-        ({"goal": {}, "model": {"method": "classic"}}, "impossible with method"),
-    ],
-)
-def test_rounds_need_a_decision_and_a_model_that_knows_how_sure_it_is(context, stated, says):
-    with pytest.raises(AirflowFailException, match=says):
-        design(context, bounds={"rounds": 2}, **stated)
+def test_rounds_need_a_model_that_knows_how_sure_it_is(context):
+    with pytest.raises(AirflowFailException, match="impossible with method"):
+        design(context, bounds={"rounds": 2}, model={"method": "classic"})
 
 
 @pytest.mark.parametrize("on_same_cluster", [False, True])

@@ -35,7 +35,7 @@ def fit_operator(observations, application, *, model=None, goal=None, submit_opt
         observations=[one.to_dict() for one in observations],
         job=spark_job(application, submit_options=submit_options or {}),
         input=sampled("/data/flights"),
-        goal=None if goal is None else GOAL,
+        goal=GOAL,
         **fields,
     )
     return rendered(operator, model=model, goal=goal)

@@ -97,7 +97,10 @@ def test_a_template_that_renders_to_another_one_is_refused(context, model):
 
 @pytest.mark.parametrize(
     ("operator", "others"),
-    [(SampleRunOperator, {"experiment": {}, "cluster": {}}), (FitModelOperator, {"observations": []})],
+    [
+        (SampleRunOperator, {"experiment": {}, "cluster": {}}),
+        (FitModelOperator, {"observations": [], "goal": {}}),
+    ],
 )
 def test_an_input_that_is_none_is_refused_in_the_dag_file(operator, others):
     with pytest.raises(InvalidParameterError, match="input"):
