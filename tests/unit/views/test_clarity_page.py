@@ -22,7 +22,7 @@ from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.clarity import MOST_STRAGGLERS, clarity_page
 from airflow_provider_ernest.web.answers import json_ready
 from tests import examples
-from tests.unit.run_profiles import bare, cpu_bound, network_bound, reported_of
+from tests.unit.run_profiles import cpu_bound, network_bound, reported_of
 from tests.unit.views.stored import beside, everything, identity, model, not_secret
 
 HOST = "10.0.0.14"
@@ -91,11 +91,6 @@ class TestReport:
         # What the report knows stands before what the run's own profile says, and neither is told twice.
         assert run["warnings"] == ["The two disagree.", *profile.warnings]
 
-    def test_the_least_that_a_profile_tells(self, store: ModelStore, trained: Model):
-        keep(store, trained, bare())
-        run = page(store, trained)["sample"]
-        assert (run["limits"], run["stages"], run["advice"], run["capacity"]) == ([], [], [], None)
-
     def test_the_newest_of_the_lineage_counts(self, store: ModelStore, trained: Model):
         other = model(days=9, name="other")
         keep(store, trained, cpu_bound(), days=2)
@@ -128,21 +123,6 @@ class TestProduction:
         told = page(store, trained)
         assert told["sample"] is None, "there is no report that goes by the sample run"
         assert (told["production"]["purpose"], told["production"]["seconds"]) == (PRODUCTION, 200.0)
-
-    def test_profiles_are_looked_through_for_one_once_only(
-        self, store: ModelStore, trained: Model, monkeypatch: pytest.MonkeyPatch
-    ):
-        for days in range(1, 9):
-            store.save(profile_of(trained, days=days))
-        read: list[str] = []
-        load = store.load
-        monkeypatch.setattr(store, "load", lambda form, *names: read.append(names[-1]) or load(form, *names))
-        for _ in range(2):
-            assert page(store, trained)["production"] is None
-            assert len(read) == 8, "whoever opens the page after that reads none of them again"
-        store.save(profile_of(trained, days=0.5, purpose=PRODUCTION))
-        assert page(store, trained)["production"]["purpose"] == PRODUCTION
-        assert set(read[8:]) == {identity(0.5, "sizing")}
 
 
 class TestRights:

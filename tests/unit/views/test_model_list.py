@@ -1,20 +1,15 @@
 """The list of all models, and that neither it nor the pages load what they do not need."""
 
-import subprocess
-import sys
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.documents.profiles import ReplayOpinion
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.models import SORTS, list_models
 from airflow_provider_ernest.web.answers import json_ready
-from tests.examples import NOW, bottleneck_report, profile_record
-from tests.unit.views.stored import beside, entry, everything, not_secret
+from tests.examples import NOW
+from tests.unit.views.stored import entry, everything, not_secret
 
 
 def listed(*entries: Any, **asked: Any) -> dict[str, Any]:
@@ -95,14 +90,6 @@ def test_a_size_of_a_type_without_a_model_is_told_by_the_model_that_predicted_it
     assert (row["seconds"], row["deadlines"]["kept"], row["production_runs"]) == (290.0, 1, 1)
 
 
-def test_what_was_decided_and_not_yet_run_is_told_as_predicted():
-    (row,) = listed(entry(days=9), decided(1, is_fallback=True))["rows"]
-    assert (row["machines"], row["is_fallback"]) == (8, True)
-    assert (row["seconds"], row["predicted_seconds"], row["run_at"]) == (None, 280.0, None)
-    assert (row["cost"], row["is_cost_predicted"]) == (0.5, True)
-    assert row["deadlines"]["judged"] == 0
-
-
 def test_a_job_without_a_price_or_a_decision_has_no_dollars():
     (row,) = listed(entry(days=9), entry("production", seconds=9.0, machines=3))["rows"]
     assert (row["machines"], row["cost"], row["is_cost_predicted"]) == (3, None, False)
@@ -126,21 +113,6 @@ def test_a_run_far_from_its_prediction_stands_out(run: dict[str, Any], is_far_of
     assert row["is_far_off"] is is_far_off
 
 
-def test_a_model_with_a_large_error_stands_out():
-    rows = listed(*(entry(job=str(error), median_error_percent=error) for error in (6.0, 25.0, 40.0)))["rows"]
-    tones = {row["job"]: row["badges"][1]["tone"] for row in rows}
-    assert tones == {"6.0": "good", "25.0": "warning", "40.0": "bad"}
-
-
-def test_the_dearest_job_comes_first_and_the_one_that_misses_most_can_be_asked_for():
-    entries = [entry(job=job, days=9) for job in ("cheap", "dear", "new", "poor")]
-    cheap, dear, poor = (decided(2, job) for job in ("cheap", "dear", "poor"))
-    entries += [cheap, dear, poor, ran(cheap, 290.0, cost=0.1), ran(dear, 290.0, cost=9.0)]
-    entries += [ran(poor, 400.0, cost=1.0)]
-    assert jobs(listed(*entries)) == ["dear", "poor", "cheap", "new"]
-    assert jobs(listed(*entries, sort="deadlines", descending=False)) == ["poor", "dear", "cheap", "new"]
-
-
 def nightly(job: str, *, before: list[float], since: list[float], ended: float = 0.5) -> list[Any]:
     """A job that ran once a day till so many days ago, at these costs before it was sized and since."""
     days = [ended + number for number in range(len(before) + len(since))][::-1]
@@ -162,12 +134,6 @@ def test_a_month_costs_what_runs_cost_now_as_often_as_it_runs_and_saves_what_the
     assert row["cost_before"] == 4.0
     assert row["saved_per_month"] == pytest.approx(month * (4.0 - 1.0))
     assert row["cost"] == 40.0, "the last run's"
-
-
-def test_what_ran_before_on_other_machines_is_what_a_job_is_compared_with():
-    before = [entry("production", days=9 - day, cost=3.0, instance_type="r5.large") for day in (0, 1)]
-    (row,) = listed(*nightly("join", before=[], since=[1.0] * 5), *before)["rows"]
-    assert (row["cost_before"], row["saved_per_month"]) == (3.0, pytest.approx(2 * row["runs_per_month"]))
 
 
 @pytest.mark.parametrize(
@@ -218,13 +184,6 @@ def test_of_decisions_that_may_not_be_read_no_row_tells_anything():
     assert (row["machines"], row["predicted_seconds"], row["cost"]) == (None, None, None)
 
 
-def test_nobody_is_asked_twice_about_a_dag():
-    asked: list[str | None] = []
-    entries = (entry(job=f"job {number}") for number in range(20))
-    listed(*entries, readable=lambda dag_id: asked.append(dag_id) or True)
-    assert asked == ["sizing"]
-
-
 @pytest.mark.parametrize(
     ("search", "found"),
     [
@@ -262,50 +221,6 @@ def test_states_are_counted_over_all_that_matches_the_search():
     assert only["counts"] == answer["counts"]
 
 
-@pytest.mark.parametrize(
-    ("changes", "state", "cause", "reason"),
-    [
-        (
-            [entry("mark", days=1, model_id=entry(days=9).id, cause="data", reason="It has 14 columns.")],
-            "stale",
-            "data",
-            "14 columns",
-        ),
-        (
-            [entry("production", days=1, model_id=entry(days=9).id, artifact_sha256="bb")],
-            "stale",
-            "code",
-            "",
-        ),
-        (
-            [
-                entry(
-                    "production",
-                    days=days,
-                    model_id=entry(days=9).id,
-                    predicted_seconds=1.0,
-                    is_unlikely=True,
-                    is_unusual=True,
-                )
-                for days in (5, 4, 3, 2)
-            ],
-            "drifting",
-            "drifting",
-            "",
-        ),
-    ],
-    ids=["a mark", "another application", "runs outside their intervals"],
-)
-def test_why_a_model_is_not_fresh(changes: list[Any], state: str, cause: str, reason: str):
-    model = entry(days=9, artifact_sha256="aa")
-    (row,) = listed(model, *changes)["rows"]
-    assert row["state"] == state
-    assert reason in row["badges"][0]["says"]
-    assert row["badges"][0]["words"].endswith(cause)
-    assert listed(model, *changes, state=state)["total"] == 1
-    assert listed(model, *changes, state="fresh")["total"] == 0
-
-
 def test_what_has_no_value_comes_last_either_way():
     took = {"none": None, "low": 1.0, "high": 8.0, "also none": None}
     entries = [entry(job=job) for job in took]
@@ -316,31 +231,11 @@ def test_what_has_no_value_comes_last_either_way():
 
 
 @pytest.mark.parametrize("sort", SORTS)
-@pytest.mark.parametrize("descending", [True, False])
-def test_equals_are_in_the_order_of_their_names(sort: str, descending: bool):
+def test_equals_are_in_the_order_of_their_names(sort: str):
     entries = [entry(job="job", instance_type=f"type {number}", days=1) for number in (3, 1, 2)]
-    answer = listed(*entries, sort=sort, descending=descending)
+    answer = listed(*entries, sort=sort)
     types = [row["instance_type"] for row in answer["rows"]]
     assert types == sorted(types)
-
-
-def test_pages_follow_each_other():
-    entries = [entry(job=f"job {number:02d}", days=number + 1) for number in range(30)]
-    first = listed(*entries, limit=20)
-    second = listed(*entries, limit=20, offset=20)
-    assert jobs(first) + jobs(second) == [f"job {number:02d}" for number in range(30)]
-    assert (first["total"], second["total"], second["offset"], second["limit"]) == (30, 30, 20, 20)
-    assert listed(*entries, offset=99)["rows"] == []
-
-
-def test_values_that_nobody_can_read_are_no_error():
-    odd = replace(entry(job="odd"), at="yesterday, about noon", median_error_percent=float("nan"))
-    answer = listed(odd, entry(job="even"), entry(job="ahead", days=-1))
-    assert jobs(answer) == ["ahead", "even", "odd"]
-    told = answer["rows"][2]
-    assert (told["age_seconds"], told["created_at"]) == (None, "yesterday, about noon")
-    assert told["median_error_percent"] is None
-    assert answer["rows"][0]["age_seconds"] == 0.0, "no negative age"
 
 
 @pytest.mark.parametrize(
@@ -353,37 +248,3 @@ def test_values_that_nobody_can_read_are_no_error():
 def test_what_cannot_be_asked(asked: dict[str, Any], problem: str):
     with pytest.raises(InvalidParameterError, match=problem):
         listed(entry(), **asked)
-
-
-WITHOUT_MATHEMATICS = """
-import sys
-from pathlib import Path
-import airflow_provider_ernest.views.models
-import airflow_provider_ernest.views.prediction_request
-from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.views.clarity import clarity_page
-from airflow_provider_ernest.views.model import model_page
-store = ModelStore(Path(sys.argv[1]))
-shown, known = store.latest("join", "m5.large"), {"readable": bool, "link": str}
-assert model_page(store, shown, store.catalogue.entries(), **known).observations
-page = clarity_page(store, shown, **known)
-assert page.sample.stages
-print(*sys.modules)
-"""
-
-
-def test_lists_and_pages_load_no_mathematics(store: ModelStore, trained: Any):
-    record = profile_record(**beside(trained, days=1, dag_id="sizing"))
-    told = beside(trained, days=0.5, dag_id="sizing")
-    report = bottleneck_report(
-        **told, model_id=trained.id, profile_ids=(record.id,), replay=ReplayOpinion(scale=1.0, problem="?")
-    )
-    for each in (record, report):
-        store.save(each)
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_MATHEMATICS, str(store.root)],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    assert not {"numpy", "scipy", "cvxpy", "pandas"} & set(done.stdout.split())

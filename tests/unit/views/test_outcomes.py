@@ -147,10 +147,6 @@ def test_the_price_of_past_runs_is_the_models_or_that_decided_by_for_its_type():
     assert baseline_of([of_logs(price=None), other]) is None
 
 
-def test_past_runs_that_a_later_model_knows_of_may_have_been_sized():
-    assert baseline_of([entry("decision", days=50, price_per_hour=1.0), of_logs()]) is None
-
-
 def test_the_size_of_past_runs_is_that_of_most_and_of_equals_the_last():
     def past(*machines: int) -> PastSize | None:
         runs = [
@@ -164,11 +160,6 @@ def test_the_size_of_past_runs_is_that_of_most_and_of_equals_the_last():
     assert past(4, 8, 8, 2) == PastSize(machines=8, seconds=26.0, runs=2)
     assert past(4, 8) == PastSize(machines=8, seconds=21.0, runs=1)
     assert past() is None
-
-
-def test_dollars_that_nobody_knows_are_none():
-    unknown = money([entry(), entry("decision", days=0.5), entry("production", days=0.4)], None)
-    assert (unknown.training, unknown.production, unknown.production_runs) == (None, None, 0)
 
 
 def test_a_version_that_learned_on_did_not_pay_for_sample_runs_again(trained: Model):

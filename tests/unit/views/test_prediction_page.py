@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 
 from airflow_provider_ernest.decision.offers import Offer
-from airflow_provider_ernest.documents.base import Record
-from airflow_provider_ernest.documents.decisions import DecisionRecord
 from airflow_provider_ernest.documents.models import FittedTerm, Model
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError
 from airflow_provider_ernest.prediction.predict import predict_seconds
@@ -22,7 +20,7 @@ from airflow_provider_ernest.views.prediction_request import PredictionRequest
 from airflow_provider_ernest.web.answers import json_ready
 from tests.choices import choice_of
 from tests.examples import noisy_observations, sizing_goal
-from tests.unit.views.stored import decided, everything, model, not_secret
+from tests.unit.views.stored import everything, model, not_secret
 
 METHODS = ["averaging", "relative", "classic"]
 UNKNOWN = FittedTerm(name="entangled(machines)", meaning="", coefficient=1.0)
@@ -73,24 +71,6 @@ def test_the_decision_is_that_of_ernest_choose(store: ModelStore, trained: Model
     assert answer["goal"] == expected.goal
     assert (answer["out_of_reach"], answer["most_probable"]) == ("", None)
     assert answer["alternatives"] == json_ready(expected.alternatives)
-
-
-def test_what_is_billed_is_what_ernest_choose_bills(store: ModelStore, trained: Model):
-    terms = {
-        "increment_seconds": 3600.0,
-        "boot_seconds": 90.0,
-        "master_price_per_hour": 0.2,
-        "volume_gigabytes": 100.0,
-        "training_dollars": 3.0,
-        "expected_runs": 30,
-    }
-    answer = predicted(store, trained, price_per_hour=0.5, deadline_seconds=400.0, billing=terms)
-    offer = Offer(model=trained, machines=range(1, 13), billing=Billing(price_per_hour=0.5, **terms))
-    expected = choice_of(offer, goal=sizing_goal(deadline_seconds=400.0)).required()
-    assert answer["decision"]["machines"] == expected.config.machines
-    assert answer["decision"]["predicted_cost"] == expected.predicted_cost
-    assert answer["decision"]["cost_parts"]["training"] == pytest.approx(0.1)
-    assert answer["latest_seconds"] == 310.0
 
 
 def test_training_that_no_run_is_said_to_share_is_left_out(store: ModelStore, trained: Model):
@@ -186,13 +166,6 @@ class TestModelsAtTheEdge:
         assert "only 4 machines were tried" in answer["curve"][-1]["extrapolates"]
         assert answer["curve"][3]["extrapolates"] == ""
 
-    def test_a_model_that_was_trained_again_predicts_anew(self, store: ModelStore, trained: Model):
-        before = predicted(store, trained)["curve"][0]["seconds"]
-        # Also without applications.
-        runs = (replace(run, seconds=3 * run.seconds, application_id=None) for run in trained.observations)
-        after = predicted(store, replace(trained, observations=tuple(runs)))["curve"][0]["seconds"]
-        assert after > 2 * before
-
 
 class TestSeveralTypes:
     """The one that was asked about costs 0.5 dollars an hour; r5.large, of the same runs, a fraction."""
@@ -249,25 +222,3 @@ class TestSeveralTypes:
         answer = predicted(store, trained, price_per_hour=0.5, deadline_seconds=300.0, billing=terms)
         assert all(each["cost"] is not None for each in answer["alternatives"])
         assert [*answer["offered_types"], *answer["skipped_types"]] == ["m5.large", "r5.large"]
-
-    def test_a_slider_that_moves_reads_no_decision_twice(
-        self, store: ModelStore, trained: Model, monkeypatch: pytest.MonkeyPatch
-    ):
-        other = model(instance_type="r5.large", price=None)
-        store.save(other)
-        for number in range(5):
-            store.save(decided(other, days=1 + number, price=0.3 if number else None))
-        asked: list[str] = []
-        load = store.load
-
-        def noted(form: type[Record], *names: str) -> Record:
-            if form is DecisionRecord:
-                asked.append(names[-1])
-            return load(form, *names)
-
-        monkeypatch.setattr(store, "load", noted)
-        for scale in (0.5, 0.6, 0.7):
-            answer = predicted(store, trained, price_per_hour=0.5, scale=scale)
-            assert {each["instance_type"] for each in answer["alternatives"]} == {"m5.large", "r5.large"}
-        # The newest names no price, the one before does.
-        assert len(asked) == 2

@@ -19,7 +19,7 @@ from airflow_provider_ernest.views import report
 from airflow_provider_ernest.views.prediction import prediction_alone
 from tests.examples import noisy_observations, sizing_goal
 from tests.unit.report_page import answers, around_data
-from tests.unit.run_profiles import HOSTILE, bare, hostile, network_bound
+from tests.unit.run_profiles import HOSTILE, hostile, network_bound
 
 PRICED = Billing(price_per_hour=0.5)
 HOSTILE_TEXTS = (
@@ -88,9 +88,6 @@ class TestSafety:
         assert around_data(html) == around_data(REPORTS[name]("grep"))
         assert json.dumps(answers(html)).count(json.dumps(text)) >= 2
 
-    def test_the_same_contents_give_the_same_page(self, name: str):
-        assert REPORTS[name]("grep") == REPORTS[name]("grep")
-
 
 class TestModel:
     def test_it_holds_what_the_page_would_ask_for(self):
@@ -116,13 +113,6 @@ class TestModel:
         with pytest.raises(InvalidParameterError, match="is empty"):
             prediction_alone(a_model(), machines=[])
 
-    def test_intervals_without_bounds_are_no_numbers(self):
-        model = a_model()
-        told = prediction_alone(model, machines=[4, 8])
-        endless = tuple(replace(each, nearly_certain_seconds=(0.0, float("inf"))) for each in told.curve)
-        written = answers(report.of_model(model, replace(told, curve=endless)))
-        assert written["api/prediction"]["curve"][0]["nearly_certain_seconds"] == [0.0, None]
-
 
 class TestRun:
     def test_what_the_run_lost_is_told_before_all_other_warnings(self):
@@ -132,13 +122,3 @@ class TestRun:
         assert run["warnings"][0].startswith("1 executor ended by a full heap: 3.")
         assert run["warnings"][1:] == list(network_bound().warnings)
         assert len(run["stages"]) == len(network_bound().stages)
-
-    def test_a_run_without_a_name_is_called_by_its_application(self):
-        html = report.of_run(bare())
-        assert f'"params":{{"job":"{bare().application_id}"}}' in html
-
-
-def test_three_hundred_jobs_are_one_page_that_can_be_sent():
-    html = report.of_survey(a_survey(jobs=300))
-    assert len(answers(html)["api/survey"]["jobs"]) == 300
-    assert len(html) < 4_000_000

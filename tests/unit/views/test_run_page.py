@@ -12,7 +12,6 @@ from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG
 
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
-from airflow_provider_ernest.documents.decisions import Configuration
 from airflow_provider_ernest.documents.models import training_dollars
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.settings import DesignBounds, SampledInput, SizingGoal, SparkJob
@@ -27,7 +26,6 @@ from tests.unit.views.dag_runs import (
     OTHER_MODEL_ID,
     OTHER_TYPE,
     OUT_OF_REACH,
-    REUSED_ID,
     SECOND,
     TRAINED_ON,
     TYPE,
@@ -43,14 +41,12 @@ from tests.unit.views.dag_runs import (
     never_run,
     origin,
     other_model,
-    other_record,
     production_run,
     pushing,
     record,
     recorded_run,
     recording,
     refused_run,
-    reused_run,
     row,
     rows,
     two_types_run,
@@ -83,11 +79,6 @@ def stored(tmp_path: Path) -> Callable[..., ModelStore]:
 
 
 class TestDecision:
-    def test_a_mix_of_types(self):
-        mix = tuple(Configuration(machines=2, instance_type=each) for each in (TYPE, OTHER_TYPE))
-        told = card_of(two_types_run(chosen=other_record(composition=mix)))["decision"]["composition"]
-        assert [each["instance_type"] for each in told] == [TYPE, OTHER_TYPE]
-
     @pytest.mark.parametrize("kept", [{}, "s3://elsewhere", {"decision": 7}, [1], {"id": "<b>"}])
     def test_is_read_from_the_store_where_airflow_does_not_have_it(self, stored: Any, kept: Any):
         run = pushing(example_run(), "choose_config", kept, key="record")
@@ -101,18 +92,6 @@ class TestDecision:
         """A task that is cleared and runs again: what it decided before does not count any more."""
         run = example_run(changed={"choose_config": {"state": "running", "ended_at": None}})
         assert card_of(run, stored(record()))["decision"] is None
-
-    def test_the_nearest_documents_in_time_are_read_and_no_more(self, stored: Any):
-        others = [
-            record(
-                id=f"202611{day:02d}T120000.000000Z-0badcafe",
-                at=f"2026-11-{day:02d}T12:00:00+00:00",
-                origin=replace(origin("choose_config"), run_id=f"of {day}"),
-            )
-            for day in [*range(1, 20), *range(21, 31)]
-        ]
-        told = card_of(example_run(**NO_VALUES), stored(*others, record()))
-        assert told["decision"]["decision_id"] == record().id
 
 
 class TestProduction:
@@ -173,14 +152,6 @@ class TestTraining:
         )
         cost = card_of(two_types_run(), stored(*both))["training"]["cost"]
         assert cost == pytest.approx(sum(training_dollars(each) or 0 for each in both))
-
-    def test_of_unknown_price_is_unknown(self, stored: Any):
-        assert card_of(example_run(), stored(model()))["training"]["cost"] is None
-
-    def test_was_needless_by_the_kept_decision(self):
-        kept = record(model_id=REUSED_ID, reuse=WHY_REUSED).to_dict()
-        run = pushing(replace(reused_run(), values={}), "choose_config", kept, key="record")
-        assert card_of(run)["training"]["reasons"] == {TYPE: WHY_REUSED}
 
     def test_of_several_types_each_says_why(self):
         told = card_of(half_reused_run())["training"]
@@ -281,9 +252,6 @@ class TestGroups:
         assert card_of(run, task_id="report")["group_id"] == "small"
         assert card_of(run, task_id="large.sample_run", map_index=1)["group_id"] == "large"
 
-    def test_tasks_in_no_group_are_one(self):
-        assert card_of(example_run(tasks=rows(""), downstream=downstream("")))["group_id"] == ""
-
     def test_one_within_others_keeps_its_branches_and_one_that_decides_is_no_branch(self):
         run = two_types_run()
         nested = [
@@ -377,8 +345,3 @@ class TestNothing:
     @pytest.mark.parametrize(("task", "index"), [("no", -1), ("ernest.sample_run", 99), ("production", 3)])
     def test_a_task_that_is_not_there(self, task: str, index: int):
         assert page_of(example_run(), task_id=task, map_index=index) is None
-
-    def test_has_begun(self):
-        later = {"state": None, "ended_at": None}
-        card = card_of(example_run(changed={"choose_config": later, "production": later}))
-        assert card["decision"] is card["production"]["seconds"] is None

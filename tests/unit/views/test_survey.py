@@ -14,7 +14,6 @@ from airflow_provider_ernest.views.survey import (
     remarks,
     rows_of,
     survey_page,
-    totals_of,
 )
 from tests.examples import survey as stored_survey
 
@@ -99,11 +98,6 @@ class TestWords:
         assert (page.is_money, page.taken, page.saved) == (False, 98.6, 34.4)
         assert page.jobs[0].likely_saved == (27.6, 40.4)
 
-    def test_what_costs_more_is_no_saving(self):
-        dearer = orders(saved_share=-0.5, saved_per_month=-10.0, likely_saved_per_month=(-12.0, -8.0))
-        assert totals_of(survey(dearer, orders())).saved == 6.87
-        assert "costs more" in proposal(dearer, is_money=True)
-
     def test_what_is_not_known_is_said(self):
         silent = orders(
             runs_per_month=None,
@@ -126,11 +120,6 @@ class TestWords:
         (row,) = rows_of(told)
         assert (row["saves"], row["80 % of it"]) == ("35 % a run", "28 % to 41 %")
         assert leading_line(survey()) == "No run of a job was found."
-
-    def test_a_job_without_a_good_run_has_a_row(self):
-        (row,) = rows_of(survey(SurveyedJob(job="dead", runs=0, failed_runs=3)))
-        assert row["better"] == "–"
-        assert row["saves"] == ""
 
     def test_a_proposal_is_never_told_without_its_interval(self):
         assert proposal(orders(), is_money=True) == (

@@ -10,10 +10,10 @@ from airflow_provider_ernest.documents.decisions import Configuration, Decision
 from airflow_provider_ernest.documents.models import Model
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import Billing
-from airflow_provider_ernest.views.tables import decision_table, design_table, model_table
+from airflow_provider_ernest.views.tables import decision_table, model_table
 from airflow_provider_ernest.words import UNKNOWN, dollars, duration
 from tests.choices import choice_of
-from tests.examples import design, experiment, noisy_observations, sizing_goal
+from tests.examples import noisy_observations, sizing_goal
 
 WIDTH = 110
 EASY = sizing_goal(deadline_seconds=1e6)
@@ -44,22 +44,6 @@ def row_of(lines: list[str], machines: int) -> str:
     return line_of(lines, f"{machines:8d}  ")
 
 
-class TestDesign:
-    @pytest.mark.parametrize(
-        ("costs", "shown"),
-        [
-            ((0.000731, 0.0123), ["0.000731", "0.0123"]),
-            ((0.15, 2.0), ["0.150", "2.00"]),
-            ((1.0, 24.25), ["1.00", "24.3"]),
-            ((0.0, 3.0), ["0", "3.00"]),
-        ],
-    )
-    def test_a_cost_of_a_fraction_of_a_cent_is_told(self, costs: tuple[float, ...], shown: list[str]):
-        lines = design_table(design(*(experiment(cost=cost) for cost in costs)))
-        assert [line.split()[-1] for line in lines[3:]] == shown
-        assert "cost 0.0 of" not in lines[1]
-
-
 class TestModel:
     @pytest.mark.parametrize(("share", "shown"), [(0.0, False), (0.009, False), (0.4, True)])
     def test_the_driver_is_mentioned_only_where_it_may_take_a_machine(
@@ -78,19 +62,6 @@ class TestModel:
 
 
 class TestDecision:
-    @pytest.mark.parametrize("worth", ["", "Best value: $0.01 more than the cheapest."])
-    def test_it_says_why_a_cheaper_one_was_left(self, decision: Decision, worth: str):
-        lines = decision_table(replace(decision, worth=worth))
-        assert [line for line in lines if line.startswith("Best value")] == ([worth] if worth else [])
-
-    @pytest.mark.parametrize(
-        ("probability", "shown"),
-        [(1.0, "over 99.9 %"), (0.5, "50 %"), (0.7999, "79.99 %"), (0.0, "under 0.1 %")],
-    )
-    def test_what_is_not_certain_is_not_called_so(self, decision: Decision, probability: float, shown: str):
-        one = replace(decision.alternatives[0], probability=probability)
-        assert shown in row_of(decision_table(replace(decision, alternatives=(one,))), one.machines)
-
     def test_machines_that_cannot_hold_the_data_are_marked(self, decision: Decision):
         short = replace(decision.alternatives[-1], memory_shortage="tasks spill to disk", feasible=False)
         line = row_of(decision_table(replace(decision, alternatives=(short,))), short.machines)
@@ -113,12 +84,6 @@ class TestDecision:
         assert not any("probability" in line for line in lines[1:-1]), "but for those of goal and intervals"
         figures = f"{duration(decision.predicted_seconds)} for {dollars(decision.predicted_cost or 0.0)}"
         assert figures in line_of(lines, f"{decision.config.machines} machine")
-
-    def test_few_are_all_shown_and_one_machine_is_no_machines(self, averaged: Model):
-        lines = decision_table(choice_of(offer(averaged, range(1, 41)), goal=EASY).required())
-        assert [int(line.split()[0]) for line in lines[2:42]] == list(range(1, 41))
-        assert not any("not shown" in line for line in lines)
-        assert line_of(decision_table(choice_of(offer(averaged, [1]), goal=EASY).required()), "1 machine: ")
 
     def test_of_very_many_those_that_matter_are_shown(self, averaged: Model):
         decided = choice_of(offer(averaged, range(1, 1001)), goal=EASY).required()

@@ -43,7 +43,11 @@ assert 'airflow_provider_ernest.views.prediction' in sys.modules
 
 # The page of a model is the one that will ask for predictions: it has them loaded while it is on its way. The
 # description of the API is derived from the views, predictions among them; programmers ask for it, rarely.
-PAGES = ("/models", "/run", "/api/models", "/api/run?dag_id=a&run_id=b")
+MODEL = "job=nightly%20join&instance_type=m5.xlarge"
+PAGES = (
+    *("/models", "/run", "/api/models", "/api/run?dag_id=a&run_id=b"),
+    *(f"/api/{name}?{MODEL}" for name in ("model", "clarity")),
+)
 
 
 def modules_of(program: str, *arguments: str) -> list[str]:
