@@ -29,8 +29,7 @@ from airflow_provider_ernest.views.model import model_page
 from airflow_provider_ernest.views.prediction import prediction
 from airflow_provider_ernest.views.prediction_request import PredictionRequest
 from airflow_provider_ernest.web.answers import JsonAnswer
-from tests.browser.cheap_models import add_cheap_models
-from tests.browser.synthetic_jobs import PARTITIONS, R3_XLARGE, SyntheticJob
+from tests.browser.synthetic_jobs import PARTITIONS, R3_XLARGE, SyntheticJob, add_cheap_models
 
 MODELS = 10_000
 OBSERVATIONS = (7, 100, 1000)

@@ -11,8 +11,7 @@ from airflow_provider_ernest.documents.models import CLUSTER, Model
 from airflow_provider_ernest.documents.profiles import PRODUCTION
 from airflow_provider_ernest.store.store import ModelStore
 from tests.browser.explained_jobs import of_production, profiled, reported
-from tests.browser.lives import marked
-from tests.browser.sample_store import SECRET_DAG_ID, SeededModels
+from tests.browser.sample_store import SECRET_DAG_ID, SeededModels, marked
 from tests.unit.run_profiles import network_bound
 
 HIDDEN_TYPE = "x1.hidden"

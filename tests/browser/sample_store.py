@@ -13,21 +13,18 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 
+from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents.base import Origin, new_stamp
-from airflow_provider_ernest.documents.decisions import Decision, DecisionRecord, ProductionRun
-from airflow_provider_ernest.documents.models import DATA, SETTINGS, Model
-from airflow_provider_ernest.documents.runs import Experiment
+from airflow_provider_ernest.documents.decisions import Configuration, Decision, DecisionRecord, ProductionRun
+from airflow_provider_ernest.documents.models import DATA, SETTINGS, FittedTerm, Model, ModelMark
+from airflow_provider_ernest.documents.runs import Experiment, InputFingerprint, Observation, RunConditions
 from airflow_provider_ernest.documents.surveys import Survey
 from airflow_provider_ernest.learning.production import learn
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import Billing, SizingGoal
 from airflow_provider_ernest.store.store import ModelStore
-from tests.browser.cheap_models import add_cheap_models
 from tests.browser.explained_jobs import add_explanations
-from tests.browser.fallback_decisions import most_probable, stated
-from tests.browser.lives import CONDITIONS, NEW_COLUMNS, marked
-from tests.browser.odd_models import hostile, of_a_newer_version, of_the_command_line
 from tests.browser.synthetic_jobs import (
     M4_XLARGE,
     PARTITIONS,
@@ -35,6 +32,7 @@ from tests.browser.synthetic_jobs import (
     R3_XLARGE,
     MachineType,
     SyntheticJob,
+    add_cheap_models,
     kept_hosts,
     planned,
     production_run,
@@ -49,6 +47,19 @@ HOSTILE = "\"><img src=x onerror=alert(1)> 'quoted' ../../etc/passwd \u202eGrÃ¶Ã
 ARTIFACT, NEXT_ARTIFACT = "1f" * 32, "c4" * 32
 DEADLINE_SECONDS = 450.0
 MOST_MACHINES = 24
+STATED_MACHINES = 12
+NO_MODEL = "There is no model to choose by: its training failed or was skipped."
+NEW_COLUMNS = "The model of 70 days ago is not reused. A record of the input has 14 columns and had 12."
+CONDITIONS = RunConditions(
+    spark="4.2.0",
+    settings={
+        "spark.sql.shuffle.partitions": "5f" * 32,
+        "spark.executor.memory": "a0" * 32,
+        "--depth": "7c" * 32,
+    },
+    input=InputFingerprint(partitions=PARTITIONS, total_bytes=320_000_000_000, columns=14, format="parquet"),
+    cores_per_machine=4,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -272,10 +283,16 @@ class _Seeding:
     def _fall_back(self, model: Model, machine_type: MachineType, *, stated_days: float, days: float) -> None:
         """A night without a model, and a night with a deadline out of reach, so many days ago."""
         goal = sizing_goal(deadline_seconds=60.0, confidence=0.95)
-        decisions = {
-            stated_days: stated(machine_type.name, goal=goal),
-            days: most_probable(_offer(model, machine_type), goal=goal),
-        }
+        stated = Decision(
+            config=Configuration(machines=STATED_MACHINES, instance_type=machine_type.name),
+            goal=Goal(goal).in_words,
+            confidence=goal.confidence,
+            fallback_reason=NO_MODEL,
+            warnings=(f"The stated fallback of {STATED_MACHINES} machines was taken: {NO_MODEL}",),
+        )
+        offer = _offer(model, machine_type)
+        most_probable = choice_of(offer, goal=goal, on_failure="most_probable").required()
+        decisions = {stated_days: stated, days: most_probable}
         for ago, decision in decisions.items():
             when = self.now - timedelta(days=ago)
             record = self._record(model, decision, when, goal=goal, scale=1.0)
@@ -308,6 +325,71 @@ class _Seeding:
     def _save(self, model: Model) -> Model:
         self.store.save(model)
         return model
+
+
+def marked(
+    model: Model, *, cause: str, reason: str, when: datetime, origin: Origin | None = None
+) -> ModelMark:
+    """A mark of a model; by the task that fitted it where no other is named."""
+    return ModelMark(
+        **new_stamp(when),
+        job=model.job,
+        instance_type=model.instance_type,
+        model_id=model.id,
+        cause=cause,
+        reason=reason,
+        origin=origin or model.origin,
+    )
+
+
+def hostile(model: Model) -> Model:
+    """Whatever a user can name is markup."""
+    first, *others = model.observations
+    first = replace(
+        first,
+        hosts=("<script>alert(1)</script>",),
+        event_log="javascript:alert(1)",
+        application_id='=HYPERLINK("http://localhost/")',
+    )
+    assert model.cluster is not None
+    machine, *rest = model.cluster.machines
+    cluster = replace(model.cluster, machines=(replace(machine, host="<b>host</b>"), *rest))
+    return replace(
+        model,
+        observations=(first, *others),
+        cluster=cluster,
+        artifact="../../<svg onload=alert(1)>.jar",
+        input_path="javascript:alert(1)",
+        warnings=("<img src=x onerror=alert(1)> is what a job said of itself.",),
+        conditions=RunConditions(
+            spark="<img src=x onerror=alert(1)>",
+            settings={"<b>spark.setting</b>": "00"},
+            input=InputFingerprint(partitions=4, total_bytes=4000, format="<i>csv</i>"),
+        ),
+    )
+
+
+def of_a_newer_version(model: Model) -> Model:
+    """With a term that this version does not know."""
+    term = FittedTerm(name="entangled(machines)", meaning="what nobody here knows", coefficient=1.0)
+    return replace(model, terms=(*model.terms, term))
+
+
+def of_the_command_line() -> Model:
+    """What ``ernest fit`` makes of a table of runs: no origin, design, cluster or price."""
+    job, random = SyntheticJob(), Random(2)
+    runs = [(1, 0.05), (2, 0.05), (4, 0.1), (8, 0.1), (8, 0.04), (2, 0.02), (6, 0.08), (12, 0.1)]
+    observations = [
+        Observation(
+            index=index,
+            machines=machines,
+            scale=scale,
+            seconds=job.measure(R3_XLARGE, machines=machines, scale=scale) * random.gauss(1, 0.01),
+            instance_type="local",
+        )
+        for index, (machines, scale) in enumerate(runs)
+    ]
+    return train(observations, job="ad_hoc_clicks", method="relative")
 
 
 def surveyed(when: datetime) -> Survey:

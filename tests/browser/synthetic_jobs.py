@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from random import Random
+
+import msgspec
 
 from airflow_provider_ernest.documents.base import Origin, new_stamp
 from airflow_provider_ernest.documents.decisions import DecisionRecord, ProductionRun
-from airflow_provider_ernest.documents.models import TrainedMachine, TrainingCluster
+from airflow_provider_ernest.documents.models import Model, TrainedMachine, TrainingCluster
 from airflow_provider_ernest.documents.runs import Design, Experiment, Observation, RunMetrics
+from airflow_provider_ernest.store.catalogue import place_of
+from airflow_provider_ernest.store.store import ModelStore
 
 PARTITIONS = 640
 GIGABYTES = 320
@@ -180,3 +184,27 @@ def planned(machine_type: MachineType, *, iterations: int | None = None) -> Desi
         scale_steps=12,
     )
     return plan_design(candidates=candidates, max_runs=9, iterations=iterations)
+
+
+def add_cheap_models(
+    store: ModelStore, like: Model, number: int, *, now: datetime, versions: int = 2
+) -> None:
+    """Write that many models at the price of one, so many of each job: copies under other names, as files."""
+    random = Random(13)
+    for index in range(number):
+        job = index // versions
+        median = round(random.lognormvariate(1.3, 0.6), 2)
+        model = replace(
+            like,
+            **new_stamp(now - timedelta(minutes=7 * (number - index))),
+            job=f"job_{job:05d}",
+            validation=replace(
+                like.validation, median_error_percent=median, max_error_percent=round(3 * median, 2)
+            ),
+            artifact=f"s3a://jars/job_{job:05d}.jar",
+            artifact_sha256=f"{job:064x}",
+            origin=Origin(dag_id=f"dag_{job % 50:02d}", run_id="scheduled__1", task_id="sizing.fit_model"),
+        )
+        path = place_of(model).path(store.root)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(msgspec.json.encode(model.to_dict()))

@@ -120,13 +120,6 @@ def test_tab_goes_through_all_of_the_page_and_is_seen(site: Site, visit, page_na
     assert [one for one in reached if not one["isMarked"]] == []
 
 
-def test_the_first_tab_skips_to_the_content(site: Site, visit):
-    page = opened(site, visit, "model").page
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("main")).to_be_focused()
-
-
 def test_what_changes_is_announced(site: Site, visit):
     page = opened(site, visit, "model").page
     # Only the headline: all of the answer at each step of a slider were too much.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
@@ -65,32 +64,6 @@ def test_a_chart_that_was_hidden_while_the_window_changed_fits_it(own_page: Page
     width = page.locator("#time-chart").evaluate("chart => chart.clientWidth")
     assert 0 < width < 390
     expect(svg).to_have_attribute("width", str(width))
-
-
-def test_the_goal_is_in_each_chart_of_time(own_page: Page):
-    page = drawn(own_page)
-    for tab in ("time", "cost"):
-        show(page, tab)
-        expect(page.locator(f"#{tab}-chart")).to_contain_text("deadline")
-
-
-def test_a_legend_has_five_entries_at_most(site: Site, visit):
-    for model in (site.seeded.nightly_join, site.seeded.drifting):
-        here = visit(site)
-        here.open("model", **of(model))
-        drawn(here.page)
-        for tab in ("cost", "shares"):
-            show(here.page, tab)
-        unfold_all(here.page)
-        counts = here.page.locator(".legend").evaluate_all("all => all.map(each => each.children.length)")
-        assert 0 < max(counts) <= 5
-
-
-def test_missed_deadlines_stand_out_in_the_strip_by_more_than_a_colour(site: Site, visit):
-    here = visit(site)
-    here.open("model", **of(site.seeded.drifting))
-    expect(here.page.locator("#production-chart")).to_have_attribute("aria-label", re.compile("Missed: "))
-    expect(here.page.locator("#production .legend")).to_contain_text("deadline missed")
 
 
 @pytest.mark.parametrize(("media", "width"), [("screen", 390), ("print", PAPER_PIXELS)])

@@ -33,17 +33,6 @@ def test_find_the_size_and_its_chance(site: Site, page: Page):
     assert page.locator("#decision .notice").count() <= 1
 
 
-def test_compare_with_the_cheapest_next_faster_fastest_and_last_run(site: Site, page: Page):
-    answer = answer_to(site, site.seeded.nightly_join)
-    assert len({role for row in answer["rows"] for role in row["roles"]}) == 5
-    assert len(answer["rows"]) <= 5
-    (chosen,) = [row for row in answer["rows"] if row["is_chosen"]]
-    marked = page.locator("#candidates tr.highlight")
-    expect(marked).to_have_count(1)
-    expect(marked).to_contain_text(f"{chosen['machines']}")
-    expect(marked).to_contain_text("chosen", ignore_case=True)
-
-
 def test_each_chart_comes_when_asked_for_with_its_numbers(site: Site, page: Page):
     told = predicted(site, site.seeded.nightly_join)
     chosen = f"Chosen: {told['decision']['machines']} machines"
@@ -67,25 +56,6 @@ def test_what_if_the_deadline_were_a_minute_sooner(site: Site, own_page: Page):
     expect(own_page.locator("#time-chart")).to_have_attribute(
         "aria-label", re.compile(f"Chosen: {told['decision']['machines']} machines")
     )
-
-
-def test_send_the_question_to_somebody(site: Site, visit):
-    model = site.seeded.nightly_join
-    here = visit(site)
-    here.open("model", **of(model))
-    deadline(here.page).fill("400")
-    here.page.get_by_label("Met in").select_option("0.95")
-    unfold(more(here.page).locator("details.billed")).get_by_label("Launch and boot").fill("5")
-    changed = {"deadline_seconds": 400, "confidence": 0.95, "boot_seconds": 5}
-    answer = answer_to(site, model, **changed)
-    expect_answer(here.page, answer)
-    here.page.get_by_role("button", name="Copy link").click()
-    expect(here.page.get_by_role("button", name="Copied")).to_be_visible()
-    other = visit(site)
-    other.page.goto(here.page.url)
-    other.loaded(other.page)
-    expect_answer(other.page, answer)
-    expect(other.page.get_by_label("Met in")).to_have_value("0.95")
 
 
 def test_ask_by_keyboard_alone(site: Site, own_page: Page):

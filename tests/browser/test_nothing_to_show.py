@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from airflow_provider_ernest.store.store import ModelStore
 from tests.browser.conftest import NO_CHROMIUM
 from tests.browser.model_page import more, tile
-from tests.browser.site import RUN_DAG, Site, of
+from tests.browser.site import Site, of
 from tests.browser.visit import unfold
 
 pytestmark = pytest.mark.airflow
@@ -95,10 +95,3 @@ def test_an_address_cut_short_leads_on(site: Site, visit, page: str):
     expect(here.page.get_by_role("heading", name="Which")).to_be_visible()
     here.page.locator("main").get_by_role("link", name="models").last.click()
     expect(here.page.get_by_label("Search models")).to_be_visible()
-
-
-def test_a_run_that_is_not_there(site: Site, visit):
-    here = visit(site)
-    here.expected_errors = (404,)
-    here.open("run", dag_id=RUN_DAG, run_id="no such run")
-    expect(here.page.get_by_role("alert")).to_contain_text("There is no such DAG run")

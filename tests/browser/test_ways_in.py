@@ -84,15 +84,6 @@ def test_the_tab_of_a_task(site: Site, visit, task_id: str):
     expect(visit.frame.get_by_role("link", name=f"{RUN_JOB} on {RUN_TYPE}")).to_be_visible()
 
 
-def test_the_tab_of_one_of_many_runs(site: Site, visit):
-    visit = visit(site)
-    task = ["dags", RUN_DAG, "runs", site.run_id, "tasks", "ernest.sample_run"]
-    visit.page.goto(site.airflow(*task, "mapped", "3"))
-    visit.page.get_by_role("link", name="Ernest", exact=True).click()
-    visit.loaded(visit.frame)
-    expect(visit.frame.locator("main")).to_contain_text(RUN_JOB)
-
-
 def test_the_link_of_the_fit(site: Site, visit):
     visit = visit(site)
     open_task(visit.page, site, "ernest.fit_model")
@@ -119,16 +110,6 @@ def test_a_log_opens_in_the_surrounding_airflow(site: Site, visit):
     )
     expect(visit.page.locator("iframe")).to_have_count(0)
     expect(visit.page.get_by_role("heading", name="ernest.sample_run")).to_be_visible()
-
-
-def test_a_model_has_an_address_of_its_own(site: Site, visit):
-    """One that can be sent to a colleague: Airflow's frame keeps up with the page in it."""
-    visit = visit(site)
-    visit.page.goto(site.airflow("plugin", "ernest"))
-    visit.frame.get_by_role("link", name="hourly_sessions").click()
-    expect(visit.page).to_have_url(re.compile("hourly_sessions"))
-    visit.page.reload()
-    expect(visit.frame.get_by_role("heading", level=1)).to_contain_text("hourly_sessions")
 
 
 def test_what_is_asked_is_in_the_address_and_in_the_copied_link(site: Site, visit):
