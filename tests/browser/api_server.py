@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -66,8 +65,3 @@ def api_server(airflow: AirflowServer, *, path: str, environment: Mapping[str, s
             keeper.kill()
             keeper.wait()
         end_processes(started, grace_seconds=5.0)
-
-
-def passwords(airflow: AirflowServer) -> dict[str, str]:
-    """The password of each user, as Airflow made them up."""
-    return dict(json.loads((airflow.home / "passwords.json").read_text()))

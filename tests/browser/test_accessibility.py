@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -34,38 +35,26 @@ STOPS = """main =>
 """
 
 
-def pages(site: Site) -> dict[str, tuple[str, dict[str, Any]]]:
-    return {
-        "models": ("models", {}),
-        "model": ("model", of(site.seeded.nightly_join)),
-        "model that has learned": ("model", of(site.seeded.learned)),
-        "model without a DAG": ("model", of(site.seeded.without_dag)),
-        "run": ("run", {"dag_id": RUN_DAG, "run_id": site.run_id}),
-        "survey": ("survey", {}),
-        "no such model": ("model", {"job": "none", "instance_type": "none"}),
-    }
-
-
-NAMES = [
-    "models",
-    "model",
-    "model that has learned",
-    "model without a DAG",
-    "run",
-    "survey",
-    "no such model",
-]
+PAGES: dict[str, Callable[[Site], tuple[str, dict[str, Any]]]] = {
+    "models": lambda site: ("models", {}),
+    "model": lambda site: ("model", of(site.seeded.nightly_join)),
+    "model that has learned": lambda site: ("model", of(site.seeded.learned)),
+    "model without a DAG": lambda site: ("model", of(site.seeded.without_dag)),
+    "run": lambda site: ("run", {"dag_id": RUN_DAG, "run_id": site.run_id}),
+    "survey": lambda site: ("survey", {}),
+    "no such model": lambda site: ("model", {"job": "none", "instance_type": "none"}),
+}
 
 
 def opened(site: Site, visit: Any, name: str) -> Visit:
     here: Visit = visit(site)
     here.expected_errors = (404,)
-    page, parameters = pages(site)[name]
+    page, parameters = PAGES[name](site)
     here.open(page, **parameters)
     return here
 
 
-@pytest.fixture(scope="module", params=NAMES)
+@pytest.fixture(scope="module", params=PAGES)
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.model_page import predicted
 from tests.browser.site import Site, of
 from tests.browser.visit import downloaded, unfold
 
@@ -98,19 +97,6 @@ def test_the_versions_are_linked(site: Site, visit):
     expect(unfold(here.page.locator("#known"))).to_contain_text(versions[-1]["model_id"])
     rows = unfold(here.page.locator("#versions-of")).locator("tbody tr")
     expect(rows.last).to_contain_text("sample runs alone")
-
-
-def test_the_csv_of_a_chart_holds_the_numbers_of_the_api(site: Site, page: Page):
-    figure = unfold(page.locator("section#time"))
-    name, text = downloaded(page, figure, "CSV")
-    assert name == "nightly_join-r3.xlarge-time.csv"
-    curve = predicted(site, site.seeded.nightly_join)["curve"]
-    rows = rows_of(text)
-    assert [int(row["machines"]) for row in rows] == [point["machines"] for point in curve]
-    for row, point in zip(rows, curve, strict=True):
-        assert float(row["seconds"]) == pytest.approx(point["seconds"])
-        assert float(row["likely_low_seconds"]) == pytest.approx(point["likely_seconds"][0])
-        assert float(row["nearly_certain_high_seconds"]) == pytest.approx(point["nearly_certain_seconds"][1])
 
 
 def test_the_files_of_runs_hold_their_numbers(site: Site, page: Page):

@@ -42,14 +42,6 @@ def test_find_the_job_that_costs_most(site: Site, visit):
     expect(page.get_by_role("heading", level=1)).to_contain_text(dearest["job"])
 
 
-def test_many_jobs_fit_on_one_screen(site: Site, visit):
-    page = (here := visit(site)).page
-    here.open("models")
-    expect(rows(page).first).to_be_visible()
-    heights = rows(page).evaluate_all("rows => rows.map((row) => row.getBoundingClientRect().height)")
-    assert max(heights) < 90, "a row is of at most four lines"
-
-
 def test_see_what_sizing_saves_and_of_which_jobs_nobody_knows(site: Site, visit):
     page = (here := visit(site)).page
     here.open("models")

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from airflow_provider_ernest.words import dollars
 from tests.browser.hidden_documents import HIDDEN_REASON
 from tests.browser.model_page import answer_to, predicted, tile
 from tests.browser.site import Site, of
@@ -51,14 +50,6 @@ def test_see_whether_deadlines_were_kept(site: Site, visit):
     origin = runs[0]["origin"]
     address = site.airflow("dags", origin["dag_id"], "runs", origin["run_id"], "tasks", origin["task_id"])
     expect(rows.first.get_by_role("link").first).to_have_attribute("href", address)
-
-
-def test_learn_what_was_paid_and_saved(site: Site, page: Page):
-    money = site.answer("api/model", **of(site.seeded.learned))["money"]
-    told = page.locator("#history dl.facts")
-    expect(told).to_contain_text(dollars(money["training"]))
-    expect(told).to_contain_text(f"{dollars(money['production'])} for {money['production_runs']} runs")
-    expect(told).to_contain_text("Saved")
 
 
 def test_what_was_saved_is_told_where_it_is_known(site: Site, visit):

@@ -151,14 +151,6 @@ def test_the_longest_stages_come_first_and_the_rest_is_folded(site: Site, visit)
     expect(table).to_contain_text("3 shorter stages more")
 
 
-def test_an_address_leads_there(site: Site, visit):
-    here = visit(site)
-    here.page.goto(f"{site.page('model', **of(site.seeded.nightly_join))}#why")
-    here.loaded(here.page)
-    expect(here.page.locator("#time-chart svg path").first).to_be_attached()
-    expect(here.page.locator("#why").get_by_role("heading").first).to_be_in_viewport()
-
-
 def test_a_model_that_has_learned_goes_by_the_report_of_its_sample_runs(site: Site, visit):
     here = visit(site)
     here.open("model", **of(site.seeded.learned))

@@ -21,9 +21,6 @@ from airflow_provider_ernest.documents.runs import Observation
 from airflow_provider_ernest.views.run import RunRecord, TaskRow
 from tests import examples
 
-Values = dict[tuple[str, int, str], Any]
-"""XComs by the task's id, its map index and their key."""
-
 DAG_ID, RUN_ID = "nightly_sizing", "manual__2026-11-20T12:00:00+00:00"
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 PRICE = 0.2

@@ -170,10 +170,6 @@ class TestReplays:
         store.save(model(days=1, instance_type="r5.large", name="newer"))
         assert self.types(store, trained) == ["m5.large"]
 
-    def test_of_other_dags_there_are_none(self, store: ModelStore, trained: Model):
-        keep_replay(store, trained, dag_id="secret", m4=50.0)
-        assert self.types(store, trained) == []
-
     def test_those_that_cannot_be_read_do_no_harm(
         self, store: ModelStore, trained: Model, monkeypatch: pytest.MonkeyPatch
     ):

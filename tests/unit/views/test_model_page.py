@@ -404,9 +404,6 @@ class TestSecondOpinion:
         share = 0.9 / opinion.machines + 0.1
         assert opinion.seconds == pytest.approx(share * 910.0 + learned.startup_seconds)
 
-    def test_a_model_that_has_learned_nothing_has_none(self, trained: Model):
-        assert second_opinion(trained, None, scale=1.0, iterations=None) is None
-
     def test_of_another_type_it_knows_nothing(self, trained: Model, learned: Model):
         other = decided(replace(trained, instance_type="r5.large"), days=1).decision
         told = second_opinion(learned, other, scale=1.0, iterations=None)

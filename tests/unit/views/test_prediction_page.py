@@ -73,12 +73,6 @@ def test_the_decision_is_that_of_ernest_choose(store: ModelStore, trained: Model
     assert answer["alternatives"] == json_ready(expected.alternatives)
 
 
-def test_training_that_no_run_is_said_to_share_is_left_out(store: ModelStore, trained: Model):
-    billing = {"training_dollars": 100.0}
-    answer = predicted(store, trained, price_per_hour=0.5, deadline_seconds=400.0, billing=billing)
-    assert answer["decision"]["cost_parts"]["training"] == 0.0
-
-
 def test_a_goal_without_a_price_still_shows_the_curve(store: ModelStore, trained: Model):
     answer = predicted(store, trained, deadline_seconds=200.0)
     assert answer["decision"] is None

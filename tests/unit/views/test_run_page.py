@@ -8,15 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from airflow.providers.standard.operators.empty import EmptyOperator
-from airflow.sdk import DAG
 
-from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.documents.models import training_dollars
 from airflow_provider_ernest.exceptions import StoreError
-from airflow_provider_ernest.settings import DesignBounds, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.task_group import ErnestTaskGroup
 from airflow_provider_ernest.views.run import RunRecord, groups_of, run_page
 from airflow_provider_ernest.web.answers import json_ready
 from tests.unit.views.dag_runs import (
@@ -26,7 +21,6 @@ from tests.unit.views.dag_runs import (
     OTHER_MODEL_ID,
     OTHER_TYPE,
     OUT_OF_REACH,
-    SECOND,
     TRAINED_ON,
     TYPE,
     WHY_REUSED,
@@ -141,10 +135,6 @@ class TestProduction:
 
 
 class TestTraining:
-    def test_costs_what_the_models_page_says(self, stored: Any):
-        trained = model(cluster=TRAINED_ON)
-        assert card_of(example_run(), stored(trained))["training"]["cost"] == training_dollars(trained)
-
     def test_costs_what_all_types_cost_together(self, stored: Any):
         both = (
             model(cluster=TRAINED_ON, origin=origin(f"{FIRST}.fit_model")),
@@ -294,40 +284,6 @@ class TestGroups:
 
     def test_where_the_dag_is_gone_there_is_no_production(self):
         assert card_of(example_run(downstream={}))["production"] is None
-
-    @pytest.mark.parametrize("cores", [(4, 4), (4, 8)], ids=["shared design", "own designs"])
-    def test_the_tasks_of_a_real_task_group_are_one(self, cores: tuple[int, int]):
-        clusters = [
-            EC2ClusterSpec(
-                machines=4,
-                instance_type=each,
-                cores_per_machine=count,
-                image="ami-0123456789abcdef0",
-                subnets=("subnet-0123456789abcdef0",),
-                security_groups=("sg-0123456789abcdef0",),
-            )
-            for each, count in zip((TYPE, OTHER_TYPE), cores, strict=True)
-        ]
-        with DAG("sizing") as dag:
-            ernest = ErnestTaskGroup(
-                job=SparkJob(name="enrich", application="job.py", application_args=["{{ sample.input }}"]),
-                input=SampledInput(path="/data/flights", partitions=100),
-                bounds=DesignBounds(max_machines=4),
-                cluster=clusters,
-                goal=SizingGoal(deadline_seconds=60, max_machines=4, price_per_hour=1),
-            )
-            ernest >> EmptyOperator(task_id="production")
-        run = RunRecord(
-            dag_id="sizing",
-            run_id="manual__1",
-            tasks=tuple(row(each.task_id, each.task_type, 0, 1) for each in dag.tasks),
-            downstream={each.task_id: frozenset(each.downstream_task_ids) for each in dag.tasks},
-        )
-        (only,) = groups_of(run)
-        assert only.group_id == "ernest"
-        fits = [f"ernest.{each}.fit_model" for each in (FIRST, SECOND)]
-        assert [task.task_id for task in only.of_kind("fit")] == fits
-        assert [task.task_id for task in only.production] == ["production"]
 
 
 class TestNothing:

@@ -201,18 +201,3 @@ class TestAModelThatIsListedAndGone:
         assert store.catalogue.entries()
         (store.root / quote(JOB) / TYPE / "models" / f"{MODEL_ID}.json").write_text("{")
         assert pages(store=store).get(path, params=ONE).status_code == 503
-
-
-@pytest.mark.parametrize("path", API)
-def test_only_the_dags_of_the_job_are_asked_about(store, path):
-    asked: set[str | None] = set()
-
-    class Manager(StubAuthManager):
-        def filter_authorized_dag_ids(self, *, dag_ids, **named):
-            asked.update(dag_ids)
-            return super().filter_authorized_dag_ids(dag_ids=dag_ids, **named)
-
-    other = Origin(dag_id="of another job", run_id="r", task_id="t")
-    store.save(model(job="another job", origin=other))
-    assert pages(Manager(), store=store).get(path, params=ONE).status_code == 200
-    assert asked == {DAG_ID, "secret_dag"}
