@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from airflow_provider_ernest.clarity.blocked_time import (
@@ -48,20 +47,6 @@ def test_what_a_task_of_ten_seconds_waited_for(columns, waited):
     found = blocked_seconds(task_table([task(0, 0.0, 10.0, **columns)]))
     assert set(found) == set(BLOCKING)
     assert {name: seconds[0] for name, seconds in found.items() if seconds[0]} == waited
-
-
-def test_no_parts_add_up_to_more_than_the_task_took():
-    generator = np.random.default_rng(11)
-    parts = ("run", "deserialise", "result_serialisation", "getting_result", "fetch_wait", "shuffle_write")
-    names = [f"{part}_seconds" for part in (*parts, "garbage_collection", "python", "cpu")]
-    rows = [
-        task(0, 0.0, generator.exponential(3.0), **{name: generator.exponential(2.0) for name in names})
-        for _ in range(300)
-    ]
-    tasks = task_table(rows)
-    found = np.stack(list(blocked_seconds(tasks).values()))
-    assert (found >= 0.0).all()
-    assert (found.sum(axis=0) <= tasks.seconds + 1e-6).all()
 
 
 def shuffling(fetch: float):

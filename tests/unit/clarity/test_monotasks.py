@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from airflow_provider_ernest.clarity.blocked_time import blocked_seconds
 from airflow_provider_ernest.clarity.monotasks import (
     achieved_capacity,
     ideal_times,
@@ -167,6 +168,9 @@ def test_what_holds_of_whatever_tasks_did(seed):
     parts = resource_use(log).parts
     assert min(float(seconds.min()) for seconds in parts.values()) >= 0.0
     np.testing.assert_allclose(sum(parts.values()), log.task_columns.seconds, atol=1e-9)
+    waited = np.stack(list(blocked_seconds(log.task_columns).values()))
+    assert (waited >= 0.0).all()
+    assert (waited.sum(axis=0) <= log.task_columns.seconds + 1e-6).all()
     capacity = stated_capacity(log, network=0.1, disk=0.1)
     tasks = log.task_columns
 
