@@ -55,7 +55,6 @@ def test_the_curve_adds_up_with_start_up(store: ModelStore, trained: Model):
 @pytest.mark.parametrize(
     "goal",
     [
-        {"deadline_seconds": 200.0},
         {"deadline_seconds": 250.0, "confidence": 0.95},
         {"budget_dollars": 0.15},
         {"deadline_seconds": 300.0, "budget_dollars": 0.3, "objective": "balanced"},

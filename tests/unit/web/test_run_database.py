@@ -93,30 +93,22 @@ def test_the_run_and_its_tasks(session: Session):
     assert tasks["ernest.fit_model"].seconds is None
 
 
-@pytest.mark.parametrize("kept_as", [lambda value: value, json.dumps], ids=["JSON", "JSON in JSON"])
-def test_what_tasks_returned_in_either_form_that_airflow_keeps(session: Session, kept_as):
-    value = example_run().values["ernest.choose_config", -1, "record"]
-    add_run(session)
-    add_task(session, "ernest.choose_config", "ChooseConfigOperator")
-    add_value(session, "ernest.choose_config", kept_as(value), key="record")
-    run = read_run(session, DAG_ID, RUN_ID)
-    assert run.value(run.tasks[0], "record") == value
+RECORD = example_run().values["ernest.choose_config", -1, "record"]
+ELSEWHERE = "file:///etc/passwd"
+AN_OBJECT = {"__classname__": "subprocess.Popen", "__version__": 1, "__data__": ["/bin/true"]}
 
 
 @pytest.mark.parametrize(
-    "kept",
-    [
-        "file:///etc/passwd",
-        {"__classname__": "subprocess.Popen", "__version__": 1, "__data__": ["/bin/true"]},
-    ],
-    ids=["what a custom backend keeps elsewhere", "a serialised object"],
+    ("kept", "told"),
+    [(RECORD, RECORD), (json.dumps(RECORD), RECORD), (ELSEWHERE, ELSEWHERE), (AN_OBJECT, AN_OBJECT)],
+    ids=["JSON", "JSON in JSON", "kept elsewhere by a custom backend", "a serialised object"],
 )
-def test_what_is_neither_fetched_nor_made(session: Session, kept: Any):
+def test_what_tasks_pushed_is_read_and_neither_fetched_nor_made(session: Session, kept: Any, told: Any):
     add_run(session)
     add_task(session, "ernest.choose_config", "ChooseConfigOperator")
     add_value(session, "ernest.choose_config", kept, key="record")
     run = read_run(session, DAG_ID, RUN_ID)
-    assert run.value(run.tasks[0], "record") == kept
+    assert run.value(run.tasks[0], "record") == told
 
 
 def test_values_of_other_tasks_runs_and_dags_are_not_read(session: Session):
