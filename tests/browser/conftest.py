@@ -22,13 +22,12 @@ from airflow_provider_ernest.views.report import STATIC
 from benchmarks.browser import chromium, find_chromium, log_in
 from benchmarks.demo.airflow_server import AirflowServer
 from tests.browser.api_server import api_server
-from tests.browser.hidden_documents import add_hidden_documents
 from tests.browser.own_network import own_network
 from tests.browser.preview import PREFIX as PREVIEW_PREFIX
 from tests.browser.preview import preview_app
 from tests.browser.preview_runs import seed_runs
 from tests.browser.sample_store import DAG_ID as READABLE_DAG
-from tests.browser.sample_store import seed
+from tests.browser.sample_store import add_hidden_documents, seed
 from tests.browser.site import Site, first_run
 from tests.browser.visit import Visit
 from tests.integration.conftest import AIRFLOW_FOR_TESTS, wait_until

@@ -15,16 +15,17 @@ from random import Random
 
 from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.decision.offers import Offer
-from airflow_provider_ernest.documents.base import Origin, new_stamp
+from airflow_provider_ernest.documents.base import Origin, new_id, new_stamp
 from airflow_provider_ernest.documents.decisions import Configuration, Decision, DecisionRecord, ProductionRun
-from airflow_provider_ernest.documents.models import DATA, SETTINGS, FittedTerm, Model, ModelMark
+from airflow_provider_ernest.documents.models import CLUSTER, DATA, SETTINGS, FittedTerm, Model, ModelMark
+from airflow_provider_ernest.documents.profiles import PRODUCTION
 from airflow_provider_ernest.documents.runs import Experiment, InputFingerprint, Observation, RunConditions
 from airflow_provider_ernest.documents.surveys import Survey
 from airflow_provider_ernest.learning.production import learn
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import Billing, SizingGoal
 from airflow_provider_ernest.store.store import ModelStore
-from tests.browser.explained_jobs import add_explanations
+from tests.browser.explained_jobs import add_explanations, of_production, profiled, reported
 from tests.browser.synthetic_jobs import (
     M4_XLARGE,
     PARTITIONS,
@@ -40,6 +41,7 @@ from tests.browser.synthetic_jobs import (
 )
 from tests.choices import choice_of
 from tests.examples import sizing_goal, survey, surveyed_job
+from tests.unit.run_profiles import network_bound
 
 DAG_ID = "nightly_sizing"
 SECRET_DAG_ID = "secret_dag"  # the name of a DAG, no password
@@ -48,6 +50,9 @@ ARTIFACT, NEXT_ARTIFACT = "1f" * 32, "c4" * 32
 DEADLINE_SECONDS = 450.0
 MOST_MACHINES = 24
 STATED_MACHINES = 12
+HIDDEN_TYPE = "x1.hidden"
+HIDDEN_HEADLINE = "Network-bound, as a DAG found out that not everybody may read"
+HIDDEN_REASON = "The machines of the last run had 61 % of the memory bandwidth that they had in training."
 NO_MODEL = "There is no model to choose by: its training failed or was skipped."
 NEW_COLUMNS = "The model of 70 days ago is not reused. A record of the input has 14 columns and had 12."
 CONDITIONS = RunConditions(
@@ -390,6 +395,35 @@ def of_the_command_line() -> Model:
         for index, (machines, scale) in enumerate(runs)
     ]
     return train(observations, job="ad_hoc_clicks", method="relative")
+
+
+def add_hidden_documents(store: ModelStore, seeded: SeededModels) -> None:
+    """Add to the job "nightly_join" an old version, a type of machine, a decision and a production run.
+
+    And a mark to the model that has learned, and to the stale one why its job takes as long as it does.
+    """
+    origin = Origin(dag_id=SECRET_DAG_ID, run_id="scheduled__1", task_id="sizing.fit_model")
+    when = datetime.now(UTC) - timedelta(days=45)
+    named = {**new_stamp(when), "origin": origin}
+    newest = seeded.nightly_join
+    store.save(replace(newest, **named))
+    store.save(replace(seeded.third_type, instance_type=HIDDEN_TYPE, **named))
+    run = store.newest(ProductionRun, newest.job, newest.instance_type)[-1]
+    store.save(replace(run, id=new_id(when), origin=origin))
+    decision = store.newest(DecisionRecord, newest.job, newest.instance_type)[-1]
+    store.save(replace(decision, id=new_id(when), origin=origin))
+    now = datetime.now(UTC)
+    store.save(marked(seeded.learned, cause=CLUSTER, reason=HIDDEN_REASON, when=now, origin=origin))
+    _add_hidden_report(store, seeded.stale, origin, when=now)
+
+
+def _add_hidden_report(store: ModelStore, model: Model, origin: Origin, *, when: datetime) -> None:
+    """The only one of its job, and a production run, too."""
+    profile = network_bound(headline=HIDDEN_HEADLINE)
+    sample = profiled(model, profile, when=when, origin=origin)
+    store.save(sample)
+    store.save(profiled(model, of_production(profile), when=when, purpose=PRODUCTION, origin=origin))
+    store.save(reported(sample, model, when=when))
 
 
 def surveyed(when: datetime) -> Survey:

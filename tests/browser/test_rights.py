@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.hidden_documents import HIDDEN_HEADLINE, HIDDEN_REASON, HIDDEN_TYPE
 from tests.browser.sample_store import DAG_ID as READABLE_DAG
-from tests.browser.sample_store import SECRET_DAG_ID
+from tests.browser.sample_store import HIDDEN_HEADLINE, HIDDEN_REASON, HIDDEN_TYPE, SECRET_DAG_ID
 from tests.browser.site import RUN_DAG, RUN_JOB, RUN_TYPE, Site, of
 
 pytestmark = pytest.mark.airflow

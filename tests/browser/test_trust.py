@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.hidden_documents import HIDDEN_REASON
 from tests.browser.model_page import answer_to, predicted, tile
+from tests.browser.sample_store import HIDDEN_REASON
 from tests.browser.site import Site, of
 from tests.browser.visit import unfold
 
