@@ -214,19 +214,7 @@ def test_ec2_starts_a_cluster_of_the_size_and_type_decided_on(speed, expected):
     [
         # No worker has as many cores, or it is no type of machine there.
         ("example_ernest_glue", "production", "glue", standalone("m5.large", cores=2, gigabytes=8)),
-        (
-            "example_ernest_emr_serverless",
-            "job_driver",
-            "emr_serverless",
-            handle("emr", "m5.24xlarge", cores=96),
-        ),
         ("example_ernest_emr", "job_flow", "emr_instance_groups", handle("emr", "lake", price_per_hour=0.2)),
-        (
-            "example_ernest_databricks",
-            "new_cluster",
-            "databricks_cluster",
-            standalone("lake", cores=4, gigabytes=16),
-        ),
     ],
 )
 def test_what_cannot_be_said_stops_the_task_and_not_only_its_size(name, task, key, trained):
