@@ -106,12 +106,12 @@ class Task:
 
     def teardown(self, handle: dict[str, Any]) -> None:
         """Run the teardown task to its end."""
-        ending = self._start("terminate_cluster", "TerminateClusterOperator", {"cluster": handle}, "end", 1)
+        ending = self._start("cluster", "TerminateClusterOperator", {"cluster": handle}, "end", 1)
         ending.finish()
 
     def reaper(self) -> None:
         """Run the task that ends what is overdue."""
-        self._start("terminate_cluster", "ReapClustersOperator", {"grace_seconds": 0}, "reap", 1).finish()
+        self._start("cluster", "ReapClustersOperator", {"grace_seconds": 0}, "reap", 1).finish()
 
     def drivers(self) -> list[psutil.Process]:
         """Of the probes that the attempts have started, and not of another test's."""
